@@ -3,34 +3,34 @@ import type { Random } from '../runtime/random.ts';
 import type { DnsType } from './records.ts';
 import type { EndpointSource, Pace, Scope } from './targets/port.ts';
 
-/** What every probe has beside its targets. */
+/** The environment of a probe, besides its targets. */
 export interface ProbeEnvironment {
   readonly clock: Clock;
   readonly random: Random;
-  /** Ends the probe: it sends nothing more, closes what is open, and its records end with the signal's reason. */
+  /** Aborts the probe: sending stops, connections close, and iteration rejects with the signal's reason. */
   readonly signal: AbortSignal;
   readonly pace: Pace;
-  /** Called now and then, never for each packet. */
+  /** Called periodically, never for each packet. */
   readonly onProgress?: (progress: ProbeProgress) => void;
-  /** What is not in the records and should be known: a method that was not to be had, a target that was refused. */
+  /** Reports conditions that are not in the records, such as an unavailable method or a refused target. */
   readonly onNotice?: (notice: string) => void;
 }
 
 export interface ProbeProgress {
   /** Targets (ports, names, endpoints) that are settled. */
   done: number;
-  /** Of so many. */
+  /** Total number of targets. */
   total: number;
   /** Packets, queries or connections so far. */
   sent: number;
-  /** Worth reporting so far. */
+  /** Results to report so far. */
   found: number;
 }
 
 export const RECON_DEFAULTS = {
-  /** Packets, queries or connections a second, in all. */
+  /** Packets, queries or connections per second in total. */
   rate: 1000,
-  /** The same to one host. */
+  /** The same for one host. */
   host_rate: 1000,
   retries: 3,
   syn_timeout_ms: 1000,
@@ -45,47 +45,53 @@ export const RECON_DEFAULTS = {
 
 export interface TcpOptions {
   readonly endpoints: EndpointSource;
-  /** `auto`: SYN where the process may, else connect. `syn` where it may not is an error that says what is missing. */
+  /**
+   * `auto`: SYN if the process is permitted, else connect. `syn` without permission is an error that names what is
+   * missing.
+   */
   readonly method: 'auto' | 'syn' | 'connect';
-  /** Which states are reported. */
+  /** States to report. */
   readonly states: readonly ('open' | 'closed' | 'filtered')[];
-  /** Rounds over what did not answer, beside the first. */
+  /** Retries for ports that did not answer. */
   readonly retries: number;
   readonly timeout_ms: number;
-  /** Connections at once, of a connect scan. */
+  /** Concurrent connections of a connect scan. */
   readonly concurrency: number;
-  /** Reads what open ports say by themselves. */
+  /** Reads the banners of open ports. */
   readonly banner: boolean;
 }
 
 export interface DnsOptions {
-  /** Names to ask for, or addresses for PTR, each once; may be endless lists: read as room comes. */
+  /** Names to query, or addresses for PTR, each once; may be endless lists, read on demand. */
   readonly names: AsyncIterable<string> | Iterable<string>;
-  /** How many there are, for progress; null where nobody knows. */
+  /** Number of names, for progress; null if unknown. */
   readonly total: number | null;
   readonly types: readonly DnsType[];
-  /** `ip` or `ip:port`; empty: the system's. */
+  /** `ip` or `ip:port`; empty: the system's resolvers. */
   readonly resolvers: readonly string[];
   readonly retries: number;
   readonly timeout_ms: number;
   readonly in_flight: number;
-  /** Looks for zones that answer for every name, and marks what they answer. */
+  /** Detects wildcard zones and marks their answers. */
   readonly wildcards: boolean;
   readonly scope: Scope;
 }
 
 export interface TlsOptions {
-  /** `host` is sent as SNI where it is a name. */
+  /** `host` is sent as SNI if it is a name. */
   readonly endpoints: EndpointSource;
   readonly timeout_ms: number;
   readonly concurrency: number;
   /** `auto`: by the port (25, 587: smtp; 143: imap; 21: ftp). */
   readonly starttls: 'auto' | 'off' | 'smtp' | 'imap' | 'ftp';
   readonly alpn: readonly string[];
-  /** The certificate and its chain: needs a whole handshake. Without it one message each way is enough. */
+  /**
+   * Reads the certificate and its chain, which needs a whole handshake. Without it one message in each direction
+   * suffices.
+   */
   readonly certificates: boolean;
   readonly enumerate_versions: boolean;
   readonly enumerate_ciphers: boolean;
-  /** Texts of roots in PEM, each of one or more, that are trusted beside those of Node.js and of the system. */
+  /** PEM bundles of roots that are trusted in addition to those of Node.js and the system. */
   readonly roots?: readonly string[];
 }

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 
-/** The JSON Schema of what is published as docs/recon-projectdiscovery.schema.json. */
+/** The JSON Schema published as docs/recon-projectdiscovery.schema.json. */
 
 const closed = { additionalProperties: false };
 
@@ -10,31 +10,31 @@ const Mark = (description: string) => Type.Optional(Type.Literal(true, { descrip
 const Whole = (description: string) => Type.Integer({ minimum: 0, description });
 
 const Timestamp = Type.String({ description: 'RFC 3339.' });
-const Host = Type.String({ description: 'As the target named it.' });
+const Host = Type.String({ description: 'The target as given.' });
 const Version = Type.Unsafe<'ssl30' | 'tls10' | 'tls11' | 'tls12' | 'tls13'>(
   Type.Enum(['ssl30', 'tls10', 'tls11', 'tls12', 'tls13'], { type: 'string' }),
 );
 
 export const NaabuLineSchema = Type.Object(
   {
-    host: Text('The name, where the target is one.'),
+    host: Text('The name, if the target is one.'),
     ip: Type.String({ description: 'The address.' }),
     timestamp: Timestamp,
     port: Type.Integer({ minimum: 1, maximum: 65_535, description: 'An open port.' }),
     protocol: Type.Literal('tcp'),
-    tls: Type.Literal(false, { description: 'A probe of ports does not find out; `heddle recon tls` does.' }),
+    tls: Type.Literal(false, { description: 'Not detected by a port probe; use `heddle recon tls`.' }),
   },
   { ...closed, title: 'naabu', description: '`heddle recon tcp --json-style projectdiscovery`' },
 );
 
 export const DnsxLineSchema = Type.Object(
   {
-    host: Type.String({ description: 'The name or address that was asked for.' }),
+    host: Type.String({ description: 'The queried name or address.' }),
     ttl: Type.Optional(Whole('Seconds.')),
-    resolver: Texts('The server whose answer it is.'),
+    resolver: Texts('The server that answered.'),
     a: Texts('IPv4 addresses.'),
     aaaa: Texts('IPv6 addresses.'),
-    cname: Texts('Names that it stands for.'),
+    cname: Texts('Canonical names.'),
     mx: Texts('Names of mail servers.'),
     ptr: Texts('Names of the address.'),
     soa: Type.Optional(
@@ -55,36 +55,36 @@ export const DnsxLineSchema = Type.Object(
         { minItems: 1 },
       ),
     ),
-    ns: Texts('Servers of the zone.'),
+    ns: Texts('Name servers of the zone.'),
     txt: Texts('Texts.'),
     srv: Texts('Targets of services.'),
     caa: Texts('Values.'),
-    status_code: Type.String({ description: 'NOERROR, NXDOMAIN, …; TIMEOUT and MALFORMED where none answered.' }),
-    status_code_raw: Type.Optional(Whole('Its number, where it is not 0.')),
+    status_code: Type.String({ description: 'NOERROR, NXDOMAIN, …; TIMEOUT or MALFORMED without a usable answer.' }),
+    status_code_raw: Type.Optional(Whole('Numeric code, if not 0.')),
     timestamp: Timestamp,
   },
   { ...closed, title: 'dnsx', description: '`heddle recon dns --json-style projectdiscovery`' },
 );
 
 const certificate = {
-  expired: Mark('Its time is over.'),
-  self_signed: Mark('It is its own issuer.'),
-  mismatched: Mark('It does not name the host.'),
-  untrusted: Mark('No known root stands behind it.'),
+  expired: Mark('The certificate has expired.'),
+  self_signed: Mark('The certificate is its own issuer.'),
+  mismatched: Mark('The certificate does not cover the host.'),
+  untrusted: Mark('No trust path leads to a known root.'),
   not_before: Text('RFC 3339.'),
   not_after: Text('RFC 3339.'),
-  subject_dn: Text('The whole name of the subject.'),
+  subject_dn: Text('The full name of the subject.'),
   subject_cn: Text('Its common name.'),
   subject_org: Texts('Its organizations.'),
   subject_an: Texts('Names and addresses of the certificate.'),
   serial: Text('Hexadecimal, with colons.'),
-  issuer_dn: Text('The whole name of the issuer.'),
+  issuer_dn: Text('The full name of the issuer.'),
   issuer_cn: Text('Its common name.'),
   issuer_org: Texts('Its organizations.'),
   fingerprint_hash: Type.Optional(
     Type.Object({ md5: Type.String(), sha1: Type.String(), sha256: Type.String() }, closed),
   ),
-  wildcard_certificate: Mark('It names all names below a domain.'),
+  wildcard_certificate: Mark('The certificate covers all names below a domain.'),
 };
 
 export const TlsxLineSchema = Type.Object(
@@ -94,21 +94,21 @@ export const TlsxLineSchema = Type.Object(
     ip: Type.String({ description: 'The address.' }),
     port: Type.String({ pattern: '^[1-9][0-9]{0,4}$' }),
     probe_status: Type.Boolean({ description: 'Whether a handshake was answered.' }),
-    error: Text('Why it was not.'),
+    error: Text('Why no handshake was answered.'),
     tls_version: Type.Optional(Version),
-    cipher: Text('What the server chose.'),
+    cipher: Text('Chosen by the server.'),
     chain: Type.Optional(
       Type.Array(Type.Object(certificate, closed), { minItems: 1, description: 'Certificates above the leaf.' }),
     ),
-    ja3s_hash: Text('Fingerprint of how the server answers.'),
-    sni: Text('The name that was sent.'),
+    ja3s_hash: Text("Fingerprint of the server's response."),
+    sni: Text('Server name sent.'),
     version_enum: Type.Optional(Type.Array(Version, { minItems: 1 })),
     cipher_enum: Type.Optional(
       Type.Array(
         Type.Object(
           {
             version: Version,
-            ciphers: Type.Object({ weak: Texts('Not to be offered any more.'), secure: Texts('All others.') }, closed),
+            ciphers: Type.Object({ weak: Texts('No longer acceptable.'), secure: Texts('All others.') }, closed),
           },
           closed,
         ),

@@ -1,6 +1,6 @@
 /**
- * Records as naabu, dnsx and tlsx write them with `-json`: their members by name and type, and no others. What is empty or false
- * is left out where they leave it out.
+ * Records in the format of naabu, dnsx and tlsx with `-json`: exactly their members, by name and type. Empty and false
+ * values are omitted where those tools omit them.
  */
 import { rcodeOf } from './dns/codes.ts';
 import type {
@@ -14,19 +14,19 @@ import type {
 } from './records.ts';
 import { isWeakCipher } from './tls/cipher-suites.ts';
 
-/** A line of naabu. It has no member for the state of a port: only open ones are written. */
+/** A line of naabu. It has no member for the state of a port, so only open ones are written. */
 export interface NaabuLine {
-  /** Left out where it is the address. */
+  /** Omitted if it equals the address. */
   host?: string;
   ip: string;
   timestamp: string;
   port: number;
   protocol: 'tcp';
-  /** Whether the service speaks TLS; a probe of ports does not find out. */
+  /** Whether the service uses TLS; a port probe does not detect it. */
   tls: false;
 }
 
-/** A line of dnsx, of one name and one type: the answers to several types of a name are several lines. */
+/** A line of dnsx for one name and one type: answers of several types are several lines. */
 export interface DnsxLine {
   host: string;
   ttl?: number;
@@ -81,7 +81,7 @@ export interface TlsxLine extends TlsxCertificate {
   timestamp: string;
   host: string;
   ip: string;
-  /** tlsx writes it as a string. */
+  /** A string, as in tlsx. */
   port: string;
   probe_status: boolean;
   error?: string;
@@ -96,7 +96,7 @@ export interface TlsxLine extends TlsxCertificate {
 
 export type ProjectDiscoveryLine = NaabuLine | DnsxLine | TlsxLine;
 
-/** The record as the tool of the same purpose writes it. */
+/** Converts a record to the format of the corresponding tool. */
 export function projectDiscoveryLine(record: ReconRecord): ProjectDiscoveryLine {
   switch (record.type) {
     case 'port':
@@ -138,13 +138,13 @@ function soaOf(name: string, { mname, rname, minimum, serial, refresh, retry, ex
   return { name, ns: mname, mailbox: rname, serial, refresh, retry, expire, minttl: minimum };
 }
 
-type Always = Pick<TlsxLine, 'timestamp' | 'host' | 'ip' | 'port' | 'probe_status'>;
+type TlsxRequired = Pick<TlsxLine, 'timestamp' | 'host' | 'ip' | 'port' | 'probe_status'>;
 
 function tlsxLine(record: TlsRecord): TlsxLine {
   const { timestamp, host, ip, port, probe_status, error, tls_version, cipher, ja3s_hash, sni, version_enum } = record;
   return {
     ...certificateOf(record),
-    ...withoutEmpty<Omit<TlsxLine, keyof TlsxCertificate | keyof Always>>({
+    ...withoutEmpty<Omit<TlsxLine, keyof TlsxCertificate | keyof TlsxRequired>>({
       error,
       tls_version,
       cipher,
@@ -196,7 +196,7 @@ function suitesOf(suites: NonNullable<TlsRecord['cipher_enum']>): NonNullable<Tl
   }));
 }
 
-/** Without what encoders of Go leave out: missing, false, 0, and empty members. */
+/** Removes what Go encoders omit: missing, false, 0, and empty members. */
 function withoutEmpty<T extends object>(line: {
   [Member in keyof Required<T>]: T[Member] | boolean | undefined;
 }): T {

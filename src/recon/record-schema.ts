@@ -1,6 +1,6 @@
 import { Type, type TOptional, type TSchema } from 'typebox';
 
-/** The JSON Schema of records: what is published as docs/recon-records.schema.json. */
+/** The JSON Schema of records, published as docs/recon-records.schema.json. */
 
 const closed = { additionalProperties: false };
 
@@ -14,14 +14,14 @@ const oneOf = <const Values extends readonly string[]>(values: Values, descripti
   Type.Unsafe<Values[number]>(Type.Enum([...values], { type: 'string', description }));
 
 const Timestamp = Type.String({
-  description: 'When it was settled: ISO 8601 in UTC with milliseconds.',
+  description: 'When the result was known: ISO 8601 in UTC with milliseconds.',
   pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$',
 });
 const RoundTrip = Type.Union([Type.Number({ minimum: 0 }), Type.Null()], {
-  description: 'Milliseconds until the answer; null where there was none.',
+  description: 'Milliseconds until the answer; null without one.',
 });
 const Port = Type.Integer({ minimum: 1, maximum: 65_535 });
-const Host = Text('As the target named it: a name, or the address itself.');
+const Host = Text('The target as given: a name or an address.');
 
 export const PortRecordSchema = Type.Object(
   {
@@ -30,15 +30,11 @@ export const PortRecordSchema = Type.Object(
     ip: Text('The address that was probed.'),
     port: Port,
     protocol: Type.Literal('tcp'),
-    state: oneOf(['open', 'closed', 'filtered'], '`filtered`: nothing answered, or something on the way refused.'),
-    reason: Text(
-      'What the state was concluded from: syn-ack, rst, no-response, icmp-unreachable, connected, refused, …',
-    ),
-    method: oneOf(['syn', 'connect'], 'Raw SYN packets, or whole connections.'),
+    state: oneOf(['open', 'closed', 'filtered'], '`filtered`: no answer, or rejected on the way.'),
+    reason: Text('Evidence for the state: syn-ack, rst, no-response, icmp-unreachable, connected, refused, …'),
+    method: oneOf(['syn', 'connect'], 'Raw SYN packets or full connections.'),
     rtt_ms: RoundTrip,
-    banner: Type.Optional(
-      Text('What the service said by itself, at most 1,024 bytes; what is not printable is escaped.'),
-    ),
+    banner: Type.Optional(Text('Banner of the service, at most 1,024 bytes; non-printable bytes are escaped.')),
     timestamp: Timestamp,
   },
   { ...closed, title: 'Port', description: 'One TCP port: `heddle recon tcp`.' },
@@ -46,26 +42,29 @@ export const PortRecordSchema = Type.Object(
 
 const DNS_TYPES = ['A', 'AAAA', 'CNAME', 'MX', 'NS', 'TXT', 'SOA', 'SRV', 'CAA', 'PTR'] as const;
 
-const MxSchema = Type.Object({ preference: Whole('The lower, the sooner.', 65_535), exchange: Type.String() }, closed);
+const MxSchema = Type.Object(
+  { preference: Whole('Lower values come first.', 65_535), exchange: Type.String() },
+  closed,
+);
 
 const SoaSchema = Type.Object(
   {
     mname: Text('The primary server.'),
-    rname: Text('The mailbox of who is responsible, written as a name.'),
+    rname: Text('The mailbox of the responsible person, written as a name.'),
     serial: Whole('The version of the zone.'),
     refresh: Whole('Seconds.'),
     retry: Whole('Seconds.'),
     expire: Whole('Seconds.'),
-    minimum: Whole('Seconds that a negative answer holds.'),
+    minimum: Whole('Time to live of negative answers, seconds.'),
   },
   closed,
 );
 
 const SrvSchema = Type.Object(
   {
-    priority: Whole('The lower, the sooner.', 65_535),
+    priority: Whole('Lower values come first.', 65_535),
     weight: Whole('Share among the same priority.', 65_535),
-    port: Whole('Where the service listens.', 65_535),
+    port: Whole('Port of the service.', 65_535),
     target: Type.String(),
   },
   closed,
@@ -79,25 +78,23 @@ const CaaSchema = Type.Object(
 export const DnsRecordSchema = Type.Object(
   {
     type: Type.Literal('dns'),
-    host: Text('The name that was asked for, or the address that was asked for its names.'),
-    resolver: nullable(Text('`ip:port` of the server whose answer it is; null where none answered.')),
-    query_type: oneOf(DNS_TYPES, 'What was asked for.'),
-    status_code: Text(
-      'NOERROR, NXDOMAIN, SERVFAIL, REFUSED, …; TIMEOUT and MALFORMED where there was no usable answer.',
-    ),
+    host: Text('The queried name, or the address whose names were queried.'),
+    resolver: nullable(Text('`ip:port` of the server that answered; null if none did.')),
+    query_type: oneOf(DNS_TYPES, 'The query type.'),
+    status_code: Text('NOERROR, NXDOMAIN, SERVFAIL, REFUSED, …; TIMEOUT or MALFORMED without a usable answer.'),
     a: Type.Optional(Names('IPv4 addresses.')),
     aaaa: Type.Optional(Names('IPv6 addresses.')),
-    cname: Type.Optional(Names('Names that it stands for, in the order of the answer.')),
+    cname: Type.Optional(Names('Canonical names, in the order of the answer.')),
     mx: Type.Optional(Type.Array(MxSchema)),
-    ns: Type.Optional(Names('Servers of the zone.')),
-    txt: Type.Optional(Names('Texts, each put together from its pieces.')),
+    ns: Type.Optional(Names('Name servers of the zone.')),
+    txt: Type.Optional(Names('Text records, each joined from its pieces.')),
     soa: Type.Optional(Type.Array(SoaSchema)),
     srv: Type.Optional(Type.Array(SrvSchema)),
     caa: Type.Optional(Type.Array(CaaSchema)),
     ptr: Type.Optional(Names('Names of the address.')),
-    ttl: nullable(Whole('The smallest of the answers, seconds; null without answers.')),
+    ttl: nullable(Whole('Smallest TTL of the answers, seconds; null without answers.')),
     wildcard: Type.Optional(Flag('The zone answers the same for names that do not exist.')),
-    tcp: Type.Optional(Flag('Over TCP, because the answer did not fit.')),
+    tcp: Type.Optional(Flag('Queried over TCP because the answer did not fit a UDP packet.')),
     rtt_ms: RoundTrip,
     timestamp: Timestamp,
   },
@@ -109,21 +106,21 @@ const TLS_VERSIONS = ['ssl30', 'tls10', 'tls11', 'tls12', 'tls13'] as const;
 const Fingerprints = Type.Object({ md5: Type.String(), sha1: Type.String(), sha256: Type.String() }, closed);
 
 const certificate = {
-  subject_dn: Text('The whole name of the subject, as RFC 4514 writes it.'),
+  subject_dn: Text('The full name of the subject in RFC 4514 form.'),
   subject_cn: nullable(Text('Its common name.')),
   subject_org: Names('Its organizations.'),
   subject_an: Names('Names and addresses of the certificate.'),
-  issuer_dn: Text('The whole name of the issuer.'),
+  issuer_dn: Text('The full name of the issuer.'),
   issuer_cn: nullable(Text('Its common name.')),
   issuer_org: Names('Its organizations.'),
   serial: Text('The serial number in hexadecimal.'),
   not_before: Text('ISO 8601.'),
   not_after: Text('ISO 8601.'),
   key_type: Text('rsa, ec, ed25519, …'),
-  key_bits: nullable(Whole('Size of the key; null where the type says it.')),
-  signature_algorithm: Text('What the issuer signed with.'),
+  key_bits: nullable(Whole('Size of the key; null if the type implies it.')),
+  signature_algorithm: Text('The signature algorithm.'),
   fingerprint_hash: Fingerprints,
-  self_signed: Flag('It is its own issuer.'),
+  self_signed: Flag('The certificate is its own issuer.'),
 };
 
 const CertificateSchema = Type.Object(certificate, closed);
@@ -149,31 +146,31 @@ export const TlsRecordSchema = Type.Object(
     host: Host,
     ip: Text('The address that was probed.'),
     port: Port,
-    sni: nullable(Text('The name that was sent; null where the target is an address.')),
-    probe_status: Flag('Whether a handshake was answered. Members beyond `error` are there where it is true.'),
-    error: Type.Optional(Text('Why it was not, or what was left out.')),
-    tls_version: Type.Optional(oneOf(TLS_VERSIONS, 'What the server chose.')),
-    cipher: Type.Optional(Text('What the server chose.')),
-    alpn: Type.Optional(nullable(Text('The protocol that the server chose; null where it chose none.'))),
-    ocsp_stapled: Type.Optional(Flag('Whether the server sent an answer of OCSP.')),
+    sni: nullable(Text('Server name sent; null if the target is an address.')),
+    probe_status: Flag('Whether a handshake was answered. Members beyond `error` are present if it is true.'),
+    error: Type.Optional(Text('Why no handshake was answered, or what was left out.')),
+    tls_version: Type.Optional(oneOf(TLS_VERSIONS, 'Chosen by the server.')),
+    cipher: Type.Optional(Text('Chosen by the server.')),
+    alpn: Type.Optional(nullable(Text('Protocol chosen by the server; null without one.'))),
+    ocsp_stapled: Type.Optional(Flag('Whether the server stapled an OCSP response.')),
     version_enum: Type.Optional(
-      Type.Array(oneOf(TLS_VERSIONS, 'A version.'), { description: 'All that the server takes.' }),
+      Type.Array(oneOf(TLS_VERSIONS, 'A version.'), { description: 'All that the server accepts.' }),
     ),
     cipher_enum: Type.Optional(
       Type.Object(
         { ssl30: Suites, tls10: Suites, tls11: Suites, tls12: Suites, tls13: Suites },
-        { ...closed, description: 'All that the server takes, by version.' },
+        { ...closed, description: 'All that the server accepts, by version.' },
       ),
     ),
     ...optional(certificate),
-    wildcard_certificate: Type.Optional(Flag('It names all names below a domain.')),
-    expired: Type.Optional(Flag('Its time is over.')),
-    mismatched: Type.Optional(Flag('It does not name the host.')),
-    untrusted: Type.Optional(Flag('No known root stands behind it.')),
-    findings: Type.Optional(Type.Array(oneOf(FINDINGS, 'What is wrong.'))),
+    wildcard_certificate: Type.Optional(Flag('The certificate covers all names below a domain.')),
+    expired: Type.Optional(Flag('The certificate has expired.')),
+    mismatched: Type.Optional(Flag('The certificate does not cover the host.')),
+    untrusted: Type.Optional(Flag('No trust path leads to a known root.')),
+    findings: Type.Optional(Type.Array(oneOf(FINDINGS, 'A problem.'))),
     chain: Type.Optional(Type.Array(CertificateSchema, { description: 'Certificates above the leaf, as sent.' })),
-    ja3s_hash: Type.Optional(Text('Fingerprint of how the server answers.')),
-    starttls: Type.Optional(oneOf(['smtp', 'imap', 'ftp'], 'What was spoken before the handshake.')),
+    ja3s_hash: Type.Optional(Text("Fingerprint of the server's response.")),
+    starttls: Type.Optional(oneOf(['smtp', 'imap', 'ftp'], 'Protocol spoken before the handshake.')),
     rtt_ms: RoundTrip,
     timestamp: Timestamp,
   },

@@ -1,27 +1,27 @@
 /**
- * What probes report: one JSON object a line on the command line, elements of results in workflows. Names are those that
- * users of naabu, dnsx and tlsx know. Times are ISO 8601 in UTC with milliseconds, durations milliseconds.
+ * Records of probes: one JSON object per line on the command line, elements of results in workflows. Names follow
+ * naabu, dnsx and tlsx. Times are ISO 8601 in UTC with milliseconds, durations milliseconds.
  */
 
-/** `method` says which scan found it: raw SYN packets, or whole connections. */
+/** The scan method: raw SYN packets, or full connections. */
 export type PortMethod = 'syn' | 'connect';
 
 export type PortState = 'open' | 'closed' | 'filtered';
 
 export interface PortRecord {
   type: 'port';
-  /** As the target named it: a name, or the address itself. */
+  /** The target as given: a name or an address. */
   host: string;
   ip: string;
   port: number;
   protocol: 'tcp';
   state: PortState;
-  /** What the state was concluded from: `syn-ack`, `rst`, `no-response`, `icmp-unreachable`, `connected`, `refused`, … */
+  /** Evidence for the state: `syn-ack`, `rst`, `no-response`, `icmp-unreachable`, `connected`, `refused`, … */
   reason: string;
   method: PortMethod;
-  /** Null where nothing answered. */
+  /** Null without an answer. */
   rtt_ms: number | null;
-  /** What the service said by itself, at most 1,024 bytes, what is not printable escaped; only where it was asked for. */
+  /** Banner of the service, at most 1,024 bytes, non-printable bytes escaped; only if requested. */
   banner?: string;
   timestamp: string;
 }
@@ -56,14 +56,14 @@ export interface CaaAnswer {
   value: string;
 }
 
-/** One name and one type. Members of answers are there where there are any. */
+/** One name and one type. Members without answers are absent. */
 export interface DnsRecord {
   type: 'dns';
   host: string;
-  /** `ip:port` of the server whose answer it is; null where none answered, and for `localhost`, which nobody is asked for. */
+  /** `ip:port` of the server that answered; null if none did, and for `localhost`, which is never queried. */
   resolver: string | null;
   query_type: DnsType;
-  /** NOERROR, NXDOMAIN, SERVFAIL, REFUSED, …; TIMEOUT and MALFORMED where there was no usable answer. */
+  /** NOERROR, NXDOMAIN, SERVFAIL, REFUSED, …; TIMEOUT or MALFORMED without a usable answer. */
   status_code: string;
   a?: string[];
   aaaa?: string[];
@@ -75,11 +75,11 @@ export interface DnsRecord {
   srv?: SrvAnswer[];
   caa?: CaaAnswer[];
   ptr?: string[];
-  /** The smallest of the answers', seconds; null without answers. */
+  /** Smallest TTL of the answers in seconds; null without answers. */
   ttl: number | null;
-  /** What the zone answers for names that do not exist, too. */
+  /** The zone answers the same for names that do not exist. */
   wildcard?: boolean;
-  /** Over TCP because the answer did not fit. */
+  /** Queried over TCP because the answer did not fit. */
   tcp?: boolean;
   rtt_ms: number | null;
   timestamp: string;
@@ -119,7 +119,7 @@ export type TlsFinding =
   | 'weak_cipher'
   | 'broken_chain';
 
-/** Members beyond `error` are there where `probe_status` is true. */
+/** Members beyond `error` are present if `probe_status` is true. */
 export interface TlsRecord {
   type: 'tls';
   host: string;
@@ -132,9 +132,9 @@ export interface TlsRecord {
   tls_version?: TlsVersion;
   cipher?: string;
   alpn?: string | null;
-  /** Whether the server stapled an OCSP answer. */
+  /** Whether the server stapled an OCSP response. */
   ocsp_stapled?: boolean;
-  /** What the server takes, where it was asked for. */
+  /** Versions and ciphers the server accepts, if requested. */
   version_enum?: TlsVersion[];
   cipher_enum?: Partial<Record<TlsVersion, string[]>>;
   subject_dn?: string;
@@ -154,14 +154,14 @@ export interface TlsRecord {
   wildcard_certificate?: boolean;
   expired?: boolean;
   self_signed?: boolean;
-  /** The certificate does not name the host. */
+  /** The certificate does not cover the host. */
   mismatched?: boolean;
   untrusted?: boolean;
   findings?: TlsFinding[];
   /** The chain above the leaf, as sent. */
   chain?: TlsCertificate[];
   ja3s_hash?: string;
-  /** What was spoken before the handshake. */
+  /** Protocol spoken before the handshake. */
   starttls?: 'smtp' | 'imap' | 'ftp';
   rtt_ms: number | null;
   timestamp: string;

@@ -11,34 +11,34 @@ import { RECON_DEFAULTS } from './options.ts';
 import type { Pace } from './targets/port.ts';
 
 export interface ResolveOptions {
-  /** `ip` or `ip:port`; empty: the system's, its file of hosts included. */
+  /** `ip` or `ip:port`; empty: the system's, including its hosts file. */
   readonly resolvers: readonly string[];
   readonly timeout_ms: number;
   readonly retries?: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
-  /** None where queries are few enough not to be limited. */
+  /** Absent if queries are few enough not to be limited. */
   readonly pace?: Pace;
 }
 
-/** Looks names up until it is closed, with one set of sockets for all of them. */
+/** Resolves names until it is closed, with one set of sockets for all of them. */
 export interface NameResolver {
   /**
-   * The addresses of a name, IPv4 before IPv6; empty where it has none. An address is its own.
+   * Returns the addresses of a name, IPv4 before IPv6; empty if it has none. An address resolves to itself.
    *
-   * @throws HeddleError VALIDATION_FAILED for what is no name; Error where nobody answered; the signal's reason when it
-   *   aborts
+   * @throws HeddleError VALIDATION_FAILED for an invalid name; Error if no resolver answered; the signal's reason when
+   * it aborts
    */
   resolve(name: string): Promise<string[]>;
   close(): void;
 }
 
 const UNLIMITED: Pace = { take: () => 0, available: (max) => max, observe: () => undefined, rate: Infinity };
-/** What the system says of names that have no address; anything else leaves it open. */
+/** The system's codes for names without addresses; any other code leaves that open. */
 const HAS_NONE: readonly unknown[] = ['ENOTFOUND', 'ENODATA'];
 
-/** The addresses of one name; see {@link openResolver} where there are many. */
+/** Resolves one name; see {@link openResolver} for many. */
 export async function resolveName(name: string, options: ResolveOptions): Promise<string[]> {
   const resolver = openResolver(options);
   try {
@@ -48,7 +48,7 @@ export async function resolveName(name: string, options: ResolveOptions): Promis
   }
 }
 
-/** @throws HeddleError VALIDATION_FAILED for resolvers that are none */
+/** @throws HeddleError VALIDATION_FAILED for invalid resolvers */
 export function openResolver(options: ResolveOptions): NameResolver {
   const asked = options.resolvers.length === 0 ? new SystemResolver(options) : new OwnResolver(options);
   return {
@@ -68,7 +68,7 @@ export function openResolver(options: ResolveOptions): NameResolver {
   };
 }
 
-/** What the machine itself would connect to: its file of hosts, then its resolvers. */
+/** Resolves as the machine itself does: its hosts file, then its resolvers. */
 class SystemResolver implements NameResolver {
   readonly #options: ResolveOptions;
   readonly #closing = new AbortController();
@@ -98,13 +98,13 @@ class SystemResolver implements NameResolver {
   }
 }
 
-/** Whether it is known that there are no addresses: both answers say so, or one that the name does not exist. */
+/** Returns whether the absence of addresses is certain: both answers say so, or one that the name does not exist. */
 function isSettled(statuses: readonly string[]): boolean {
   return statuses.includes('NXDOMAIN') || statuses.every((status) => status === 'NOERROR');
 }
 
 function unanswered(name: string): Error {
-  return new Error(`no name server had an answer for ${name}`);
+  return new Error(`no resolver answered for ${name}`);
 }
 
 interface Waiting {

@@ -1,36 +1,41 @@
-/** What a scan is told. Plain data that crosses threads; `parse`d at the edges, trusted here. */
+/** Options of a scan. Plain data that crosses threads; validated at the boundary, trusted here. */
 
 /** Where objects come from. */
 export type SourceSpec =
   /**
-   * A file, or a directory with all below it. Object stores of git repositories hold compressed content of the history,
+   * A file, or a directory with everything below it. Object stores of git repositories contain the compressed history,
    * which the source `git` reads; `git_objects` walks them nevertheless.
    */
   | { type: 'path'; path: string; follow_links?: boolean; git_objects?: boolean; slice?: PathSlice }
   | { type: 'stdin'; name: string }
-  /** Every blob of the history once, with its first commit, and the messages of commits and tags. `revisions` as git's `rev-list` takes them; default: all references. */
+  /**
+   * Every blob of the history once, with its first commit, and the messages of commits and tags. `revisions` as in
+   * `git rev-list`; default: all references.
+   */
   | { type: 'git'; repository: string; revisions?: readonly string[]; since?: string }
-  /** What the next commit changes, as the index has it. `index_file` where it is not the repository's own, as in some hooks. */
+  /**
+   * The changes of the next commit, from the index. `index_file` if it is not the repository's own, as in some hooks.
+   */
   | { type: 'staged'; repository: string; index_file?: string }
-  /** `endpoint` for services that speak the S3 API elsewhere. */
+  /** `endpoint` for other services that implement the S3 API. */
   | { type: 's3'; bucket: string; prefix?: string; endpoint?: string; region?: string; force_path_style?: boolean }
   /**
-   * Paths, each a file; from a list of the caller's, or one a line from a file. `latin1`: each character is a byte, for
-   * paths that are not UTF-8.
+   * File paths, given as a list or read from a file, one per line. `latin1`: each character is a byte, for paths that
+   * are not UTF-8.
    */
   | { type: 'list'; name: string; paths: readonly string[]; encoding?: 'utf8' | 'latin1' };
 
-/** The part of a directory after one entry, up to and with another one; null: from its beginning, to its end. */
+/** The part of a directory after one entry, up to and including another; null: from its beginning, to its end. */
 export interface PathSlice {
   /** Names (latin1 of their bytes) from the directory down to the entry. */
   from: readonly string[] | null;
   through: readonly string[] | null;
 }
 
-/** What happens when a budget of an archive ends: leave all of it out, keep what was read, or end the run. */
+/** What happens if a budget of an archive is exhausted: skip the archive, keep what was read, or end the run. */
 export type ArchivePolicy = 'skip' | 'partial' | 'fail-run';
 
-/** Bounds of what one archive may unfold to. Bytes are unpacked bytes. */
+/** Limits of one archive. Bytes are unpacked bytes. */
 export interface ArchiveBudgets {
   depth_max: number;
   entries_max: number;
@@ -38,7 +43,7 @@ export interface ArchiveBudgets {
   archive_bytes_max: number;
   /** Of everything below one top-level object. */
   root_bytes_max: number;
-  /** Unpacked to packed, looked at once `ratio_floor_bytes` were unpacked. */
+  /** Unpacked to compressed size, checked once `ratio_floor_bytes` are unpacked. */
   ratio_max: number;
   name_bytes_max: number;
 }
@@ -61,24 +66,24 @@ export const ARCHIVE_BUDGETS_DEFAULT: ArchiveBudgets = {
   name_bytes_max: 1024,
 };
 
-/** Text of rule sets in the TOML format, each with its name for error messages. */
+/** Rule sets in the TOML format, each with a name for error messages. */
 export interface RuleText {
   name: string;
   toml: string;
 }
 
 export interface DetectionOptions {
-  /** Later ones extend and override earlier ones; none: the rules that come with Heddle. */
+  /** Later ones extend and override earlier ones; empty: the built-in rules. */
   rules: readonly RuleText[];
   /** Only these rules, by id. */
   enable?: readonly string[];
-  /** All but these. */
+  /** All but these rules, by id. */
   disable?: readonly string[];
-  /** How often decoded text is looked at for more encoded text; 0 decodes nothing. */
+  /** Maximum nesting of encodings that is decoded; 0 decodes nothing. */
   decode_depth: number;
   /** Honour comments that exempt their line. */
   inline_ignores: boolean;
-  /** One rule on one object longer than this is stopped and reported. */
+  /** Maximum time of one rule on one object; a slower rule is stopped and reported. */
   rule_timeout_ms: number;
 }
 
@@ -86,10 +91,10 @@ export interface ScanOptions {
   sources: readonly SourceSpec[];
   detection: DetectionOptions;
   archives: ArchiveOptions;
-  /** Globs of paths that are left out, and, where there are any, the only ones that are looked at. */
+  /** Globs of excluded paths, and of included ones; without the latter, all paths are included. */
   exclude: readonly string[];
   include: readonly string[];
-  /** Larger objects are reported, not scanned; 0: no bound. */
+  /** Larger objects are reported, not scanned; 0: no limit. */
   object_bytes_max: number;
   /** Worker threads, at least 1. */
   threads: number;
@@ -99,7 +104,7 @@ export interface ScanOptions {
   chunk_bytes: number;
 }
 
-/** What a scan does unless it is told otherwise. Threads are chosen by who starts it: those of the machine, up to 8. */
+/** Default options of a scan. The caller sets the number of threads: by default that of the machine, up to 8. */
 export const SCAN_DEFAULTS: Omit<ScanOptions, 'sources'> = {
   detection: { rules: [], decode_depth: 2, inline_ignores: true, rule_timeout_ms: 5000 },
   archives: { enabled: true, policy: 'partial', budgets: ARCHIVE_BUDGETS_DEFAULT },

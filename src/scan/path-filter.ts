@@ -1,13 +1,14 @@
 export interface PathPatterns {
-  /** Where there are any, only paths that match one of them pass. */
+  /** If not empty, only matching paths pass. */
   include: readonly string[];
-  /** Paths that match one of them do not pass. */
+  /** Matching paths do not pass. */
   exclude: readonly string[];
 }
 
 /**
- * A test of paths (with slashes) against globs: `*` and `?` within a name, `**` over names, `[a-z]`, `{a,b}`. A pattern
- * fits at any depth unless it begins with a slash, and what lies below a directory that it fits, it fits, too.
+ * Returns a test of paths (with slashes) against globs: `*` and `?` within a name, `**` across names, `[a-z]`,
+ * `{a,b}`. A pattern matches at any depth unless it begins with a slash, and also matches everything below a matching
+ * directory.
  */
 export function pathFilter({ include, exclude }: PathPatterns): (path: string) => boolean {
   const included = union(include);
@@ -22,7 +23,7 @@ function union(globs: readonly string[]): RegExp | null {
   return new RegExp(globs.map((glob) => patternOf(glob)).join('|'), 's');
 }
 
-/** The glob as the source of a regular expression. */
+/** Returns the glob as the source of a regular expression. */
 function patternOf(glob: string): string {
   const isAnchored = glob.startsWith('/');
   const body = glob.replace(/^\.?\/+/, '').replace(/\/+$/, '');

@@ -1,6 +1,9 @@
-/** What a scan says: findings, problems and the summary. Plain data that crosses threads; bytes and offsets are of the object's own content. */
+/**
+ * The results of a scan: findings, problems and the summary. Plain data that crosses threads; bytes and offsets refer
+ * to the object's own content.
+ */
 
-/** The commit that brought an object in; only of sources that read a history. */
+/** The commit that introduced an object; only for sources that read a history. */
 export interface Commit {
   id: string;
   author: string;
@@ -11,37 +14,37 @@ export interface Commit {
   subject: string;
 }
 
-/** How a piece of text was found under another one: `utf-16le`, `base64`, `url`. */
+/** How a piece of text was encoded: `utf-16le`, `base64`, `url`. */
 export type Encoding = 'utf-16le' | 'utf-16be' | 'base64' | 'url';
 
-/** One secret at one place. */
+/** One secret at one location. */
 export interface Finding {
   rule_id: string;
   description: string;
   tags: readonly string[];
-  /** Where: the object's path; entries of archives follow their archive after `!`: `backup.zip!etc/app.env`. */
+  /** The object's path; entries of archives follow their archive after `!`: `backup.zip!etc/app.env`. */
   path: string;
-  /** From 1, of the beginning and the end of the match. Columns count bytes. */
+  /** From 1, start and end of the match. Columns count bytes. */
   line: number;
   column: number;
   end_line: number;
   end_column: number;
-  /** Bytes before the match, from 0, and its length; in decoded text, those of the encoded text. */
+  /** Bytes before the match, from 0, and its length; for decoded text, those of the encoded text. */
   offset: number;
   length: number;
-  /** The whole match and the secret within it, in clear. Who shows them redacts them first. */
+  /** The whole match and the secret within it, unredacted. Redact them before display. */
   match: string;
   secret: string;
-  /** Shannon entropy of the secret, in bits a character. */
+  /** Shannon entropy of the secret, in bits per character. */
   entropy: number;
-  /** Outermost first; empty for text that stands there as it is. */
+  /** Outermost first; empty for plain text. */
   encodings: readonly Encoding[];
-  /** 32 hexadecimal digits of rule, path and secret: the same wherever the line moves to. */
+  /** 32 hexadecimal digits of rule, path and secret: unaffected by line moves. */
   fingerprint: string;
   commit?: Commit;
 }
 
-/** Why an object was not scanned whole. Total: reports explain each. */
+/** Why an object was not scanned completely. Reports explain each code. */
 export type ProblemCode =
   | 'unreadable'
   | 'vanished'
@@ -65,18 +68,18 @@ export type ProblemCode =
   | 'rule_timed_out'
   | 'source_failed';
 
-/** One object, or part of one, that was not scanned whole, and why. Never fatal by itself. */
+/** One object, or part of one, that was not scanned completely, and why. Never fatal by itself. */
 export interface Problem {
   code: ProblemCode;
-  /** As in a finding; of a source that failed, the source's name. */
+  /** As in a finding; for a source that failed, the source's name. */
   path: string;
-  /** One sentence for people, with the figures: `the entry holds more than 64 MiB`. */
+  /** One sentence with the figures: `the entry holds more than 64 MiB`. */
   message: string;
-  /** `skipped`: nothing of it was scanned; `partial`: some of it was; `notice`: it was scanned, or is nothing to scan. */
+  /** `skipped`: nothing of it was scanned; `partial`: some of it was; `notice`: it was scanned, or needs no scan. */
   extent: 'skipped' | 'partial' | 'notice';
 }
 
-/** Counters of the steps, each of one thread; merged at the end. */
+/** Counters of the steps, per thread; merged at the end. */
 export interface TaskMetrics {
   enumerate_count: number;
   objects_discovered: number;
@@ -90,18 +93,18 @@ export interface TaskMetrics {
   objects_completed: number;
 }
 
-/** How a run ended: `complete` looked at all there is, `incomplete` names what it left out in its problems. */
+/** How a run ended: `complete` scanned everything, `incomplete` lists what it left out as problems. */
 export type ScanOutcome = 'complete' | 'incomplete' | 'aborted';
 
 export interface ScanSummary {
   outcome: ScanOutcome;
-  /** Why, where it was aborted: a sentence. */
+  /** Reason of an abort: a sentence. */
   reason?: string;
   findings: number;
   problems: number;
   /** Merged from all threads. */
   metrics: TaskMetrics;
-  /** The permits that were out at the same time, at most. */
+  /** Maximum number of permits in use at the same time. */
   frontier_peak: number;
   duration_ms: number;
 }

@@ -14,9 +14,9 @@ import type { ObjectSource } from './source/port.ts';
 export type { ScanEnvironment, ScanObserver } from './coordinator/observer.ts';
 
 /**
- * Scans the sources. Findings and problems go to the observer in the order of the objects, the summary comes at the end.
- * Rejects with VALIDATION_FAILED where the options, a source or a rule set cannot be used, with whatever the observer
- * throws, and with nothing else: what cannot be scanned is a problem.
+ * Scans the sources. Findings and problems go to the observer in the order of the objects; the summary is returned.
+ * Rejects with VALIDATION_FAILED if the options, a source or a rule set cannot be used, and with any error of the
+ * observer; an object that cannot be scanned is a problem, not a rejection.
  */
 export async function startScan(
   options: ScanOptions,
@@ -37,7 +37,7 @@ export async function startScan(
       observer,
       environment,
       journal,
-      journal?.checkpoint ?? beginning(),
+      journal?.checkpoint ?? initialCheckpoint(),
     );
     if (journal !== null) await run.replay(journal.replay());
     return await run.run(startedAt);
@@ -47,7 +47,7 @@ export async function startScan(
   }
 }
 
-function beginning(): Checkpoint {
+function initialCheckpoint(): Checkpoint {
   return { position: { source: 0, cursor: 'start' }, next_index: 0, metrics: emptyMetrics() };
 }
 

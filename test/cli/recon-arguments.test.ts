@@ -83,8 +83,8 @@ describe('dry runs', () => {
 describe('nonsense', () => {
   const faults: [args: string[], fault: RegExp][] = [
     [['tcp'], /^heddle: name at least one target/],
-    [['tcp', '10.0.0.300'], /^heddle: TARGET: "10\.0\.0\.300" is no IPv4 address: 300 is larger than 255\n$/],
-    [['tcp', '127.0.0.1', '-p', '0'], /^heddle: ports: "0" is no port/],
+    [['tcp', '10.0.0.300'], /^heddle: TARGET: "10\.0\.0\.300" is not an IPv4 address: 300 is larger than 255\n$/],
+    [['tcp', '127.0.0.1', '-p', '0'], /^heddle: ports: "0" is not a port/],
     [['tcp', '127.0.0.1', '-l', 'nowhere'], /^heddle: -l nowhere: there is no such file or directory\n$/],
     [['tcp', '127.0.0.1', '--rate', 'fast'], /^error USAGE: option '--rate <count>' argument 'fast' is invalid/],
     [['tcp', 'fd00::/32'], /hosts, and at most 2\^53 can be counted/],

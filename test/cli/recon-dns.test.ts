@@ -119,7 +119,7 @@ describe('dns', () => {
   test('a name out of scope is not asked for', async () => {
     const ran = await dns('other.example');
     assert.equal(ran.code, 2);
-    assert.match(ran.stderr, /refused: no line of the scope covers other\.example/);
+    assert.match(ran.stderr, /refused: no entry of the scope covers other\.example/);
     assert.ok(!near.names.queries.some(({ name }) => name.endsWith('other.example')));
   });
 });

@@ -26,7 +26,7 @@ test('TLS endpoints are all probed, by fewer connections at once, and a notice s
   const errors = recordsOf(ran).map(({ error }) => error);
   assert.equal(errors.length, HOSTS * 5);
   assert.deepEqual([...new Set(errors)], ['connection refused']);
-  assert.match(ran.stderr, /^fewer connections at once: the process may open no more files \(ulimit -n\)$/m);
+  assert.match(ran.stderr, /^connections reduced: the process has reached its limit of open files \(ulimit -n\)$/m);
 });
 
 test('ports, too', async () => {

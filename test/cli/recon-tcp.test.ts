@@ -124,7 +124,7 @@ describe('tcp', () => {
     assert.equal(told.length, 4);
     assert.match(told[0]!, /^1 port in/);
     assert.equal(told[1], 'not probed: gone.example.test has no address');
-    assert.equal(told[2], 'refused: no line of the scope covers other.test; a line that says other.test allows it');
+    assert.equal(told[2], 'refused: no entry of the scope covers other.test; add it, or a domain that contains it');
     assert.match(
       told[3]!,
       /^refused: trap\.example\.test resolves to 169\.254\.169\.254: .* is a metadata service of clouds/,

@@ -254,8 +254,8 @@ describe('baselines and exemptions', () => {
     const [exempt, strict] = await Promise.all([own.scan(['in']), own.scan(['in', '--no-config'])]);
     assert.deepEqual([exempt.code, strict.code], [0, 1]);
     assert.match(exempt.stderr, /findings listed in in\/\.heddleignore are exempt/);
-    assert.match(exempt.stderr, /\.heddleignore, line 2: is neither/);
-    assert.match(exempt.stdout, /exempt by fingerprint: 1 finding/);
+    assert.match(exempt.stderr, /\.heddleignore, line 2: expected a fingerprint/);
+    assert.match(exempt.stdout, /ignored by fingerprint: 1 finding/);
     own.remove();
   });
 

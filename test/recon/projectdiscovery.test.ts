@@ -26,7 +26,7 @@ const lines = Compile(schema);
 
 const timestamp = '2026-01-01T00:00:00.000Z';
 
-/** As a consumer reads it. */
+/** Parses a line like a consumer. */
 function lineOf(record: ReconRecord): unknown {
   const line: unknown = JSON.parse(JSON.stringify(projectDiscoveryLine(record)));
   assert.ok(lines.Check(line), JSON.stringify(lines.Errors(line)));
@@ -39,11 +39,11 @@ test('the published schema is that of the code', () => {
   assert.deepEqual(
     JSON.parse(readFileSync(PUBLISHED, 'utf8')),
     schema,
-    'run this test with UPDATE_SCHEMA=1, and look at the difference',
+    'run this test with UPDATE_SCHEMA=1, and review the difference',
   );
 });
 
-test('an open port is a line of naabu; its name stands there where it has one', () => {
+test('an open port is a line of naabu, with its name if it has one', () => {
   const port: PortRecord = {
     type: 'port',
     host: 'www.example.test',
@@ -62,7 +62,7 @@ test('an open port is a line of naabu; its name stands there where it has one', 
   assert.deepEqual(lineOf({ ...port, host: '10.0.0.1' }), line);
 });
 
-test('a name is a line of dnsx: lists of resolvers and texts, flat answers, nothing that is empty', () => {
+test('a name is a line of dnsx: lists of resolvers and strings, flat answers, no empty members', () => {
   const name: DnsRecord = {
     type: 'dns',
     host: 'example.test',
@@ -119,7 +119,7 @@ test('a name is a line of dnsx: lists of resolvers and texts, flat answers, noth
   assert.deepEqual(silent, { host: 'x.test', status_code: 'TIMEOUT', timestamp });
 });
 
-test('an endpoint is a line of tlsx: its port a string, organizations as lists, suites by version and strength', () => {
+test('an endpoint is a line of tlsx: a string port, lists of organizations, suites by version and strength', () => {
   const hashes = { md5: '1', sha1: '2', sha256: '3' };
   const certificate = {
     subject_dn: 'CN=*.example.test,O=Shop',

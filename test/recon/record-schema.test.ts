@@ -28,7 +28,7 @@ import { collect, endpointsOf, environmentOf, probe } from './tls/fixture.ts';
 
 type Same<One, Other> = [One] extends [Other] ? ([Other] extends [One] ? true : false) : false;
 
-// What the schemas describe and what the probes' types say: the compiler holds that neither goes its own way.
+// The compiler checks that the schemas and the types of the probes agree.
 const SAME: [
   Same<Static<typeof PortRecordSchema>, PortRecord>,
   Same<Static<typeof DnsRecordSchema>, DnsRecord>,
@@ -41,7 +41,7 @@ const schema = JSON.parse(JSON.stringify(ReconRecordSchema)) as typeof ReconReco
 const record = Compile(schema);
 const lines = Compile(JSON.parse(JSON.stringify(ProjectDiscoveryLineSchema)) as typeof ProjectDiscoveryLineSchema);
 
-/** As a consumer of the command line gets it. */
+/** Parses a record like a consumer of the command line. */
 function checked(records: readonly ReconRecord[]): ReconRecord[] {
   for (const each of records) {
     const read: unknown = JSON.parse(JSON.stringify(each));
@@ -57,10 +57,10 @@ test('the published schema is that of the code', () => {
   const text = `${JSON.stringify(schema, null, 2)}\n`;
   if (process.env['UPDATE_SCHEMA'] === '1') writeFileSync(PUBLISHED, text);
   const published = JSON.parse(readFileSync(PUBLISHED, 'utf8')) as unknown;
-  assert.ok(isDeepStrictEqual(published, schema), 'run this test with UPDATE_SCHEMA=1, and look at the difference');
+  assert.ok(isDeepStrictEqual(published, schema), 'run this test with UPDATE_SCHEMA=1, and review the difference');
 });
 
-describe('real records fit it', () => {
+describe('real records match it', () => {
   const seen = new Map<string, Set<string>>();
   const remember = (records: readonly ReconRecord[]): void => {
     for (const each of records) {
@@ -89,7 +89,7 @@ describe('real records fit it', () => {
     assert.deepEqual(records.map((each) => (each as PortRecord).state).sort(), ['closed', 'open']);
   });
 
-  test('names: every type, none, an error, and silence', async (t) => {
+  test('names: every type, none, an error, and a timeout', async (t) => {
     const ttl = 60;
     const data = {
       A: '10.0.0.1',
@@ -155,7 +155,7 @@ describe('real records fit it', () => {
       );
     });
 
-    test('of one that is wrong in every way', async (t: TestContext) => {
+    test('of an endpoint with every problem', async (t: TestContext) => {
       const certificate = await makeCertificate({
         name: 'other.test',
         key: 'rsa1024',
@@ -171,7 +171,7 @@ describe('real records fit it', () => {
     });
   });
 
-  test('what is described was seen, but for what takes a special server', () => {
+  test('every described member was seen, except those that need a special server', () => {
     const described = { port: PortRecordSchema, dns: DnsRecordSchema, tls: TlsRecordSchema };
     const rare = new Set(['tcp', 'wildcard']);
     for (const [type, { properties }] of Object.entries(described)) {
@@ -181,7 +181,7 @@ describe('real records fit it', () => {
   });
 });
 
-test('it refuses what is no record', () => {
+test('it rejects anything but records', () => {
   const one: PortRecord = {
     type: 'port',
     host: 'a.test',
@@ -205,7 +205,7 @@ test('it refuses what is no record', () => {
   for (const other of others) assert.equal(record.Check(other), false, JSON.stringify(other));
 });
 
-/** A port of loopback that nothing listens on any more. */
+/** A loopback port without a listener. */
 async function closedPort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));

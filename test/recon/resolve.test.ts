@@ -12,7 +12,7 @@ function options(resolvers: readonly string[], changes: Partial<ResolveOptions> 
   return { resolvers, timeout_ms: 500, retries: 1, clock: systemClock, random: seededRandom(1), signal, ...changes };
 }
 
-test('a name has its IPv4 addresses first', async (t) => {
+test("a name's IPv4 addresses come first", async (t) => {
   const server = await startNameServer((query) => {
     if (query.name !== 'both.test') return [reply(query, { rcode: 'NXDOMAIN' })];
     const data = query.type === 'A' ? ['192.0.2.2', '192.0.2.1'] : ['2001:db8::1'];
@@ -43,7 +43,7 @@ test('many names share one set of sockets', async (t) => {
   await assert.rejects(resolver.resolve('late.test'), /closed/);
 });
 
-test('addresses are their own, and names of the machine never leave it', async () => {
+test('addresses resolve to themselves, and local names without a query', async () => {
   const dead = options(['127.0.0.1:9']);
   assert.deepEqual(await resolveName('192.0.2.1', dead), ['192.0.2.1']);
   assert.deepEqual(await resolveName('2001:db8::1', dead), ['2001:db8::1']);
@@ -52,7 +52,7 @@ test('addresses are their own, and names of the machine never leave it', async (
   assert.deepEqual(await resolveName('www.localhost', options([])), ['127.0.0.1', '::1']);
 });
 
-/** A name of the file of hosts that is no name of the loopback by itself. */
+/** An entry of the hosts file that is not a loopback name by itself. */
 function listedHost(): { name: string; address: string } | undefined {
   const lines = readFileSync('/etc/hosts', 'utf8').split('\n');
   const entries = lines.map((line) => line.replace(/#.*/, '').trim().split(/\s+/));
@@ -60,7 +60,7 @@ function listedHost(): { name: string; address: string } | undefined {
   return name === '' ? undefined : { name, address };
 }
 
-test("the system's resolvers come with its file of hosts", async (t) => {
+test("the system's resolvers include its hosts file", async (t) => {
   const listed = listedHost();
   if (listed === undefined) {
     t.skip('/etc/hosts of this machine has nothing but localhost');
@@ -69,15 +69,15 @@ test("the system's resolvers come with its file of hosts", async (t) => {
   assert.ok((await resolveName(listed.name, options([]))).includes(listed.address));
 });
 
-test('what is no name is refused; nobody who answers is an error, not a name without addresses', async (t) => {
+test('invalid names are rejected; silence is an error, not a name without addresses', async (t) => {
   const silent = await startNameServer(() => []);
   t.after(() => silent.close());
   await assert.rejects(resolveName('no name', options([silent.address])), /'no name' is not a name/);
   const unanswered = resolveName('host.test', options([silent.address], { timeout_ms: 50 }));
-  await assert.rejects(unanswered, /no name server had an answer for host\.test/);
+  await assert.rejects(unanswered, /no resolver answered for host\.test/);
 });
 
-test('an abort ends what is looked up', async (t) => {
+test('an abort ends pending lookups', async (t) => {
   const silent = await startNameServer(() => []);
   t.after(() => silent.close());
   const controller = new AbortController();

@@ -19,7 +19,7 @@ import { after, before, test, type TestContext } from 'node:test';
 const MAIN = new URL('../../src/cli/main.ts', import.meta.url).pathname;
 const REPORT_PEAK = new URL('./report-peak.ts', import.meta.url).href;
 
-/** What docs/scan.md promises with two threads. */
+/** The limit that docs/scan.md promises with two threads. */
 const PEAK_MB_MAX = 256;
 
 const isLinux = process.platform === 'linux';
@@ -39,7 +39,7 @@ interface Scanned {
   peakMb: number;
 }
 
-/** Scans a folder with two threads, as its own process; counts the lines of its report. */
+/** Scans a folder with two threads in a separate process; counts the lines of its report. */
 async function scan(t: TestContext, folder: string): Promise<Scanned> {
   const peakFile = join(root, 'peak');
   const args = ['--import', REPORT_PEAK, MAIN, 'scan', '--threads', '2', '--no-config', '--format', 'jsonl', '--quiet'];
@@ -111,7 +111,7 @@ test('a hundred thousand files in one directory', onLinux, async (t) => {
   assertSmall(scanned);
 });
 
-test('a hundred thousand findings behind one object that takes long', onLinux, async (t) => {
+test('a hundred thousand findings after one slow object', onLinux, async (t) => {
   const folder = sparseFile('findings', 256 * 1024 ** 2);
   for (let file = 0; file < 200; file++) await writeTokens(join(folder, `tokens-${file}`), file * 500, 500);
   const scanned = await scan(t, folder);

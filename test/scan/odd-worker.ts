@@ -9,8 +9,8 @@ import type { WorkerInit } from '../../src/scan/worker/protocol.ts';
 import { serveWorker } from '../../src/scan/worker/serve.ts';
 
 /**
- * A worker thread as it is, but that it writes down what it opens where ODD_WORKER_LOG says so, ends at once where an
- * object's name says `crash`, and never comes back from one that says `hang`.
+ * A regular worker thread, except that it logs what it opens to ODD_WORKER_LOG, exits at once if an object's name
+ * contains `crash`, and never returns from one with `hang`.
  */
 const log = process.env['ODD_WORKER_LOG'];
 const cell = new Int32Array(new SharedArrayBuffer(4));
@@ -22,7 +22,7 @@ await serveWorker(parentPort!, workerData as WorkerInit, {
       open: (object) => {
         if (log !== undefined) appendFileSync(log, `${object.path}\n`);
         if (object.path.endsWith('crash')) process.exit(7);
-        // It goes round for ever, at little cost.
+        // Loops forever, at little cost.
         if (object.path.endsWith('hang')) for (;;) Atomics.wait(cell, 0, 0, 20);
         return opener.open(object);
       },

@@ -17,7 +17,7 @@ const FITS: readonly [glob: string, fits: string[], not: string[]][] = [
   ['./docs', ['docs/a.md'], ['adocs/a.md']],
 ];
 
-test('globs fit names, directories and everything below them', () => {
+test('globs match names, directories and everything below them', () => {
   for (const [glob, fits, not] of FITS) {
     const passes = pathFilter({ include: [], exclude: [glob] });
     for (const path of fits) assert.equal(passes(path), false, `${glob} fits ${path}`);
@@ -25,7 +25,7 @@ test('globs fit names, directories and everything below them', () => {
   }
 });
 
-test('includes choose, excludes take away from what was chosen', () => {
+test('includes select, excludes remove from the selection', () => {
   const passes = pathFilter({ include: ['src', '*.md'], exclude: ['*.test.ts', 'secret'] });
   assert.ok(passes('src/a.ts') && passes('x/readme.md'));
   assert.ok(!passes('src/a.test.ts') && !passes('lib/a.ts') && !passes('src/secret/a.ts'));

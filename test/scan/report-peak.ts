@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 
-/** Loaded before a program: writes the most memory it ever had resident, in kilobytes, when it ends. */
+/** Preloaded into a program: writes its peak resident memory in kilobytes on exit. */
 const target = process.env['HEDDLE_TEST_PEAK_FILE'];
 if (isMainThread && target !== undefined) {
   process.on('exit', () => {

@@ -10,7 +10,7 @@ import { StateFile } from '../../src/scan/coordinator/state-file.ts';
 import { startScan } from '../../src/scan/scan.ts';
 import { optionsFor, places, scan, temporaryFolder, write } from './scan-fixture.ts';
 
-/** What a process writes that holds the state file, on the line of its lock. */
+/** Content of a lock file held by a process. */
 function markOf(pid: number): string {
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
   return `${pid} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]!}\n`;
@@ -22,7 +22,7 @@ test('a scan that waits for data of a pipe ends when it is stopped', async (t) =
   assert.equal(spawnSync('mkfifo', [pipe]).status, 0);
   const stopping = new AbortController();
   const workerEntry = new URL('./odd-worker.ts', import.meta.url);
-  // It is told of the opening through the file that this one writes.
+  // The worker reports the opening through the file written here.
   process.env['ODD_WORKER_LOG'] = join(folder, 'opened');
   t.after(() => delete process.env['ODD_WORKER_LOG']);
   const running = scan(optionsFor(pipe), { signal: stopping.signal, workerEntry });
@@ -32,7 +32,7 @@ test('a scan that waits for data of a pipe ends when it is stopped', async (t) =
   assert.equal(summary.outcome, 'aborted');
 });
 
-test('the end of a thread that read a pipe closes nothing of what was opened since', async (t) => {
+test('the end of a thread that read a pipe closes no descriptor opened since', async (t) => {
   const folder = temporaryFolder(t);
   const pipe = join(folder, 'pipe');
   assert.equal(spawnSync('mkfifo', [pipe]).status, 0);
@@ -41,7 +41,7 @@ test('the end of a thread that read a pipe closes nothing of what was opened sin
   const running = startScan(
     optionsFor(pipe, { threads: 1 }),
     {
-      // The thread has closed the pipe by now, so that its number is given out again.
+      // The thread has closed the pipe by now, so its descriptor number is reused.
       onFinding: () => {
         for (let count = 0; count < 50; count += 1) descriptors.push(openSync(folder, 'r'));
       },
@@ -54,14 +54,14 @@ test('the end of a thread that read a pipe closes nothing of what was opened sin
   for (const descriptor of descriptors) assert.ok(fstatSync(descriptor).isDirectory());
 });
 
-test('a state file is of one scan at a time; what a killed one left behind is taken over', async (t) => {
+test("a state file is used by one scan at a time; a killed scan's lock is taken over", async (t) => {
   const folder = temporaryFolder(t);
   const tree = join(folder, 'tree');
   write(join(tree, 'a'), 'MADEUP-000001');
   const statePath = join(folder, 'state');
   const lock = `${statePath}.lock`;
   const first = new StateFile(statePath);
-  await assert.rejects(scan(optionsFor(tree), { statePath }), /another scan \(process \d+\) writes to the state file/);
+  await assert.rejects(scan(optionsFor(tree), { statePath }), /another scan \(process \d+\) is using the state file/);
   first.close();
   assert.equal(existsSync(lock), false);
 
@@ -71,9 +71,9 @@ test('a state file is of one scan at a time; what a killed one left behind is ta
   const mark = markOf(other.pid!);
   writeFileSync(lock, mark);
   await assert.rejects(scan(optionsFor(tree), { statePath }), new RegExp(`process ${other.pid!}`));
-  assert.equal(readFileSync(lock, 'utf8'), mark, 'it is left to its owner');
+  assert.equal(readFileSync(lock, 'utf8'), mark, 'the owner keeps it');
 
-  // The same number, but started at another time; and one that has ended.
+  // The same process id with another start time; and an exited process.
   writeFileSync(lock, `${other.pid!} 1\n`);
   assert.deepEqual(places((await scan(optionsFor(tree), { statePath })).findings, tree), ['a:MADEUP-000001']);
   writeFileSync(lock, mark);
@@ -83,7 +83,7 @@ test('a state file is of one scan at a time; what a killed one left behind is ta
   assert.equal(existsSync(lock), false);
 });
 
-test('a state file that is none, or in no directory, is refused with a sentence', async (t) => {
+test('an invalid state file, or one without a directory, is rejected with a message', async (t) => {
   const folder = temporaryFolder(t);
   await assert.rejects(
     scan(optionsFor(folder), { statePath: '/dev/null' }),

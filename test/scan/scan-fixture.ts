@@ -9,7 +9,7 @@ import { SCAN_DEFAULTS, type ScanOptions } from '../../src/scan/options.ts';
 import type { Finding, Problem, ScanSummary } from '../../src/scan/result.ts';
 import { type ScanEnvironment, startScan } from '../../src/scan/scan.ts';
 
-/** One rule, so that a thread starts fast. */
+/** One rule, so that threads start fast. */
 export const RULES = [
   {
     name: 'test.toml',
@@ -51,7 +51,7 @@ export function optionsFor(path: string, changes: Partial<ScanOptions> = {}): Sc
   };
 }
 
-/** Scans, and holds that every thread ended with nothing in hand. */
+/** Scans, and asserts that no thread holds resources at the end. */
 export async function scan(options: ScanOptions, environment: Partial<ScanEnvironment> = {}): Promise<Scanned> {
   const findings: Finding[] = [];
   const problems: Problem[] = [];
@@ -65,7 +65,7 @@ export async function scan(options: ScanOptions, environment: Partial<ScanEnviro
   return { summary, findings, problems };
 }
 
-/** `path:secret` of each finding, relative to the folder. */
+/** Returns `path:secret` of each finding, relative to the folder. */
 export function places(findings: readonly Finding[], folder: string): string[] {
   return findings.map(({ path, secret }) => `${path.replace(`${folder}/`, '')}:${secret}`);
 }

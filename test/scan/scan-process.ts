@@ -2,7 +2,7 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { startScan } from '../../src/scan/scan.ts';
 import { optionsFor } from './scan-fixture.ts';
 
-/** Scans a folder with a state file, and prints each finding as it comes, then the summary. To be killed. */
+/** Scans a folder with a state file, and prints each finding as it arrives, then the summary. Intended to be killed. */
 const [folder, statePath] = process.argv.slice(2) as [string, string];
 const print = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value)}\n`);
 

@@ -5,7 +5,7 @@ import { optionsFor, scan, temporaryFolder } from './scan-fixture.ts';
 
 const MIB = 1024 * 1024;
 
-test('every secret that was planted in a tree is found, across the ends of chunks and in archives, once', async (t) => {
+test('finds every secret planted in a tree once, across chunk boundaries and in archives', async (t) => {
   const folder = temporaryFolder(t);
   const { directory, manifest } = generateTree({ directory: folder, bytes: 32 * MIB, secrets: 210 });
   const boundaries = manifest.planted.flatMap(({ boundary }) => boundary ?? []);
@@ -15,7 +15,7 @@ test('every secret that was planted in a tree is found, across the ends of chunk
       `one across the end of a chunk of ${size} bytes`,
     );
   const planted = manifest.planted.map(({ rule_id, path, secret }) => `${path} ${rule_id} ${secret}`).sort();
-  // The rules that come with Heddle: those that the secrets were made for.
+  // The built-in rules, for which the secrets were created.
   const enable = [...new Set(manifest.planted.map(({ rule_id }) => rule_id))];
   const options = optionsFor(directory);
   for (const [chunk_bytes, threads] of [

@@ -13,7 +13,7 @@ const KILLS = process.env['HEDDLE_TEST_LONG'] === '1' ? 100 : 5;
 const SEED = Number(process.env['HEDDLE_PROPERTY_SEED'] ?? 20_260_101);
 const FILES = 1200;
 
-/** What may be in work at once, all that the frontier has room for: with each of two threads a batch, and the next. */
+/** Maximum objects in progress: two batches for each of two threads, which fill the frontier. */
 const IN_WORK = 64;
 
 function writeTree(folder: string): string[] {
@@ -32,7 +32,7 @@ interface Run {
   summary: ScanSummary | null;
 }
 
-/** Runs a scan in a process of its own, and kills it when it has printed `killAfter` lines. */
+/** Scans in a separate process, and kills it after `killAfter` printed lines. */
 async function runUntil(folder: string, state: string, log: string, killAfter: number): Promise<Run> {
   const script = join(import.meta.dirname, 'scan-process.ts');
   const child = spawn(process.execPath, [script, folder, state], {
@@ -52,7 +52,7 @@ async function runUntil(folder: string, state: string, log: string, killAfter: n
   return { lines, summary };
 }
 
-test(`killed at ${KILLS} points, a scan loses and doubles nothing and scans again only what was in work`, async (t) => {
+test(`killed at ${KILLS} points, a scan loses and duplicates nothing, and rescans only objects in progress`, async (t) => {
   const random = seededRandom(SEED);
   t.diagnostic(`seed ${SEED}`);
   const folder = temporaryFolder(t);
@@ -87,7 +87,7 @@ test(`killed at ${KILLS} points, a scan loses and doubles nothing and scans agai
   }
 });
 
-test('a scan goes on after it was stopped, and one that ended begins anew', async (t) => {
+test('a stopped scan resumes, and a completed one starts over', async (t) => {
   const folder = temporaryFolder(t);
   const tree = join(folder, 'tree');
   const keys = writeTree(tree);
@@ -103,7 +103,7 @@ test('a scan goes on after it was stopped, and one that ended begins anew', asyn
     { clock: systemClock, statePath, signal: stopping.signal },
   );
   assert.equal(stopped.outcome, 'aborted');
-  assert.equal(statSync(statePath).mode & 0o077, 0, 'only its owner reads what holds secrets');
+  assert.equal(statSync(statePath).mode & 0o077, 0, 'readable by its owner only');
   const other = optionsFor(tree, { exclude: ['x'] });
   await assert.rejects(scan(other, { statePath }), /other sources, rules or options/);
   const resumed = await scan(options, { statePath });
@@ -114,23 +114,23 @@ test('a scan goes on after it was stopped, and one that ended begins anew', asyn
   assert.deepEqual(places(anew.findings, tree), [...keys, 'new:MADEUP-999999']);
 });
 
-test('a file that is no state file is left alone', async (t) => {
+test('a file that is not a state file is left unchanged', async (t) => {
   const folder = temporaryFolder(t);
   const statePath = join(folder, 'notes.txt');
   writeFileSync(statePath, 'my notes\n');
-  await assert.rejects(scan(optionsFor(folder), { statePath }), /not the state of a scan/);
+  await assert.rejects(scan(optionsFor(folder), { statePath }), /not a scan state file/);
   assert.equal(readFileSync(statePath, 'utf8'), 'my notes\n');
   assert.ok(existsSync(statePath));
 });
 
-test('a thread that ends or hangs costs the object that it was at, and no other', async (t) => {
+test('a thread that exits or hangs costs only its current object', async (t) => {
   const folder = temporaryFolder(t);
   const names = Array.from({ length: 60 }, (_, i) => `f${String(i).padStart(2, '0')}`);
   for (const name of names) write(join(folder, name), `MADEUP-1234${name.slice(1)}`);
   write(join(folder, 'f20-crash'), 'MADEUP-555555');
   write(join(folder, 'f40-hang'), 'MADEUP-666666');
   const options = optionsFor(folder);
-  // Ten of these and five seconds are what a step may take; no rule takes one of them, however busy the machine is.
+  // The limit of a step is ten rules and five seconds; no rule reaches its own, however busy the machine is.
   const detection = { ...options.detection, rule_timeout_ms: 300 };
   const workerEntry = new URL('./odd-worker.ts', import.meta.url);
   const { summary, findings, problems } = await scan({ ...options, detection }, { workerEntry });

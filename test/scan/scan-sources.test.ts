@@ -31,7 +31,7 @@ async function bucketOf(Bucket: string): Promise<ScanOptions> {
   return optionsFor('', { sources: [source], threads: 1, frontier_capacity: 32 });
 }
 
-/** Scans until so many findings were told, then stops; resolves with what was told. */
+/** Scans until a number of findings arrived, then stops; resolves with the results. */
 async function scanUntil(options: ScanOptions, statePath: string, count: number): Promise<Finding[]> {
   const stopping = new AbortController();
   const findings: Finding[] = [];
@@ -46,7 +46,7 @@ async function scanUntil(options: ScanOptions, statePath: string, count: number)
 
 const placesOf = (findings: readonly Finding[]): string[] => findings.map(({ path, secret }) => `${path} ${secret}`);
 
-test('a bucket of more than one page is scanned whole, and goes on by its state', async (t) => {
+test('scans a bucket of several pages completely, and resumes from its state', async (t) => {
   const statePath = join(temporaryFolder(t), 'state');
   const options = await bucketOf('pages');
   const expected: string[] = [];
@@ -63,9 +63,9 @@ test('a bucket of more than one page is scanned whole, and goes on by its state'
   assert.equal(summary.metrics.objects_completed, 1050);
 });
 
-test('an object that is replaced while it is read is told, with what was found until then', async () => {
+test('an object replaced during reading is reported, with the findings so far', async () => {
   const options = await bucketOf('changing');
-  // More findings at its beginning than may be under way: its reading waits for whoever takes them.
+  // More findings at its beginning than may be in transit: reading waits for the consumer.
   const keys = Array.from({ length: 2500 }, (_, i) => `MADEUP-${String(100_000 + i)}\n`).join('');
   const content = (filler: string): string => keys + `${filler.repeat(63)}\n`.repeat(60_000);
   await put('changing', 'a', content('x'));
@@ -89,7 +89,7 @@ test('an object that is replaced while it is read is told, with what was found u
   assert.equal(summary.outcome, 'incomplete');
 });
 
-test('a secret in a message is found there, and shown with no other finding of the commit', async (t) => {
+test('a secret in a commit message is found there, and redacted in all findings of the commit', async (t) => {
   const repository = join(temporaryFolder(t), 'repository');
   const identity = ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.org', '-c', 'commit.gpgsign=false'];
   const git = (...args: string[]): string =>
@@ -113,7 +113,7 @@ test('a secret in a message is found there, and shown with no other finding of t
   assert.match(subjects[4]!, /^use MA\*\*\* and MA\*\*\*$/);
 });
 
-test('a history tells each secret once, with its first commit, and goes on by its state', async (t) => {
+test('a history reports each secret once, with its first commit, and resumes from its state', async (t) => {
   const folder = temporaryFolder(t);
   const repository = join(folder, 'repository');
   const identity = ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.org', '-c', 'commit.gpgsign=false'];
@@ -125,7 +125,7 @@ test('a history tells each secret once, with its first commit, and goes on by it
   for (let i = 0; i < 6; i++) {
     for (let file = 0; file < 10; file++)
       write(join(repository, `c${i}-${file}`), `made in ${i}: MADEUP-${100 + i}${100 + file}\n`);
-    // A copy is the same blob, and what is deleted stays in the history.
+    // A copy is the same blob, and deleted content stays in the history.
     write(join(repository, `copy-${i}`), `made in 0: MADEUP-100100\n`);
     if (i > 0) git('rm', '-q', `c${i - 1}-0`);
     git('add', '-A');

@@ -9,7 +9,7 @@ import type { Finding, Problem } from '../../src/scan/result.ts';
 import { startScan } from '../../src/scan/scan.ts';
 import { optionsFor, places, scan, temporaryFolder, write } from './scan-fixture.ts';
 
-/** A tree of `count` files; every seventh holds a key. */
+/** A tree of `count` files; every seventh contains a key. */
 function writeTree(folder: string, count: number): string[] {
   const keys: string[] = [];
   for (let i = 0; i < count; i++) {
@@ -21,7 +21,7 @@ function writeTree(folder: string, count: number): string[] {
   return keys;
 }
 
-test('a tree is scanned whole, its findings come in the order of its objects, whatever the threads', async (t) => {
+test('scans a tree completely, with findings in the order of its objects, for any number of threads', async (t) => {
   const folder = temporaryFolder(t);
   const keys = writeTree(folder, 500);
   for (const changes of [{ threads: 1 }, { threads: 3, frontier_capacity: 4 }, { threads: 2, chunk_bytes: 3 }]) {
@@ -38,7 +38,7 @@ test('a tree is scanned whole, its findings come in the order of its objects, wh
   }
 });
 
-test('what lies in archives is found under its own path, and left out where a budget ends under `skip`', async (t) => {
+test('finds secrets in archives under their own paths, and discards them after an exhausted budget under `skip`', async (t) => {
   const folder = temporaryFolder(t);
   const inner = gzipSync(Buffer.concat([Buffer.from('MADEUP-000001\n'), Buffer.alloc(100_000, 0x20)]));
   write(join(folder, 'a.txt.gz'), inner);
@@ -64,7 +64,7 @@ test('what lies in archives is found under its own path, and left out where a bu
   assert.match(fail.summary.reason!, /(a\.txt|b\.gz)/);
 });
 
-test('`fail-run` ends the scan for an archive of any kind that is not read whole', async (t) => {
+test('`fail-run` ends the scan for any incompletely read archive', async (t) => {
   const failing = { enabled: true, policy: 'fail-run', budgets: ARCHIVE_BUDGETS_DEFAULT } as const;
   const fixture = (name: string): Buffer => readFileSync(join(import.meta.dirname, 'archive/fixtures', name));
   const archives = {
@@ -85,7 +85,7 @@ test('`fail-run` ends the scan for an archive of any kind that is not read whole
   assert.equal((await scan(optionsFor(sound, { archives: failing }))).summary.outcome, 'complete');
 });
 
-test('paths are left out and chosen by globs, and large objects by their size', async (t) => {
+test('globs exclude and select paths, and a limit excludes large objects', async (t) => {
   const folder = temporaryFolder(t);
   for (const name of ['src/a.env', 'src/b.txt', 'node_modules/x/c.env', 'large.env'])
     write(join(folder, name), `MADEUP-111111 ${'x'.repeat(name === 'large.env' ? 5000 : 0)}`);
@@ -98,7 +98,7 @@ test('paths are left out and chosen by globs, and large objects by their size', 
   );
 });
 
-test('a large file does not keep what came with it waiting, and its findings come in parts', async (t) => {
+test('a large file does not delay the rest of its batch, and its findings arrive in parts', async (t) => {
   const folder = temporaryFolder(t);
   const many = Array.from({ length: 3000 }, (_, i) => `MADEUP-${String(200_000 + i)}\n`).join('');
   write(join(folder, 'a-large.bin'), many);
@@ -114,7 +114,7 @@ test('a large file does not keep what came with it waiting, and its findings com
   assert.deepEqual(places(findings.slice(3000), join(folder, 'rest')), keys);
 });
 
-test('a slow observer holds the scan back and still gets everything, one after another', async (t) => {
+test('a slow observer delays the scan and still receives everything in order', async (t) => {
   const folder = temporaryFolder(t);
   const keys = writeTree(folder, 300);
   const seen: Finding[] = [];
@@ -132,7 +132,7 @@ test('a slow observer holds the scan back and still gets everything, one after a
   assert.equal(summary.findings, keys.length);
 });
 
-test('a signal ends the scan, and so does an observer that fails', async (t) => {
+test('a signal ends the scan, as does a failing observer', async (t) => {
   const folder = temporaryFolder(t);
   writeTree(folder, 400);
   const stopping = new AbortController();
@@ -145,7 +145,7 @@ test('a signal ends the scan, and so does an observer that fails', async (t) => 
   await assert.rejects(startScan(options, closed, { clock: systemClock }), /the pipe is closed/);
 });
 
-test('what cannot be scanned at all is refused, with the reason', async (t) => {
+test('an impossible scan is rejected with the reason', async (t) => {
   const folder = temporaryFolder(t);
   const refused = (changes: Parameters<typeof optionsFor>[1], reason: RegExp): Promise<void> =>
     assert.rejects(scan(optionsFor(folder, changes)), reason);

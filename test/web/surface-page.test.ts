@@ -87,7 +87,7 @@ test('without models the page says how to get some', () =>
   withPage(async (driver) => {
     await driver.goto('/');
     await driver.page.getByRole('link', { name: 'Surface' }).click();
-    await driver.page.getByText('Nothing was seen yet.').waitFor();
+    await driver.page.getByText('No models yet.').waitFor();
     assert.equal(await driver.page.getByRole('link', { name: 'Surface' }).getAttribute('aria-current'), 'page');
   }));
 
@@ -119,7 +119,7 @@ test('hosts are listed with ports, names and state, filtered by state, target an
       await listed(driver, 1);
     }
     await driver.page.getByLabel('Search').fill('192.');
-    await driver.page.getByText('Nothing was seen that fits.').waitFor();
+    await driver.page.getByText('No matching models.').waitFor();
     await driver.page.getByLabel('Search').fill('');
     await listed(driver, 4);
     await see('shop', [host(9, [80])], ['host']);
@@ -254,5 +254,5 @@ test('many come page by page', () =>
     await driver.button('Newer');
     await listed(driver, 25);
     await driver.button('Services');
-    await driver.page.getByText('Nothing was seen that fits.').waitFor();
+    await driver.page.getByText('No matching models.').waitFor();
   }));

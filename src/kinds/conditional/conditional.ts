@@ -17,13 +17,13 @@ const decisionSchema: StandardSchema<JsonObject, Decision> = {
 };
 
 /**
- * Decides which of the nodes after it run: by the time that it runs, its expression has its value. Its success disables
- * the branch that was not taken.
+ * Decides which of the following nodes run: its expression is already evaluated when it runs. Its success disables the
+ * branch that was not taken.
  */
 export function conditional(): KindDefinition<JsonObject> {
   return defineKind({
     name: CONDITIONAL_KIND,
-    // Refused rather than failed: another attempt would come to the same.
+    // Refused rather than failed: another attempt would have the same outcome.
     input: decisionSchema,
     run: (decision) => {
       const disabled = notTaken(decision);

@@ -12,7 +12,7 @@ export interface DataKindsOptions {
   clock: Clock;
 }
 
-/** The kinds that move data within a workflow, and between workflows and models. They need the database. */
+/** Returns the kinds that move data within a workflow, and between workflows and models. They need the database. */
 export function dataKinds({ models, shared, clock }: DataKindsOptions): KindDefinition[] {
   return [
     insertData({ shared }),

@@ -4,7 +4,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { defineKind } from '../definition/define-kind.ts';
 import { schemaOf } from '../definition/input-schema.ts';
 import { ItemEvaluation, readItemExpression, type ItemExpression } from '../items/item-expression.ts';
-import { Gathered } from './gathered.ts';
+import { ItemCollector } from './gathered.ts';
 import { pagesOf, readItemSource, type ItemSource } from './items.ts';
 import { FILTER_KIND } from './kind-names.ts';
 
@@ -29,14 +29,14 @@ const filterSchema = schemaOf<FilterInput, JsonObject>((input) => {
   };
 });
 
-/** `Filter`: of items, or of what a node left, those that an expression holds true of. */
+/** `Filter`: returns the items, given or from a node's result, for which an expression is true. */
 export function filter({ shared, clock }: { shared: SharedData; clock: Clock }) {
   return defineKind({
     name: FILTER_KIND,
     input: filterSchema,
     timeout_secs: 600,
     run: async ({ source, where, params, limit }, context) => {
-      const gathered = new Gathered(limit);
+      const gathered = new ItemCollector(limit);
       const evaluation = new ItemEvaluation({ params, now: new Date(clock.now()), signal: context.signal });
       let total = 0;
       for await (const page of pagesOf(source!, context, shared)) {

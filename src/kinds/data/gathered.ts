@@ -1,12 +1,12 @@
 import type { JsonValue } from '../../domain/json.ts';
 
-/** What the items of a result may come to as JSON, bytes: the rest of the result fits beside them. */
+/** Maximum JSON size of a result's items in bytes, which leaves space for the rest of the result. */
 export const ITEMS_BYTES_MAX = 1024 * 1024 - 4096;
 
-/** Items up to a number and a size; of the others only how many there were. */
-export class Gathered {
+/** Collects items up to a number and a size, and counts the others. */
+export class ItemCollector {
   readonly items: JsonValue[] = [];
-  /** Items that were wanted, those that did not fit among them. */
+  /** All requested items, including those that did not fit. */
   matched = 0;
   readonly #limit: number;
   #bytes = 2;

@@ -4,7 +4,7 @@ import { readValue } from '../../domain/parse/json-value.ts';
 import type { SharedData } from '../../engine/port.ts';
 import { defineKind } from '../definition/define-kind.ts';
 import { schemaOf } from '../definition/input-schema.ts';
-import { Gathered, ITEMS_BYTES_MAX } from './gathered.ts';
+import { ItemCollector, ITEMS_BYTES_MAX } from './gathered.ts';
 import { pagesOf, readItemSource, type ItemSource } from './items.ts';
 import { INSERT_KIND } from './kind-names.ts';
 
@@ -23,19 +23,20 @@ const insertSchema = schemaOf<InsertInput, JsonObject>((input) => {
   if (name !== '' && !NAME.test(name)) {
     input.fault('name', 'must be letters, digits and _, not a digit first, so that expressions can say data.NAME');
   }
-  return { name, what: readWhat(input) };
+  return { name, what: readData(input) };
 });
 
-function readWhat(input: Members): InsertInput['what'] {
+function readData(input: Members): InsertInput['what'] {
   const data = input.raw('data');
   if (data === undefined) return readItemSource(input);
-  if (input.has('items') || input.has('from')) input.fault('data', 'is given beside items or from; keep one of them');
+  if (input.has('items') || input.has('from'))
+    input.fault('data', 'must not be combined with items or from; keep one of them');
   return { data: readValue(data, input.at('data'), input.faults) };
 }
 
 /**
- * `InsertData`: puts a value, or a part of a list, where every expression of the workflow reads it as `data.NAME`. An
- * attempt that is repeated replaces what the one before it put.
+ * `InsertData`: stores a value, or a part of a list, which every expression of the workflow reads as `data.NAME`. A
+ * repeated attempt replaces what the previous one stored.
  */
 export function insertData({ shared }: { shared: SharedData }) {
   return defineKind({
@@ -51,7 +52,7 @@ export function insertData({ shared }: { shared: SharedData }) {
         await shared.put({ ...entry, list: false, data: what.data });
         return { name };
       }
-      const gathered = new Gathered(ITEMS_MAX);
+      const gathered = new ItemCollector(ITEMS_MAX);
       for await (const page of pagesOf(what!, context, shared)) for (const item of page) gathered.add(item);
       await shared.put({ ...entry, list: true, data: gathered.items });
       return { name, inserted: gathered.items.length, left_out: gathered.leftOut };

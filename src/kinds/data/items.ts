@@ -5,13 +5,13 @@ import { isObject, shown } from '../../domain/parse/faults.ts';
 import type { SharedData } from '../../engine/port.ts';
 import type { KindContext } from '../definition/context.ts';
 
-/** Where items come from: the input itself, or what a node of the workflow left. */
+/** The source of items: the input itself, or the result of a node of the workflow. */
 export type ItemSource = { items: readonly JsonValue[] } | { from: string };
 
-/** Items that are handled before the next ones are read. */
+/** Items that are processed before the next ones are read. */
 const PAGE_ITEMS = 500;
 
-/** The members `items` and `from`, of which one must be there; null where a fault was left. */
+/** Reads the members `items` and `from`, of which one is required; returns null after a fault. */
 export function readItemSource(input: Members): ItemSource | null {
   const items = input.raw('items');
   const from = input.text('from', LOCAL_ID_CHARS_MAX);
@@ -20,12 +20,12 @@ export function readItemSource(input: Members): ItemSource | null {
       input.faults.add(input.place, 'must have items, or from: the name of a node');
     return from === null ? null : { from };
   }
-  if (input.has('from')) input.fault('from', 'is given beside items; keep one of the two');
+  if (input.has('from')) input.fault('from', 'must not be combined with items; keep one of the two');
   if (!Array.isArray(items)) input.fault('items', `must be an array, not ${shown(items)}`);
   return Array.isArray(items) ? { items: items as JsonValue[] } : null;
 }
 
-/** Items page by page; of a node they are read as they are asked for. */
+/** Yields items page by page; a node's items are read on demand. */
 export async function* pagesOf(
   source: ItemSource,
   { task, signal }: KindContext,
@@ -48,7 +48,7 @@ export async function* pagesOf(
   if (page.length > 0) yield page;
 }
 
-/** A result that is a list, or that has one under `items`, is its elements; any other is one item. */
+/** Returns the elements of a list, or of `items` in a result; any other result is one item. */
 function itemsIn(data: JsonValue): readonly JsonValue[] {
   if (Array.isArray(data)) return data;
   const items = isObject(data) ? data['items'] : undefined;

@@ -2,8 +2,8 @@ import type { ModelFilter, TrackedModel } from '../../domain/model-record.ts';
 import type { Models } from '../../engine/port.ts';
 
 /**
- * Tells what the latest run changed that looked for models of a sort: one scan of a target is several runs, of ports, of
- * names and of TLS. They are looked up once, when the first is asked for.
+ * Returns what the latest run for a sort of model changed: one scan of a target is several runs, for ports, names and
+ * TLS. Loads them once, on first use.
  */
 export class LatestRuns {
   readonly #models: Models;

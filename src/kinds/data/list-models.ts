@@ -16,7 +16,7 @@ import { defineKind } from '../definition/define-kind.ts';
 import { schemaOf, textsMember } from '../definition/input-schema.ts';
 import { ItemEvaluation, readItemExpression, type ItemExpression } from '../items/item-expression.ts';
 import { MODEL_NAMES, modelMembers } from '../items/model-item.ts';
-import { Gathered } from './gathered.ts';
+import { ItemCollector } from './gathered.ts';
 import { FILTER_CHANGES_KIND, FILTER_MODELS_KIND, LIST_KIND } from './kind-names.ts';
 import { LatestRuns } from './latest-runs.ts';
 
@@ -83,7 +83,7 @@ function readStates(input: Members, allowed: readonly ModelState[]): ModelState[
   return given as ModelState[];
 }
 
-/** `ListModels`: models of one sort, newest first; `where` leaves some out. */
+/** `ListModels`: returns the models of one sort, newest first, filtered by `where`. */
 export function listModels(options: ModelKindsOptions) {
   return defineKind({
     name: LIST_KIND,
@@ -93,7 +93,7 @@ export function listModels(options: ModelKindsOptions) {
   });
 }
 
-/** `FilterModels`: the same, by an expression over each. */
+/** `FilterModels`: the same, with a required expression. */
 export function filterModels(options: ModelKindsOptions) {
   return defineKind({
     name: FILTER_MODELS_KIND,
@@ -103,7 +103,7 @@ export function filterModels(options: ModelKindsOptions) {
   });
 }
 
-/** `FilterChanges`: what is new, changed or gone since the latest run of its target, and not what was so before. */
+/** `FilterChanges`: returns what became new, changed or gone in the latest run of its target. */
 export function filterChanges(options: ModelKindsOptions) {
   return defineKind({
     name: FILTER_CHANGES_KIND,
@@ -122,7 +122,7 @@ async function readModels(
   { signal, progress }: KindContext,
   wanted: (model: TrackedModel) => Promise<boolean>,
 ) {
-  const gathered = new Gathered(limit);
+  const gathered = new ItemCollector(limit);
   const evaluation = new ItemEvaluation({ params, now: new Date(clock.now()), signal });
   let total = 0;
   for (let after: string | null = null; ;) {

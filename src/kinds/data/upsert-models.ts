@@ -28,7 +28,7 @@ const FIELDS_MAX = 10;
 const FIELD_SEPARATOR = '|';
 const REASONS_MAX = 10;
 
-/** What tells one item from another: an expression over it, or the values of some of its members. */
+/** The key of an item: an expression over it, or the values of some of its members. */
 type KeyOf = ItemExpression | readonly string[];
 
 interface UpsertInput {
@@ -36,7 +36,7 @@ interface UpsertInput {
   model: string;
   key: KeyOf | null;
   source: ItemSource | null;
-  /** The items are all that there is: models of this sort that are not among them are gone. */
+  /** The items are complete: other models of this sort are gone. */
   complete: boolean;
   params: JsonValue;
 }
@@ -65,8 +65,8 @@ function readKey(input: Members): KeyOf | null {
 }
 
 /**
- * `UpsertModels`: merges items into the models of a target as one run of it. The run is named by this task, and every
- * step of it can be repeated: an attempt that dies anywhere leaves the next one nothing to undo.
+ * `UpsertModels`: merges items into the models of a target as one run. The run is identified by this task, and every
+ * step is repeatable: an attempt that fails anywhere leaves nothing to undo.
  */
 export function upsertModels({ books, shared, clock }: UpsertOptions) {
   return defineKind({
@@ -76,7 +76,7 @@ export function upsertModels({ books, shared, clock }: UpsertOptions) {
     run: async ({ target, model, key, source, complete, params }, context) => {
       const { task, signal, progress } = context;
       const { open, run } = await books.beginRun(task.id, target);
-      if (!open) return resultOf(run, 0, ['a later run of this target has begun; this one stays as it was']);
+      if (!open) return resultOf(run, 0, ['a later run of this target has started; this run was left unchanged']);
       const evaluation = new ItemEvaluation({ params, now: new Date(clock.now()), signal });
       const refused = new Refused();
       let items = 0;
@@ -92,7 +92,7 @@ export function upsertModels({ books, shared, clock }: UpsertOptions) {
         await progress(models.length, page.length - models.length);
       }
       signal.throwIfAborted();
-      // What was left out may well be there still.
+      // Refused items may still exist.
       const whole = complete && refused.count === 0;
       const ended = await books.finishRun(task.id, { complete: whole, covers: whole ? [model] : [] });
       return { ...resultOf(ended, items, refused.reasons), refused: refused.count };
@@ -112,13 +112,13 @@ async function modelOf(model: string, key: KeyOf, item: JsonValue, evaluation: I
 
 function memberOf(item: JsonValue, field: string): JsonValue {
   const value = isObject(item) && Object.hasOwn(item, field) ? item[field]! : null;
-  if (value === null) throw new Error(`has no member "${field}" to be told by`);
+  if (value === null) throw new Error(`has no member "${field}" for its key`);
   return value;
 }
 
 function keyText(values: readonly JsonValue[]): string {
   const texts = values.map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
-  // Of several, "a|b" and "c" are other ones than "a" and "b|c".
+  // Distinguishes "a|b" and "c" from "a" and "b|c".
   const text =
     texts.length === 1 ? texts[0]! : texts.map((each) => each.replace(/[|\\]/g, '\\$&')).join(FIELD_SEPARATOR);
   if (text === '' || text === 'null') throw new Error('has an empty key');
@@ -128,7 +128,7 @@ function keyText(values: readonly JsonValue[]): string {
   return text;
 }
 
-/** Items that cannot be told from others: the rest goes on without them. */
+/** Items without a usable key or size: the rest is processed without them. */
 class Refused {
   count = 0;
   readonly reasons: string[] = [];

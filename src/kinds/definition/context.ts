@@ -4,35 +4,35 @@ import type { TaskState } from '../../domain/task-state.ts';
 import type { Logger } from '../../runtime/log.ts';
 import type { Node, Parent } from './nodes.ts';
 
-/** The task that a handler runs for. */
+/** The task that a handler executes. */
 export interface KindTask {
   readonly id: TaskId;
   readonly kind: string;
   readonly name: string;
   readonly workflow_id: WorkflowId;
-  /** The container it stands in; null for a task of a batch. */
+  /** The container that contains it; null for a task of a batch. */
   readonly container_id: ContainerId | null;
-  /** The submitter's own name for it; null where it has none. */
+  /** The submitter's own name for it; null without one. */
   readonly local_id: string | null;
   /** 1 for the first. */
   readonly attempt: number;
   readonly timeout_secs: number;
-  /** With the values of its expressions, before the schema made of it what `run` gets. */
+  /** The input with evaluated expressions, before the schema converts it to the argument of `run`. */
   readonly input: JsonObject;
-  /** The runners that it has to itself, by number, the one it runs on among them; none where it stated no requirements. */
+  /** The runners reserved for it, by number, including the one it runs on; empty without requirements. */
   readonly runners: readonly KindRunner[];
 }
 
-/** A runner of the pool that a task has. */
+/** A runner of the pool that a task holds. */
 export interface KindRunner {
   readonly id: string;
   readonly number: number;
   readonly instance_type: string;
-  /** Where it is reached; null where it did not say. */
+  /** Address of the runner; null if it reported none. */
   readonly address: string | null;
 }
 
-/** What a task that came before left behind. */
+/** The result of an earlier task. */
 export interface EarlierResult<Data = JsonValue> {
   readonly task_id: TaskId;
   readonly local_id: string | null;
@@ -41,28 +41,28 @@ export interface EarlierResult<Data = JsonValue> {
   readonly data: Data;
 }
 
-/** What a handler has beside its input. */
+/** What a handler receives besides its input. */
 export interface KindContext {
   readonly task: KindTask;
   /** 1 for the first. */
   readonly attempt: number;
-  /** Aborts when the task was canceled or timed out, and when the worker stops. */
+  /** Aborts when the task is canceled or timed out, and when the worker stops. */
   readonly signal: AbortSignal;
   /**
-   * Of a task with several runners: aborts when one of the others is lost, with a `RunnersLost` as its reason. The task goes
-   * on, with those that it has left, unless its handler ends it.
+   * For a task with several runners: aborts when one of the others is lost, with a `RunnersLost` as its reason. The
+   * task continues with the remaining ones unless its handler ends it.
    */
   readonly runnerLost: AbortSignal;
   readonly log: Logger;
-  /** W3C trace context of this run, to hand on with calls to others; null where there is no trace. */
+  /** W3C trace context of this run, to propagate with calls; null without a trace. */
   readonly traceparent: string | null;
-  /** Adds to the task's counters and says that it is alive. Need not be awaited. */
+  /** Adds to the task's counters and signals activity. Need not be awaited. */
   readonly progress: (successes: number, failures?: number) => Promise<void>;
   /**
-   * The results of what came before this task in its sequence, and below it: by container and position, read page by
-   * page, never all at once.
+   * Yields the results of the tasks before this one in its sequence, and below them, by container and position; reads
+   * them page by page.
    */
   readonly results: <Data = JsonValue>() => AsyncIterable<EarlierResult<Data>>;
-  /** Adds a node to the workflow; resolves when there is room for the next one, so await it. */
+  /** Adds a node to the workflow; await it, since it resolves when the next one can be accepted. */
   readonly emit: (node: Node, place?: { parent?: Parent; key?: string }) => Promise<void>;
 }

@@ -3,12 +3,12 @@ import { DEADLINE_BASES, type DeadlineBasis } from '../../domain/task.ts';
 import type { SchemaInput, SchemaOutput, StandardSchema } from '../../domain/standard-schema.ts';
 import type { KindContext } from './context.ts';
 
-/** Known across copies of this package: a module may bring its own. */
+/** Shared by all copies of this package: a module may bring its own. */
 const KIND: unique symbol = Symbol.for('heddle.kind') as never;
 
-/** How a failed task is tried again: the n-th retry waits `min(backoff_secs * factor^(n-1), max_backoff_secs)`. */
+/** Retry policy of a failed task: the n-th retry waits `min(backoff_secs * factor^(n-1), max_backoff_secs)`. */
 export interface RetryOptions {
-  /** Attempts in all, the first included. */
+  /** Total attempts, including the first. */
   max_attempts: number;
   /** 1 by default. */
   backoff_secs?: number;
@@ -16,33 +16,33 @@ export interface RetryOptions {
   factor?: number;
   /** 300 by default. */
   max_backoff_secs?: number;
-  /** 0: waits are exact; 1: each is drawn from zero up to the whole. 0.5 by default. */
+  /** 0: exact waits; 1: each is drawn between zero and the full wait. 0.5 by default. */
   jitter?: number;
 }
 
 interface CommonOptions {
-  /** What tasks name it by, 1 to 100 characters. */
+  /** Name of the kind in tasks, 1 to 100 characters. */
   name: string;
-  /** Handlers of this kind at once in one process; by default as many as the worker runs in all. */
+  /** Concurrent handlers of this kind in one process; by default the worker's total. */
   concurrency?: number;
-  /** For tasks made by `task(definition, …)` that do not say. */
+  /** Default for tasks made by `task(definition, …)`. */
   timeout_secs?: number;
-  /** What those seconds count from, as of `TaskOptions`; likewise for tasks made by `task(definition, …)`. */
+  /** Start of the time limit, as in `TaskOptions`; default for tasks made by `task(definition, …)`. */
   timeout_basis?: DeadlineBasis;
-  /** For tasks made by `task(definition, …)` that do not say. */
+  /** Default for tasks made by `task(definition, …)`. */
   retry?: RetryOptions;
-  /** Whether it makes nodes; by default whether its name ends with `Generator` or `run` is a generator function. */
+  /** Whether it creates nodes; by default whether its name ends with `Generator` or `run` is a generator function. */
   generator?: boolean;
 }
 
 /**
- * What `run` returns becomes the task's result (JSON, at most 1 MiB); what it throws, its failure. A generator returns
- * an array of nodes, or yields them.
+ * The return value of `run` becomes the task's result (JSON, at most 1 MiB); an exception, its failure. A generator
+ * returns an array of nodes, or yields them.
  */
 type Run<Input> = (input: Input, context: KindContext) => unknown;
 
 export interface KindOptions<Schema extends StandardSchema> extends CommonOptions {
-  /** Any Standard Schema; an input that it refuses fails the task before `run` is called. */
+  /** Any Standard Schema; an input that it rejects fails the task before `run` is called. */
   input: Schema;
   run: Run<SchemaOutput<Schema>>;
 }
@@ -52,7 +52,7 @@ export interface UncheckedKindOptions extends CommonOptions {
   run: Run<JsonObject>;
 }
 
-/** A kind of task: its name, what its input must be, and what it does. `Input` is what submitters write. */
+/** A kind of task: its name, input schema and handler. `Input` is what submitters write. */
 export interface KindDefinition<Input = never> {
   readonly [KIND]: true;
   readonly name: string;
@@ -63,14 +63,14 @@ export interface KindDefinition<Input = never> {
   readonly timeout_secs: number | undefined;
   readonly timeout_basis: DeadlineBasis | undefined;
   readonly retry: RetryOptions | undefined;
-  /** Never there: it carries the type. */
+  /** Never present: it carries the type. */
   readonly inputType?: (input: Input) => void;
 }
 
 const NAME_CHARACTERS_MAX = 100;
 const TIMEOUT_SECS_MAX = 86_400;
 
-/** Defines a kind of task. @throws TypeError where an option is not valid */
+/** Defines a kind of task. @throws TypeError if an option is invalid */
 export function defineKind<Schema extends StandardSchema>(
   options: KindOptions<Schema>,
 ): KindDefinition<SchemaInput<Schema>>;
@@ -103,7 +103,7 @@ export function defineKind(options: KindOptions<StandardSchema> | UncheckedKindO
   });
 }
 
-/** Whether a value, of whatever module, is a kind. */
+/** Returns whether a value, from any module, is a kind. */
 export function isKindDefinition(value: unknown): value is KindDefinition {
   return typeof value === 'object' && value !== null && (value as { [KIND]?: unknown })[KIND] === true;
 }

@@ -1,9 +1,9 @@
 import type { JsonValue } from '../../domain/json.ts';
 
-/** A success that is more than a result: what `run` of Heddle's own kinds may return. */
+/** A success with more than a result: a possible return value of `run` in Heddle's own kinds. */
 export class Ending {
   readonly result: JsonValue;
-  /** Nodes after the task in its sequence, by their names or ids, that are disabled with its success. */
+  /** Nodes after the task in its sequence, by name or id, that are disabled by its success. */
   readonly disable: readonly string[] | undefined;
 
   constructor(result: JsonValue, details: { disable?: readonly string[] } = {}) {

@@ -1,4 +1,4 @@
-/** Thrown by a handler that would fail again in every further attempt: no retry policy tries its task again. */
+/** Thrown by a handler whose every further attempt would fail too: the task is not retried. */
 export class FinalFailure extends Error {
   constructor(message: string, options: { cause?: unknown } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });

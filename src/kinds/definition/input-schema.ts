@@ -3,7 +3,7 @@ import { Members } from '../../domain/parse/members.ts';
 import { placeOf } from '../../domain/parse/path.ts';
 import type { StandardSchema } from '../../domain/standard-schema.ts';
 
-/** What a kind's input is checked by: `read` takes the members it knows and leaves faults for what is wrong with them. */
+/** Builds the input schema of a kind: `read` reads the known members and records faults. */
 export function schemaOf<Output, Input>(read: (input: Members) => Output): StandardSchema<Input, Output> {
   const validate = (value: unknown) => {
     const faults = new Faults();
@@ -15,13 +15,13 @@ export function schemaOf<Output, Input>(read: (input: Members) => Output): Stand
   return { '~standard': { version: 1, vendor: 'heddle', validate } };
 }
 
-/** Of `input.sources[0].path: is required`: what stands after `input`, and the rest. */
+/** Splits `input.sources[0].path: is required` into the path after `input`, and the message. */
 export function issueOf(fault: string): { message: string; path?: string[] } {
   const [, place = '', message = fault] = /^input\.?(.*?): (.*)$/s.exec(fault) ?? [];
   return place === '' ? { message } : { message, path: [place] };
 }
 
-/** The members of an object; null, with a fault, where the member is none. Absent is an empty one. */
+/** Returns the members of an object; null, with a fault, for anything else. An absent one is empty. */
 export function objectMember(members: Members, name: string): Members | null {
   const value = members.raw(name) ?? {};
   if (isObject(value)) return new Members(value, members.at(name), members.faults);
@@ -29,7 +29,7 @@ export function objectMember(members: Members, name: string): Members | null {
   return null;
 }
 
-/** The elements of an array of objects; others leave a fault. */
+/** Returns the elements of an array of objects; other elements are faults. */
 export function objectsMember(members: Members, name: string, max: number): Members[] {
   return elementsOf(members, name, max).flatMap((value, index) => {
     const place = placeOf(members.at(name), index);
@@ -39,7 +39,7 @@ export function objectsMember(members: Members, name: string, max: number): Memb
   });
 }
 
-/** The elements of an array of texts of 1 to `maxChars` characters; undefined where it is absent. */
+/** Returns the elements of an array of strings of 1 to `maxChars` characters; undefined if absent. */
 export function textsMember(
   members: Members,
   name: string,
@@ -50,7 +50,7 @@ export function textsMember(
     if (typeof value === 'string' && value !== '' && value.length <= maxChars && !value.includes('\0')) return [value];
     members.faults.add(
       placeOf(members.at(name), index),
-      `must be a text of 1 to ${maxChars} characters, not ${shown(value)}`,
+      `must be a string of 1 to ${maxChars} characters, not ${shown(value)}`,
     );
     return [];
   });

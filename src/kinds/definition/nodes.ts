@@ -4,29 +4,29 @@ import type { DeadlineBasis } from '../../domain/task.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import type { KindDefinition, RetryOptions } from './define-kind.ts';
 
-/** Known across copies of this package: a module may bring its own. */
+/** Shared by all copies of this package: a module may bring its own. */
 const NODE: unique symbol = Symbol.for('heddle.node') as never;
 
 export interface NodeOptions {
   /**
-   * Tells the node from the others of its generator, so that a second run makes the same one; also what `parent` names
-   * it by. Nodes without one are told apart by the order in which they come.
+   * Distinguishes the node from others of its generator, so that a second run creates the same one; also used by
+   * `parent`. Nodes without a key are distinguished by their order.
    */
   key?: string;
-  /** Its name in the whole workflow, where no other node may have it; what results show. Also its key, without another. */
+  /** Unique name in the whole workflow, shown in results. Also the default key. */
   local_id?: string;
-  /** What its end may be without stopping its sequence; `FailOnFailure` by default. */
+  /** Which of its failures the sequence around it tolerates; `FailOnFailure` (none) by default. */
   policy?: CompletionPolicy;
 }
 
-/** Holds a task back while too many that are like it run: of its kind, with the same input in `fields`. */
+/** Delays a task while too many similar ones run: of its kind, with the same input in `fields`. */
 export interface ConcurrencyRule {
   type: 'Concurrency';
   matcher: RuleMatcher;
   max_concurrency: number;
 }
 
-/** Holds a task back while those that are like it have too much work left. */
+/** Delays a task while similar ones have too much work left. */
 export interface CapacityRule {
   type: 'Capacity';
   matcher: RuleMatcher;
@@ -39,21 +39,21 @@ export interface RuleMatcher {
   fields: readonly string[];
 }
 
-/** What a task asks of the runners that it is to have to itself. */
+/** Requirements for the runners reserved for a task. */
 export interface RequirementsOptions {
-  /** Size of the runner, as the pool names it. */
+  /** Resource class of the runner. */
   resource_class: string;
-  /** `on-demand` by default; `spot` runners may be taken away at any moment. */
+  /** `on-demand` by default; `spot` runners may be interrupted at any time. */
   usage_class?: UsageClass;
-  /** Patterns, `*` for any text; none: any type of the class. */
+  /** Patterns, with `*` for any string; empty: any type of the class. */
   allowed_instance_types?: readonly string[];
-  /** Least processors. */
+  /** Minimum number of processors. */
   cpu?: number;
-  /** Least memory, with its unit, such as `4GiB`, or as a whole number of MiB. */
+  /** Minimum memory, with its unit, such as `4GiB`, or as a whole number of MiB. */
   memory?: string | number;
-  /** The same in MiB; one of the two. */
+  /** The same in MiB; use one of the two. */
   memory_mib?: number;
-  /** Runners wanted together; 1 by default. */
+  /** Number of runners required together; 1 by default. */
   count?: number;
 }
 
@@ -61,18 +61,18 @@ export interface TaskOptions extends NodeOptions {
   /** The local id by default, else the key, else the kind. */
   name?: string;
   timeout_secs?: number;
-  /** `activity` (the default): counted from the last sign of activity; `start`: from the start, whatever happens. */
+  /** `activity` (the default): counted from the last sign of activity; `start`: from the start. */
   timeout_basis?: DeadlineBasis;
   priority?: number;
-  /** Not started before so much time has passed since it was made. */
+  /** Minimum delay between creation and start. */
   delay_secs?: number;
   retry?: RetryOptions;
   rules?: readonly (ConcurrencyRule | CapacityRule)[];
-  /** It runs on a runner of the pool, and waits until it has one. */
+  /** Runs the task on a runner of the pool, and waits until one is granted. */
   requirements?: RequirementsOptions;
   /** Stored, but never run. */
   disabled?: boolean;
-  /** Whether it makes nodes itself; by default what its kind says. */
+  /** Whether it creates nodes itself; by default as its kind declares. */
   generator?: boolean;
 }
 
@@ -90,22 +90,22 @@ export interface ContainerNode {
   readonly options: NodeOptions;
 }
 
-/** Part of a workflow that a generator makes. */
+/** A part of a workflow that a generator creates. */
 export type Node = TaskNode | ContainerNode;
 
-/** A node with the place that it goes to. */
+/** A node with its target container. */
 export interface Placed {
   readonly [NODE]: 'placed';
   readonly node: Node;
   readonly parent: Parent;
 }
 
-/** A container of the same workflow: its id, its name in the submission, the key it was made with, or the node made. */
+/** A container of the same workflow: its id, its name in the submission, its key, or the node itself. */
 export type Parent = string | ContainerNode;
 
 /**
- * A task of a workflow. With a definition its input is typed, and the definition's time limit, retries and whether it
- * generates are what the options do not say.
+ * Creates a task. With a definition, its input is typed, and the definition provides defaults for time limit, retries
+ * and whether it generates.
  */
 export function task<Input>(kind: KindDefinition<Input>, input: NoInfer<Input>, options?: TaskOptions): TaskNode;
 export function task(kind: string, input?: JsonObject, options?: TaskOptions): TaskNode;
@@ -120,17 +120,17 @@ export function task(kind: string | KindDefinition, input: unknown = {}, options
   return { [NODE]: 'task', kind: name, input: input as JsonObject, options: { ...defaults, generator, ...options } };
 }
 
-/** Children that run one after the other. */
+/** Creates a container whose children run one after another. */
 export function sequential(children: readonly Node[], options: NodeOptions = {}): ContainerNode {
   return { [NODE]: 'container', mode: 'sequential', children, options };
 }
 
-/** Children that run side by side. */
+/** Creates a container whose children run concurrently. */
 export function parallel(children: readonly Node[], options: NodeOptions = {}): ContainerNode {
   return { [NODE]: 'container', mode: 'parallel', children, options };
 }
 
-/** The node, to go into that container instead of the generator's own: what a generator yields. */
+/** Places a yielded node into that container instead of the generator's own. */
 export function into(parent: Parent, node: Node): Placed {
   return { [NODE]: 'placed', node, parent };
 }

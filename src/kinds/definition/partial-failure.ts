@@ -1,6 +1,4 @@
-/**
- * Thrown by a handler whose sub-tasks succeeded in part only: the task is then partially failed, and keeps `result`.
- */
+/** Thrown by a handler that succeeded only in part: the task becomes partially failed and keeps `result`. */
 export class PartialFailure extends Error {
   readonly result: unknown;
 

@@ -1,6 +1,6 @@
 import type { KindRunner } from './context.ts';
 
-/** Why `runnerLost` aborts: other runners of the task have ended, and it goes on without them. */
+/** Reason of `runnerLost`: other runners of the task have ended, and it continues without them. */
 export class RunnersLost extends Error {
   readonly #runners: KindRunner[];
 
@@ -10,12 +10,12 @@ export class RunnersLost extends Error {
     this.#runners = [...runners];
   }
 
-  /** All that were lost so far. */
+  /** All runners lost so far. */
   get runners(): readonly KindRunner[] {
     return this.#runners;
   }
 
-  /** Notes those that were lost since. */
+  /** Adds runners lost since. */
   add(runners: readonly KindRunner[]): void {
     this.#runners.push(...runners);
   }

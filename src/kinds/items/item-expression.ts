@@ -4,7 +4,7 @@ import { compileExpression, EXPRESSION_CHARS_MAX, type Expression } from '../../
 import { SLICE_STEPS } from '../../expression/meter.ts';
 import { SlicedWork } from '../../runtime/sliced-work.ts';
 
-/** What expressions over items may read; docs/expressions.md lists the names. */
+/** Variables of expressions over items; documented in docs/expressions.md. */
 const ITEM_VARIABLES = ['item', 'params', 'now'] as const;
 
 /** An expression over items. */
@@ -12,17 +12,17 @@ export interface ItemExpression {
   readonly expression: Expression;
 }
 
-/** What is known of the items that an expression is about. */
+/** The names that an expression over items may use. */
 export interface ItemNames {
-  /** Members that it may read without `item.` before them, too. */
+  /** Members that are also available without `item.`. */
   short: readonly string[];
-  /** Where any other name probably belongs. */
+  /** Suggested prefix for any other name. */
   members_of: string;
 }
 
 const ANY_ITEM: ItemNames = { short: [], members_of: 'item' };
 
-/** A member that holds an expression over items; null where it is absent, or where a fault was left. */
+/** Reads a member that holds an expression over items; returns null if it is absent or invalid. */
 export function readItemExpression(
   members: Members,
   name: string,
@@ -39,14 +39,14 @@ export function readItemExpression(
 }
 
 export interface EvaluationOptions {
-  /** What expressions read as `params`. */
+  /** The value of `params`. */
   params: JsonValue;
-  /** The moment that all items are seen at. */
+  /** The value of `now`, the same for all items. */
   now: Date;
   signal: AbortSignal;
 }
 
-/** Evaluates the expressions of one task over its items, slice by slice. */
+/** Evaluates the expressions of one task over its items, in slices. */
 export class ItemEvaluation {
   readonly #options: EvaluationOptions;
   readonly #work = new SlicedWork({ slice_steps: SLICE_STEPS });
@@ -56,7 +56,7 @@ export class ItemEvaluation {
   }
 
   /**
-   * @param short members that are read without `item.`
+   * @param short members that are available without `item.`
    * @throws ExpressionError
    */
   async valueOf({ expression }: ItemExpression, item: object | JsonValue, short: object = {}): Promise<JsonValue> {
@@ -69,14 +69,14 @@ export class ItemEvaluation {
   }
 
   /**
-   * Whether an item is wanted.
+   * Returns whether an item matches.
    *
-   * @throws Error where the expression gives neither true nor false
+   * @throws Error if the expression is neither true nor false
    */
   async accepts(where: ItemExpression | null, item: object | JsonValue, short: object = {}): Promise<boolean> {
     if (where === null) return true;
     const verdict = await this.valueOf(where, item, short);
     if (typeof verdict === 'boolean') return verdict;
-    throw new Error(`where: must say true or false of every item, not ${JSON.stringify(verdict).slice(0, 60)}`);
+    throw new Error(`where: must be true or false for every item, not ${JSON.stringify(verdict).slice(0, 60)}`);
   }
 }

@@ -17,10 +17,10 @@ const MODEL_MEMBERS = [
   'changes',
 ] as const;
 
-/** The names of expressions over models. */
+/** Names available in expressions over models. */
 export const MODEL_NAMES: ItemNames = { short: MODEL_MEMBERS, members_of: 'item.data' };
 
-/** A model as expressions read it by its members' names: its times are timestamps. */
+/** Returns a model's members as expressions read them: times are timestamps. */
 export function modelMembers(model: TrackedModel): Record<(typeof MODEL_MEMBERS)[number], unknown> {
   const { id, target, key, data, state, runs, gone_at, changes } = model;
   return {

@@ -8,13 +8,13 @@ import { Told } from '../definition/told.ts';
 import { requireAllowedChannel, type NotificationOptions } from './channel.ts';
 import { notificationSchema } from './input.ts';
 
-/** Bad ends that are told one by one. */
+/** Failures that are listed individually. */
 const ERRORS_MAX = 20;
 const REASON_CHARACTERS = 300;
 
 /**
- * `ErrorNotification`: tells what ended badly before it in its sequence, once for each run of a workflow, whichever of
- * several such tasks comes first; where nothing did, it succeeds and tells nothing.
+ * `ErrorNotification`: reports the failures before it in its sequence, once per run of a workflow, whichever of
+ * several such tasks comes first; succeeds without a message if there were none.
  */
 export function errorNotification({ notices, ssrf }: NotificationOptions) {
   return defineKind({

@@ -4,7 +4,7 @@ import { Told } from '../definition/told.ts';
 import { requireAllowedChannel, type NotificationOptions } from './channel.ts';
 import { notificationSchema } from './input.ts';
 
-/** `GenericNotification`: tells what its templates say. */
+/** `GenericNotification`: sends the message of its templates. */
 export function genericNotification({ notices, ssrf }: NotificationOptions) {
   return defineKind({
     name: GENERIC_KIND,

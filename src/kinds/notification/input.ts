@@ -8,7 +8,7 @@ const EXCERPT_MAX = 100;
 
 export interface ResultNotificationInput {
   notification: Notification;
-  /** Results that are told; of the others only how many there are. */
+  /** Results that are included; the others are only counted. */
   limit: number;
 }
 

@@ -9,20 +9,20 @@ import { Told } from '../definition/told.ts';
 import { requireAllowedChannel, type NotificationOptions } from './channel.ts';
 import { resultNotificationSchema } from './input.ts';
 
-/** What one result may take of a notification, characters of JSON, and all of them together. */
+/** Maximum JSON characters of one result in a notification, and of all together. */
 const RESULT_CHARACTERS = 4_000;
 const RESULTS_CHARACTERS = 64_000;
 const LINE_CHARACTERS = 300;
 
-/** Results as they are told: whole where they are small, else the beginning of their JSON. */
+/** Results for a message: whole if they are small, else the beginning of their JSON. */
 interface Excerpt {
   results: JsonObject[];
   lines: string[];
-  /** Whether there are more than are told. */
+  /** Whether there are more than are included. */
   more: boolean;
 }
 
-/** `TaskResultNotification`: tells the results of what stands before it in its sequence, as far as they fit, and counts. */
+/** `TaskResultNotification`: sends the results before it in its sequence, as far as they fit, and counts. */
 export function taskResultNotification({ notices, ssrf }: NotificationOptions) {
   return defineKind({
     name: RESULT_KIND,
@@ -51,7 +51,7 @@ async function excerptOf(context: KindContext, limit: number): Promise<Excerpt> 
   const excerpt: Excerpt = { results: [], lines: [], more: false };
   let characters = 0;
   for await (const result of context.results()) {
-    // What was told before is no result.
+    // Earlier notifications are no results.
     if (NOTIFICATION_KINDS.has(result.kind)) continue;
     const text = JSON.stringify(result.data);
     characters += Math.min(text.length, RESULT_CHARACTERS);
@@ -77,6 +77,6 @@ function nameOf({ local_id, kind, task_id }: EarlierResult): string {
 
 function textOf(counts: Partial<Record<TaskState, number>>, { lines, more }: Excerpt): string {
   const ended = Object.entries(counts).map(([state, count]) => `${count} ${state.replaceAll('_', ' ')}`);
-  const tasks = ended.length === 0 ? 'No tasks stand before this one.' : `Tasks: ${ended.join(', ')}.`;
+  const tasks = ended.length === 0 ? 'No tasks precede this one.' : `Tasks: ${ended.join(', ')}.`;
   return [tasks, ...lines, ...(more ? ['… and more results'] : [])].join('\n');
 }

@@ -17,8 +17,8 @@ const MERGE_FINDINGS = 1000;
 const REASONS_MAX = 20;
 
 /**
- * `ObjectScanAggregator`: merges what the scans before it found into the findings of a target. The run is named by this
- * task, and every step of it can be repeated: an attempt that dies anywhere leaves the next one nothing to undo.
+ * `ObjectScanAggregator`: merges the findings of the scans before it into those of a target. The run is identified by
+ * this task, and every step is repeatable: an attempt that fails anywhere leaves nothing to undo.
  */
 export function objectScanAggregator({ books }: AggregatorOptions) {
   return defineKind({
@@ -32,7 +32,8 @@ export function objectScanAggregator({ books }: AggregatorOptions) {
 async function aggregate({ target }: AggregatorInput, context: KindContext, books: ScanBooks) {
   const { task, signal } = context;
   const { open, run } = await books.beginRun(task.id, target);
-  if (!open) return resultOf(run, new Totals(), ['a later run of this target has begun; this one stays as it was']);
+  if (!open)
+    return resultOf(run, new Totals(), ['a later run of this target has started; this run was left unchanged']);
   const totals = new Totals();
   const merger = new Merger(books, task.id);
   for await (const result of context.results()) {
@@ -42,8 +43,7 @@ async function aggregate({ target }: AggregatorInput, context: KindContext, book
   }
   await merger.flush();
   signal.throwIfAborted();
-  if (totals.tasks === 0)
-    throw new Error(`no ${SCAN_KIND} stands before this task in its sequence; nothing was merged`);
+  if (totals.tasks === 0) throw new Error(`no ${SCAN_KIND} precedes this task in its sequence; nothing was merged`);
   const left = [
     ...totals.incomplete,
     ...unfinished(await books.countTasksBefore(task.id, [SCAN_KIND, GENERATOR_KIND])),
@@ -51,13 +51,13 @@ async function aggregate({ target }: AggregatorInput, context: KindContext, book
   return resultOf(await books.finishRun(task.id, left.length === 0), totals, left);
 }
 
-interface Taking {
+interface MergeContext {
   books: ScanBooks;
   merger: Merger;
   totals: Totals;
 }
 
-async function takeResult({ task_id, data }: EarlierResult, { books, merger, totals }: Taking): Promise<void> {
+async function takeResult({ task_id, data }: EarlierResult, { books, merger, totals }: MergeContext): Promise<void> {
   const result = readTaskResult(task_id, data);
   for (let ordinal = 0; ordinal < result.chunks; ordinal += 1) {
     const chunk = await books.readChunk({ task_id, attempt: result.attempt, ordinal });
@@ -68,7 +68,7 @@ async function takeResult({ task_id, data }: EarlierResult, { books, merger, tot
   totals.add(task_id, result);
 }
 
-/** Gathers findings until one statement is full. */
+/** Collects findings until one statement is full. */
 class Merger {
   readonly #books: ScanBooks;
   readonly #runId: string;
@@ -93,7 +93,7 @@ class Merger {
   }
 }
 
-/** What all scans together did, and what they left out. */
+/** Totals of all scans, and what they left out. */
 class Totals {
   tasks = 0;
   objects = 0;
@@ -110,7 +110,7 @@ class Totals {
     mergeMetrics(this.metrics, metrics);
     if (outcome === 'complete') return;
     const first = problems.find(({ extent }) => extent !== 'notice');
-    this.leftOut(`${taskId}: ${first === undefined ? 'not scanned whole' : `${first.path}: ${first.message}`}`);
+    this.leftOut(`${taskId}: ${first === undefined ? 'not scanned completely' : `${first.path}: ${first.message}`}`);
   }
 
   leftOut(reason: string): void {
@@ -118,7 +118,7 @@ class Totals {
   }
 }
 
-/** Scans that did not succeed, also those that left nothing behind. */
+/** Counts scans that did not succeed, including those without a result. */
 function unfinished(counts: Partial<Record<TaskState, number>>): string[] {
   const states = Object.entries(counts).filter(([state]) => state !== 'succeeded');
   return states.map(([state, count]) => `${count} of the tasks before this one ended ${state.replaceAll('_', ' ')}`);

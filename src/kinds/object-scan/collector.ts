@@ -3,10 +3,10 @@ import type { ScanBooks } from '../../engine/port.ts';
 import { redactSecret } from '../../scan/report/redact.ts';
 import type { Finding, Problem } from '../../scan/result.ts';
 
-/** Findings that a result holds at most; what comes before them goes into chunks of as many. */
+/** Maximum findings in a result; earlier ones go into chunks of the same size. */
 const CHUNK_FINDINGS = 500;
 const CHUNK_CHARACTERS_MAX = 512 * 1024;
-/** Chunks that wait to be written before the scan waits, too. */
+/** Chunks that may wait to be written before the scan pauses. */
 const CHUNKS_WAITING_MAX = 2;
 const PROBLEMS_KEPT = 50;
 const TEXT_CHARACTERS_MAX = 4096;
@@ -16,18 +16,18 @@ export interface CollectorOptions {
   books: Pick<ScanBooks, 'putChunk'> | null;
   task_id: string;
   attempt: number;
-  /** Codes of problems that leave nothing out that anybody misses. */
+  /** Problem codes that do not make a scan incomplete. */
   accept: readonly string[];
 }
 
 /**
- * Takes what one scan finds, without its secrets, in bounded memory: from time to time a chunk goes into the books.
- * Several places of one secret in an object are one finding that occurs several times.
+ * Collects the findings of one scan, without secrets, in bounded memory, writing chunks to the database as needed.
+ * Several occurrences of one secret in an object are one finding with a count.
  */
 export class ScanCollector {
   readonly #options: CollectorOptions;
-  /** Of the object at hand, by fingerprint. */
-  readonly #atHand = new Map<string, ReportedFinding>();
+  /** Findings of the current object, by fingerprint. */
+  readonly #currentFindings = new Map<string, ReportedFinding>();
   #path: string | null = null;
   #ready: ReportedFinding[] = [];
   #readyCharacters = 0;
@@ -45,7 +45,7 @@ export class ScanCollector {
     this.#options = options;
   }
 
-  /** Findings that were taken, each once an object. */
+  /** Findings collected, each once per object. */
   get count(): number {
     return this.#count;
   }
@@ -54,22 +54,22 @@ export class ScanCollector {
     return this.#lost;
   }
 
-  /** Problems because of which the scan does not count as complete. */
+  /** Problems that make the scan incomplete. */
   get leftOut(): number {
     return this.#leftOut;
   }
 
-  /** Resolves, where it is not at once, when there is room for the next one. */
+  /** Resolves once the next finding can be accepted. */
   finding(finding: Finding): Promise<void> | undefined {
     if (finding.path !== this.#path) this.#closeObject(finding.path);
-    const known = this.#atHand.get(finding.fingerprint);
+    const known = this.#currentFindings.get(finding.fingerprint);
     if (known !== undefined) {
       known.occurrences += 1;
       return undefined;
     }
-    if (this.#atHand.size >= CHUNK_FINDINGS) this.#closeObject(finding.path);
+    if (this.#currentFindings.size >= CHUNK_FINDINGS) this.#closeObject(finding.path);
     this.#count += 1;
-    this.#atHand.set(finding.fingerprint, withoutSecret(finding));
+    this.#currentFindings.set(finding.fingerprint, withoutSecret(finding));
     return this.#waiting >= CHUNKS_WAITING_MAX ? this.#settle() : undefined;
   }
 
@@ -86,7 +86,7 @@ export class ScanCollector {
     if (this.#failure !== null) throw this.#failure.error;
   }
 
-  /** What goes into the result itself; everything else has been written. */
+  /** Returns the findings for the result; all others have been written. */
   async end(): Promise<{ findings: ReportedFinding[]; chunks: number }> {
     this.#closeObject(null);
     await this.#settle();
@@ -94,8 +94,8 @@ export class ScanCollector {
   }
 
   #closeObject(next: string | null): void {
-    for (const finding of this.#atHand.values()) this.#keep(finding);
-    this.#atHand.clear();
+    for (const finding of this.#currentFindings.values()) this.#keep(finding);
+    this.#currentFindings.clear();
     this.#path = next;
   }
 
@@ -130,7 +130,7 @@ export class ScanCollector {
   }
 }
 
-/** A finding as it leaves the machine: nothing of the secret but its beginning, and nothing of what stands around it. */
+/** Returns a finding as it leaves the machine: only the beginning of the secret, and no surrounding text. */
 export function withoutSecret(finding: Finding): ReportedFinding {
   const { commit } = finding;
   return {
@@ -152,7 +152,7 @@ export function withoutSecret(finding: Finding): ReportedFinding {
   };
 }
 
-/** Names and contents come from anybody: text as a database can take it. */
+/** Makes untrusted text storable in the database. */
 function storable(text: string): string {
   const cut = text.length > TEXT_CHARACTERS_MAX ? `${text.slice(0, TEXT_CHARACTERS_MAX - 1)}…` : text;
   return cut.replaceAll('\u0000', '\ufffd').toWellFormed();

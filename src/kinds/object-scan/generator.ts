@@ -14,9 +14,9 @@ export interface GeneratorOptions {
 }
 
 /**
- * `ObjectScanGenerator`: lists sources and makes a task of the kind `ObjectScan` for each part of them. The key of a
- * task is made of what it scans: a second attempt that lists the same things makes the same tasks, and one that finds
- * the ends of a part elsewhere makes another one beside it, so that nothing is left out.
+ * `ObjectScanGenerator`: lists sources and creates an `ObjectScan` task for each part of them. A task's key is derived
+ * from what it scans: a second attempt with the same listing creates the same tasks, and one with other part
+ * boundaries creates additional ones, so that nothing is left out.
  */
 export function objectScanGenerator({ roots }: GeneratorOptions) {
   return defineKind({

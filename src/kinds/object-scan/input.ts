@@ -18,14 +18,14 @@ const MIB = 1024 * 1024;
 const TASKS_MAX = 100_000;
 const TIMEOUT_SECS_MAX = 86_400;
 
-/** How much goes into one task, and how many tasks there are at most; the last one takes what is left. */
+/** Maximum size of one task, and maximum number of tasks; the last one takes the rest. */
 export interface Partition {
   objects_max: number;
   bytes_max: number;
   tasks_max: number;
 }
 
-/** What the made tasks are given beside their input. */
+/** Options of the created tasks besides their input. */
 export interface MadeTask {
   policy: CompletionPolicy;
   timeout_secs?: number;
@@ -41,10 +41,10 @@ export interface ScanInput {
 
 export interface GeneratorInput extends ScanInput {
   partition: Partition;
-  /** The container that the tasks go into; null: the generator's own. */
+  /** The container of the tasks; null: the generator's own. */
   into: string | null;
   task: MadeTask;
-  /** As submitted, for the made tasks. */
+  /** As submitted, for the created tasks. */
   options: JsonObject;
 }
 
@@ -94,7 +94,7 @@ function readMadeTask(task: Members | null): MadeTask {
   const timeout_secs = task.integer('timeout_secs', 1, TIMEOUT_SECS_MAX);
   const timeout_basis = task.oneOf('timeout_basis', DEADLINE_BASES);
   const priority = task.integer('priority', -1000, 1000);
-  // Only whether it is well formed: it goes on as it is.
+  // Only validated here: it is passed on unchanged.
   const retry = readRetry(task) === null ? null : (task.raw('retry') as RetryOptions);
   return {
     policy,

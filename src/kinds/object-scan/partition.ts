@@ -17,17 +17,17 @@ export interface PartitionOptions {
   include: readonly string[];
   partition: Partition;
   signal: AbortSignal;
-  /** Told after each batch. */
+  /** Called after each batch. */
   counted: (objects: number) => Promise<unknown> | undefined;
 }
 
-/** Objects of one look at a source. */
+/** Objects per listing batch. */
 const BATCH_OBJECTS = 256;
 
 /**
- * Divides sources into parts by listing them, one batch in memory at a time. Parts of a directory are named by their
- * ends, so that together they are the whole of it, whatever comes and goes meanwhile. The last part that is allowed
- * takes all that is left, unlisted.
+ * Divides sources into parts by listing them, with one batch in memory at a time. Parts of a directory are named by
+ * their boundaries, so that together they cover all of it despite concurrent changes. The last permitted part takes
+ * the rest, unlisted.
  */
 export async function* partition(options: PartitionOptions): AsyncGenerator<Part, void, undefined> {
   let made = 0;
@@ -49,7 +49,7 @@ export async function* partition(options: PartitionOptions): AsyncGenerator<Part
   }
 }
 
-/** At most `tasksMax` parts of one source; the last one goes to its end. */
+/** Yields at most `tasksMax` parts of one source; the last one extends to its end. */
 function partsOf(spec: SourceSpec, options: PartitionOptions, tasksMax: number): AsyncGenerator<Part, void, undefined> {
   switch (spec.type) {
     case 'path':
@@ -60,7 +60,7 @@ function partsOf(spec: SourceSpec, options: PartitionOptions, tasksMax: number):
     case 'staged':
     case 's3':
     case 'stdin':
-      // A history is read as one; pages of a bucket are named by tokens that nobody can compare.
+      // A history is read as one; pages of a bucket have opaque tokens that cannot be compared.
       return once({ sources: [spec], objects: 0, bytes: 0 });
   }
 }
@@ -87,7 +87,7 @@ async function* partsOfDirectory(
     const size = sizeOf(locator);
     if (latest !== null && meter.isFullFor(size)) {
       made += 1;
-      // A task of its own is kept for what is left.
+      // One task is reserved for the rest.
       if (made >= tasksMax) break;
       yield partOf(spec, { from, through: latest }, meter);
       from = latest;
@@ -118,7 +118,7 @@ async function* partsOfList(
   }
 }
 
-/** A walk looks at names only. What cannot be looked at counts nothing; the scan says why. */
+/** Returns a size, which the walk does not query. An inaccessible file counts nothing; the scan reports it. */
 function sizeOf(locator: string): number {
   try {
     return atPath(locator, (path) => statSync(path).size);
@@ -127,7 +127,7 @@ function sizeOf(locator: string): number {
   }
 }
 
-/** What of a source will be scanned, one batch in memory at a time. */
+/** Lists what will be scanned of a source, with one batch in memory at a time. */
 async function* objectsOf(
   spec: SourceSpec,
   { exclude, include, signal, counted }: PartitionOptions,

@@ -10,22 +10,22 @@ interface Bucket {
 }
 
 /**
- * What scans may read on this machine: who may submit a task says what is scanned, and must not be able to read the
- * whole disk by that.
+ * Restricts what scans may read on this machine: permission to submit a task must not imply permission to read the
+ * whole disk.
  */
 export class ScanRoots {
   readonly #entries: readonly string[];
   readonly #directories: readonly string[];
   readonly #buckets: readonly Bucket[];
 
-  /** @param entries directories or files, and `s3://BUCKET/PREFIX?endpoint=URL` */
+  /** @param entries directories, files, and `s3://BUCKET/PREFIX?endpoint=URL` */
   constructor(entries: readonly string[]) {
     this.#entries = entries;
     this.#directories = entries.filter((entry) => !isBucket(entry));
     this.#buckets = entries.filter(isBucket).map(bucketOf);
   }
 
-  /** @throws Error that says why a source may not be read here, and what to do about it */
+  /** @throws Error with the reason and the remedy if a source must not be read */
   requireAllowed(sources: readonly SourceSpec[]): void {
     for (const source of sources) {
       switch (source.type) {
@@ -48,7 +48,7 @@ export class ScanRoots {
     }
   }
 
-  /** What is below a root by its name, but by a link leads out of it, is refused too. */
+  /** Also refuses a path below a root that leads out of it through a link. */
   requirePath(path: string): void {
     const named = resolve(path);
     const roots = this.#directories.flatMap((root) => [resolve(root), realPathOf(resolve(root)) ?? resolve(root)]);
@@ -74,7 +74,9 @@ export class ScanRoots {
       this.#entries.length === 0
         ? 'this process may scan nothing: HEDDLE_SCAN_ROOTS is not set'
         : `this process may scan ${allowed} (HEDDLE_SCAN_ROOTS)`;
-    return new Error(`${what} may not be read: ${rule}; whoever runs it can add what is to be scanned`);
+    return new Error(
+      `${what} may not be read: ${rule}; its operator can add to HEDDLE_SCAN_ROOTS what should be scanned`,
+    );
   }
 }
 

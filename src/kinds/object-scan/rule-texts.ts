@@ -6,7 +6,7 @@ import type { RuleSource } from './settings.ts';
 
 const RULE_FILE_BYTES_MAX = 4 * 1024 * 1024;
 
-/** The rule sets of a task; files are read on this machine, where they may be. */
+/** Loads the rule sets of a task; files are read on this machine, within the permitted roots. */
 export function ruleTextsOf(sources: readonly RuleSource[], roots: ScanRoots): Promise<RuleText[]> {
   return Promise.all(
     sources.map(async (source) => {

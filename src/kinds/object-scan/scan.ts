@@ -12,7 +12,7 @@ import type { ScanRoots } from './roots.ts';
 import { ruleTextsOf } from './rule-texts.ts';
 import { asJson, type ScanTaskResult } from './task-result.ts';
 
-/** Runs one scan; `startScan` is one. */
+/** Runs one scan, like `startScan`. */
 export type RunScan = (
   options: ScanOptions,
   observer: {
@@ -26,10 +26,10 @@ export type RunScan = (
 export interface ObjectScanOptions {
   startScan: RunScan;
   roots: ScanRoots;
-  /** Where findings go that are too many for a result; null for a worker without a database. */
+  /** Stores findings that exceed a result; null for a worker without a database. */
   books: Pick<ScanBooks, 'putChunk'> | null;
   clock: Clock;
-  /** Tasks of the kind at once in this process; each scans in one thread of its own. */
+  /** Concurrent tasks of the kind in this process; each scans in one thread of its own. */
   concurrency: number;
 }
 
@@ -37,7 +37,7 @@ const TIMEOUT_SECS = 3600;
 const COUNTS_EVERY_MS = 1000;
 const LIFE_EVERY_MS = 15_000;
 
-/** `ObjectScan`: looks for secrets in one part of what a generator found, or in sources of its own. */
+/** `ObjectScan`: searches one part of a generator's sources, or its own sources, for secrets. */
 export function objectScan(options: ObjectScanOptions) {
   return defineKind({
     name: SCAN_KIND,
@@ -55,60 +55,60 @@ async function scan(options: ObjectScanOptions, input: ScanInput, context: KindC
   const { rules: ruleSources, detection, accept, ...settings } = input.settings;
   const rules = await ruleTextsOf(ruleSources, roots);
   const collector = new ScanCollector({ books, task_id: task.id, attempt: task.attempt, accept });
-  const teller = new ProgressTeller(context, clock);
+  const progressReporter = new ProgressReporter(context, clock);
   const summary = await options.startScan(
     { ...settings, sources: input.sources, detection: { ...detection, rules }, threads: 1 },
     {
       onFinding: (finding) => collector.finding(finding),
       onProblem: (problem) => collector.problem(problem),
-      onProgress: (progress) => teller.tell(progress.objects_completed),
+      onProgress: (progress) => progressReporter.update(progress.objects_completed),
     },
     { clock, log, signal },
   );
   signal.throwIfAborted();
   const result = await resultOf(summary, collector, task.attempt);
   if (summary.outcome === 'aborted') {
-    const reason = summary.reason ?? 'the scan was ended';
+    const reason = summary.reason ?? 'the scan was stopped';
     if (result.objects === 0) throw new Error(reason);
     throw new PartialFailure(reason, { result: asJson(result) });
   }
-  await teller.end(summary.metrics.objects_completed);
+  await progressReporter.end(summary.metrics.objects_completed);
   if (result.outcome === 'complete') return asJson(result);
   throw new PartialFailure(reasonOf(result, collector), { result: asJson(result) });
 }
 
-/** Tells how many objects were scanned, now and then; also that none was, since one large object takes its time. */
-class ProgressTeller {
+/** Reports the number of scanned objects periodically, even if unchanged, since one large object takes time. */
+class ProgressReporter {
   readonly #context: KindContext;
   readonly #clock: Clock;
-  #told = 0;
-  #toldAt: number;
+  #reported = 0;
+  #reportedAt: number;
 
   constructor(context: KindContext, clock: Clock) {
     this.#context = context;
     this.#clock = clock;
-    this.#toldAt = clock.monotonic();
+    this.#reportedAt = clock.monotonic();
   }
 
-  tell(objects: number): void {
+  update(objects: number): void {
     const now = this.#clock.monotonic();
-    const done = objects - this.#told;
-    if (now - this.#toldAt < (done > 0 ? COUNTS_EVERY_MS : LIFE_EVERY_MS)) return;
-    this.#toldAt = now;
-    this.#told = objects;
+    const done = objects - this.#reported;
+    if (now - this.#reportedAt < (done > 0 ? COUNTS_EVERY_MS : LIFE_EVERY_MS)) return;
+    this.#reportedAt = now;
+    this.#reported = objects;
     const { log, progress } = this.#context;
-    progress(done).catch((error: unknown) => log.debug({ err: error }, 'The progress was not taken'));
+    progress(done).catch((error: unknown) => log.debug({ err: error }, 'progress report failed'));
   }
 
   async end(objects: number): Promise<void> {
-    if (objects > this.#told) await this.#context.progress(objects - this.#told);
+    if (objects > this.#reported) await this.#context.progress(objects - this.#reported);
   }
 }
 
 async function resultOf(summary: ScanSummary, collector: ScanCollector, attempt: number): Promise<ScanTaskResult> {
   const { findings, chunks } = await collector.end();
   const { metrics, outcome, duration_ms } = summary;
-  // Problems that are accepted leave nothing out that anybody misses.
+  // Accepted problems do not make a scan incomplete.
   const explained = outcome === 'incomplete' && collector.problemCount > 0 && collector.leftOut === 0;
   const whole = (outcome === 'complete' || explained) && collector.lost === 0;
   return {
@@ -132,7 +132,7 @@ function reasonOf({ problems }: ScanTaskResult, { leftOut, lost }: ScanCollector
   const first = problems.find(({ extent }) => extent !== 'notice');
   if (leftOut > 0) {
     const example = first === undefined ? '' : `, the first: ${first.path}: ${first.message}`;
-    reasons.push(`${leftOut === 1 ? '1 object was' : `${leftOut} objects were`} not scanned whole${example}`);
+    reasons.push(`${leftOut === 1 ? '1 object was' : `${leftOut} objects were`} not scanned completely${example}`);
   }
   if (lost > 0) {
     reasons.push(`${lost} findings did not fit into the result, and this worker has no database for more`);

@@ -20,17 +20,17 @@ const PATH_CHARACTERS_MAX = 4096;
 const BYTES_MAX = Number.MAX_SAFE_INTEGER;
 const DECODE_DEPTH_MAX = 10;
 const RULE_TIMEOUT_MS_MAX = 600_000;
-/** Fewer than a scan alone has under way: a process may run several such tasks beside its other work. */
+/** Fewer than in a standalone scan: a process may run several such tasks besides other work. */
 const FRONTIER_CAPACITY = 256;
 
-/** A rule set in the input itself, or in a file of the machine that scans. */
+/** A rule set in the input itself, or in a file on the scanning machine. */
 export type RuleSource = { name: string; toml: string } | { path: string };
 
-/** Everything of a scan's options but its sources and what the machine decides. */
+/** The options of a scan, except its sources and those the machine decides. */
 export interface ScanSettings extends Omit<ScanOptions, 'sources' | 'threads' | 'detection'> {
   detection: Omit<ScanOptions['detection'], 'rules'>;
   rules: RuleSource[];
-  /** Codes of problems that do not make a scan incomplete. */
+  /** Problem codes that do not make a scan incomplete. */
   accept: string[];
 }
 
@@ -52,7 +52,7 @@ const MEMBERS = [
   'accept',
 ];
 
-/** The member `options` of scans and of generators. */
+/** Reads the member `options` of scans and of generators. */
 export function readScanSettings(options: Members | null): ScanSettings {
   options?.refuseOthers(MEMBERS);
   const ids = { max: RULES_MAX, maxChars: 200 };
@@ -77,7 +77,7 @@ export function readScanSettings(options: Members | null): ScanSettings {
   };
 }
 
-/** Globs are matched by going back: many asterisks in one would take for ever on the name that was made for it. */
+/** Limits asterisks in globs: matching backtracks, so many of them could take forever on a crafted name. */
 function readGlobs(options: Members, name: string): string[] {
   const globs = textsMember(options, name, { max: PATTERNS_MAX, maxChars: PATTERN_CHARACTERS_MAX }) ?? [];
   for (const glob of globs) {
@@ -98,10 +98,7 @@ function readRules(options: Members): RuleSource[] {
     const path = rules.text('path', PATH_CHARACTERS_MAX);
     const toml = rules.text('toml', TOML_CHARACTERS_MAX);
     if ((path === null) === (toml === null)) {
-      rules.fault(
-        path === null ? 'toml' : 'path',
-        'must be given, or the other one of `toml` and `path`, and only one',
-      );
+      rules.fault(path === null ? 'toml' : 'path', 'exactly one of `toml` and `path` is required');
       return [];
     }
     return path === null ? [{ name: rules.text('name', 200) ?? 'the rules of the task', toml: toml! }] : [{ path }];

@@ -1,15 +1,15 @@
 import type { SourceSpec } from '../../scan/options.ts';
 import type { Partition } from './input.ts';
 
-/** A part of the sources, as large as one task may be. */
+/** A part of the sources, sized for one task. */
 export interface Part {
   sources: SourceSpec[];
-  /** As far as it was counted: the last part of all may hold more. */
+  /** Counted objects and bytes: the very last part may hold more. */
   objects: number;
   bytes: number;
 }
 
-/** Objects of one source on their way into parts. */
+/** Divides the objects of one source into parts. */
 export class PartMeter {
   readonly #partition: Partition;
   objects = 0;
@@ -19,7 +19,7 @@ export class PartMeter {
     this.#partition = partition;
   }
 
-  /** Whether one more object would be too many, or too much. An object larger than a part has one of its own. */
+  /** Returns whether one more object would exceed the part. An object larger than a part has its own. */
   isFullFor(size: number): boolean {
     const { objects_max, bytes_max } = this.#partition;
     if (this.objects === 0) return false;

@@ -8,7 +8,7 @@ const PATH_CHARACTERS_MAX = 4096;
 const NAMES_MAX = 4096;
 const TYPES = ['path', 'git', 's3', 'list'] as const;
 
-/** The member `sources`: what to scan, on the machine that scans or in object storage. */
+/** Reads the member `sources`: what to scan, on the scanning machine or in object storage. */
 export function readSources(input: Members): SourceSpec[] {
   input.requireAll('sources');
   if (Array.isArray(input.raw('sources')) && (input.raw('sources') as unknown[]).length === 0) {
@@ -34,7 +34,7 @@ function readSource(source: Members): SourceSpec | null {
   }
 }
 
-/** Links are not followed: they would lead out of what may be read. */
+/** Links are not followed, since they could lead out of the permitted roots. */
 function readPath(source: Members): SourceSpec {
   source.refuseOthers(['type', 'path', 'git_objects', 'slice']);
   source.requireAll('path');
@@ -63,12 +63,12 @@ function readGit(source: Members): SourceSpec {
   source.refuseOthers(['type', 'repository', 'revisions', 'since']);
   source.requireAll('repository');
   const revisions = textsMember(source, 'revisions', { max: 1000, maxChars: 1000 });
-  // What begins with a hyphen would be an option of git.
+  // A leading hyphen would make it an option of git.
   if (revisions?.some((each) => each.startsWith('-') && each !== '--all') === true) {
     source.fault('revisions', 'must be revisions or ranges, such as main..HEAD, or --all');
   }
   const since = source.text('since', 100);
-  if (since?.startsWith('-') === true) source.fault('since', 'must be a moment');
+  if (since?.startsWith('-') === true) source.fault('since', 'must be a time');
   return {
     type: 'git',
     repository: source.text('repository', PATH_CHARACTERS_MAX) ?? '',

@@ -3,33 +3,33 @@ import type { JsonObject } from '../../domain/json.ts';
 import { emptyMetrics } from '../../scan/graph/metrics.ts';
 import type { Problem, TaskMetrics } from '../../scan/result.ts';
 
-/** What a task of the kind `ObjectScan` leaves behind. */
+/** The result of an `ObjectScan` task. */
 export interface ScanTaskResult {
   outcome: 'complete' | 'incomplete';
-  /** Without their secrets; those that are too many for a result stand in chunks before these. */
+  /** Without secrets; those that exceed a result are in chunks before these. */
   findings: readonly ReportedFinding[];
-  /** Of this attempt. */
+  /** Chunks of this attempt. */
   chunks: number;
   attempt: number;
   finding_count: number;
-  /** Findings that nobody kept, because the worker has no database. */
+  /** Findings that were not stored because the worker has no database. */
   findings_lost: number;
   objects: number;
   bytes: number;
   problem_count: number;
-  /** The first ones. */
+  /** The first problems. */
   problems: readonly Problem[];
   duration_ms: number;
-  /** Counters of the scan's steps, over all its threads. */
+  /** Counters of the scan's steps in all threads. */
   metrics: TaskMetrics;
 }
 
 const FINGERPRINT = /^[0-9a-f]{32}$/;
 
 /**
- * What such a task left behind, whoever ran it.
+ * Validates the result of such a task, from any worker.
  *
- * @throws Error where it is no such result
+ * @throws Error if it is not such a result
  */
 export function readTaskResult(taskId: string, data: unknown): ScanTaskResult {
   const result = data as Partial<ScanTaskResult> | null;
@@ -40,12 +40,12 @@ export function readTaskResult(taskId: string, data: unknown): ScanTaskResult {
     Array.isArray(result.findings) &&
     Number.isSafeInteger(result.chunks) &&
     Number.isSafeInteger(result.attempt);
-  if (!isResult) throw new Error(`the result of the task ${taskId} is not one of an ObjectScan`);
+  if (!isResult) throw new Error(`the result of the task ${taskId} is not an ObjectScan result`);
   for (const finding of result.findings!) requireFinding(taskId, finding);
   return { ...(result as ScanTaskResult), metrics: readMetrics(taskId, result.metrics) };
 }
 
-/** Workers of an older version report none; counters of a newer one are left out. */
+/** Workers of an older version report none; counters of a newer one are ignored. */
 function readMetrics(taskId: string, data: Partial<TaskMetrics> | undefined): TaskMetrics {
   const metrics = emptyMetrics();
   for (const name of Object.keys(metrics) as (keyof TaskMetrics)[]) {
@@ -65,7 +65,7 @@ function requireFinding(taskId: string, finding: Partial<ReportedFinding> | null
   throw new Error(`a finding of the task ${taskId} has no fingerprint, rule, path or count`);
 }
 
-/** As the engine stores it. */
+/** Converts the result to its stored form. */
 export function asJson(result: ScanTaskResult): JsonObject {
   return result as unknown as JsonObject;
 }

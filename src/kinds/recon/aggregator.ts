@@ -17,15 +17,15 @@ import { readScanResult, type ScanResult } from './task-result.ts';
 
 export interface AggregatorInput {
   target: string;
-  /** Tasks that were made, where a generator says so: fewer results mean that something is missing. */
+  /** Number of tasks that a generator created: fewer results mean that something is missing. */
   tasks: number | null;
-  /** What the generator did not hand out. */
+  /** What the generator left out. */
   left_out: readonly string[];
 }
 
 export interface AggregatorOptions<Record extends ReconRecord> {
   family: ScanFamily;
-  /** Of records: others are refused. */
+  /** Type of its records: others are rejected. */
   type: Record['type'];
   books: ModelBooks;
   modelsOf: (record: Record) => ReportedModel[];
@@ -45,15 +45,15 @@ const aggregatorSchema = schemaOf<AggregatorInput, JsonObject>((input) => {
   };
 });
 
-/** The name under which models are kept. */
+/** Reads the name under which models are kept. */
 export function readTarget(input: Members): string {
   input.requireAll('target');
   return input.text('target', MODEL_TARGET_CHARACTERS_MAX) ?? '';
 }
 
 /**
- * The kind that merges what the scans before it recorded into the models of a target. The run is named by this task, and
- * every step of it can be repeated: an attempt that dies anywhere leaves the next one nothing to undo.
+ * Defines the kind that merges the records of the scans before it into the models of a target. The run is identified
+ * by this task, and every step is repeatable: an attempt that fails anywhere leaves nothing to undo.
  */
 export function scanAggregator<Record extends ReconRecord>(options: AggregatorOptions<Record>) {
   return defineKind({
@@ -75,7 +75,7 @@ async function aggregate<Record extends ReconRecord>(
   const { open, run } = await books.beginRun(task.id, input.target);
   const totals = new Totals(input.left_out);
   if (!open) {
-    totals.leftOut('a later run of this target has begun; this one stays as it was');
+    totals.leftOut('a later run of this target has started; this run was left unchanged');
     return resultOf(run, totals, await books.runChanges(task.id, CHANGES_SHOWN + 1));
   }
   const merger = new Merger(books, task.id);
@@ -91,7 +91,7 @@ async function aggregate<Record extends ReconRecord>(
   return resultOf(ended, totals, await books.runChanges(task.id, CHANGES_SHOWN + 1));
 }
 
-/** Notes what is missing: tasks that did not succeed, and those of which there is no trace. */
+/** Records what is missing: tasks that did not succeed, and those without a result. */
 async function judge<Record extends ReconRecord>(
   { tasks }: AggregatorInput,
   totals: Totals,
@@ -102,22 +102,21 @@ async function judge<Record extends ReconRecord>(
   const generators = await books.countTasksBefore(taskId, [family.generator]);
   const stand = Object.values(scans).reduce((sum, count) => sum + count, 0);
   if (stand === 0 && tasks === null && Object.keys(generators).length === 0) {
-    throw new Error(`no ${family.scan} stands before this task in its sequence; nothing was merged`);
+    throw new Error(`no ${family.scan} precedes this task in its sequence; nothing was merged`);
   }
   for (const reason of [...unfinished(scans), ...unfinished(generators)]) totals.leftOut(reason);
   const expected = Math.max(tasks ?? 0, stand);
-  if (totals.tasks < expected)
-    totals.leftOut(`${totals.tasks} of ${expected} tasks of the kind ${family.scan} left a result`);
+  if (totals.tasks < expected) totals.leftOut(`${totals.tasks} of ${expected} ${family.scan} tasks left a result`);
 }
 
-interface Taking<Record extends ReconRecord> extends AggregatorOptions<Record> {
+interface MergeContext<Record extends ReconRecord> extends AggregatorOptions<Record> {
   merger: Merger;
   totals: Totals;
 }
 
 async function takeResult<Record extends ReconRecord>(
   { task_id, data }: EarlierResult,
-  taking: Taking<Record>,
+  taking: MergeContext<Record>,
 ): Promise<void> {
   const { books, totals } = taking;
   const result = readScanResult(task_id, data);
@@ -133,17 +132,17 @@ async function takeResult<Record extends ReconRecord>(
 async function takeRecords<Record extends ReconRecord>(
   taskId: string,
   records: readonly JsonValue[],
-  { merger, totals, modelsOf, type }: Taking<Record>,
+  { merger, totals, modelsOf, type }: MergeContext<Record>,
 ): Promise<void> {
   for (const given of records) {
     const record = given as unknown as Record | null;
-    if (record?.type !== type) throw new Error(`a record of the task ${taskId} is none of the type ${type}`);
+    if (record?.type !== type) throw new Error(`a record of the task ${taskId} is not of the type ${type}`);
     totals.records += 1;
     await merger.take(modelsOf(record));
   }
 }
 
-/** Gathers models until one statement is full. */
+/** Collects models until one statement is full. */
 class Merger {
   readonly #books: ModelBooks;
   readonly #runId: string;
@@ -166,7 +165,7 @@ class Merger {
   }
 }
 
-/** What all scans together did, and what they left out. */
+/** Totals of all scans, and what they left out. */
 class Totals {
   tasks = 0;
   records = 0;
@@ -194,7 +193,7 @@ class Totals {
     }
     if (result.outcome === 'complete') return;
     const [first] = result.left_out;
-    const what = first === undefined ? 'not everything was looked at' : `${first.target}: ${first.reason}`;
+    const what = first === undefined ? 'not everything was scanned' : `${first.target}: ${first.reason}`;
     const more = result.left_out_count > 1 ? ` (and ${result.left_out_count - 1} more)` : '';
     this.leftOut(`${taskId}: ${what}${more}`);
   }
@@ -204,7 +203,7 @@ class Totals {
   }
 }
 
-/** Tasks that did not succeed, also those that left nothing behind. */
+/** Counts tasks that did not succeed, including those without a result. */
 function unfinished(counts: Partial<Record<TaskState, number>>): string[] {
   const states = Object.entries(counts).filter(([state]) => state !== 'succeeded' && state !== 'partially_failed');
   return states.map(([state, count]) => `${count} of the tasks before this one ended ${state.replaceAll('_', ' ')}`);

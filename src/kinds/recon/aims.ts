@@ -1,22 +1,22 @@
 import type { JsonValue } from '../../domain/json.ts';
 import type { TrackedModel } from '../../domain/model-record.ts';
 
-/** What one model gives to aim at: texts of targets, or endpoints that are known one by one. */
-export interface Aims {
+/** Targets from one model: target strings, or individual endpoints. */
+export interface ModelTargets {
   targets: string[];
-  endpoints: AimedEndpoint[];
+  endpoints: ModelEndpoint[];
 }
 
-export interface AimedEndpoint {
+export interface ModelEndpoint {
   host: string;
   ip: string;
   port: number;
 }
 
-type Aim = (model: TrackedModel) => Partial<Aims>;
+type TargetReader = (model: TrackedModel) => Partial<ModelTargets>;
 
-/** Hosts and services as addresses; names as what they were last known to resolve to. */
-export const aimAtAddresses: Aim = (model) => {
+/** Targets hosts and services by address, and names by their last known addresses. */
+export const targetsByAddress: TargetReader = (model) => {
   const { data, key } = model;
   switch (model.model) {
     case 'host':
@@ -33,8 +33,8 @@ export const aimAtAddresses: Aim = (model) => {
   }
 };
 
-/** The same for what is asked by name: each service by each of its names, each name at each of its addresses. */
-export function aimByName(ports: readonly number[]): Aim {
+/** Targets what is requested by name: each service by each of its names, each name at each of its addresses. */
+export function targetsByName(ports: readonly number[]): TargetReader {
   return (model) => {
     const { data } = model;
     switch (model.model) {
@@ -44,17 +44,17 @@ export function aimByName(ports: readonly number[]): Aim {
         return { endpoints: endpointsOf(model, (ip) => [textOf(data['sni']) ?? ip]) };
       case 'name': {
         const host = textOf(data['name']) ?? model.key;
-        const at = (ip: string): AimedEndpoint[] => ports.map((port) => ({ host, ip, port }));
+        const at = (ip: string): ModelEndpoint[] => ports.map((port) => ({ host, ip, port }));
         return { endpoints: addressesOf(data).flatMap(at) };
       }
       default:
-        return aimAtAddresses(model);
+        return targetsByAddress(model);
     }
   };
 }
 
-/** Names to look up, and addresses to look up the names of. */
-export const aimAtNames: Aim = ({ model, key, data }) => {
+/** Targets names to resolve, and addresses whose names to look up. */
+export const nameTargets: TargetReader = ({ model, key, data }) => {
   switch (model) {
     case 'host':
       return { targets: [key, ...namesOf(data['names'])] };
@@ -71,7 +71,7 @@ export const aimAtNames: Aim = ({ model, key, data }) => {
   }
 };
 
-function endpointsOf({ data }: TrackedModel, hostsOf: (ip: string) => string[]): AimedEndpoint[] {
+function endpointsOf({ data }: TrackedModel, hostsOf: (ip: string) => string[]): ModelEndpoint[] {
   const ip = textOf(data['ip']);
   const port = data['port'];
   if (ip === null || typeof port !== 'number') return [];
@@ -82,7 +82,7 @@ function addressesOf(data: TrackedModel['data']): string[] {
   return [...textsOf(data['a']), ...textsOf(data['aaaa'])];
 }
 
-/** Names without those that stand for many, and without what is no name of a host. */
+/** Returns names without wildcards and without invalid host names. */
 function namesOf(value: JsonValue | undefined): string[] {
   return textsOf(value).filter((name) => NAME.test(name) || ADDRESS.test(name));
 }

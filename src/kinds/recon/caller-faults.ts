@@ -3,8 +3,8 @@ import type { Members } from '../../domain/parse/members.ts';
 import { placeOf } from '../../domain/parse/path.ts';
 
 /**
- * What `read` returns; what it refuses becomes faults of the member that each detail names, so that an input tells all that
- * is wrong with it at once.
+ * Returns the result of `read`; its errors become faults of the member that each detail names, so that all faults of
+ * an input are reported at once.
  */
 export function readOrFault<Value>(input: Members, member: string, read: () => Value): Value | null {
   try {
@@ -17,7 +17,7 @@ export function readOrFault<Value>(input: Members, member: string, read: () => V
   }
 }
 
-/** Of `targets[3]: "x" is …`: the element of the member, and the rest. */
+/** Splits `targets[3]: "x" is …` into the element and the message. */
 function addFault(input: Members, member: string, detail: string): void {
   const [, name, index, message] = /^(\w+)(?:\[(\d+)\])?: (.*)$/s.exec(detail) ?? [];
   if (name === undefined || message === undefined) {

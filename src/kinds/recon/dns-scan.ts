@@ -4,7 +4,7 @@ import type { DnsRecord } from '../../recon/records.ts';
 import { scanDns } from '../../recon/dns/scan.ts';
 import type { KindContext } from '../definition/context.ts';
 import { defineKind } from '../definition/define-kind.ts';
-import { aimAtNames } from './aims.ts';
+import { nameTargets } from './aims.ts';
 import { scanGenerator, type GeneratorOptions } from './generator.ts';
 import { generatorSchema } from './generator-input.ts';
 import { DNS_SCAN } from './kind-names.ts';
@@ -16,10 +16,10 @@ import { scannedNames, TARGET_ITSELF } from './scanned-names.ts';
 
 const TIMEOUT_SECS = 6 * 3600;
 
-/** What a resolver can say for good. */
+/** Statuses that are conclusive. */
 const ANSWERS = ['NOERROR', 'NXDOMAIN'];
 
-/** `DnsScan`: what names resolve to, and what addresses are called. */
+/** `DnsScan`: resolves names, and looks up the names of addresses. */
 export function dnsScan(options: ScanKindOptions) {
   return defineKind({
     name: DNS_SCAN.scan,
@@ -30,13 +30,13 @@ export function dnsScan(options: ScanKindOptions) {
   });
 }
 
-/** `DnsScanGenerator`: divides a scan of names into tasks of the kind `DnsScan`. */
+/** `DnsScanGenerator`: divides a scan of names into `DnsScan` tasks. */
 export function dnsScanGenerator(options: Pick<GeneratorOptions<DnsMembers>, 'policy' | 'models' | 'clock'>) {
   return scanGenerator<DnsMembers>({
     ...options,
     family: DNS_SCAN,
     schema: generatorSchema({ members: DNS_MEMBERS, read: readDnsMembers, readWords }),
-    aimOf: () => aimAtNames,
+    targetReaderOf: () => nameTargets,
     partsOf: ({ own, words, division }, targets, seed) => {
       const { tasks_max } = division;
       if (words.length > 0) return wordParts(targets, [TARGET_ITSELF, ...words], { tasks_max, seed });
@@ -48,7 +48,7 @@ export function dnsScanGenerator(options: Pick<GeneratorOptions<DnsMembers>, 'po
 function scanNames(options: ScanKindOptions, input: DnsInput, context: KindContext): Promise<JsonObject> {
   const { settings, words } = input;
   const scope = options.policy.scopeOf(settings);
-  // Without a look at wildcards, every word would be a name of a zone that answers for all of them.
+  // Without the wildcard check, every word would count as a name of a wildcard zone.
   const wildcards = input.wildcards || words.length > 0;
   return runScan<DnsRecord>({
     options,
@@ -62,7 +62,7 @@ function scanNames(options: ScanKindOptions, input: DnsInput, context: KindConte
           total,
           scope,
           wildcards,
-          // Of addresses only; names are not asked for it beside other types.
+          // For addresses only; names are not queried for PTR besides other types.
           types: [...input.types, 'PTR'],
           resolvers: settings.resolvers,
           retries: settings.retries,

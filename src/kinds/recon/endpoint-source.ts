@@ -14,7 +14,7 @@ export interface SourceOptions {
   leftOuts: LeftOuts;
 }
 
-/** The endpoints of one task: what is out of scope, and names that nobody could look up, are noted as left out. */
+/** Returns the endpoints of one task; those out of scope and unresolvable names are recorded as left out. */
 export function endpointSource({ part, scope, resolve, leftOuts }: SourceOptions): EndpointSource {
   if (part.endpoints !== null) return new ListedEndpoints(part.endpoints.flatMap(readOne), scope, leftOuts);
   return endpoints({
@@ -45,7 +45,7 @@ function readOne(text: string): Endpoint[] {
   return endpoint === null ? [] : [endpoint];
 }
 
-/** Endpoints that are known one by one. */
+/** Endpoints that are listed individually. */
 class ListedEndpoints implements EndpointSource {
   readonly size: number;
   readonly #endpoints: readonly Endpoint[];

@@ -3,13 +3,13 @@ import { parseTargets } from '../../recon/targets/target-list.ts';
 
 const ENDPOINT = /^(?:([^@\s]{1,253})@)?(.+)$/;
 
-/** `10.0.0.1:443`, `[::1]:443`, or with the name that it is to be asked for: `www.example.com@10.0.0.1:443`. */
+/** Formats `10.0.0.1:443`, `[::1]:443`, or with the name to request: `www.example.com@10.0.0.1:443`. */
 export function endpointText({ host, ip, port }: Pick<Endpoint, 'host' | 'ip' | 'port'>): string {
   const address = ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`;
   return host === ip ? address : `${host}@${address}`;
 }
 
-/** @throws HeddleError VALIDATION_FAILED where it is none */
+/** @throws HeddleError VALIDATION_FAILED if it is invalid */
 export function readEndpoint(text: string): Endpoint | null {
   const [, name, rest = ''] = ENDPOINT.exec(text) ?? [];
   const [pinned] = parseTargets([rest]).pinnedHosts;

@@ -1,15 +1,15 @@
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
 import { MODEL_DATA_BYTES_MAX } from '../../domain/model-record.ts';
 
-/** Elements that a list of a model keeps. */
+/** Maximum elements of a model's list. */
 export const LIST_MAX = 1000;
 
-/** Each once, in the order of their characters. */
+/** Returns distinct strings in code unit order. */
 export function sorted(texts: readonly string[]): string[] {
   return [...new Set(texts)].sort().slice(0, LIST_MAX);
 }
 
-/** The data of a model within its bounds: where it is too large, the longest list or text is halved until it fits. */
+/** Fits the data of a model to its limit by halving the longest list or string until it does. */
 export function fitted(data: JsonObject): JsonObject {
   let fitting = data;
   for (;;) {
@@ -27,7 +27,7 @@ function halved(value: JsonValue): JsonValue {
   return typeof value === 'string' && value.length > 1 ? value.slice(0, value.length >> 1).toWellFormed() : null;
 }
 
-/** The members that are there: null and undefined ones are left out, so that absence has one form. */
+/** Drops null and undefined members, so that absence has one form. */
 export function present(members: Record<string, JsonValue | undefined>): JsonObject {
   const kept = Object.entries(members).filter((each): each is [string, JsonValue] => (each[1] ?? null) !== null);
   return Object.fromEntries(kept);

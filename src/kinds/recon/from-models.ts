@@ -1,6 +1,6 @@
 import type { TrackedModel } from '../../domain/model-record.ts';
 import type { Models } from '../../engine/port.ts';
-import type { Aims } from './aims.ts';
+import type { ModelTargets } from './aims.ts';
 import { ItemEvaluation } from '../items/item-expression.ts';
 import { modelMembers } from '../items/model-item.ts';
 import type { FromModels } from './generator-input.ts';
@@ -8,25 +8,32 @@ import type { FromModels } from './generator-input.ts';
 export interface ReadingOptions {
   models: Pick<Models, 'list'>;
   from: FromModels;
-  aim: (model: TrackedModel) => Partial<Aims>;
-  /** Milliseconds since the epoch: what `now` is in the expression. */
+  targetsOf: (model: TrackedModel) => Partial<ModelTargets>;
+  /** Milliseconds since the epoch: the value of `now` in the expression. */
   now: number;
   signal: AbortSignal;
-  /** Told after each page. */
+  /** Called after each page. */
   read: (count: number) => Promise<void>;
 }
 
 const PAGE_MODELS = 1000;
-const AIMS_MAX = 500_000;
+const MODEL_TARGETS_MAX = 500_000;
 
 /**
- * What the models give to aim at that are not gone and fit the expression, read page by page; each aim once.
+ * Returns the distinct targets of models that are not gone and match the expression, read page by page.
  *
- * @throws Error where there are more than 500,000 of them, or where the expression gives anything but true or false
+ * @throws Error for more than 500,000 of them, or if the expression is neither true nor false
  */
-export async function readAims({ models, from, aim, now, signal, read }: ReadingOptions): Promise<Aims> {
+export async function readModelTargets({
+  models,
+  from,
+  targetsOf,
+  now,
+  signal,
+  read,
+}: ReadingOptions): Promise<ModelTargets> {
   const targets = new Set<string>();
-  const endpoints = new Map<string, Aims['endpoints'][number]>();
+  const endpoints = new Map<string, ModelTargets['endpoints'][number]>();
   const filter = {
     model: from.model,
     states: ['new', 'changed', 'known'] as const,
@@ -38,12 +45,14 @@ export async function readAims({ models, from, aim, now, signal, read }: Reading
     const page: TrackedModel[] = await models.list(filter, { after, limit: PAGE_MODELS });
     for (const model of page) {
       if (!(await fits(model, from, evaluation))) continue;
-      const aims = aim(model);
-      for (const target of aims.targets ?? []) targets.add(target);
-      for (const each of aims.endpoints ?? []) endpoints.set(`${each.host} ${each.ip} ${each.port}`, each);
+      const found = targetsOf(model);
+      for (const target of found.targets ?? []) targets.add(target);
+      for (const each of found.endpoints ?? []) endpoints.set(`${each.host} ${each.ip} ${each.port}`, each);
     }
-    if (targets.size + endpoints.size > AIMS_MAX) {
-      throw new Error(`the models of ${from.model} give more than ${AIMS_MAX} targets; narrow them with from.where`);
+    if (targets.size + endpoints.size > MODEL_TARGETS_MAX) {
+      throw new Error(
+        `the models of ${from.model} give more than ${MODEL_TARGETS_MAX} targets; narrow them with from.where`,
+      );
     }
     await read(page.length);
     if (page.length < PAGE_MODELS) break;
@@ -58,6 +67,6 @@ async function fits(model: TrackedModel, { where }: FromModels, evaluation: Item
   const value = await evaluation.valueOf(where, item, item);
   if (typeof value === 'boolean') return value;
   throw new Error(
-    `from.where must give true or false, and gave ${JSON.stringify(value).slice(0, 100)} for ${model.key}`,
+    `from.where must return true or false, but returned ${JSON.stringify(value).slice(0, 100)} for ${model.key}`,
   );
 }

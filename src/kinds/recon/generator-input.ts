@@ -18,24 +18,24 @@ const TASKS_DEFAULT = 64;
 const PARALLELISM_DEFAULT = 4;
 const TIMEOUT_SECS_MAX = 86_400;
 
-/** Models that targets are read from. */
+/** The models from which targets are read. */
 export interface FromModels {
   model: string;
   /** Null: of all targets. */
   target: string | null;
   where: ItemExpression | null;
-  /** What `where` reads beside the models. */
+  /** The value of `params` in `where`. */
   params: JsonValue;
 }
 
 export interface Division {
-  /** Tasks at most. */
+  /** Maximum number of tasks. */
   tasks_max: number;
-  /** Of them at once, in all processes together. */
+  /** Concurrent tasks across all processes. */
   parallelism: number;
 }
 
-/** What the made tasks are given beside their input. */
+/** Options of the created tasks besides their input. */
 export interface MadeTasks {
   timeout_secs?: number;
   timeout_basis?: DeadlineBasis;
@@ -44,7 +44,7 @@ export interface MadeTasks {
 }
 
 export interface GeneratorInput<Own> {
-  /** The name that the aggregator keeps models under; null where none is made. */
+  /** The name under which the aggregator keeps models; null without an aggregator. */
   target: string | null;
   targets: readonly string[];
   from: FromModels | null;
@@ -52,20 +52,20 @@ export interface GeneratorInput<Own> {
   seed: number | null;
   settings: ProbeSettings;
   division: Division;
-  /** The container that tasks go into; null: one of the generator's own. */
+  /** The container of the tasks; null: one of the generator's own. */
   into: string | null;
-  /** Of the container that it makes. */
+  /** Policy of the container it creates. */
   policy: CompletionPolicy;
   task: MadeTasks;
   own: Own;
-  /** The members of `own` as submitted, for the made tasks. */
+  /** The members of `own` as submitted, for the created tasks. */
   passed: JsonObject;
 }
 
 export interface GeneratorSchemaOptions<Own> {
   members: readonly string[];
   read: (input: Members) => Own;
-  /** Words that stand before each target; only names have them. */
+  /** Words that are prepended to each target; only for names. */
   readWords?: (input: Members) => string[];
 }
 
@@ -96,7 +96,7 @@ export function generatorSchema<Own>(
   });
 }
 
-/** Needed where there is an aggregator: what is to be kept needs a name. */
+/** Reads the target name, which an aggregator requires. */
 function readTargetName(input: Members): string | null {
   const target = input.text('target', MODEL_TARGET_CHARACTERS_MAX);
   if (input.boolean('aggregator') === false) return null;
@@ -111,7 +111,7 @@ function readTargetName(input: Members): string | null {
 
 function readFrom(input: Members): FromModels | null {
   if (input.has('from') === input.has('targets')) {
-    input.fault('targets', 'must be given, or `from`, and only one of the two');
+    input.fault('targets', 'exactly one of `targets` and `from` is required');
   }
   if (Array.isArray(input.raw('targets')) && (input.raw('targets') as unknown[]).length === 0) {
     input.fault('targets', 'must name at least one target');
@@ -144,7 +144,7 @@ function readMadeTasks(task: Members | null): MadeTasks {
   const timeout_secs = task.integer('timeout_secs', 1, TIMEOUT_SECS_MAX);
   const timeout_basis = task.oneOf('timeout_basis', DEADLINE_BASES);
   const priority = task.integer('priority', -1000, 1000);
-  // Only whether it is well formed: it goes on as it is.
+  // Only validated here: it is passed on unchanged.
   const retry = readRetry(task) === null ? null : (task.raw('retry') as RetryOptions);
   return {
     ...(timeout_secs === null ? {} : { timeout_secs }),
@@ -154,7 +154,7 @@ function readMadeTasks(task: Members | null): MadeTasks {
   };
 }
 
-/** The same for every attempt of a task. */
+/** Returns the same seed for every attempt of a task. */
 export function seedOf(taskId: string): number {
   return createHash('sha256').update(taskId).digest().readUIntBE(0, 6);
 }

@@ -10,8 +10,8 @@ import type { KindContext } from '../definition/context.ts';
 import { defineKind } from '../definition/define-kind.ts';
 import { into, parallel, sequential, task, type Node, type Placed, type TaskNode } from '../definition/nodes.ts';
 import type { StandardSchema } from '../../domain/standard-schema.ts';
-import type { AimedEndpoint, Aims } from './aims.ts';
-import { readAims } from './from-models.ts';
+import type { ModelEndpoint, ModelTargets } from './aims.ts';
+import { readModelTargets } from './from-models.ts';
 import { seedOf, type GeneratorInput } from './generator-input.ts';
 import type { ScanFamily } from './kind-names.ts';
 import { endpointParts } from './parts.ts';
@@ -25,19 +25,19 @@ export interface GeneratorOptions<Own> {
   /** Null for a worker without a database: `from` needs one. */
   models: Pick<Models, 'list'> | null;
   clock: Clock;
-  /** What models give to aim at. */
-  aimOf: (input: GeneratorInput<Own>) => (model: TrackedModel) => Partial<Aims>;
-  /** The parts of targets, as inputs of tasks. */
+  /** Derives targets from models. */
+  targetReaderOf: (input: GeneratorInput<Own>) => (model: TrackedModel) => Partial<ModelTargets>;
+  /** Divides targets into the inputs of tasks. */
   partsOf: (input: GeneratorInput<Own>, targets: TargetList, seed: number) => JsonObject[];
 }
 
-/** What a scan is aimed at, within the scope. */
-interface Aimed {
+/** The targets of a scan within the scope. */
+interface ScopedTargets {
   targets: TargetList;
-  endpoints: AimedEndpoint[];
+  endpoints: ModelEndpoint[];
   hosts: number;
   refusedHosts: number;
-  /** The first refusals, in words. */
+  /** The first refusals as text. */
   refused: string[];
 }
 
@@ -46,9 +46,9 @@ const REASONS_MAX = 10;
 const REASON_CHARACTERS_MAX = 500;
 
 /**
- * The kind that divides a scan into tasks and adds what merges them. Tasks go, side by side, into a container of its own,
- * the aggregator stands behind that. The key of a task is made of what it looks at: a second attempt that is aimed at the
- * same things makes the same tasks.
+ * Defines the kind that divides a scan into tasks and adds their aggregator. The tasks run concurrently in a container
+ * of their own, followed by the aggregator. A task's key is derived from its targets: a second attempt with the same
+ * targets creates the same tasks.
  */
 export function scanGenerator<Own>(options: GeneratorOptions<Own>) {
   return defineKind({
@@ -66,17 +66,19 @@ async function* generate<Own>(
   context: KindContext,
 ): AsyncGenerator<Node | Placed, JsonObject, undefined> {
   const seed = input.seed ?? seedOf(context.task.id);
-  const aimed = await aimAt(options, input, context);
+  const scoped = await selectTargets(options, input, context);
   const { tasks_max } = input.division;
   const parts = [
-    ...options.partsOf(input, aimed.targets, seed),
-    ...endpointParts(aimed.endpoints, { tasks_max, seed }),
+    ...options.partsOf(input, scoped.targets, seed),
+    ...endpointParts(scoped.endpoints, { tasks_max, seed }),
   ];
   if (parts.length > tasks_max) {
-    throw new Error(`the scan needs ${parts.length} tasks, and there may be ${tasks_max}; raise partition.tasks_max`);
+    throw new Error(
+      `the scan needs ${parts.length} tasks, but at most ${tasks_max} are allowed; raise partition.tasks_max`,
+    );
   }
   const tasks = parts.map((part, index) => taskOf(options, input, context, part, { index, count: parts.length }));
-  const aggregator = aggregatorOf(options, input, aimed, tasks.length);
+  const aggregator = aggregatorOf(options, input, scoped, tasks.length);
   if (input.into === null) {
     const side = parallel([], { key: 'tasks', policy: 'ContinueOnFailure' });
     yield sequential(aggregator === null ? [side] : [side, aggregator], { key: 'scan', policy: input.policy });
@@ -85,50 +87,50 @@ async function* generate<Own>(
     for (const each of tasks) yield into(input.into, each);
     if (aggregator !== null) yield aggregator;
   }
-  const { hosts, refusedHosts, refused } = aimed;
+  const { hosts, refusedHosts, refused } = scoped;
   return { tasks: tasks.length, hosts, seed, refused_hosts: refusedHosts, refused };
 }
 
-/** @throws Error where the scope allows nothing of it */
-async function aimAt<Own>(
+/** @throws Error if the scope allows none of the targets */
+async function selectTargets<Own>(
   options: GeneratorOptions<Own>,
   input: GeneratorInput<Own>,
   { signal, progress }: KindContext,
-): Promise<Aimed> {
+): Promise<ScopedTargets> {
   const scope = options.policy.scopeOf(input.settings);
   const { from } = input;
   if (from !== null && options.models === null) throw new Error('`from` needs a database, and this worker has none');
-  const aims =
+  const selected =
     from === null
       ? { targets: [...input.targets], endpoints: [] }
-      : await readAims({
+      : await readModelTargets({
           models: options.models!,
           from,
-          aim: options.aimOf(input),
+          targetsOf: options.targetReaderOf(input),
           now: options.clock.now(),
           signal,
           read: (count) => progress(count),
         });
-  const all = parseTargets(aims.targets, { exclude: input.settings.exclude });
+  const all = parseTargets(selected.targets, { exclude: input.settings.exclude });
   const { targets, refused, refusedHosts } = all.within(scope);
   const reasons = refused.map(({ target, reason }) => `${target}: ${reason}`);
-  const endpoints = aims.endpoints.filter((endpoint) => allows(scope, all, endpoint, reasons));
+  const endpoints = selected.endpoints.filter((endpoint) => allows(scope, all, endpoint, reasons));
   const refusedEndpoints = reasons.length - refused.length;
-  const aimed = {
+  const scoped = {
     targets,
     endpoints,
     hosts: targets.size + endpoints.length,
     refusedHosts: Number(refusedHosts) + refusedEndpoints,
     refused: reasons.slice(0, REASONS_MAX).map((reason) => reason.slice(0, REASON_CHARACTERS_MAX)),
   };
-  if (aimed.hosts === 0 && aimed.refusedHosts > 0) throw new Error(`nothing may be probed: ${aimed.refused[0]!}`);
-  return aimed;
+  if (scoped.hosts === 0 && scoped.refusedHosts > 0) throw new Error(`nothing may be probed: ${scoped.refused[0]!}`);
+  return scoped;
 }
 
 function allows(
   scope: AddressScope,
   targets: TargetList,
-  { host, ip, port }: AimedEndpoint,
+  { host, ip, port }: ModelEndpoint,
   reasons: string[],
 ): boolean {
   if (targets.excludes(ip)) return false;
@@ -147,7 +149,7 @@ function taskOf<Own>(
   const key = createHash('sha256').update(canonicalJson(part)).digest('hex').slice(0, 32);
   const { parallelism } = input.division;
   const share = Math.min(parallelism, place.count);
-  // Ports of one host may be divided, too: then its rate is shared as the rate of all is.
+  // Ports of one host may be divided too, in which case its rate is shared like the total rate.
   const { rate, host_rate } = input.settings;
   const shared = { rate: rate / share, host_rate: 'port_slice' in part ? host_rate / share : host_rate };
   const settings = probeMembers({ ...input.settings, ...shared });
@@ -174,7 +176,7 @@ function taskOf<Own>(
 function aggregatorOf<Own>(
   { family }: GeneratorOptions<Own>,
   input: GeneratorInput<Own>,
-  { refused, refusedHosts }: Aimed,
+  { refused, refusedHosts }: ScopedTargets,
   tasks: number,
 ): TaskNode | null {
   if (input.target === null) return null;

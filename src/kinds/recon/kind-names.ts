@@ -3,7 +3,7 @@ export interface ScanFamily {
   generator: string;
   scan: string;
   aggregator: string;
-  /** What is gone where a run that looked at everything has not seen it. */
+  /** Models that are gone if a complete run did not find them. */
   models: readonly string[];
 }
 

@@ -6,8 +6,8 @@ import { fitted, LIST_MAX, sorted } from './fitted.ts';
 const ANSWERS = ['a', 'aaaa', 'cname', 'mx', 'ns', 'txt', 'soa', 'srv', 'caa', 'ptr'] as const;
 
 /**
- * What an answer says of the world: a name with answers of a type. How long they may be kept, and who answered, is left
- * out: it differs from run to run, and so does the order of answers.
+ * Converts an answer to models: a name with answers of a type. TTL and resolver are omitted and answers sorted, since
+ * these differ between runs.
  */
 export function modelsOfName(record: DnsRecord): ReportedModel[] {
   const { host, query_type, status_code, wildcard } = record;

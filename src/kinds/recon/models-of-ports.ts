@@ -2,14 +2,14 @@ import type { ReportedModel } from '../../domain/model-record.ts';
 import type { PortRecord } from '../../recon/records.ts';
 import { present } from './fitted.ts';
 
-/** `10.0.0.1:443`, `[::1]:443`. */
+/** Formats `10.0.0.1:443`, `[::1]:443`. */
 export function addressAndPort(ip: string, port: number): string {
   return ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`;
 }
 
 /**
- * What a port says of the world: an open one is a service on a host, a closed one a host at least, a filtered one nothing.
- * How and how fast it was found is left out: it would be a change in every run.
+ * Converts a port to models: an open one is a service on a host, a closed one a host, a filtered one nothing. Method
+ * and round-trip time are omitted, since they would change in every run.
  */
 export function modelsOfPort({ state, host, ip, port, protocol, banner }: PortRecord): ReportedModel[] {
   if (state === 'filtered') return [];

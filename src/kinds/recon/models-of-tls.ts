@@ -3,7 +3,7 @@ import type { TlsFinding, TlsRecord } from '../../recon/records.ts';
 import { fitted, present, sorted } from './fitted.ts';
 import { addressAndPort } from './models-of-ports.ts';
 
-/** Findings that are of the certificate, wherever it is used; the others are of the endpoint. */
+/** Findings that concern the certificate, wherever it is used; the others concern the endpoint. */
 const OF_CERTIFICATE: readonly TlsFinding[] = [
   'expired',
   'not_yet_valid',
@@ -13,7 +13,7 @@ const OF_CERTIFICATE: readonly TlsFinding[] = [
   'weak_signature',
 ];
 
-/** What a handshake says of the world: where TLS is spoken, and how, and the certificate that was shown there. */
+/** Converts a handshake to models: the TLS endpoint and its certificate. */
 export function modelsOfTls(record: TlsRecord): ReportedModel[] {
   if (!record.probe_status) return [];
   const { ip, port, sni } = record;

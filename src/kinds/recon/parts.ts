@@ -6,26 +6,26 @@ import type { TargetHost } from '../../recon/targets/port.ts';
 import type { TargetList } from '../../recon/targets/target-list.ts';
 import { endpointText } from './endpoint-text.ts';
 
-/** What a task's input may hold of targets: inputs are at most 64 KiB. */
+/** Maximum bytes of targets in a task's input: inputs are at most 64 KiB. */
 const TEXTS_BYTES_MAX = 32 * 1024;
 /** Smaller parts are not worth a task. */
 const ENDPOINTS_MIN = 1024;
-/** Hosts that are written out one by one, where their description is too long. */
+/** Maximum hosts that are listed individually if their description is too long. */
 const WRITTEN_HOSTS_MAX = 1_000_000;
 
 export interface PartsOptions {
   targets: TargetList;
-  /** Of hosts that do not name their own. */
+  /** Ports of hosts that do not name their own. */
   ports: number;
   tasks_max: number;
   seed: number;
 }
 
 /**
- * The parts of a scan as the inputs of its tasks: slices of the permuted hosts where the description of all is short, else
- * the hosts themselves. No two parts have a host in common.
+ * Returns the parts of a scan as inputs of its tasks: slices of the permuted hosts if the description of all is short,
+ * else the hosts themselves. No two parts share a host.
  *
- * @throws Error where more tasks would be needed than there may be
+ * @throws Error if more tasks would be needed than allowed
  */
 export function partsOf({ targets, ports, tasks_max, seed }: PartsOptions): JsonObject[] {
   if (targets.size === 0) return [];
@@ -49,7 +49,7 @@ export function partsOf({ targets, ports, tasks_max, seed }: PartsOptions): Json
   return chunksOf(hosts, tasks_max, parts.length).map((each) => ({ targets: each, seed }));
 }
 
-/** Endpoints that are known one by one: all of a host in one part. */
+/** Divides individual endpoints, keeping all of a host in one part. */
 export function endpointParts(
   endpoints: readonly { host: string; ip: string; port: number }[],
   { tasks_max, seed }: { tasks_max: number; seed: number },
@@ -68,7 +68,7 @@ export function endpointParts(
   return chunksOf(groups, tasks_max, wanted).map((each) => ({ endpoints: each, seed }));
 }
 
-/** Words, in parts that fit into inputs beside the names that they stand before. */
+/** Divides words into parts that fit inputs besides the names they are prepended to. */
 export function wordParts(
   targets: TargetList,
   words: readonly string[],
@@ -78,7 +78,7 @@ export function wordParts(
   const texts = describe(targets);
   if (texts === null) {
     throw new Error(
-      `words stand before each target, and the list of targets is longer than ${TEXTS_BYTES_MAX / 1024} KiB`,
+      `words are prepended to each target, and the list of targets is longer than ${TEXTS_BYTES_MAX / 1024} KiB`,
     );
   }
   const wanted = Math.min(tasks_max, Math.ceil((targets.names.length * words.length) / ENDPOINTS_MIN));
@@ -90,7 +90,7 @@ export function wordParts(
   }));
 }
 
-/** The targets as texts that give them again, without what was excluded; null where they would be too long. */
+/** Returns strings that describe the targets without exclusions; null if they would be too long. */
 function describe(targets: TargetList): string[] | null {
   const pinned = targets.pinnedHosts.map(hostText);
   const texts = [...targets.addresses.ranges.map(rangeText), ...targets.names, ...pinned];
@@ -106,7 +106,7 @@ function bytesOf(texts: readonly string[]): number {
   return texts.reduce((sum, text) => sum + Buffer.byteLength(text) + 3, 2);
 }
 
-/** About `wanted` runs of about as many texts each, more where they would be too long for an input; groups stay whole. */
+/** Returns about `wanted` runs of about equally many strings, more if they would exceed an input; groups stay whole. */
 function chunksOf(
   groups: readonly (readonly string[])[],
   tasksMax: number,
@@ -130,6 +130,6 @@ function chunksOf(
   }
   if (chunks.length <= tasksMax) return chunks;
   throw new Error(
-    `${count} targets that are named one by one need ${chunks.length} tasks, and there may be ${tasksMax}; raise partition.tasks_max, or name networks`,
+    `${count} targets that are named one by one need ${chunks.length} tasks, but at most ${tasksMax} are allowed; raise partition.tasks_max, or name networks`,
   );
 }

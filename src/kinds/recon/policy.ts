@@ -9,23 +9,23 @@ import { createScope, narrowScope, type AddressScope } from '../../recon/targets
 import type { PlacedText } from '../../recon/targets/target-lines.ts';
 
 export interface PolicyOptions {
-  /** What may be probed beside loopback and private networks. */
+  /** What may be probed besides loopback and private networks. */
   scope: readonly (string | PlacedText)[];
-  /** Domains whose names may be looked up, though they make no address one that may be probed. */
+  /** Domains whose names may be resolved without adding any address to the scope. */
   followed?: readonly string[];
-  /** Packets a second of all tasks of this process together. */
+  /** Packets per second of all tasks of this process together. */
   rate: number;
   clock: Clock;
 }
 
-/** What the operator of a process allows: every task is held to it, and may only narrow it. */
+/** The operator's policy for a process: tasks can only narrow it. */
 export class ReconPolicy {
   readonly #scope: AddressScope;
   readonly #clock: Clock;
   readonly #rate: number;
   readonly #pace: Pace;
 
-  /** @throws HeddleError where an entry of the scope is none */
+  /** @throws HeddleError if an entry of the scope is invalid */
   constructor({ scope, followed, rate, clock }: PolicyOptions) {
     this.#scope = createScope(scope, followed);
     this.#clock = clock;
@@ -34,10 +34,10 @@ export class ReconPolicy {
   }
 
   /**
-   * The scope of one task. Resolvers that it names are asked packets, too: the operator's scope must cover them, unless they
-   * are those of the system.
+   * Returns the scope of one task. Its resolvers receive packets too, so the operator's scope must cover them unless
+   * they are the system's.
    *
-   * @throws HeddleError where an entry is none, or a resolver is not covered
+   * @throws HeddleError if an entry is invalid, or a resolver is not covered
    */
   scopeOf({ scope, resolvers }: { scope: readonly string[]; resolvers: readonly string[] }): AddressScope {
     if (resolvers.length > 0) this.#requireResolvers(resolvers);
@@ -54,14 +54,14 @@ export class ReconPolicy {
     if (faults.length > 0) throw new HeddleError('VALIDATION_FAILED', faults.join('; '), { details: faults });
   }
 
-  /** A pace of a task's own, within that of the process. */
+  /** Returns a task's own pace within that of the process. */
   paceOf({ rate, host_rate }: { rate: number; host_rate: number }): Pace {
     const own = createPace({ clock: this.#clock, rate: Math.min(rate, this.#rate), host_rate });
     return new SharedPace(own, this.#pace);
   }
 }
 
-/** Takes from both or from none. */
+/** Takes from both paces or from neither. */
 class SharedPace implements Pace {
   readonly #own: Pace;
   readonly #shared: Pace;
@@ -85,7 +85,7 @@ class SharedPace implements Pace {
     return Math.min(this.#own.available(max), this.#shared.available(max));
   }
 
-  /** Loss on the way to one task's targets is no reason to slow down the others. */
+  /** Loss towards one task's targets must not slow down the others. */
   observe(sent: number, answered: number): void {
     this.#own.observe(sent, answered);
   }

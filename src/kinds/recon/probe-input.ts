@@ -14,18 +14,18 @@ const RATE_MAX = 10_000_000;
 const RETRIES_MAX = 20;
 const TIMEOUT_MS_MAX = 120_000;
 
-/** What every scan is told beside its targets. */
+/** Settings of every scan besides its targets. */
 export interface ProbeSettings {
   /** Entries that narrow the operator's scope. */
   scope: readonly string[];
   exclude: readonly string[];
-  /** Packets, queries or connections a second. */
+  /** Packets, queries or connections per second. */
   rate: number;
   host_rate: number;
   retries: number;
-  /** Null: what is usual for the sort of scan. */
+  /** Null: the default of the sort of scan. */
   timeout_ms: number | null;
-  /** `ip` or `ip:port`; none: the system's. */
+  /** `ip` or `ip:port`; empty: the system's resolvers. */
   resolvers: readonly string[];
 }
 
@@ -45,19 +45,19 @@ export function readProbeSettings(input: Members): ProbeSettings {
   };
 }
 
-/** An array of texts; undefined where it is absent. */
+/** Reads an array of strings; undefined if absent. */
 export function readTexts(input: Members, name: string): string[] | undefined {
   return textsMember(input, name, { max: TEXTS_MAX, maxChars: TEXT_CHARACTERS_MAX });
 }
 
-/** The member `targets`, checked: what is no target is a fault that names it. */
+/** Reads and validates the member `targets`; each invalid target is a fault. */
 export function readTargets(input: Members, exclude: readonly string[]): string[] {
   const targets = readTexts(input, 'targets') ?? [];
   readOrFault(input, 'targets', () => parseTargets(targets, { exclude }));
   return targets;
 }
 
-/** The settings as tasks are given them: what has its default is left out. */
+/** Returns the settings for the created tasks, without defaults. */
 export function probeMembers(settings: ProbeSettings): JsonObject {
   const { scope, exclude, rate, host_rate, retries, timeout_ms, resolvers } = settings;
   return {
@@ -71,7 +71,7 @@ export function probeMembers(settings: ProbeSettings): JsonObject {
   };
 }
 
-/** A run of positions; null where it is absent. */
+/** Reads a run of positions; null if absent. */
 export function readSlice(input: Members, name: string): Slice | null {
   if (!input.has(name)) return null;
   const slice = objectMember(input, name);

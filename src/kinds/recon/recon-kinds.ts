@@ -20,12 +20,12 @@ export interface ReconKindsOptions {
   models: (ModelBooks & Pick<Models, 'list'>) | null;
   clock: Clock;
   random: Random;
-  /** Tasks of each scanning kind at once in this process. */
+  /** Concurrent tasks of each scanning kind in this process. */
   concurrency: number;
   watch?: WatchAttempt;
 }
 
-/** The kinds that send packets, and those that divide scans into their tasks. */
+/** Returns the kinds that send packets, and those that divide scans into tasks. */
 export function scanningKinds(options: ReconKindsOptions): KindDefinition[] {
   const { models, ...others } = options;
   const { policy, clock } = options;
@@ -41,7 +41,7 @@ export function scanningKinds(options: ReconKindsOptions): KindDefinition[] {
   ];
 }
 
-/** The kinds that merge what scans recorded into the models. */
+/** Returns the kinds that merge records of scans into models. */
 export function mergingKinds(books: ModelBooks): KindDefinition[] {
   return [
     scanAggregator<PortRecord>({ family: TCP_SYN, type: 'port', books, modelsOf: modelsOfPort }),

@@ -2,14 +2,14 @@ import type { JsonObject } from '../../domain/json.ts';
 import type { ModelBooks } from '../../engine/port.ts';
 import { storable } from './task-result.ts';
 
-/** Records that a result shows. */
+/** Records shown in a result. */
 const SHOWN = 100;
 const SHOWN_CHARACTERS_MAX = 256 * 1024;
-/** Without a database a result holds as many as it may. */
+/** Without a database a result contains as many as possible. */
 const ALONE_CHARACTERS_MAX = 768 * 1024;
 const CHUNK_RECORDS = 500;
 const CHUNK_CHARACTERS_MAX = 512 * 1024;
-/** A record that is longer is nobody's finding. */
+/** A longer record is useless. */
 const RECORD_CHARACTERS_MAX = 1024 * 1024;
 
 export interface CollectorOptions {
@@ -20,8 +20,8 @@ export interface CollectorOptions {
 }
 
 /**
- * Takes records as they come, in bounded memory: whenever a chunk is full it is written, and whoever brings records waits
- * for it. Few records stand in the result alone.
+ * Collects records in bounded memory: each full chunk is written while the producer waits. A few records are in the
+ * result alone.
  */
 export class RecordCollector {
   readonly #options: CollectorOptions;
@@ -38,7 +38,7 @@ export class RecordCollector {
     this.#options = options;
   }
 
-  /** Records that nobody keeps. */
+  /** Records that were not stored. */
   get lost(): number {
     return this.#lost;
   }
@@ -62,7 +62,7 @@ export class RecordCollector {
     this.#waitingCharacters += characters;
   }
 
-  /** What goes into the result; where not all of it does, everything has been written to chunks. */
+  /** Returns the records for the result; if they are not all, every record is in chunks. */
   async end(): Promise<{ records: JsonObject[]; chunks: number }> {
     if (!this.#shownAll && this.#options.books !== null) await this.#write();
     return { records: this.#shown, chunks: this.#chunks };
@@ -70,8 +70,8 @@ export class RecordCollector {
 
   #show(record: JsonObject, characters: number): boolean {
     const alone = this.#options.books === null;
-    const room = alone ? ALONE_CHARACTERS_MAX : SHOWN_CHARACTERS_MAX;
-    const isShown = (alone || this.#shown.length < SHOWN) && this.#shownCharacters + characters <= room;
+    const remaining = alone ? ALONE_CHARACTERS_MAX : SHOWN_CHARACTERS_MAX;
+    const isShown = (alone || this.#shown.length < SHOWN) && this.#shownCharacters + characters <= remaining;
     if (isShown) {
       this.#shown.push(record);
       this.#shownCharacters += characters;

@@ -7,22 +7,21 @@ import { endpointSource, type SourceOptions } from './endpoint-source.ts';
 import type { ProbeSettings } from './probe-input.ts';
 import { runScan, type ScanKindOptions } from './run-scan.ts';
 
-/** One scan of endpoints as it goes. */
+/** One scan of endpoints. */
 export interface EndpointScanning<Record> {
   options: ScanKindOptions;
   input: SourceOptions['part'] & { settings: ProbeSettings };
   context: KindContext;
   /** Starts the probe. */
   start: (endpoints: EndpointSource, environment: ProbeEnvironment) => AsyncIterable<Record>;
-  /** What a record is counted under. */
+  /** Returns the key under which a record is counted. */
   countOf: (record: Record) => string;
 }
 
 /**
- * Runs one scan of endpoints as an attempt of its task: the names among its targets are looked up as the scan comes to
- * them, and every record is kept.
+ * Runs one scan of endpoints as an attempt of its task: resolves the target names on demand and keeps every record.
  *
- * @throws what `runScan` throws
+ * @throws like `runScan`
  */
 export async function runEndpointScan<Record extends object>(scanning: EndpointScanning<Record>): Promise<JsonObject> {
   const { options, input, context, start, countOf } = scanning;

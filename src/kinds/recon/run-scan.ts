@@ -12,27 +12,30 @@ import { asJson, storableText, type ScanResult } from './task-result.ts';
 
 export type WatchAttempt = (task: KindTask, onOver: () => void) => () => void;
 
-/** What the scanning kinds of a process share. */
+/** Options shared by the scanning kinds of a process. */
 export interface ScanKindOptions {
   policy: ReconPolicy;
-  /** Where records go that are too many for a result; null for a worker without a database. */
+  /** Stores records that exceed a result; null for a worker without a database. */
   books: Pick<ModelBooks, 'putChunk'> | null;
   clock: Clock;
   random: Random;
-  /** Tasks of the kind at once in this process. */
+  /** Concurrent tasks of the kind in this process. */
   concurrency: number;
-  /** Watches an attempt where that is quicker than its signal: `onOver` is called when it is over. Returns how to end it. */
+  /**
+   * Watches an attempt if that is faster than its signal: `onOver` is called when it ends. Returns a function that
+   * stops watching.
+   */
   watch?: WatchAttempt;
 }
 
-/** One scan as it goes. */
+/** One scan. */
 export interface Scanning<Record> {
   options: ScanKindOptions;
   settings: ProbeSettings;
   context: KindContext;
   /** Starts the probe. */
   start: (environment: ProbeEnvironment, leftOuts: LeftOuts) => AsyncIterable<Record>;
-  /** What a record is counted under, and whether it is kept. */
+  /** Returns the key under which a record is counted, and whether it is kept. */
   judge: (record: Record, leftOuts: LeftOuts) => { count: string; keep: boolean };
 }
 
@@ -41,21 +44,21 @@ const LIFE_EVERY_MS = 15_000;
 const NOTICES_MAX = 20;
 
 /**
- * Runs one scan as an attempt of its task: keeps its records, tells how far it is, and says what it left out.
+ * Runs one scan as an attempt of its task: keeps its records, reports progress and what it left out.
  *
- * @throws PartialFailure, with the result, where it left something out; the signal's reason when it aborts
+ * @throws PartialFailure with the result if something was left out; the signal's reason when it aborts
  */
 export async function runScan<Record extends object>(scanning: Scanning<Record>) {
   const { options, settings, context, start, judge } = scanning;
   const { task } = context;
   const over = new AbortController();
   const signal = AbortSignal.any([context.signal, over.signal]);
-  const unwatch = options.watch?.(task, () => over.abort(new Error('the task is over')));
+  const unwatch = options.watch?.(task, () => over.abort(new Error('the task has ended')));
   const { clock, random, policy } = options;
   const begun = clock.monotonic();
   const leftOuts = new LeftOuts();
   const notices: string[] = [];
-  const teller = new ProgressTeller(context, clock);
+  const progressReporter = new ProgressReporter(context, clock);
   const collector = new RecordCollector({ books: options.books, task_id: task.id, attempt: task.attempt });
   const counts: { [name: string]: number } = {};
   const environment: ProbeEnvironment = {
@@ -63,7 +66,7 @@ export async function runScan<Record extends object>(scanning: Scanning<Record>)
     random,
     signal,
     pace: policy.paceOf(settings),
-    onProgress: (progress) => teller.tell(progress),
+    onProgress: (progress) => progressReporter.update(progress),
     onNotice: (notice) => {
       if (notices.length < NOTICES_MAX) notices.push(storableText(notice));
     },
@@ -78,7 +81,7 @@ export async function runScan<Record extends object>(scanning: Scanning<Record>)
     unwatch?.();
   }
   signal.throwIfAborted();
-  await teller.end();
+  await progressReporter.end();
   const { records, chunks } = await collector.end();
   const isWhole = leftOuts.count === 0 && collector.lost === 0;
   const result: ScanResult = {
@@ -88,8 +91,8 @@ export async function runScan<Record extends object>(scanning: Scanning<Record>)
     chunks,
     attempt: task.attempt,
     records_lost: collector.lost,
-    settled: teller.last.done,
-    sent: teller.last.sent,
+    settled: progressReporter.last.done,
+    sent: progressReporter.last.sent,
     counts,
     left_out_count: leftOuts.count,
     left_out: leftOuts.first,
@@ -106,7 +109,7 @@ function reasonOf({ left_out_count, left_out, records_lost }: ScanResult): strin
   const [first] = left_out;
   if (first !== undefined) {
     const more = left_out_count > 1 ? `, and ${left_out_count - 1} more` : '';
-    reasons.push(`not looked at: ${first.target}: ${first.reason}${more}`);
+    reasons.push(`not scanned: ${first.target}: ${first.reason}${more}`);
   }
   if (records_lost > 0) {
     reasons.push(`${records_lost} records did not fit into the result, and this worker has no database for more`);
@@ -114,34 +117,34 @@ function reasonOf({ left_out_count, left_out, records_lost }: ScanResult): strin
   return reasons.join('; ');
 }
 
-/** Tells how much is settled, now and then; also that nothing was, since silent networks take their time. */
-class ProgressTeller {
+/** Reports the number of settled targets periodically, even if unchanged, since silent networks take time. */
+class ProgressReporter {
   readonly #context: KindContext;
   readonly #clock: Clock;
   last: ProbeProgress = { done: 0, total: 0, sent: 0, found: 0 };
-  #told = 0;
-  #toldAt: number;
+  #reported = 0;
+  #reportedAt: number;
 
   constructor(context: KindContext, clock: Clock) {
     this.#context = context;
     this.#clock = clock;
-    this.#toldAt = clock.monotonic();
+    this.#reportedAt = clock.monotonic();
   }
 
-  tell(progress: ProbeProgress): void {
+  update(progress: ProbeProgress): void {
     this.last = progress;
     const now = this.#clock.monotonic();
-    const done = progress.done - this.#told;
-    if (now - this.#toldAt < (done > 0 ? COUNTS_EVERY_MS : LIFE_EVERY_MS)) return;
-    this.#toldAt = now;
-    this.#told = progress.done;
+    const done = progress.done - this.#reported;
+    if (now - this.#reportedAt < (done > 0 ? COUNTS_EVERY_MS : LIFE_EVERY_MS)) return;
+    this.#reportedAt = now;
+    this.#reported = progress.done;
     const { log, progress: report } = this.#context;
-    report(done).catch((error: unknown) => log.debug({ err: error }, 'The progress was not taken'));
+    report(done).catch((error: unknown) => log.debug({ err: error }, 'progress report failed'));
   }
 
   async end(): Promise<void> {
     const { done } = this.last;
-    if (done > this.#told) await this.#context.progress(done - this.#told);
-    this.#told = done;
+    if (done > this.#reported) await this.#context.progress(done - this.#reported);
+    this.#reported = done;
   }
 }

@@ -26,10 +26,10 @@ const CONCURRENCY_MAX = 10_000;
 const WORDS_MAX = 1_000_000;
 const TLS_PORTS = '443';
 
-/** What is told to every part of a scan alike, and what generators pass on as it is. */
+/** Members common to every part of a scan, passed on unchanged by generators. */
 export interface TcpMembers {
   ports: string;
-  /** Names at each of their addresses, at most 16, not at the first alone. */
+  /** Uses each address of a name, at most 16, not only the first. */
   all_addresses: boolean;
   method: (typeof METHODS)[number];
   states: readonly (typeof STATES)[number][];
@@ -39,16 +39,16 @@ export interface TcpMembers {
 
 export interface DnsMembers {
   types: readonly DnsType[];
-  /** Names without a type of their own get these; addresses are asked for PTR. */
+  /** Types for names without their own; addresses are queried for PTR. */
   wildcards: boolean;
   in_flight: number;
-  /** Statuses that do not make a scan incomplete, beside NOERROR and NXDOMAIN. */
+  /** Statuses besides NOERROR and NXDOMAIN that do not make a scan incomplete. */
   accept: readonly string[];
 }
 
 export interface TlsMembers {
   ports: string;
-  /** Names at each of their addresses, at most 16, not at the first alone. */
+  /** Uses each address of a name, at most 16, not only the first. */
   all_addresses: boolean;
   starttls: (typeof STARTTLS)[number];
   alpn: readonly string[];
@@ -58,7 +58,7 @@ export interface TlsMembers {
   concurrency: number;
 }
 
-/** Which part of what it names a task looks at. */
+/** The part of the targets that a task scans. */
 interface PartMembers {
   targets: readonly string[];
   slice: Slice | null;
@@ -67,7 +67,7 @@ interface PartMembers {
 }
 
 export interface EndpointPart extends PartMembers {
-  /** Instead of targets: exactly these. */
+  /** Exactly these, instead of targets. */
   endpoints: readonly string[] | null;
 }
 
@@ -123,7 +123,7 @@ export function readDnsMembers(input: Members): DnsMembers {
   };
 }
 
-/** Words that stand before each target. */
+/** Reads words that are prepended to each target. */
 export function readWords(input: Members): string[] {
   return textsMember(input, 'words', { max: WORDS_MAX, maxChars: 200 }) ?? [];
 }
@@ -158,7 +158,7 @@ function readEndpointPart(input: Members): EndpointPart & { settings: ProbeSetti
   const settings = readProbeSettings(input);
   const named = readTexts(input, 'endpoints') ?? null;
   if ((named === null) === !input.has('targets')) {
-    input.fault('targets', 'must be given, or `endpoints`, and only one of the two');
+    input.fault('targets', 'exactly one of `targets` and `endpoints` is required');
   }
   for (const [index, text] of (named ?? []).entries()) {
     readOrFault(input, `endpoints`, () => {
@@ -176,7 +176,7 @@ function readEndpointPart(input: Members): EndpointPart & { settings: ProbeSetti
   };
 }
 
-/** `80,443`, or a number, or an array of them. */
+/** Reads `80,443`, a number, or an array of them. */
 function readPorts(input: Members, fallback: string): string {
   const given = input.raw('ports');
   const parts = Array.isArray(given)
@@ -194,13 +194,13 @@ function readPorts(input: Members, fallback: string): string {
   return ports;
 }
 
-/** An array of names of a list; null where it is absent. */
+/** Reads an array of known names; null if absent. */
 function readNames<Name extends string>(input: Members, member: string, names: readonly Name[]): Name[] | null {
   const given = textsMember(input, member, { max: names.length, maxChars: 50 });
   if (given === undefined) return null;
   const unknown = given.filter((each) => !names.includes(each as Name));
   if (unknown.length > 0 || given.length === 0) {
-    input.fault(member, `must hold some of ${names.join(', ')}${unknown.length > 0 ? `; ${unknown[0]!} is none` : ''}`);
+    input.fault(member, `must contain only ${names.join(', ')}${unknown.length > 0 ? `, not ${unknown[0]!}` : ''}`);
   }
   return [...new Set(given as Name[])];
 }

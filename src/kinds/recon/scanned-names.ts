@@ -4,17 +4,17 @@ import { parseTargets, type TargetList } from '../../recon/targets/target-list.t
 import type { LeftOuts } from './left-outs.ts';
 import type { DnsInput } from './scan-input.ts';
 
-/** Stands for the target itself among words, as in files of zones. */
+/** Stands for the target itself among words, as in zone files. */
 export const TARGET_ITSELF = '@';
 
 export interface ScannedNames {
-  /** How many names there are. */
+  /** The number of names. */
   total: number;
-  /** One by one, in the order that the seed gives; what is out of scope is noted as left out. */
+  /** The names in the order of the seed; those out of scope are recorded as left out. */
   names: Iterable<string>;
 }
 
-/** The names and addresses of one task: those of its slice, or its words before each of its names. */
+/** Returns the names and addresses of one task: those of its slice, or its words prepended to each of its names. */
 export function scannedNames(input: DnsInput, scope: Scope, leftOuts: LeftOuts): ScannedNames {
   const targets = parseTargets(input.targets, { exclude: input.settings.exclude });
   if (input.words.length > 0) {

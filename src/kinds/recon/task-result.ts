@@ -1,21 +1,21 @@
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
 
-/** A target that was not looked at, and why. */
+/** A target that was not scanned, and why. */
 export interface LeftOut {
   target: string;
   reason: string;
 }
 
-/** What a task of one of the scanning kinds leaves behind. */
+/** The result of a task of a scanning kind. */
 export interface ScanResult {
   outcome: 'complete' | 'incomplete';
-  /** All of them where there are no chunks, else the first. */
+  /** All of them if there are no chunks, else the first. */
   records: readonly JsonObject[];
   record_count: number;
-  /** Of this attempt, with all records. */
+  /** Chunks of this attempt, with all records. */
   chunks: number;
   attempt: number;
-  /** Records that nobody kept, because the worker has no database. */
+  /** Records that were not stored because the worker has no database. */
   records_lost: number;
   /** Ports, names or endpoints that were settled. */
   settled: number;
@@ -23,19 +23,19 @@ export interface ScanResult {
   sent: number;
   /** By state or status. */
   counts: Record<string, number>;
-  /** What was not looked at; only the first ones by name. */
+  /** Targets that were not scanned; only the first ones listed. */
   left_out_count: number;
   left_out: readonly LeftOut[];
-  /** Names that have no address: there is nothing to look at. */
+  /** Names without an address, which have nothing to scan. */
   unresolved: number;
   notices: readonly string[];
   duration_ms: number;
 }
 
 /**
- * What such a task left behind, whoever ran it.
+ * Validates the result of such a task, from any worker.
  *
- * @throws Error where it is no such result
+ * @throws Error if it is not such a result
  */
 export function readScanResult(taskId: string, data: unknown): ScanResult {
   const result = data as Partial<ScanResult> | null;
@@ -46,7 +46,7 @@ export function readScanResult(taskId: string, data: unknown): ScanResult {
     Array.isArray(result.records) &&
     Number.isSafeInteger(result.chunks) &&
     Number.isSafeInteger(result.attempt);
-  if (!isResult) throw new Error(`the result of the task ${taskId} is not one of a scan`);
+  if (!isResult) throw new Error(`the result of the task ${taskId} is not a scan result`);
   const { settled, sent, unresolved, left_out_count, left_out, counts } = result;
   return {
     ...(result as ScanResult),
@@ -59,19 +59,19 @@ export function readScanResult(taskId: string, data: unknown): ScanResult {
   };
 }
 
-/** Anybody may have run it. */
+/** The value is untrusted. */
 function numberOf(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) ? value : 0;
 }
 
-/** As the engine stores it. */
+/** Converts the result to its stored form. */
 export function asJson(result: ScanResult): JsonObject {
   return result as unknown as JsonObject;
 }
 
 const TEXT_CHARACTERS_MAX = 16_384;
 
-/** What came from a network, as a database can take it: no NUL, no half of a surrogate pair, no endless text. */
+/** Makes untrusted network data storable: no NUL, no unpaired surrogate, bounded strings. */
 export function storable(value: JsonValue): JsonValue {
   if (typeof value === 'string') return storableText(value);
   if (value === null || typeof value !== 'object') return value;

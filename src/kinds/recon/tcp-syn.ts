@@ -3,7 +3,7 @@ import type { PortRecord } from '../../recon/records.ts';
 import { parsePorts } from '../../recon/targets/ports.ts';
 import { scanTcp } from '../../recon/tcp/scan.ts';
 import { defineKind } from '../definition/define-kind.ts';
-import { aimAtAddresses } from './aims.ts';
+import { targetsByAddress } from './aims.ts';
 import { scanGenerator, type GeneratorOptions } from './generator.ts';
 import { generatorSchema } from './generator-input.ts';
 import { TCP_SYN } from './kind-names.ts';
@@ -14,7 +14,7 @@ import { readTcpMembers, TCP_MEMBERS, tcpSchema, type TcpInput, type TcpMembers 
 
 const TIMEOUT_SECS = 6 * 3600;
 
-/** `TcpSyn`: which ports are open, by SYN packets where the process may, else by whole connections. */
+/** `TcpSyn`: finds open ports, with SYN packets if the process is permitted, else with full connections. */
 export function tcpSyn(options: ScanKindOptions) {
   return defineKind({
     name: TCP_SYN.scan,
@@ -32,13 +32,13 @@ export function tcpSyn(options: ScanKindOptions) {
   });
 }
 
-/** `TcpSynGenerator`: divides a scan of ports into tasks of the kind `TcpSyn`. */
+/** `TcpSynGenerator`: divides a scan of ports into `TcpSyn` tasks. */
 export function tcpSynGenerator(options: Pick<GeneratorOptions<TcpMembers>, 'policy' | 'models' | 'clock'>) {
   return scanGenerator<TcpMembers>({
     ...options,
     family: TCP_SYN,
     schema: generatorSchema({ members: TCP_MEMBERS, read: readTcpMembers }),
-    aimOf: () => aimAtAddresses,
+    targetReaderOf: () => targetsByAddress,
     partsOf: ({ own, division }, targets, seed) =>
       partsOf({ targets, ports: parsePorts(own.ports).length, tasks_max: division.tasks_max, seed }),
   });

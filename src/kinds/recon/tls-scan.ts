@@ -3,7 +3,7 @@ import type { TlsRecord } from '../../recon/records.ts';
 import { parsePorts } from '../../recon/targets/ports.ts';
 import { scanTls } from '../../recon/tls/scan.ts';
 import { defineKind } from '../definition/define-kind.ts';
-import { aimByName } from './aims.ts';
+import { targetsByName } from './aims.ts';
 import { scanGenerator, type GeneratorOptions } from './generator.ts';
 import { generatorSchema } from './generator-input.ts';
 import { TLS_SCAN } from './kind-names.ts';
@@ -14,7 +14,7 @@ import { readTlsMembers, TLS_MEMBERS, tlsSchema, type TlsInput, type TlsMembers 
 
 const TIMEOUT_SECS = 6 * 3600;
 
-/** `TlsScan`: what servers speak TLS, how, and which certificates they show. */
+/** `TlsScan`: finds TLS servers, their parameters and certificates. */
 export function tlsScan(options: ScanKindOptions) {
   return defineKind({
     name: TLS_SCAN.scan,
@@ -32,13 +32,13 @@ export function tlsScan(options: ScanKindOptions) {
   });
 }
 
-/** `TlsScanGenerator`: divides a scan of TLS servers into tasks of the kind `TlsScan`. */
+/** `TlsScanGenerator`: divides a scan of TLS servers into `TlsScan` tasks. */
 export function tlsScanGenerator(options: Pick<GeneratorOptions<TlsMembers>, 'policy' | 'models' | 'clock'>) {
   return scanGenerator<TlsMembers>({
     ...options,
     family: TLS_SCAN,
     schema: generatorSchema({ members: TLS_MEMBERS, read: readTlsMembers }),
-    aimOf: ({ own }) => aimByName(parsePorts(own.ports)),
+    targetReaderOf: ({ own }) => targetsByName(parsePorts(own.ports)),
     partsOf: ({ own, division }, targets, seed) =>
       partsOf({ targets, ports: parsePorts(own.ports).length, tasks_max: division.tasks_max, seed }),
   });

@@ -6,18 +6,18 @@ import type { Executors } from './executors.ts';
 
 type Executor = NonNullable<ReturnType<Executors['find']>>;
 
-/** Attempts that are asked after: of those before, each has asked after the ones before it. */
+/** Maximum earlier attempts to query: each of them has already queried its predecessors. */
 const ASKED_MAX = 5;
 const WITHIN_SECS = 10;
 
-/** The idempotency key of one attempt of a task. */
+/** Returns the idempotency key of one attempt of a task. */
 export function keyOf({ id }: Pick<KindTask, 'id'>, attempt: number): string {
   return `${id}:${attempt}`;
 }
 
 /**
- * Ends what earlier attempts left running. One of them that has succeeded, and whose worker could not say so, has done
- * the work of the task: its result is returned.
+ * Cancels what earlier attempts left running. If one of them succeeded but its worker could not report it, returns its
+ * result, since the work is done.
  */
 export async function endEarlierAttempts(
   executor: Executor,
@@ -32,7 +32,10 @@ export async function endEarlierAttempts(
       } catch (error) {
         signal.throwIfAborted();
         if (error instanceof RemoteFailure && error.code === 'NOT_FOUND') return null;
-        log.warn({ err: error, task_id: task.id, attempt }, 'An earlier attempt could not be ended, and may still run');
+        log.warn(
+          { err: error, task_id: task.id, attempt },
+          'could not cancel an earlier attempt; it may still be running',
+        );
         return null;
       }
     }),

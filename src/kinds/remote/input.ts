@@ -5,7 +5,7 @@ import { schemaOf } from '../definition/input-schema.ts';
 export interface RemoteEventInput {
   event_name: string;
   args: JsonObject;
-  /** Seconds that one run may take; null where the task's own time is the limit. */
+  /** Time limit of one run in seconds; null if the task's own limit applies. */
   timeout_secs: number | null;
   /** Name of an executor; null for the first one. */
   executor: string | null;

@@ -9,7 +9,7 @@ import { endEarlierAttempts, keyOf } from './earlier-attempts.ts';
 import type { Executors } from './executors.ts';
 import { remoteEventSchema, type RemoteEventInput } from './input.ts';
 
-/** Runs a call inside a span of a run's trace; it gets the W3C trace context to hand on. */
+/** Runs a call within a span of the task's trace, and passes it the W3C trace context to propagate. */
 export type Traced = <T>(context: KindContext, run: (traceparent: string | null) => Promise<T>) => Promise<T>;
 
 export interface RemoteEventOptions {
@@ -19,7 +19,7 @@ export interface RemoteEventOptions {
 
 export const REMOTE_EVENT_KIND = 'RemoteEvent';
 
-/** Rejections that every further attempt would meet as well. */
+/** Rejections that every further attempt would receive too. */
 const FINAL_CODES: ReadonlySet<RemoteCode> = new Set<RemoteCode>([
   'MALFORMED',
   'INVALID_ARGS',
@@ -29,10 +29,10 @@ const FINAL_CODES: ReadonlySet<RemoteCode> = new Set<RemoteCode>([
   'QUARANTINED',
 ]);
 const DETAILS_SHOWN = 5;
-/** What a task counts in all, in steps of its event's progress. */
+/** Total of a task's counter, in steps of its event's progress. */
 const PROGRESS_STEPS = 100;
 
-/** `RemoteEvent`: sends a task to an executor; the executor's result becomes the task's result. */
+/** `RemoteEvent`: sends a task to an executor, whose result becomes the task's result. */
 export function remoteEvent(options: RemoteEventOptions): KindDefinition<JsonObject> {
   return defineKind({
     name: REMOTE_EVENT_KIND,
@@ -50,9 +50,7 @@ async function runRemotely(
   const { task, signal } = context;
   const executor = executors.find(name);
   if (executor === null) {
-    throw new FinalFailure(
-      `there is no executor named ${name ?? ''}; those that there are: ${executors.names.join(', ')}`,
-    );
+    throw new FinalFailure(`there is no executor named ${name ?? ''}; available: ${executors.names.join(', ')}`);
   }
   try {
     const earlier = await endEarlierAttempts(executor, context);
@@ -65,7 +63,7 @@ async function runRemotely(
         signal,
         traceparent,
         onProgress: (progress) => counter.take(progress),
-        // Not at once: if this worker dies before its report is taken, the next attempt finds the result.
+        // Delayed: if this worker dies before its report is accepted, the next attempt finds the result.
         acknowledge: 'later',
       }),
     );
@@ -73,12 +71,12 @@ async function runRemotely(
     return result;
   } catch (error) {
     signal.throwIfAborted();
-    throw told(error);
+    throw failureOf(error);
   }
 }
 
-/** The failure as it stands at the task: code and message of the executor. */
-function told(error: unknown): unknown {
+/** Converts the executor's error to the task's failure, with its code and message. */
+function failureOf(error: unknown): unknown {
   if (error instanceof TransportFailure) return new Error(`UNREACHABLE: ${error.message}`, { cause: error });
   if (!(error instanceof RemoteFailure)) return error;
   const { code, message, details } = error;
@@ -87,22 +85,22 @@ function told(error: unknown): unknown {
   return FINAL_CODES.has(code) ? new FinalFailure(reason, { cause: error }) : new Error(reason, { cause: error });
 }
 
-/** Counts a fraction as successes out of a hundred, and writes down what the event says. */
+/** Counts a fraction as successes out of a hundred, and logs the event's messages. */
 class ProgressCounter {
   readonly #context: KindContext;
   #counted = 0;
-  #said = '';
+  #lastReport = '';
   #hasFraction = false;
 
   constructor(context: KindContext) {
     this.#context = context;
   }
 
-  /** What is said again is no news, and no sign of life. */
+  /** A repeated message is neither news nor a sign of activity. */
   take({ fraction, message = '' }: TaskProgress): void {
-    const said = `${fraction ?? ''} ${message}`;
-    if (said === this.#said) return;
-    this.#said = said;
+    const report = `${fraction ?? ''} ${message}`;
+    if (report === this.#lastReport) return;
+    this.#lastReport = report;
     const { log, task } = this.#context;
     if (message !== '') log.info({ task_id: task.id, fraction }, `progress of ${task.name}: ${message}`);
     this.#hasFraction ||= fraction !== undefined;
@@ -119,7 +117,7 @@ class ProgressCounter {
     try {
       await this.#context.progress(steps);
     } catch (error) {
-      this.#context.log.debug({ err: error }, 'The progress was not taken');
+      this.#context.log.debug({ err: error }, 'progress report failed');
     }
   }
 }

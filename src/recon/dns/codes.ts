@@ -1,6 +1,6 @@
 import type { DnsType } from '../records.ts';
 
-/** Numbers of the query types, from IANA's registry of DNS parameters. */
+/** Codes of the query types, from IANA's registry of DNS parameters. */
 export const TYPE_CODES: Readonly<Record<DnsType, number>> = {
   A: 1,
   NS: 2,
@@ -44,12 +44,12 @@ const STATUS_NAMES = [
   'BADVERS',
 ] as const;
 
-/** The name of a response code as records carry it. */
+/** Returns the name of a response code as used in records. */
 export function statusName(rcode: number): string {
   return STATUS_NAMES[rcode] ?? `RCODE${rcode}`;
 }
 
-/** The response code of a name; null for what no server said: TIMEOUT, MALFORMED. */
+/** Returns the response code of a name; null for TIMEOUT and MALFORMED, which no server sent. */
 export function rcodeOf(name: string): number | null {
   const rcode = (STATUS_NAMES as readonly string[]).indexOf(name);
   if (rcode >= 0) return rcode;

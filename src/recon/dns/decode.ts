@@ -4,20 +4,20 @@ import { HEADER_BYTES } from './encode.ts';
 import { readRdata } from './rdata.ts';
 import { MessageReader, type MessageFault } from './reader.ts';
 
-/** What the answer section says of a name, aliases followed. Members are there where there are any. */
+/** The answers for a name, after following aliases. Empty members are absent. */
 export type Answers = Pick<DnsRecord, 'a' | 'aaaa' | 'cname' | 'mx' | 'ns' | 'txt' | 'soa' | 'srv' | 'caa' | 'ptr'>;
 
 export interface DecodedResponse {
-  /** With the upper bits of EDNS where there are any. */
+  /** Includes the upper bits from EDNS. */
   rcode: number;
   answers: Answers;
-  /** The smallest, seconds; null without answers. */
+  /** The smallest TTL in seconds; null without answers. */
   ttl: number | null;
 }
 
 export type Decoded = { ok: true; response: DecodedResponse } | { ok: false; fault: MessageFault };
 
-/** A message over TCP has room for about 6,000; nobody needs as many. */
+/** Maximum records read; a message over TCP can hold about 6,000. */
 const RECORDS_MAX = 4096;
 const ALIASES_MAX = 32;
 const QUESTION_POINTER = 0xc00c;
@@ -27,9 +27,9 @@ const TTL_SIGN = 0x80000000;
 const reader = new MessageReader();
 
 /**
- * Reads a response whose header and question are known to belong to a query of one question. Never throws.
+ * Decodes a response whose header and question are already matched to a query of one question. Never throws.
  *
- * @param questionEnd where the question ends and the answers begin
+ * @param questionEnd offset at which the question ends and the answers begin
  */
 export function decodeResponse(bytes: Uint8Array, questionEnd: number): Decoded {
   if (bytes.length < HEADER_BYTES || bytes.length < questionEnd) return { ok: false, fault: 'message_too_short' };
@@ -50,7 +50,7 @@ export function decodeResponse(bytes: Uint8Array, questionEnd: number): Decoded 
 }
 
 /**
- * Reads the records of the asked name, or of `names` where they are given.
+ * Reads the records of the queried name, or of `names` if given.
  *
  * @returns whether there were records of other names
  */
@@ -75,7 +75,7 @@ function readAnswers(response: DecodedResponse, count: number, names: ReadonlySe
   return elsewhere;
 }
 
-/** Most owners are a pointer to the question, which needs no reading. */
+/** Matches the owner of a record: most are a pointer to the question and need no decoding. */
 function readOwner(names: ReadonlySet<string> | null): boolean {
   const { bytes, position } = reader;
   if (((bytes[position]! << 8) | bytes[position + 1]!) === QUESTION_POINTER) {
@@ -87,7 +87,7 @@ function readOwner(names: ReadonlySet<string> | null): boolean {
   return false;
 }
 
-/** The asked name and what it is an alias of, in whatever order the records stand. */
+/** Returns the queried name and its aliases, in whatever order the records come. */
 function followAliases(bytes: Uint8Array, questionEnd: number, count: number): Set<string> {
   reader.reset(bytes, HEADER_BYTES);
   const asked = reader.readName();
@@ -108,7 +108,7 @@ function followAliases(bytes: Uint8Array, questionEnd: number, count: number): S
   return names;
 }
 
-/** Upper bits of the response code stand in the OPT record; they matter only where the lower say that all is well. */
+/** Reads the upper bits of the response code from the OPT record; they matter only if the lower ones report success. */
 function readExtendedCode(bytes: Uint8Array, response: DecodedResponse): void {
   const authority = (bytes[8]! << 8) | bytes[9]!;
   const additional = (bytes[10]! << 8) | bytes[11]!;

@@ -1,7 +1,7 @@
 import { CLASS_INTERNET, TYPE_OPT } from './codes.ts';
 
 export const HEADER_BYTES = 12;
-/** What answers over UDP may have: fits one packet of every path (the DNS Flag Day of 2020). */
+/** Maximum size of a UDP response: fits one packet on every path (DNS Flag Day 2020). */
 export const UDP_PAYLOAD_MAX = 1232;
 /** The longest query: header, a name of 255 bytes, type and class, and the OPT record. */
 export const QUERY_BYTES_MAX = 288;
@@ -10,10 +10,10 @@ const FLAG_RECURSION_DESIRED = 0x01;
 const OPT_BYTES = 11;
 
 /**
- * Writes a query of one question that asks for recursion and offers EDNS0; its id is zero until `writeId`.
+ * Writes a query of one question with recursion desired and EDNS0; its id is zero until `writeId`.
  *
- * @param name normalized: ASCII, labels of 1 to 63 bytes, no dot at the end
- * @returns where the question ends; the OPT record of `OPT_BYTES` follows there
+ * @param name normalized: ASCII, labels of 1 to 63 bytes, no trailing dot
+ * @returns offset at which the question ends; the OPT record of `OPT_BYTES` follows there
  */
 export function writeQuery(into: Uint8Array, at: number, name: string, typeCode: number): number {
   into.fill(0, at, at + HEADER_BYTES);
@@ -39,7 +39,7 @@ export function writeQuery(into: Uint8Array, at: number, name: string, typeCode:
   return position;
 }
 
-/** Adds the OPT record behind the question, or leaves it away; returns the message's end. */
+/** Appends the OPT record to the question, or omits it; returns the end of the message. */
 export function setEdns(into: Uint8Array, at: number, questionEnd: number, edns: boolean): number {
   into[at + 11] = edns ? 1 : 0;
   if (!edns) return questionEnd;
@@ -59,7 +59,7 @@ function write16(into: Uint8Array, at: number, value: number): number {
   return at + 2;
 }
 
-/** Whether a response carries the very question that was asked; letters may come back in another case. */
+/** Returns whether a response repeats the question that was asked; the case of letters may differ. */
 export function sameQuestion(response: Uint8Array, query: Uint8Array, at: number, questionEnd: number): boolean {
   const length = questionEnd - at;
   if (response.length < length || response[4] !== 0 || response[5] !== 1) return false;
@@ -67,7 +67,7 @@ export function sameQuestion(response: Uint8Array, query: Uint8Array, at: number
     const asked = query[at + index]!;
     const got = response[index]!;
     if (asked === got) continue;
-    // Type and class hold no letters that may differ: the four bytes at the end are compared as they are.
+    // Type and class contain no letters, so the last four bytes are compared exactly.
     const upper = got >= 0x41 && got <= 0x5a && index < length - 4;
     if (!upper || asked !== got + 0x20) return false;
   }

@@ -18,7 +18,7 @@ import { UdpSockets } from './udp-sockets.ts';
 import { isFormatError, isResponse, judgeResponse, MALFORMED, type Verdict } from './verdict.ts';
 
 export interface ExchangeOptions {
-  /** `ip` or `ip:port`; empty: the system's. */
+  /** `ip` or `ip:port`; empty: the system's resolvers. */
   readonly resolvers: readonly string[];
   readonly retries: number;
   readonly timeout_ms: number;
@@ -32,24 +32,24 @@ export interface ExchangeEnvironment {
   readonly onNotice?: ((notice: string) => void) | undefined;
 }
 
-/** How a response came. */
-interface How {
+/** How a response arrived. */
+interface ResponseInfo {
   tcp: boolean;
   rttMs: number;
-  /** Whether it answers the attempt that is under way. */
+  /** Whether it answers the current attempt. */
   current: boolean;
 }
 
 const SLOTS_MAX = 32_768;
-/** Packets that leave before what has come in gets its turn. */
+/** Packets sent before received ones are processed. */
 const BATCH = 128;
-/** Questions that may be taken in one turn without any being sent. */
+/** Questions that may be accepted in one round without sending any. */
 const FEEDS_MAX = 1024;
 const NOT_RESERVED = -1;
 
 /**
- * Asks questions and settles each exactly once. Sending follows three limits: the slots, each resolver's window, and the
- * pace. `feed` is called when a question could be sent and none waits; it asks at least one, or says false.
+ * Sends questions and settles each exactly once. Sending is limited by the slots, each resolver's window, and the
+ * pace. `feed` is called if a question could be sent and none waits; it asks at least one, or returns false.
  */
 export class Exchange {
   readonly #environment: ExchangeEnvironment;
@@ -64,10 +64,10 @@ export class Exchange {
   readonly #tcp: TcpConnections;
   /** Socket and id of each slot. */
   readonly #reserved: Float64Array;
-  /** Whether the slot's question goes over TCP. */
+  /** Whether the slot's question uses TCP. */
   readonly #overTcp: Uint8Array;
   readonly #tcpResolver: Uint16Array;
-  /** In which resolver's window the slot counts: its index plus one, 0 in none. */
+  /** The resolver whose window counts the slot: its index plus one, 0 for none. */
   readonly #counted: Uint32Array;
   readonly #feed: () => boolean;
 
@@ -124,21 +124,21 @@ export class Exchange {
     return this.#slots.free;
   }
 
-  /** Binds the sockets; nothing is sent before. */
+  /** Binds the sockets; must precede any sending. */
   async start(): Promise<void> {
     const families = new Set(this.#resolvers.all.map(({ address }) => address.family));
     await this.#udp.open(families, (socket, message, source) => this.#receive(socket, message, source));
     this.wake();
   }
 
-  /** Asks a question; there must be a free slot. `name` is normalized. */
+  /** Asks a question; requires a free slot. `name` is normalized. */
   ask(name: string, type: DnsType, settle: Settle): void {
     const slot = this.#slots.take(name, type, settle);
     this.#open += 1;
     this.#slots.enqueue(slot);
   }
 
-  /** Has whatever can be sent leave on the next turn of the event loop. */
+  /** Schedules sending for the next turn of the event loop. */
   wake(): void {
     if (this.#pumping || this.#closed) return;
     this.#pumping = true;
@@ -148,7 +148,7 @@ export class Exchange {
     });
   }
 
-  /** Ends every socket and timer. Open questions are never settled. */
+  /** Closes every socket and timer. Open questions are never settled. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -176,7 +176,7 @@ export class Exchange {
 
   readonly #askedAlready = (index: number): boolean => this.#slots.lastAttemptAt(this.#slots.peek(), index) !== -1;
 
-  /** Sends the question at the head of the line; false where it has to wait. */
+  /** Sends the first queued question; returns false if it has to wait. */
   #transmit(slot: number): boolean {
     const { clock, pace } = this.#environment;
     const now = clock.monotonic();
@@ -185,7 +185,8 @@ export class Exchange {
     for (;;) {
       index = this.#resolvers.choose(now, this.#askedAlready);
       if (index === -1) {
-        // A timer may fire a little early: who is still paced then is waited for again, since no answer may come to wake it.
+        // A timer may fire slightly early: a resolver that is still paced is waited for again, since no answer may wake
+        // it.
         const pacedMs = this.#resolvers.pacedMs(now);
         if (pacedMs > 0) this.#wakeAfter(pacedMs);
         return false;
@@ -203,7 +204,7 @@ export class Exchange {
     const attempt = this.#slots.addAttempt(slot, index, now);
     this.#count(slot, index);
     this.sent += 1;
-    // The last attempt waits as long as anybody asked for: an answer is never missed by impatience.
+    // The last attempt waits for the full timeout, so that no answer is missed by impatience.
     const last = attempt + 1 >= this.#attemptsMax;
     this.#wheel.set(slot, now + (last ? this.#timeoutMs : resolver.timeoutMs(attempt)));
     this.#udp.send(this.#reserved[slot]!, this.#slots.message(slot), resolver.address, this.#refusal(resolver));
@@ -211,7 +212,7 @@ export class Exchange {
     return true;
   }
 
-  /** Socket and id stay the same over the attempts, so that the answer to an earlier one is an answer still. */
+  /** Socket and id stay the same over the attempts, so that an answer to an earlier one remains valid. */
   #reserve(slot: number, { address }: Resolver): void {
     const reserved = this.#reserved[slot]!;
     if (reserved !== NOT_RESERVED) {
@@ -222,13 +223,13 @@ export class Exchange {
     this.#slots.setId(slot, this.#reserved[slot] % 65_536);
   }
 
-  /** Whether the system lets packets out is asked for the first few of each resolver, and said once. */
+  /** Checks send errors for the first few packets of each resolver, and reports them once. */
   #refusal(resolver: Resolver): ((error: Error) => void) | null {
     if (resolver.alive || resolver.refused || resolver.inFlight > 4) return null;
     return (error) => {
       if (resolver.refused) return;
       resolver.refused = true;
-      this.#environment.onNotice?.(`resolver ${resolver.text} cannot be sent to: ${error.message}`);
+      this.#environment.onNotice?.(`cannot send to resolver ${resolver.text}: ${error.message}`);
     };
   }
 
@@ -255,7 +256,7 @@ export class Exchange {
     const current = attempt === this.#slots.attempts[slot]! - 1;
     if (current) this.#uncount(slot);
     if (resolver.alive) {
-      // What was given up already was counted as sent then: an answer that is late is an answer.
+      // The query was counted as sent when it was given up: a late answer is an answer.
       if (current && this.#slots.isSent(slot)) this.#observedSent += 1;
       this.#observedAnswered += 1;
     }
@@ -264,7 +265,7 @@ export class Exchange {
       resolver.edns = false;
       this.#slots.failure[slot] = 'FORMERR';
       this.#slots.failedBy[slot] = index;
-      if (current) this.#againOrGiveUp(slot, true);
+      if (current) this.#retryOrFail(slot, true);
       return;
     }
     const verdict = judgeResponse(message, this.#slots.questionEnd[slot]!);
@@ -273,7 +274,7 @@ export class Exchange {
       this.#conclude(slot, index, verdict, { tcp: false, rttMs: this.#slots.sinceSentMs(slot, attempt, now), current });
   }
 
-  #conclude(slot: number, index: number, verdict: Verdict, how: How): void {
+  #conclude(slot: number, index: number, verdict: Verdict, how: ResponseInfo): void {
     const resolver = this.#resolvers.all[index]!;
     if (verdict.kind === 'usable') {
       if (resolver.edns) resolver.ednsWorked = true;
@@ -284,16 +285,16 @@ export class Exchange {
     const status = verdict.kind === 'failed' ? verdict.status : 'MALFORMED';
     this.#slots.failure[slot] = status;
     this.#slots.failedBy[slot] = index;
-    // A late failure says nothing of the attempt that is under way.
+    // A late failure is no evidence about the current attempt.
     if (!how.current) return;
     const others = this.#resolvers.all.some((_, other) => this.#slots.lastAttemptAt(slot, other) === -1);
     const passing =
       verdict.kind === 'failed' && verdict.passing && (status === 'MALFORMED' || this.#slots.attempts[slot]! < 2);
-    this.#againOrGiveUp(slot, others || passing);
+    this.#retryOrFail(slot, others || passing);
   }
 
-  /** Sends a question once more where that is worth it and allowed, else settles it with what was said last. */
-  #againOrGiveUp(slot: number, worthIt: boolean): void {
+  /** Retries a question if that is useful and allowed, else settles it with the last result. */
+  #retryOrFail(slot: number, worthIt: boolean): void {
     this.#wheel.clear(slot);
     this.#overTcp[slot] = 0;
     if (worthIt && this.#slots.attempts[slot]! < this.#attemptsMax) {
@@ -328,7 +329,7 @@ export class Exchange {
   #lostTcp(slot: number, index: number, progress: boolean): void {
     if (this.#closed || this.#overTcp[slot] !== 1) return;
     if (progress) this.#tcp.ask(slot, this.#slots.message(slot), index, this.#resolvers.all[index]!.address);
-    else this.#againOrGiveUp(slot, true);
+    else this.#retryOrFail(slot, true);
   }
 
   #tick(nowMs: number): boolean {
@@ -351,7 +352,7 @@ export class Exchange {
       if (resolver.alive) this.#observedSent += 1;
       resolver.onTimeout(now, now - this.#slots.sinceSentMs(slot, attempt, now));
     }
-    this.#againOrGiveUp(slot, true);
+    this.#retryOrFail(slot, true);
   }
 
   #count(slot: number, index: number): void {
@@ -359,7 +360,7 @@ export class Exchange {
     this.#resolvers.all[index]!.inFlight += 1;
   }
 
-  /** Takes the slot's query out of its resolver's window, once. */
+  /** Removes the slot's query from its resolver's window, once. */
   #uncount(slot: number): void {
     const counted = this.#counted[slot]!;
     if (counted === 0) return;
@@ -372,7 +373,7 @@ export class Exchange {
     resolver: string | null,
     status: string,
     response: DecodedResponse | null,
-    how: How | null,
+    how: ResponseInfo | null,
   ): void {
     const slots = this.#slots;
     const settle = slots.settle[slot]!;

@@ -6,11 +6,11 @@ import type { Slots } from './slots.ts';
 import type { UdpSockets } from './udp-sockets.ts';
 import { isBareFormatError, isResponse } from './verdict.ts';
 
-/** Packets that were nobody's answer. */
+/** Packets that match no open question. */
 export interface Strays {
-  /** To no open question: late, repeated, or never asked. */
+  /** For no open question: late, repeated, or never asked. */
   late: number;
-  /** With the id of an open question, from an address that was not asked it. */
+  /** With the id of an open question, from an address that was not queried. */
   foreign: number;
   /** From the right address, for another question. */
   mismatched: number;
@@ -18,7 +18,7 @@ export interface Strays {
   garbage: number;
 }
 
-/** Finds the question that a datagram answers: socket, id, source and the question itself have to be right. */
+/** Matches datagrams to questions by socket, id, source and the question itself. */
 export class Matching {
   readonly #slots: Slots;
   readonly #resolvers: ResolverSet;
@@ -31,7 +31,7 @@ export class Matching {
     this.#udp = udp;
   }
 
-  /** The slot, or -1; what is nobody's answer is counted. */
+  /** Returns the slot, or -1 for a stray packet, which is counted. */
   slotOf(socket: number, message: Buffer, source: RemoteInfo): number {
     if (!isResponse(message)) {
       this.strays.garbage += 1;
@@ -45,7 +45,7 @@ export class Matching {
     return -1;
   }
 
-  /** The last attempt that asked this address; -1 where none did. */
+  /** Returns the last attempt that queried this address; -1 if none did. */
   attemptTo(slot: number, { address: ip, port }: RemoteInfo): number {
     for (let attempt = this.#slots.attempts[slot]! - 1; attempt >= 0; attempt--) {
       const { address } = this.#resolvers.all[this.#slots.resolverOf(slot, attempt)]!;

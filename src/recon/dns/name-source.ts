@@ -1,9 +1,9 @@
-/** Names read ahead of an asynchronous list. */
+/** Names read ahead from an asynchronous list. */
 const AHEAD_MAX = 1024;
 
 /**
- * Names one by one without waiting: a list that is at hand is read as it is, an asynchronous one a little ahead. Reading
- * stops when the buffer is full and goes on when it is empty.
+ * Supplies names one by one without waiting: a synchronous list is read directly, an asynchronous one slightly ahead.
+ * Reading pauses when the buffer is full and resumes when it is empty.
  */
 export class NameSource {
   readonly #list: Iterator<string> | null;
@@ -17,7 +17,7 @@ export class NameSource {
   #closed = false;
 
   /**
-   * @param onMore there are names again, or none will come
+   * @param onMore names are available again, or none will come
    * @param onFault the list itself failed
    */
   constructor(names: AsyncIterable<string> | Iterable<string>, onMore: () => void, onFault: (error: unknown) => void) {
@@ -33,7 +33,7 @@ export class NameSource {
     return this.#ended && this.#at >= this.#ahead.length;
   }
 
-  /** The next name; null where none is at hand: `ended` says whether any will be. */
+  /** Returns the next name; null if none is available: `ended` tells whether any will be. */
   take(): string | null {
     if (this.#list !== null) return this.#takeFrom(this.#list);
     if (this.#at < this.#ahead.length) return this.#ahead[this.#at++]!;
@@ -41,7 +41,7 @@ export class NameSource {
     return null;
   }
 
-  /** Lets go of the list; it is told that nobody reads on. */
+  /** Closes the list. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -49,7 +49,7 @@ export class NameSource {
       if (!this.#ended) this.#list?.return?.();
       if (!this.#ended) void this.#stream?.return?.().catch(() => undefined);
     } catch {
-      // A list that fails while it is let go of has nothing more to say.
+      // Errors of a list that is being closed are irrelevant.
     }
   }
 
@@ -65,7 +65,7 @@ export class NameSource {
     return null;
   }
 
-  #mayReadOn(): boolean {
+  #canReadAhead(): boolean {
     return this.#ahead.length < AHEAD_MAX && !this.#closed;
   }
 
@@ -75,7 +75,7 @@ export class NameSource {
     this.#ahead = [];
     this.#at = 0;
     try {
-      while (this.#mayReadOn()) {
+      while (this.#canReadAhead()) {
         const next = await this.#stream!.next();
         if (next.done === true) {
           this.#ended = true;

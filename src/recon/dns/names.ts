@@ -2,7 +2,10 @@ import { isIP, SocketAddress } from 'node:net';
 import { domainToASCII } from 'node:url';
 
 const LABEL_BYTES_MAX = 63;
-/** 255 bytes on the wire: the dots between labels stand for their length bytes, the first one and the root come on top. */
+/**
+ * 255 bytes on the wire: the dots between labels stand for their length bytes; the first length byte and the root are
+ * extra.
+ */
 const NAME_CHARACTERS_MAX = 253;
 
 const DOT = 0x2e;
@@ -13,8 +16,8 @@ const UNDERSCORE = 0x5f;
 export type NameVerdict = { ok: true; name: string } | { ok: false; reason: string };
 
 /**
- * Brings a name into the form it is asked in: lower case, A-labels for what is not ASCII, without the dot at the end.
- * Underscores are allowed, and an asterisk as the first label.
+ * Normalizes a name for a query: lower case, A-labels for non-ASCII, no trailing dot. Underscores are allowed, and an
+ * asterisk as the first label.
  */
 export function normalizeName(text: string): NameVerdict {
   let name = text.endsWith('.') ? text.slice(0, -1) : text;
@@ -56,21 +59,21 @@ function faultOf(name: string): string | null {
   return null;
 }
 
-/** 4 or 6 where the text is an address, else 0. Cheap for what is plainly a name. */
+/** Returns 4 or 6 for an address, else 0. Cheap for obvious names. */
 export function addressFamily(text: string): 0 | 4 | 6 {
   const last = text.charCodeAt(text.length - 1);
   const mayBeAddress = (last >= 0x30 && last <= 0x39) || text.includes(':');
   return mayBeAddress ? (isIP(text) as 0 | 4 | 6) : 0;
 }
 
-/** The name that PTR records of an address stand under. */
+/** Returns the name that holds the PTR records of an address. */
 export function reverseName(address: string, family: 4 | 6): string {
   if (family === 4) return `${address.split('.').reverse().join('.')}.in-addr.arpa`;
   const nibbles = Array.from(expandIpv6(address).join('')).reverse();
   return `${nibbles.join('.')}.ip6.arpa`;
 }
 
-/** Eight groups of four hexadecimal digits; an embedded IPv4 address becomes two of them. */
+/** Returns eight groups of four hexadecimal digits; an embedded IPv4 address becomes two of them. */
 function expandIpv6(address: string): string[] {
   const plain = address.split('%', 1)[0]!.toLowerCase();
   const embedded = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(plain);
@@ -89,14 +92,14 @@ function pair(high: string, low: string): string {
   return (Number(high) * 256 + Number(low)).toString(16);
 }
 
-/** The one spelling of an address that the operating system gives back, zone included. */
+/** Returns an address in the spelling of the operating system, zone included. */
 export function canonicalAddress(address: string, family: 4 | 6): string {
   const [plain, zone] = address.split('%', 2) as [string, string | undefined];
   const canonical = new SocketAddress({ address: plain, family: family === 4 ? 'ipv4' : 'ipv6' }).address;
   return zone === undefined ? canonical : `${canonical}%${zone}`;
 }
 
-/** The name without its first label; null where nothing is left. */
+/** Returns the name without its first label; null if nothing is left. */
 export function parentOf(name: string): string | null {
   const dot = name.indexOf('.');
   return dot === -1 ? null : name.slice(dot + 1);

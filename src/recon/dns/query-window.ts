@@ -1,37 +1,37 @@
 const INITIAL = 128;
 const MIN = 32;
-/** A window is judged over at least so many queries and so much time. */
+/** Minimum queries and time over which a window is evaluated. */
 const EPOCH_QUERIES_MIN = 128;
 const EPOCH_MIN_MS = 20;
-/** On a line that loses queries anyway, over so many times what one is waited for: its losses come all at once. */
+/** Minimum timeouts over which a lossy path is evaluated: its losses come in bursts. */
 const LOSSY_EPOCHS = 2;
-/** More than this is taken for the sign of too many queries at once. */
+/** Loss above this share indicates too many concurrent queries. */
 const LOSS_MAX = 0.05;
 const CUT = 0.75;
 const GROWTH = 1.5;
-/** A growth of the window pays where the answers a second grow by this share of it. */
+/** Growth of the window pays off if answers per second grow by this share of it. */
 const GAIN_SHARE = 0.5;
 const HOLD_MS = 1000;
-/** By how much loss that has nothing to do with the window may vary. */
+/** Variation of loss that is unrelated to the window. */
 const TOLERANCE = 0.1;
 const TOLERANCE_SMOOTHING = 0.1;
 
 /**
- * How many queries at once a resolver bears. The window grows for as long as more at once bring more answers a second, and
- * shrinks at once when too many get lost, since a question has few tries. What is still lost of the few queries of the
- * smallest window is lost whatever is asked: only loss beyond that counts from then on, and the window grows again where
- * that pays.
+ * Adapts the number of concurrent queries to a resolver. The window grows while that brings more answers per second,
+ * and shrinks at once if too many queries are lost, since a question has few attempts. Loss that remains at the
+ * smallest window is unrelated to load: only loss beyond it counts from then on, and the window grows again where that
+ * pays off.
  */
 export class QueryWindow {
   size: number;
-  /** Whether the window kept a query waiting since it was last judged. */
+  /** Whether the window delayed a query since the last evaluation. */
   limited = false;
   readonly #max: number;
 
   #epochStart = 0;
   #answered = 0;
   #lost = 0;
-  /** Of the window that growth started from; 0 where there is none. */
+  /** Answer rate of the window from which growth started; 0 if there is none. */
   #rate = 0;
   #before = 0;
   #holdUntil = 0;
@@ -42,7 +42,7 @@ export class QueryWindow {
     this.size = Math.min(INITIAL, max);
   }
 
-  /** @param lossMs how long a query is waited for */
+  /** @param lossMs timeout of a query */
   onAnswer(nowMs: number, lossMs: number): void {
     this.#answered += 1;
     this.#judge(nowMs, lossMs);
@@ -61,7 +61,7 @@ export class QueryWindow {
     const isLossy = this.#lossMax > LOSS_MAX || (loss > LOSS_MAX && this.size <= MIN);
     if (isLossy && elapsedMs < LOSSY_EPOCHS * lossMs) return;
     if (loss > this.#lossMax) this.#shrink(loss, nowMs);
-    else this.#bear(loss, this.#answered / elapsedMs, nowMs);
+    else this.#adjust(loss, this.#answered / elapsedMs, nowMs);
     this.limited = false;
     this.#epochStart = nowMs;
     this.#answered = 0;
@@ -78,8 +78,8 @@ export class QueryWindow {
     }
   }
 
-  #bear(loss: number, rate: number, nowMs: number): void {
-    // What was lost for other reasons, and is not any more, is no excuse for what is lost later.
+  #adjust(loss: number, rate: number, nowMs: number): void {
+    // Unrelated loss that has ceased must not excuse later loss.
     if (loss + TOLERANCE < this.#lossMax) this.#lossMax += (LOSS_MAX - this.#lossMax) * TOLERANCE_SMOOTHING;
     if (this.limited && nowMs >= this.#holdUntil) this.#grow(rate, nowMs);
   }
@@ -96,7 +96,7 @@ export class QueryWindow {
     this.size = Math.min(Math.ceil(this.size * GROWTH), this.#max);
   }
 
-  /** The window stays as it is for a while; then whether more would bring more is found out anew. */
+  /** Keeps the window for a while; then tests again whether a larger one brings more. */
   #hold(nowMs: number): void {
     this.#holdUntil = nowMs + HOLD_MS;
     this.#rate = 0;

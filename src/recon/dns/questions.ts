@@ -10,8 +10,8 @@ const PTR_ONLY: readonly DnsType[] = ['PTR'];
 const REVERSE_ZONE = '.arpa';
 
 /**
- * Makes questions of names: a name is asked for each type, an address for PTR. Names are not asked for PTR beside other
- * types unless they are names of addresses themselves, since it would never be answered.
+ * Turns names into questions: one per type for a name, PTR for an address. Names are not queried for PTR along with
+ * other types unless they are reverse names, since there would be no answer.
  */
 export class Questions {
   readonly #types: readonly DnsType[];
@@ -21,12 +21,12 @@ export class Questions {
   #name = '';
   #pending: readonly DnsType[] = [];
   #at = 0;
-  /** Addresses by the name that is asked for them. */
+  /** Addresses by the reverse name that is queried for them. */
   readonly #addresses = new Map<string, string>();
 
-  /** Names that are asked for. */
+  /** Names that are queried. */
   names = 0;
-  /** Questions of them. */
+  /** Questions for them. */
   asked = 0;
 
   constructor({ types, scope }: Pick<DnsOptions, 'types' | 'scope'>, refusals: Refusals) {
@@ -37,19 +37,19 @@ export class Questions {
     this.#refusals = refusals;
   }
 
-  /** Whether every question of the names so far is asked. */
+  /** Whether every question of the names so far was asked. */
   get empty(): boolean {
     return this.#at >= this.#pending.length;
   }
 
-  /** Takes a name up, or refuses it. Only where `empty`. */
+  /** Accepts a name, or refuses it. Requires `empty`. */
   add(text: string): void {
     const family = addressFamily(text);
     if (family === 0) this.#addName(text);
     else this.#addAddress(text, family);
   }
 
-  /** Asks one question, where there is one; what needs no asking is settled at once. */
+  /** Asks one question if there is one; settles at once what needs no query. */
   askNext(exchange: Exchange, settle: Settle): void {
     if (this.empty) return;
     this.asked += 1;
@@ -58,7 +58,7 @@ export class Questions {
     else exchange.ask(this.#name, type, settle);
   }
 
-  /** As the record names it: the address that stands behind a reverse name. */
+  /** Returns the host as used in records: the address behind a reverse name. */
   hostOf(name: string): string {
     if (this.#addresses.size === 0) return name;
     const address = this.#addresses.get(name);
@@ -83,7 +83,7 @@ export class Questions {
 
   #addAddress(text: string, family: 4 | 6): void {
     if (!this.#types.includes('PTR')) {
-      this.#refusals.add(text, 'an address is asked for PTR alone, which is not wanted');
+      this.#refusals.add(text, 'an address is only queried for PTR, which was not requested');
       return;
     }
     const scope = this.#scope.check(text, null);

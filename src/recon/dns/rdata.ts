@@ -7,8 +7,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 /**
  * Reads the data of one record into the member of its type.
  *
- * @param end where the data must end; anything else is a fault
- * @returns false where the type is none of ours
+ * @param end offset at which the data must end; anything else is a fault
+ * @returns false for an unsupported type
  */
 export function readRdata(reader: MessageReader, typeCode: number, end: number, into: Answers): boolean {
   const length = end - reader.position;
@@ -73,7 +73,7 @@ function readIpv4(reader: MessageReader, length: number): string {
   return `${bytes[position]!}.${bytes[position + 1]!}.${bytes[position + 2]!}.${bytes[position + 3]!}`;
 }
 
-/** As RFC 5952 writes it: the longest run of zero groups, of two at least, becomes `::`. */
+/** Formats per RFC 5952: the longest run of at least two zero groups becomes `::`. */
 function readIpv6(reader: MessageReader, length: number): string {
   if (length !== 16) {
     reader.fail('rdata_length_wrong');
@@ -97,7 +97,7 @@ function readIpv6(reader: MessageReader, length: number): string {
   return `${text(groups.slice(0, start))}::${tail}`;
 }
 
-/** The strings of one record belong together: they are joined without anything between. */
+/** Joins the strings of one record without a separator. */
 function readTexts(reader: MessageReader, end: number): string {
   const { bytes } = reader;
   const joined: number[] = [];
@@ -128,7 +128,7 @@ function readCaa(reader: MessageReader, end: number, into: Answers): void {
   reader.position = end;
 }
 
-/** Text as it is where it is text; backslashes are doubled, and control characters and what is not UTF-8 become `\ddd`. */
+/** Returns printable text: backslashes are doubled; control characters and invalid UTF-8 become `\ddd`. */
 function printable(bytes: Uint8Array): string {
   try {
     return utf8

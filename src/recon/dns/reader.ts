@@ -13,8 +13,8 @@ const NAME_BYTES_MAX = 255;
 const POINTER = 0xc0;
 
 /**
- * Reads a message from its beginning on. The first thing that is wrong is kept as its fault; whatever is read from then
- * on is empty, so that callers look at `fault` where a stage ends and nowhere else.
+ * Reads a message front to back. Keeps the first fault and returns empty values from then on, so that callers check
+ * `fault` only at the end of a stage.
  */
 export class MessageReader {
   #bytes: Uint8Array = new Uint8Array(0);
@@ -35,7 +35,7 @@ export class MessageReader {
     this.fault ??= fault;
   }
 
-  /** Whether `count` more bytes are there. */
+  /** Returns whether `count` more bytes are available. */
   has(count: number): boolean {
     if (this.fault === null && this.position + count <= this.#bytes.length) return true;
     this.fail('record_runs_out');
@@ -57,7 +57,7 @@ export class MessageReader {
     return this.read16() * 0x10000 + this.read16();
   }
 
-  /** Passes over a name: its own bytes, up to a pointer or its end. */
+  /** Skips a name: its own bytes, up to a pointer or its end. */
   skipName(): void {
     const bytes = this.#bytes;
     let at = this.position;
@@ -92,9 +92,9 @@ export class MessageReader {
   }
 
   /**
-   * Reads a name in lower case, without a dot at the end; the root is `.`. What is not a plain character of a name is
-   * written as in zone files: `\.`, `\032`. A pointer may only lead to before the labels that it continues, so every
-   * step goes further back and a loop cannot be.
+   * Reads a name in lower case, without a trailing dot; the root is `.`. Unusual characters are written as in zone
+   * files: `\.`, `\032`. A pointer must lead to before the labels that it continues, so every step goes further back
+   * and loops are impossible.
    */
   readName(): string {
     const bytes = this.#bytes;

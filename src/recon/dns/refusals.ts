@@ -1,7 +1,7 @@
-/** Refusals that are told one by one; of the rest only the number. */
-const TOLD_MAX = 20;
+/** Refusals that are reported individually; the rest are counted. */
+const REPORTED_MAX = 20;
 
-/** Names that were not asked for, told without drowning whoever listens. */
+/** Reports names that were not queried, with a limit on the number of notices. */
 export class Refusals {
   readonly #onNotice: ((notice: string) => void) | undefined;
   count = 0;
@@ -12,12 +12,12 @@ export class Refusals {
 
   add(name: string, reason: string): void {
     this.count += 1;
-    // A name from a list may be anything; a notice is one line.
+    // A name from a list may contain anything; a notice is one line.
     const shown = JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name);
-    if (this.count <= TOLD_MAX) this.#onNotice?.(`${shown} is not asked for: ${reason}`);
+    if (this.count <= REPORTED_MAX) this.#onNotice?.(`${shown} not queried: ${reason}`);
   }
 
   summarize(): void {
-    if (this.count > TOLD_MAX) this.#onNotice?.(`${this.count} names in all were not asked for`);
+    if (this.count > REPORTED_MAX) this.#onNotice?.(`${this.count} names in total were not queried`);
   }
 }

@@ -3,16 +3,16 @@ import { getServers } from 'node:dns';
 import type { Random } from '../../runtime/random.ts';
 import { parseResolver, Resolver } from './resolver.ts';
 
-/** Up to so many are compared one by one; of more, two are drawn. */
+/** Up to this number resolvers are compared one by one; beyond it, two random ones. */
 const COMPARED_MAX = 8;
 const DRAWS_MAX = 16;
 
-/** The resolvers of a scan, and which of them is asked next. */
+/** Selects the resolver for each query of a scan. */
 export class ResolverSet {
   readonly all: readonly Resolver[];
   readonly #random: Random;
 
-  /** @param texts `ip` or `ip:port`; empty: those of the system */
+  /** @param texts `ip` or `ip:port`; empty: the system's resolvers */
   constructor(texts: readonly string[], timeoutMs: number, windowMax: number, random: Random) {
     const addresses = (texts.length === 0 ? getServers() : texts).map(parseResolver);
     const distinct = new Map(addresses.map((address) => [`${address.ip} ${address.port}`, address]));
@@ -21,25 +21,25 @@ export class ResolverSet {
   }
 
   /**
-   * The best resolver that bears one more query; those that `avoid` names only where there is no other.
+   * Returns the best resolver with capacity for a query; those that `avoid` selects only if there is no other.
    *
-   * @returns its index, or -1 where all windows are full
+   * @returns its index, or -1 if all windows are full
    */
   choose(nowMs: number, avoid: (index: number) => boolean): number {
-    if (this.all.length === 1) return this.#hasRoom(this.all[0]!, nowMs) ? 0 : -1;
+    if (this.all.length === 1) return this.#hasCapacity(this.all[0]!, nowMs) ? 0 : -1;
     const drawn = this.all.length > COMPARED_MAX ? this.#draw(nowMs, avoid) : -1;
     return drawn === -1 ? this.#compareAll(nowMs, avoid) : drawn;
   }
 
-  /** How long until the first of those that the pace holds back may be asked, milliseconds; 0 where it holds back none. */
+  /** Returns the milliseconds until the pace allows the first delayed resolver; 0 if none is delayed. */
   pacedMs(nowMs: number): number {
     const waits = this.all.map(({ pacedUntil }) => pacedUntil - nowMs).filter((wait) => wait > 0);
     return waits.length === 0 ? 0 : Math.min(...waits);
   }
 
-  #hasRoom(resolver: Resolver, nowMs: number): boolean {
+  #hasCapacity(resolver: Resolver, nowMs: number): boolean {
     if (resolver.pacedUntil > nowMs) return false;
-    if (resolver.hasRoom) return true;
+    if (resolver.hasCapacity) return true;
     resolver.onFull();
     return false;
   }
@@ -49,7 +49,8 @@ export class ResolverSet {
     for (let draw = 0, found = 0; draw < DRAWS_MAX && found < 2; draw++) {
       const index = Math.floor(this.#random.next() * this.all.length);
       const resolver = this.all[index]!;
-      if (index === best || resolver.restsUntil > nowMs || !this.#hasRoom(resolver, nowMs) || avoid(index)) continue;
+      if (index === best || resolver.restsUntil > nowMs || !this.#hasCapacity(resolver, nowMs) || avoid(index))
+        continue;
       found += 1;
       if (best === -1 || resolver.cost < this.all[best]!.cost) best = index;
     }
@@ -57,8 +58,8 @@ export class ResolverSet {
   }
 
   /**
-   * Only the best sort counts: what is awake before what rests, then what was not asked yet. Where all of that sort are
-   * full they are waited for, since a try with a worse one would most likely be lost.
+   * Considers only the best class: active before resting, then not yet queried. If all of that class are full, waits
+   * for them, since an attempt with a worse one would most likely be lost.
    */
   #compareAll(nowMs: number, avoid: (index: number) => boolean): number {
     let best = -1;
@@ -73,7 +74,7 @@ export class ResolverSet {
         best = -1;
         bestCost = Infinity;
       }
-      if (!this.#hasRoom(resolver, nowMs) || resolver.cost >= bestCost) continue;
+      if (!this.#hasCapacity(resolver, nowMs) || resolver.cost >= bestCost) continue;
       bestCost = resolver.cost;
       best = index;
     }

@@ -5,13 +5,13 @@ import { canonicalAddress } from './names.ts';
 import { QueryWindow } from './query-window.ts';
 
 const PORT_DNS = 53;
-/** No wait for an answer is shorter: an answer that is only a little late must not cost another query. */
+/** Minimum timeout: a slightly late answer must not cost another query. */
 const TIMEOUT_MIN_MS = 150;
-/** After so many queries that left since its last answer, and brought none, a resolver rests. */
+/** Queries without an answer, since the last one, after which a resolver rests. */
 const SILENT_AFTER = 16;
 const REST_MS = 1000;
 const REST_MAX_MS = 30_000;
-/** Queries at once to one that was silent, until it answers. */
+/** Concurrent queries to a silent resolver, until it answers. */
 const TRIAL_WINDOW = 2;
 const SMOOTHING = 1 / 32;
 
@@ -21,7 +21,7 @@ export interface ResolverAddress {
   readonly family: 4 | 6;
 }
 
-/** Reads `ip`, `ip:port`, `[ip]` or `[ip]:port`. @throws HeddleError VALIDATION_FAILED that names the text */
+/** Parses `ip`, `ip:port`, `[ip]` or `[ip]:port`. @throws HeddleError VALIDATION_FAILED that names the string */
 export function parseResolver(text: string): ResolverAddress {
   const match = /^(?:\[([^\]]+)\]|([^:\s]+)|([^[\]\s]*:[^[\]\s]*:[^[\]\s]*))(?::(\d{1,5}))?$/.exec(text.trim());
   const ip = match?.[1] ?? match?.[2] ?? match?.[3] ?? '';
@@ -37,34 +37,32 @@ export function parseResolver(text: string): ResolverAddress {
   return { ip: canonicalAddress(ip, family as 4 | 6), port, family: family as 4 | 6 };
 }
 
-/**
- * What is known of one resolver: how long its answers take, how much it loses, and how many queries it bears at once.
- */
+/** Statistics of one resolver: latency, loss, and the number of concurrent queries it sustains. */
 export class Resolver {
   readonly address: ResolverAddress;
-  /** `ip:port`, as records name it. */
+  /** `ip:port`, as used in records. */
   readonly text: string;
   readonly #timeoutMaxMs: number;
 
   edns = true;
-  /** Whether it ever answered a query with EDNS: then a FORMERR has other reasons. */
+  /** Whether it ever answered a query with EDNS: a FORMERR then has other causes. */
   ednsWorked = false;
   /** Whether the system refused to send to it. */
   refused = false;
   inFlight = 0;
   answered = 0;
-  /** Milliseconds of the clock until which it is not asked where another one can be. */
+  /** Clock milliseconds until which other resolvers are preferred. */
   restsUntil = 0;
-  /** Milliseconds of the clock until which the pace allows it no packet. */
+  /** Clock milliseconds until which the pace allows it no packet. */
   pacedUntil = 0;
-  /** Smoothed share of queries that brought no usable answer. */
+  /** Smoothed share of queries without a usable answer. */
   loss = 0;
 
   readonly #window: QueryWindow;
   #smoothedMs = 0;
   #deviationMs = 0;
   #silent = 0;
-  #onTrial = false;
+  #isOnProbation = false;
   #restMs = REST_MS;
   #answeredAt = -1;
 
@@ -75,17 +73,17 @@ export class Resolver {
     this.#timeoutMaxMs = timeoutMaxMs;
   }
 
-  /** Queries at once. */
+  /** Concurrent queries. */
   get window(): number {
     return this.#window.size;
   }
 
-  /** Whether it bears one more query now. */
-  get hasRoom(): boolean {
-    return this.inFlight < (this.#onTrial ? TRIAL_WINDOW : this.window);
+  /** Whether it has capacity for another query. */
+  get hasCapacity(): boolean {
+    return this.inFlight < (this.#isOnProbation ? TRIAL_WINDOW : this.window);
   }
 
-  /** A query waits because the window is full. */
+  /** Records that a query waits because the window is full. */
   onFull(): void {
     this.#window.limited = true;
   }
@@ -94,45 +92,45 @@ export class Resolver {
     return this.answered > 0;
   }
 
-  /** How long to wait for an answer (RFC 6298); doubled for each attempt before. */
+  /** Returns the timeout of a query (RFC 6298); doubled for each earlier attempt. */
   timeoutMs(attemptsBefore: number): number {
     if (!this.alive) return this.#timeoutMaxMs;
     const onceMs = Math.max(this.#smoothedMs + 4 * this.#deviationMs, TIMEOUT_MIN_MS);
     return Math.min(onceMs * 2 ** attemptsBefore, this.#timeoutMaxMs);
   }
 
-  /** Smaller is better: short lines, fast answers, little loss. */
+  /** Lower is better: short queue, fast answers, little loss. */
   get cost(): number {
     const usable = 1 - this.loss;
     return ((this.inFlight + 1) * (this.#smoothedMs + 1)) / (usable * usable * usable * usable + 1e-6);
   }
 
-  /** @param rttMs null where it cannot be told which of several queries was answered */
+  /** @param rttMs null if several queries may have been answered */
   onAnswer(rttMs: number | null, nowMs: number): void {
     if (rttMs !== null) this.#sample(rttMs);
     this.answered += 1;
     this.#answeredAt = nowMs;
     this.#silent = 0;
-    this.#onTrial = false;
+    this.#isOnProbation = false;
     this.#restMs = REST_MS;
     this.restsUntil = 0;
     this.loss -= this.loss * SMOOTHING;
     this.#window.onAnswer(nowMs, this.timeoutMs(0));
   }
 
-  /** @param sentAtMs what left before the last answer came says nothing of silence since then */
+  /** @param sentAtMs queries sent before the last answer do not count as silence */
   onTimeout(nowMs: number, sentAtMs: number): void {
     this.onFailure();
-    if (sentAtMs >= this.#answeredAt && (++this.#silent >= SILENT_AFTER || this.#onTrial)) {
+    if (sentAtMs >= this.#answeredAt && (++this.#silent >= SILENT_AFTER || this.#isOnProbation)) {
       this.#silent = 0;
-      this.#onTrial = true;
+      this.#isOnProbation = true;
       this.restsUntil = nowMs + this.#restMs;
       this.#restMs = Math.min(this.#restMs * 2, REST_MAX_MS);
     }
     this.#window.onLoss(nowMs, this.timeoutMs(0));
   }
 
-  /** It answered, but with nothing that is of use. */
+  /** Records an answer without usable content. */
   onFailure(): void {
     this.loss += (1 - this.loss) * SMOOTHING;
   }

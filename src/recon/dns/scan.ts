@@ -8,19 +8,19 @@ import type { Outcome } from './slots.ts';
 import { WildcardCheck } from './wildcards.ts';
 
 /**
- * Records that wait for their reader; while so many do, no further name is taken. With the questions in flight, which
- * still may be answered then, and the batch that the reader has, at most `2 * RECORDS_WAITING_MAX + in_flight` are kept.
+ * Maximum records waiting for the consumer; beyond it no further name is taken. Including the questions in flight,
+ * which may still be answered, and the consumer's batch, at most `2 * RECORDS_WAITING_MAX + in_flight` are kept.
  */
 export const RECORDS_WAITING_MAX = 4096;
 
 const PROGRESS_EVERY_MS = 250;
 
 /**
- * Asks for every name and type, and yields one record for each as it is answered: in no particular order, each exactly
- * once. Names that are out of scope or no names are told as notices.
+ * Queries every name and type, and yields one record for each as it is answered: unordered, each exactly once. Names
+ * out of scope and invalid names are reported as notices.
  *
- * @throws HeddleError VALIDATION_FAILED for resolvers that are none; the signal's reason when it aborts; whatever the
- *   list of names throws
+ * @throws HeddleError VALIDATION_FAILED for invalid resolvers; the signal's reason when it aborts; any error of the
+ * list of names
  */
 export async function* scanDns(options: DnsOptions, environment: ProbeEnvironment): AsyncGenerator<DnsRecord, void> {
   environment.signal.throwIfAborted();
@@ -44,7 +44,7 @@ class DnsScan {
   readonly #refusals: Refusals;
   readonly #wildcards: WildcardCheck | null;
   #ready: DnsRecord[] = [];
-  /** Records that wait for the verdict on their zone. */
+  /** Records that wait for the wildcard check of their zone. */
   #held = 0;
   #settled = 0;
   #found = 0;
@@ -74,7 +74,7 @@ class DnsScan {
     await this.#exchange.start();
   }
 
-  /** The records that came since the last call, at least one; null when there are no more. */
+  /** Returns the records since the last call, at least one; null at the end. */
   async next(): Promise<DnsRecord[] | null> {
     for (;;) {
       if (this.#failure !== null) throw this.#failure.error;
@@ -97,7 +97,7 @@ class DnsScan {
     this.#cancelProgress?.();
     this.#exchange.close();
     this.#source.close();
-    this.#tellReader();
+    this.#wakeConsumer();
   }
 
   get #ended(): boolean {
@@ -113,17 +113,17 @@ class DnsScan {
 
   #more(): void {
     this.#exchange.wake();
-    if (this.#ended) this.#tellReader();
+    if (this.#ended) this.#wakeConsumer();
   }
 
-  /** Asks the next question; false where there is none now, or the reader is behind. */
+  /** Asks the next question; returns false if there is none now, or the consumer is behind. */
   #feed(): boolean {
     if (this.#wildcards?.feed() === true) return true;
     if (this.#questions.empty) {
       if (this.#ready.length + this.#held >= RECORDS_WAITING_MAX) return false;
       const name = this.#source.take();
       if (name === null) {
-        if (this.#ended) this.#tellReader();
+        if (this.#ended) this.#wakeConsumer();
         return false;
       }
       this.#questions.add(name);
@@ -136,7 +136,7 @@ class DnsScan {
     const record = this.#record(outcome);
     this.#settled += 1;
     if (record.ttl !== null) this.#found += 1;
-    // What no resolver was asked for is no zone's answer.
+    // An outcome without a resolver is not the answer of a zone.
     if (this.#wildcards === null || record.ttl === null || record.resolver === null || record.query_type === 'PTR') {
       this.#deliver(record);
       return;
@@ -164,7 +164,7 @@ class DnsScan {
     return record;
   }
 
-  /** Most records of one turn carry the same millisecond. */
+  /** Caches the timestamp: most records of one turn share the same millisecond. */
   #timestamp(): string {
     const nowMs = this.#environment.clock.now();
     if (nowMs !== this.#stampMs) {
@@ -176,10 +176,10 @@ class DnsScan {
 
   #deliver(record: DnsRecord): void {
     this.#ready.push(record);
-    this.#tellReader();
+    this.#wakeConsumer();
   }
 
-  #tellReader(): void {
+  #wakeConsumer(): void {
     this.#wakeReader?.();
     this.#wakeReader = null;
   }
@@ -202,10 +202,10 @@ class DnsScan {
     if (this.#environment.onProgress !== undefined) this.#report();
     this.#refusals.summarize();
     const { late, foreign, mismatched, garbage } = this.#exchange.strays;
-    const counts = { late, 'from elsewhere': foreign, 'of other questions': mismatched, 'not to be read': garbage };
-    const told = Object.entries(counts).filter(([, count]) => count > 0);
-    if (told.length === 0) return;
-    const parts = told.map(([what, count]) => `${count} ${what}`);
-    this.#environment.onNotice?.(`packets that were nobody's answer: ${parts.join(', ')}`);
+    const counts = { late, 'from other sources': foreign, 'for other questions': mismatched, unreadable: garbage };
+    const reported = Object.entries(counts).filter(([, count]) => count > 0);
+    if (reported.length === 0) return;
+    const parts = reported.map(([what, count]) => `${count} ${what}`);
+    this.#environment.onNotice?.(`ignored packets: ${parts.join(', ')}`);
   }
 }

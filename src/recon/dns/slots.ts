@@ -3,16 +3,16 @@ import type { Answers } from './decode.ts';
 import { QUERY_BYTES_MAX, setEdns, writeId, writeQuery } from './encode.ts';
 import { TYPE_CODES } from './codes.ts';
 
-/** How often one question may be sent, whatever the options say. */
+/** Maximum attempts per question, whatever the options say. */
 export const ATTEMPTS_MAX = 16;
 
-/** How a question ended. */
+/** The outcome of a question. */
 export interface Outcome {
   name: string;
   type: DnsType;
-  /** A response code's name; TIMEOUT and MALFORMED where there was no usable answer. */
+  /** Name of a response code; TIMEOUT or MALFORMED without a usable answer. */
   status: string;
-  /** `ip:port` of the server whose answer it is; null where none answered. */
+  /** `ip:port` of the server that answered; null if none did. */
   resolver: string | null;
   answers: Answers;
   ttl: number | null;
@@ -25,21 +25,21 @@ export type Settle = (outcome: Outcome) => void;
 const FREE = 0;
 const WAITING = 1;
 const SENT = 2;
-/** Settled while it stood in line to be sent: free when its turn comes. */
+/** Settled while queued for sending: freed when it is dequeued. */
 const SETTLED_IN_LINE = 3;
 
 const NO_SETTLE: Settle = () => undefined;
 
 /**
- * The questions in flight, a fixed number of them, in flat arrays: asking allocates nothing. The bytes of each query
- * stand ready to be sent again.
+ * A fixed number of questions in flight, in flat arrays: asking allocates nothing. The bytes of each query are kept
+ * for retransmission.
  */
 export class Slots {
   readonly capacity: number;
   readonly #free: Int32Array;
   #freeCount: number;
   readonly #state: Uint8Array;
-  /** Slots that are to be sent, oldest first. */
+  /** Slots queued for sending, oldest first. */
   readonly #line: Int32Array;
   #lineHead = 0;
   #lineCount = 0;
@@ -52,12 +52,12 @@ export class Slots {
   readonly settle: Settle[];
   readonly id: Uint16Array;
   readonly attempts: Uint8Array;
-  /** Resolver and time of each attempt, `ATTEMPTS_MAX` a slot. */
+  /** Resolver and time of each attempt, `ATTEMPTS_MAX` per slot. */
   readonly asked: Uint16Array;
   readonly sentAt: Float64Array;
-  /** What the last server said that could not be used; null where none did. */
+  /** Status of the last unusable answer; null if there was none. */
   readonly failure: (string | null)[];
-  /** Index of the server that said so. */
+  /** Index of the server that sent it. */
   readonly failedBy: Uint16Array;
 
   constructor(capacity: number) {
@@ -84,14 +84,14 @@ export class Slots {
     return this.#freeCount;
   }
 
-  /** How many stand in line to be sent, those that settled meanwhile included. */
+  /** Length of the send queue, including slots that settled meanwhile. */
   get waiting(): number {
     return this.#lineCount;
   }
 
-  /** Takes a free slot for a question, with its bytes written; the id comes later. There must be one. */
+  /** Takes a free slot for a question and writes its bytes; the id is set later. Requires a free slot. */
   take(name: string, type: DnsType, settle: Settle): number {
-    if (this.#freeCount === 0) throw new Error('dns slots: none is free');
+    if (this.#freeCount === 0) throw new Error('dns slots: no free slot');
     const slot = this.#free[--this.#freeCount]!;
     const base = slot * QUERY_BYTES_MAX;
     const end = writeQuery(this.bytes, base, name, TYPE_CODES[type]);
@@ -120,14 +120,14 @@ export class Slots {
     return this.bytes.subarray(base, base + this.messageEnd[slot]!);
   }
 
-  /** Puts a slot at the end of the line. */
+  /** Appends a slot to the send queue. */
   enqueue(slot: number): void {
     this.#state[slot] = WAITING;
     this.#line[(this.#lineHead + this.#lineCount) % this.capacity] = slot;
     this.#lineCount += 1;
   }
 
-  /** The slot at the head of the line, which stays there; -1 where none waits. */
+  /** Returns the first queued slot without removing it; -1 if none waits. */
   peek(): number {
     while (this.#lineCount > 0) {
       const slot = this.#line[this.#lineHead]!;
@@ -138,7 +138,7 @@ export class Slots {
     return -1;
   }
 
-  /** Takes the head of the line away. */
+  /** Removes the first queued slot. */
   dequeue(): void {
     const slot = this.#line[this.#lineHead]!;
     this.#lineHead = (this.#lineHead + 1) % this.capacity;
@@ -146,12 +146,12 @@ export class Slots {
     if (this.#state[slot] === WAITING) this.#state[slot] = SENT;
   }
 
-  /** Whether the slot's question is under way, and does not stand in line to be sent again. */
+  /** Returns whether the slot's question is in flight and not queued for another attempt. */
   isSent(slot: number): boolean {
     return this.#state[slot] === SENT;
   }
 
-  /** Takes a slot out of the line, wherever it stands there. */
+  /** Removes a slot from the queue at any position. */
   leaveLine(slot: number): void {
     if (this.#state[slot] !== WAITING) return;
     for (let index = 0; index < this.#lineCount; index++) {
@@ -166,7 +166,7 @@ export class Slots {
     this.#state[slot] = SENT;
   }
 
-  /** Notes that a resolver is asked now; returns which attempt it is, from 0. */
+  /** Records an attempt at a resolver; returns its number, from 0. */
   addAttempt(slot: number, resolver: number, nowMs: number): number {
     const attempt = this.attempts[slot]!++;
     this.asked[slot * ATTEMPTS_MAX + attempt] = resolver;
@@ -178,14 +178,17 @@ export class Slots {
     return this.asked[slot * ATTEMPTS_MAX + attempt]!;
   }
 
-  /** The last attempt that asked this resolver; -1 where none did. */
+  /** Returns the last attempt at this resolver; -1 if there is none. */
   lastAttemptAt(slot: number, resolver: number): number {
     let attempt = this.attempts[slot]! - 1;
     while (attempt >= 0 && this.resolverOf(slot, attempt) !== resolver) attempt -= 1;
     return attempt;
   }
 
-  /** Milliseconds since an attempt was sent; null where the same resolver was asked before, and either may be meant. */
+  /**
+   * Returns the milliseconds since an attempt was sent; null if the same resolver was queried before, so either may be
+   * meant.
+   */
   roundTripMs(slot: number, attempt: number, nowMs: number): number | null {
     const resolver = this.resolverOf(slot, attempt);
     for (let earlier = 0; earlier < attempt; earlier++) if (this.resolverOf(slot, earlier) === resolver) return null;

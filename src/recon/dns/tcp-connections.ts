@@ -4,16 +4,16 @@ import { writeId } from './encode.ts';
 import type { ResolverAddress } from './resolver.ts';
 
 const CONNECTIONS_PER_RESOLVER = 2;
-/** Queries at once on one connection. */
+/** Concurrent queries per connection. */
 const PIPELINE_MAX = 128;
 const LENGTH_BYTES = 2;
-/** Messages that nobody waits for; beyond so many the connection is given up. */
+/** Unexpected messages after which the connection is closed. */
 const STRAYS_MAX = 1024;
 
 export interface TcpEvents {
-  /** A whole message that answers the question of a slot by its id. */
+  /** A complete message whose id matches the question of a slot. */
   onMessage(slot: number, resolver: number, message: Buffer): void;
-  /** The connection ended without the answer. `progress`: others were answered, so that another connection may help. */
+  /** The connection ended without the answer. `progress`: others were answered, so a new connection may help. */
   onLost(slot: number, resolver: number, progress: boolean): void;
 }
 
@@ -22,7 +22,7 @@ interface Question {
   message: Buffer;
 }
 
-/** Connections to resolvers whose answers do not fit a packet; kept and used again until the end. */
+/** Connections to resolvers for answers that do not fit a packet; reused until the end. */
 export class TcpConnections {
   readonly #events: TcpEvents;
   readonly #resolvers = new Map<number, { connections: Set<Connection>; line: Question[] }>();
@@ -38,7 +38,7 @@ export class TcpConnections {
     this.#advance(index, address);
   }
 
-  /** Forgets a question that nobody answered in time, and the connection where it answered nothing else either. */
+  /** Drops a question that timed out, and the connection if it answered nothing else either. */
   expire(slot: number, index: number): void {
     const resolver = this.#resolvers.get(index);
     if (resolver === undefined) return;
@@ -94,15 +94,15 @@ interface ConnectionEvents {
 class Connection {
   readonly #socket: Socket;
   readonly #events: ConnectionEvents;
-  /** Slots by the id that their question has on this connection. */
+  /** Slots by the id of their question on this connection. */
   readonly #open = new Map<number, number>();
-  /** Pieces of a message that is not whole, and how many bytes they are. */
+  /** Pieces of an incomplete message, and their total size. */
   #pieces: Buffer[] = [];
   #pieceBytes = 0;
-  /** No message can be whole with fewer. */
+  /** Minimum bytes for a complete message. */
   #neededBytes = LENGTH_BYTES;
   #answered = 0;
-  /** As many as when a question last ran out of time. */
+  /** Number of answers when a question last timed out. */
   #answeredBefore = 0;
   #strays = 0;
   #nextId = 0;
@@ -111,7 +111,7 @@ class Connection {
     this.#events = events;
     this.#socket = connect({ host: ip, port, noDelay: true });
     this.#socket.on('data', (bytes: Buffer) => this.#receive(bytes));
-    // What is wrong is told by the close that follows.
+    // The close event that follows reports the error.
     this.#socket.on('error', () => undefined);
     this.#socket.on('end', () => this.#socket.destroy());
     this.#socket.on('close', () => {
@@ -152,7 +152,7 @@ class Connection {
     this.#socket.destroy();
   }
 
-  /** At most one message of 65,535 bytes, and what came with its end, is kept until it is whole. */
+  /** Buffers at most one message of 65,535 bytes, plus what arrived with its end. */
   #receive(bytes: Buffer): void {
     this.#pieces.push(bytes);
     this.#pieceBytes += bytes.length;

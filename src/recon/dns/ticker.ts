@@ -2,11 +2,11 @@ import type { Clock } from '../../runtime/clock.ts';
 import { onNextTurn } from '../../runtime/turn.ts';
 import { TICK_MS } from './timing-wheel.ts';
 
-/** Later than this, the process was busy: answers that lie in the sockets are read before anything is given up. */
+/** Delay beyond which the process was busy: received answers are read before any query is given up. */
 const LATE_MS = 3 * TICK_MS;
 const DRAIN_TURNS_MAX = 64;
 
-/** Calls `onTick` about every `TICK_MS` for as long as that says that there is something to wait for. */
+/** Calls `onTick` about every `TICK_MS` while it returns that something is pending. */
 export class Ticker {
   readonly #clock: Clock;
   readonly #received: () => number;
@@ -15,14 +15,14 @@ export class Ticker {
   #cancel: (() => void) | null = null;
   #stopped = false;
 
-  /** @param received how many packets have come in so far */
+  /** @param received returns the number of packets received so far */
   constructor(clock: Clock, received: () => number, onTick: (nowMs: number) => boolean) {
     this.#clock = clock;
     this.#received = received;
     this.#onTick = onTick;
   }
 
-  /** Starts ticking where it does not. */
+  /** Starts ticking unless it already does. */
   start(): void {
     if (this.#cancel !== null || this.#stopped) return;
     this.#dueAt = this.#clock.monotonic() + TICK_MS;
@@ -38,7 +38,7 @@ export class Ticker {
     this.#cancel?.();
   }
 
-  /** Turns that still bring packets in are waited for: what was answered in time must not be given up. */
+  /** Waits for turns that still deliver packets: a question answered in time must not be given up. */
   #tickWhenDrained(atMs: number, turns: number): void {
     const before = this.#received();
     onNextTurn(() => {

@@ -1,12 +1,12 @@
-/** How exact deadlines are kept. */
+/** Resolution of deadlines. */
 export const TICK_MS = 10;
-/** A deadline further away than one turn of the wheel goes round again. */
+/** A deadline beyond one revolution of the wheel goes around again. */
 const BUCKETS = 1024;
 const NONE = -1;
 
 /**
- * Deadlines of a fixed number of slots, without a timer or an object for each: every slot is linked into the list of the
- * tick at which it is due. Setting and clearing take the same time however many there are.
+ * Deadlines of a fixed number of slots without a timer or object for each: every slot is linked into the list of the
+ * tick at which it is due. Setting and clearing take constant time.
  */
 export class TimingWheel {
   readonly #heads = new Int32Array(BUCKETS).fill(NONE);
@@ -17,7 +17,7 @@ export class TimingWheel {
   #lastTick: number;
   #size = 0;
 
-  /** @param nowMs of a clock that never steps back */
+  /** @param nowMs time of a monotonic clock */
   constructor(slots: number, nowMs: number) {
     this.#next = new Int32Array(slots).fill(NONE);
     this.#previous = new Int32Array(slots).fill(NONE);
@@ -56,12 +56,12 @@ export class TimingWheel {
     this.#size -= 1;
   }
 
-  /** Takes out every slot that was due by `nowMs`, then reports them one after the other. */
+  /** Removes every slot that is due at `nowMs`, then reports each of them. */
   expire(nowMs: number, due: (slot: number) => void): void {
     const nowTick = Math.floor(nowMs / TICK_MS);
     const from = Math.max(this.#lastTick + 1, nowTick - BUCKETS + 1);
     this.#lastTick = Math.max(this.#lastTick, nowTick);
-    // Collected first: what `due` does may change the lists.
+    // Collected first, since `due` may change the lists.
     const expired: number[] = [];
     for (let tick = from; tick <= nowTick && this.#size > 0; tick++) {
       let slot = this.#heads[tick % BUCKETS]!;

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { Random } from '../../runtime/random.ts';
 import type { ResolverAddress } from './resolver.ts';
 
-/** For each family: every socket has a random port and ids of its own, and a receive buffer of its own. */
+/** Sockets per family: each has a random port, its own ids and its own receive buffer. */
 const SOCKETS_PER_FAMILY = 4;
 const RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024;
 const IDS = 65_536;
@@ -12,11 +12,11 @@ const RANDOM_BYTES = 3 * 1024;
 
 export type OnDatagram = (socket: number, message: Buffer, source: RemoteInfo) => void;
 
-/** A few UDP sockets for any number of resolvers, and which slot each id of each socket belongs to. */
+/** A few UDP sockets for any number of resolvers, with the slot of each id of each socket. */
 export class UdpSockets {
   readonly #sockets: Socket[] = [];
   readonly #families: (4 | 6)[] = [];
-  /** For each socket: slot plus one by id, zero where the id is free. */
+  /** Per socket: slot plus one by id, zero if the id is free. */
   readonly #slots: Int32Array[] = [];
   readonly #random: Random;
   #randomBytes: Uint8Array = new Uint8Array(0);
@@ -27,7 +27,7 @@ export class UdpSockets {
     this.#random = random;
   }
 
-  /** Binds the sockets of these families; rejects where the system gives none. */
+  /** Binds the sockets of these families; rejects if the system provides none. */
   async open(families: ReadonlySet<4 | 6>, onDatagram: OnDatagram): Promise<void> {
     for (const family of families) {
       for (let count = 0; count < SOCKETS_PER_FAMILY && !this.#closed; count++) await this.#bind(family, onDatagram);
@@ -37,27 +37,27 @@ export class UdpSockets {
   async #bind(family: 4 | 6, onDatagram: OnDatagram): Promise<void> {
     const socket = createSocket({
       type: family === 4 ? 'udp4' : 'udp6',
-      // Addresses need no looking up, and none may cost a turn of the event loop.
+      // Addresses need no lookup, which would cost a turn of the event loop.
       lookup: (address, _options, done) => done(null, address, family),
     });
     const index = this.#sockets.push(socket) - 1;
     this.#families.push(family);
     this.#slots.push(new Int32Array(IDS));
     socket.on('message', (message, source) => onDatagram(index, message, source));
-    // The address is looked up within the call, so that it may be bound before it returns.
+    // The lookup is synchronous, so the socket may be bound before the call returns.
     const listening = once(socket, 'listening');
     socket.bind(0);
     await listening;
-    // From here on an error is one of sending: the query goes unanswered like any that is lost.
+    // Later errors concern sending: the query goes unanswered like a lost one.
     socket.on('error', () => undefined);
     try {
       socket.setRecvBufferSize(RECEIVE_BUFFER_BYTES);
     } catch {
-      // The system's own size has to do.
+      // The system's default size must suffice.
     }
   }
 
-  /** The slot that waits for this id on this socket; -1 where none does. */
+  /** Returns the slot of this id on this socket; -1 if there is none. */
   slotOf(socket: number, id: number): number {
     return this.#slots[socket]![id]! - 1;
   }
@@ -88,7 +88,7 @@ export class UdpSockets {
     this.#slots[Math.floor(reserved / IDS)]![reserved % IDS] = 0;
   }
 
-  /** @param failed called where the system refuses to send; given for few packets only, since it costs time */
+  /** @param failed called if the system refuses to send; passed for few packets only, since it costs time */
   send(reserved: number, message: Buffer, to: ResolverAddress, failed: ((error: Error) => void) | null): void {
     const socket = this.#sockets[Math.floor(reserved / IDS)]!;
     if (failed === null) socket.send(message, to.port, to.ip);
@@ -103,7 +103,7 @@ export class UdpSockets {
       try {
         socket.close();
       } catch {
-        // It never came to be bound.
+        // The socket was never bound.
       }
     }
   }

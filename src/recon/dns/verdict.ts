@@ -2,24 +2,24 @@ import { RCODE_FORMERR, RCODE_NOERROR, RCODE_NXDOMAIN, RCODE_SERVFAIL, statusNam
 import { decodeResponse, type DecodedResponse } from './decode.ts';
 import { HEADER_BYTES } from './encode.ts';
 
-/** What a response to an open question is good for. */
+/** Classification of a response to an open question. */
 export type Verdict =
   | { kind: 'usable'; status: string; response: DecodedResponse }
-  /** The rest is to be had over TCP. */
+  /** The full answer must be fetched over TCP. */
   | { kind: 'truncated' }
-  /** Somebody else may know better; `passing`: so may the same server when it is asked again. */
+  /** Another server may know better; `passing`: so may the same server on a retry. */
   | { kind: 'failed'; status: string; passing: boolean };
 
 const TRUNCATED: Verdict = { kind: 'truncated' };
 export const MALFORMED: Verdict = { kind: 'failed', status: 'MALFORMED', passing: true };
 const FLAG_TRUNCATED = 0x02;
 
-/** Whether a datagram is a response to an ordinary query at all. */
+/** Returns whether a datagram is a response to an ordinary query at all. */
 export function isResponse(message: Uint8Array): boolean {
   return message.length >= HEADER_BYTES && (message[2]! & 0xf8) === 0x80;
 }
 
-/** Servers that do not know EDNS may answer with the header alone, which says nothing else than that. */
+/** Matches the reply of servers without EDNS support, which may consist of the header alone. */
 export function isBareFormatError(message: Uint8Array): boolean {
   return message.length === HEADER_BYTES && rcodeOf(message) === RCODE_FORMERR;
 }
@@ -28,7 +28,7 @@ export function isFormatError(message: Uint8Array): boolean {
   return rcodeOf(message) === RCODE_FORMERR;
 }
 
-/** @param message a response whose question is the one that was asked, or that is a bare format error */
+/** @param message a response to the question that was asked, or a bare format error */
 export function judgeResponse(message: Uint8Array, questionEnd: number): Verdict {
   if (isBareFormatError(message)) return { kind: 'failed', status: statusName(RCODE_FORMERR), passing: false };
   if ((message[2]! & FLAG_TRUNCATED) !== 0) return TRUNCATED;

@@ -6,16 +6,16 @@ import type { Exchange } from './exchange.ts';
 import { parentOf } from './names.ts';
 import type { Outcome } from './slots.ts';
 
-/** Random names asked of each zone and type at first. */
+/** Random names queried for each zone and type at first. */
 const PROBES = 3;
-/** Asked in all where those do not agree: a wildcard may stand for addresses that change. */
+/** Total number queried if those disagree: a wildcard may have changing addresses. */
 const PROBES_CHANGING = 9;
 const LABEL_BYTES = 12;
-/** Zones whose verdict is kept. */
+/** Zones whose verdict is cached. */
 const ZONES_MAX = 50_000;
 
 interface Zone {
-  /** Null until the verdict is there. */
+  /** Null until the verdict is known. */
   verdict: Verdict | null;
   waiting: (() => void)[];
   asked: number;
@@ -24,14 +24,14 @@ interface Zone {
   failed: boolean;
 }
 
-/** What a zone answers for names that do not exist; empty sets where nothing. */
+/** The answers of a zone for nonexistent names; empty sets if it has none. */
 interface Verdict {
   exists: boolean;
   aliases: ReadonlySet<string>;
   values: ReadonlySet<string>;
-  /** Networks of its addresses, where they change from answer to answer. */
+  /** Networks of its addresses, if they differ between answers. */
   networks: ReadonlySet<string>;
-  /** Every answer was another one, from other networks too: no answer can be told from it. */
+  /** Every answer differed, even in its networks: any answer may be the wildcard's. */
   anything: boolean;
 }
 
@@ -44,9 +44,9 @@ const NOTHING: Verdict = {
 };
 
 /**
- * Tells answers that a zone gives for any name from those for names that exist. Random names are asked beside each name
- * that was answered: a name that does not exist and its random sibling are answered from the same wildcard, however far
- * up it stands, so the level of the name itself is the one that counts.
+ * Distinguishes wildcard answers from those for existing names. Queries random siblings of each answered name: a
+ * nonexistent name and its random sibling are answered by the same wildcard, at whatever level it is, so checking the
+ * name's own level suffices.
  */
 export class WildcardCheck {
   readonly #exchange: Exchange;
@@ -61,7 +61,7 @@ export class WildcardCheck {
     this.#random = random;
   }
 
-  /** Sets `wildcard` of a record with answers, then calls `done`; at once where the zone is known. */
+  /** Sets `wildcard` of a record with answers, then calls `done`; at once if the zone is known. */
   check(record: DnsRecord, done: () => void): void {
     const parent = parentOf(record.host);
     if (parent === null) {
@@ -77,7 +77,7 @@ export class WildcardCheck {
     else conclude();
   }
 
-  /** Asks the next random name; false where none is to be asked, or there is no room for it. */
+  /** Asks the next random name; returns false if there is none, or no capacity. */
   feed(): boolean {
     const probe = this.#probes[this.#probes.length - 1];
     if (probe === undefined || this.#exchange.free === 0) return false;
@@ -110,7 +110,7 @@ export class WildcardCheck {
 
   #ask(zone: Zone, parent: string, type: DnsType): void {
     const name = `${Buffer.from(this.#random.bytes(LABEL_BYTES)).toString('hex')}.${parent}`;
-    // Names of 253 characters have no room for siblings, and what is out of scope is not asked for, random or not.
+    // Names of 253 characters have no siblings, and names out of scope are not queried, random or not.
     if (name.length > 253 || !this.#scope.checkName(name).allowed) return;
     zone.asked += 1;
     zone.open += 1;
@@ -168,7 +168,7 @@ function areDisjoint(one: ReadonlySet<string>, other: ReadonlySet<string>): bool
   return [...one].every((value) => !other.has(value));
 }
 
-/** Where an alias leads is what a wildcard gives; the addresses behind it are their owner's and may change. */
+/** Returns the alias targets, which identify a wildcard; the addresses behind them may change. */
 function aliasOf({ cname }: Answers): string[] {
   return cname === undefined ? [] : [cname[0]!];
 }
@@ -179,7 +179,7 @@ function valuesOf(answers: Answers): string[] {
   return [...a, ...aaaa, ...cname, ...ns, ...txt, ...ptr, ...structured];
 }
 
-/** /24 of IPv4, /48 of IPv6; what is no address is a network of its own. */
+/** Returns /24 of IPv4 and /48 of IPv6; anything else is a network of its own. */
 function networksOf(answers: Answers): string[] {
   const { a = [], aaaa = [] } = answers;
   const networks4 = a.map((address) => address.slice(0, address.lastIndexOf('.')));

@@ -1,6 +1,6 @@
 /**
- * Names of subdomains, one for each word and domain, as the words come: neither is kept. Blank lines, comments (`#`) and
- * dots at the ends of words are left away; words of several labels are fine.
+ * Yields subdomain names, one for each word and domain, without keeping them. Skips blank lines, comments (`#`) and
+ * trailing dots; words of several labels are allowed.
  *
  * @param domains few: every word is combined with each of them
  */

@@ -1,12 +1,12 @@
 import { formatIpv4, formatIpv6, parseAddress, type Address } from './address.ts';
 import { IntervalSet, type Interval } from './interval-set.ts';
 
-/** A range of addresses of one family; both ends are part of it. */
+/** A range of addresses of one family; both ends are included. */
 export type AddressRange =
   | { readonly family: 4; readonly first: number; readonly last: number }
   | { readonly family: 6; readonly first: bigint; readonly last: bigint };
 
-/** Addresses of both families, as ranges. Never changed. */
+/** An immutable set of addresses of both families, as ranges. */
 export class AddressSet {
   readonly v4: IntervalSet<number>;
   readonly v6: IntervalSet<bigint>;
@@ -22,7 +22,7 @@ export class AddressSet {
     this.v6 = v6;
   }
 
-  /** How many addresses. */
+  /** The number of addresses. */
   get count(): bigint {
     return this.v4.count + this.v6.count;
   }
@@ -38,7 +38,7 @@ export class AddressSet {
     return address.family === 4 ? this.v4.has(address.value) : this.v6.has(address.value);
   }
 
-  /** Whether it is an address, and in the set. */
+  /** Returns whether a string is an address in the set. */
   hasText(text: string): boolean {
     const address = parseAddress(text);
     return address !== null && this.has(address);
@@ -57,7 +57,7 @@ export class AddressSet {
   }
 }
 
-/** Gathers ranges one by one, each kept as two numbers until the set is made. */
+/** Collects ranges one by one, each stored as two numbers until the set is built. */
 export class AddressSetBuilder {
   readonly #v4: { firsts: number[]; lasts: number[] } = { firsts: [], lasts: [] };
   readonly #v6: { firsts: bigint[]; lasts: bigint[] } = { firsts: [], lasts: [] };
@@ -82,7 +82,7 @@ export function rangeSize(range: AddressRange): bigint {
   return range.family === 4 ? BigInt(range.last - range.first) + 1n : range.last - range.first + 1n;
 }
 
-/** `10.0.0.1`, or `10.0.0.1-10.0.0.9`. */
+/** Returns `10.0.0.1`, or `10.0.0.1-10.0.0.9`. */
 export function rangeText(range: AddressRange): string {
   const [first, last] =
     range.family === 4
@@ -91,7 +91,7 @@ export function rangeText(range: AddressRange): string {
   return first === last ? first : `${first}-${last}`;
 }
 
-/** The addresses that begin with the first bits of one. */
+/** Returns the addresses that share the first bits of one. */
 export function networkOf(address: Address, length: number): AddressRange {
   if (address.family === 4) {
     const size = 2 ** (32 - length);

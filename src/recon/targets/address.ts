@@ -1,6 +1,6 @@
 /**
- * IPv4 addresses as numbers, IPv6 addresses as BigInt. Only the spellings that every resolver and socket reads alike are
- * taken: what one reads as octal and another as decimal would slip past a scope.
+ * IPv4 addresses as numbers, IPv6 addresses as BigInt. Accepts only spellings that every resolver and socket
+ * interprets alike: one that some read as octal and others as decimal would slip past a scope.
  */
 
 export const IPV4_MAX = 0xffff_ffff;
@@ -11,7 +11,7 @@ export type Address = { family: 4; value: number } | { family: 6; value: bigint 
 
 const OCTETS = Array.from({ length: 256 }, (_, octet) => String(octet));
 
-/** `10.0.0.1` as a number; null for everything that is not four decimal numbers without leading zeros. */
+/** Parses `10.0.0.1` to a number; returns null for anything but four decimal numbers without leading zeros. */
 export function parseIpv4(text: string): number | null {
   const length = text.length;
   if (length < 7 || length > 15) return null;
@@ -27,7 +27,7 @@ export function parseIpv4(text: string): number | null {
       dots += 1;
       continue;
     }
-    // A leading zero is octal to some and decimal to others.
+    // A leading zero means octal to some and decimal to others.
     if (code < 48 || code > 57 || octet === 0) return null;
     octet = (octet < 0 ? 0 : octet) * 10 + code - 48;
     if (octet > 255) return null;
@@ -39,7 +39,10 @@ export function formatIpv4(value: number): string {
   return `${OCTETS[value >>> 24]!}.${OCTETS[(value >>> 16) & 255]!}.${OCTETS[(value >>> 8) & 255]!}.${OCTETS[value & 255]!}`;
 }
 
-/** An IPv6 address, with its last 32 bits in IPv4 notation where it is written so; null for anything else, zone ids included. */
+/**
+ * Parses an IPv6 address, whose last 32 bits may be in IPv4 notation; returns null for anything else, including zone
+ * ids.
+ */
 export function parseIpv6(text: string): bigint | null {
   if (text.length < 2 || text.length > 45 || !/^[0-9a-f:.]+$/i.test(text)) return null;
   const halves = text.split('::');
@@ -53,7 +56,7 @@ export function parseIpv6(text: string): bigint | null {
   return value;
 }
 
-/** @param last whether an IPv4 notation may end it */
+/** @param last whether it may end in IPv4 notation */
 function groupsOf(text: string, last: boolean): number[] | null {
   if (text === '') return [];
   const parts = text.split(':');
@@ -70,7 +73,7 @@ function groupsOf(text: string, last: boolean): number[] | null {
   return groups;
 }
 
-/** As RFC 5952 writes it: lower case, the longest run of zeros left out. */
+/** Formats per RFC 5952: lower case, the longest run of zeros compressed. */
 export function formatIpv6(value: bigint): string {
   const groups = Array.from({ length: 8 }, (_, at) => Number((value >> BigInt(112 - 16 * at)) & 0xffffn));
   let [start, run] = [-1, 1];
@@ -84,7 +87,7 @@ export function formatIpv6(value: bigint): string {
   return `${hex(groups.slice(0, start))}::${hex(groups.slice(start + run))}`;
 }
 
-/** Reads an address of either family; null where it is neither. */
+/** Parses an address of either family; returns null if it is neither. */
 export function parseAddress(text: string): Address | null {
   const v4 = parseIpv4(text);
   if (v4 !== null) return { family: 4, value: v4 };

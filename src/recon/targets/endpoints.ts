@@ -15,31 +15,31 @@ export interface EndpointOptions {
   /** For hosts that do not name their own. Each once. */
   readonly ports: readonly number[];
   readonly seed: number;
-  /** Of the hosts in their random order; all where it is left out. Slices of one seed that do not overlap have no host in common. */
+  /** Slice of the hosts in their random order; all by default. Disjoint slices of one seed share no host. */
   readonly slice?: Slice;
-  /** Of the ports; hosts that name their own port belong to the first slice. */
+  /** Slice of the ports; hosts that name their own port belong to the first one. */
   readonly port_slice?: Slice;
   readonly scope: Scope;
-  /** Needed where targets are names. */
+  /** Required if targets are names. */
   readonly resolve?: ResolveTargetName;
-  /** Names at each of their addresses that the scope allows, at most 16; without, at the first of them. */
+  /** Uses each allowed address of a name, at most 16; otherwise the first of them. */
   readonly all_addresses?: boolean;
-  /** Told once for each host that the scope does not allow. */
+  /** Called once for each host that the scope does not allow. */
   readonly onRefused?: (host: string, reason: string) => void;
-  /** Told once for each name that has no address. */
+  /** Called once for each name without an address. */
   readonly onUnresolved?: (name: string, reason: string) => void;
 }
 
 /** Indexes are numbers. */
 const ENDPOINTS_MAX = 2 ** 53;
-/** Positions that are tried between two turns of the event loop, where all of them fall out. */
+/** Positions tried between two turns of the event loop if all of them are skipped. */
 const TRIES_PER_TURN = 65_536;
 
 /**
- * The endpoints of targets and ports in a random order that depends on the seed alone, none written down beforehand: a /8 with
- * all ports costs as much memory as one address. Each endpoint comes in exactly one slice.
+ * Returns the endpoints of targets and ports in a random order that depends only on the seed and is not stored: a /8
+ * with all ports needs as much memory as one address. Each endpoint is in exactly one slice.
  *
- * @throws HeddleError VALIDATION_FAILED where there are more than 2^53
+ * @throws HeddleError VALIDATION_FAILED for more than 2^53 endpoints
  */
 export function endpoints(options: EndpointOptions): EndpointSource {
   return new PermutedEndpoints(options);
@@ -47,7 +47,7 @@ export function endpoints(options: EndpointOptions): EndpointSource {
 
 const NONE: readonly Endpoint[] = [];
 
-/** Sets the orders of one seed apart. */
+/** Separates the orders of one seed. */
 const PURPOSE = { hosts: 1, pinned: 2, endpoints: 3 } as const;
 
 class PermutedEndpoints implements EndpointSource {
@@ -62,10 +62,10 @@ class PermutedEndpoints implements EndpointSource {
   readonly #ownPort: Slice;
   readonly #ports: Slice;
   readonly #names: NameResolutions;
-  /** Whether the scope allows all addresses, so that asking it for each would be for nothing. */
+  /** Whether the scope allows all addresses, so that individual checks are unnecessary. */
   readonly #allAllowed: boolean;
   #position = 0;
-  /** Further addresses of names, which the last batch had no room for. */
+  /** Further addresses of names that did not fit the last batch. */
   #left: Endpoint[] = [];
 
   constructor(options: EndpointOptions) {
@@ -93,7 +93,7 @@ class PermutedEndpoints implements EndpointSource {
     while (batch.length < max && this.#position < this.size && !signal.aborted) {
       const until = Math.min(this.size, this.#position + TRIES_PER_TURN);
       const unresolved: { host: string; port: number; at: number }[] = [];
-      // Places of names that are being looked up are kept, so that the order depends on nothing but the seed.
+      // Positions of names being resolved are kept, so that the order depends only on the seed.
       const found: (Endpoint | readonly Endpoint[])[] = [];
       while (batch.length + found.length < max && this.#position < until) {
         const target = this.#target(this.#position);
@@ -119,7 +119,7 @@ class PermutedEndpoints implements EndpointSource {
     return batch;
   }
 
-  /** What stands at a position; null where it stands elsewhere already. */
+  /** Returns the endpoint at a position; null if it is already at another one. */
   #target(position: number): TargetHost | null {
     const { targets, ports } = this.#options;
     const place = this.#order.at(position);
@@ -127,7 +127,7 @@ class PermutedEndpoints implements EndpointSource {
     if (place >= plainEnd) {
       const own = this.#pinned.at(this.#ownPort.from + place - plainEnd);
       const target = targets.at(targets.size - targets.pinned + own);
-      // The same host without a port, at one of the ports that it is probed at anyway.
+      // The same host without a port, at a port of the scan.
       return this.#allPorts.has(target.port!) && targets.hasHost(target.host) ? null : target;
     }
     const portIndex = Math.floor(place / this.#plain.count);
@@ -154,7 +154,7 @@ class PermutedEndpoints implements EndpointSource {
   }
 }
 
-/** Holds as ranges that the scope allows every address that the targets name. */
+/** Returns whether the scope allows every address of the targets, judging by ranges. */
 function allAllowed({ targets, scope }: EndpointOptions): boolean {
   if (targets.pinned > 0 || targets.addresses === undefined || scope.addresses === undefined) return false;
   return targets.addresses.without(scope.addresses).count === 0n;
@@ -164,7 +164,7 @@ function familyOf(ip: string): 4 | 6 {
   return ip.includes(':') ? 6 : 4;
 }
 
-/** @throws RangeError where a slice reaches beyond what it is of: a defect of the caller, whose parts would not add up */
+/** @throws RangeError if a slice exceeds its whole: a defect of the caller, whose parts would not add up */
 function within(slice: Slice | undefined, size: number, name: string): Slice {
   if (slice === undefined) return { from: 0, count: size };
   const { from, count } = slice;

@@ -4,18 +4,18 @@ export type NameVerdict = { ok: true; name: string } | { ok: false; fault: strin
 
 const NAME_CHARACTERS_MAX = 253;
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
-/** Resolvers of the C library read such a last label as a number, and the whole name as an IPv4 address. */
+/** C library resolvers read such a last label as a number, and the whole name as an IPv4 address. */
 const NUMBER = /^(?:\d+|0x[0-9a-f]*)$/;
 
 /**
- * A name as it is asked for: lower case, without the dot at its end, other scripts in their ASCII form. What a resolver
- * might read as an address in octal, hexadecimal or as one number is no name.
+ * Normalizes a name for resolution: lower case, no trailing dot, other scripts in ASCII form. Rejects what a resolver
+ * might read as an address in octal, hexadecimal or as one number.
  */
 export function normalizeName(text: string): NameVerdict {
   const bare = text.endsWith('.') ? text.slice(0, -1) : text;
   if (bare === '') return refused('is empty');
   const ascii = /^[\x21-\x7e]+$/.test(bare) ? bare.toLowerCase() : domainToASCII(bare);
-  if (ascii === '') return refused('is no host name');
+  if (ascii === '') return refused('is not a host name');
   const labels = ascii.split('.');
   if (NUMBER.test(labels.at(-1)!)) {
     return refused(
@@ -26,11 +26,11 @@ export function normalizeName(text: string): NameVerdict {
   const wrong = labels.find((label) => !LABEL.test(label));
   if (wrong === '') return refused('has two dots in a row, or begins with one');
   if (wrong !== undefined && wrong.length > 63) return refused('has a part of more than 63 characters');
-  if (wrong !== undefined) return refused(`is no host name: ${JSON.stringify(wrong)} cannot be a part of one`);
+  if (wrong !== undefined) return refused(`is not a host name: ${JSON.stringify(wrong)} cannot be a part of one`);
   return { ok: true, name: ascii };
 }
 
-/** Whether the name is the domain itself or lies below it; both normalized. */
+/** Returns whether the name is the domain itself or below it; both normalized. */
 export function isWithin(name: string, domain: string): boolean {
   return name === domain || (name.endsWith(domain) && name[name.length - domain.length - 1] === '.');
 }

@@ -1,6 +1,6 @@
-/** A set of numbers as the ranges that it consists of: what it costs depends on how many ranges, never on how wide they are. */
+/** A set of numbers as ranges: its cost depends on the number of ranges, never on their size. */
 
-/** Both ends are part of it. */
+/** Both ends are included. */
 export interface Interval<T extends number | bigint> {
   readonly first: T;
   readonly last: T;
@@ -9,7 +9,7 @@ export interface Interval<T extends number | bigint> {
 interface Arithmetic<T extends number | bigint> {
   readonly plus: (value: T, offset: number) => T;
   readonly count: (first: T, last: T) => number;
-  /** All counts together, which may be more than a number can count. */
+  /** Sum of all counts, which may exceed the range of numbers. */
   readonly total: (firsts: readonly T[], lasts: readonly T[]) => bigint;
   readonly sorted: (values: readonly T[]) => ArrayLike<T>;
 }
@@ -29,28 +29,28 @@ const BIGINTS: Arithmetic<bigint> = {
   sorted: (values) => [...values].sort((left, right) => (left < right ? -1 : left > right ? 1 : 0)),
 };
 
-/** The ends of ranges: `firsts[n]` and `lasts[n]` are those of one. Millions of them are kept as nothing but numbers. */
+/** The ends of ranges: `firsts[n]` and `lasts[n]` delimit one. Stored as plain numbers, since there may be millions. */
 interface Ends<T extends number | bigint> {
   readonly firsts: T[];
   readonly lasts: T[];
 }
 
-/** Sorted, disjoint and merged ranges; never changed. */
+/** An immutable set of sorted, disjoint and merged ranges. */
 export class IntervalSet<T extends number | bigint> {
-  /** How many values. */
+  /** The number of values. */
   readonly count: bigint;
   readonly #firsts: readonly T[];
   readonly #lasts: readonly T[];
   readonly #arithmetic: Arithmetic<T>;
-  /** Values before each range; made when first asked for, and only for sets that numbers can count. */
+  /** Values before each range; computed on first use, and only for sets whose size is a safe number. */
   #offsets: readonly number[] | null = null;
 
-  /** @param firsts where ranges begin, in any order @param lasts where they end, in the same */
+  /** @param firsts starts of the ranges, in any order @param lasts their ends, in the same order */
   static numbers(firsts: readonly number[] = [], lasts: readonly number[] = []): IntervalSet<number> {
     return new IntervalSet(merged({ firsts, lasts }, NUMBERS), NUMBERS);
   }
 
-  /** As `numbers`. */
+  /** Like `numbers`. */
   static bigints(firsts: readonly bigint[] = [], lasts: readonly bigint[] = []): IntervalSet<bigint> {
     return new IntervalSet(merged({ firsts, lasts }, BIGINTS), BIGINTS);
   }
@@ -71,7 +71,7 @@ export class IntervalSet<T extends number | bigint> {
     return at >= 0 && value <= this.#lasts[at]!;
   }
 
-  /** The value at an index, from 0; the caller keeps within the count, and the count within 2^53. */
+  /** Returns the value at an index, from 0; the index must be below the count, and the count at most 2^53. */
   at(index: number): T {
     if (this.#firsts.length === 1) return this.#arithmetic.plus(this.#firsts[0]!, index);
     const offsets = (this.#offsets ??= this.#counted());
@@ -125,7 +125,7 @@ export class IntervalSet<T extends number | bigint> {
   }
 }
 
-/** The index of the last element that is not above the value; -1 where all are. */
+/** Returns the index of the last element not above the value; -1 if all are. */
 function lastNotAbove<T extends number | bigint>(sorted: readonly T[], value: T): number {
   let [low, high] = [0, sorted.length];
   while (low < high) {
@@ -142,8 +142,8 @@ function push<T extends number | bigint>(ends: Ends<T>, first: T, last: T): void
 }
 
 /**
- * Beginnings and ends may be sorted each for themselves: where the next beginning lies behind the end at the same place, as many
- * ranges have begun as have ended, so none is open.
+ * Merges ranges. Starts and ends may be sorted separately: if the next start is above the end at the same index, as
+ * many ranges have ended as begun, so none is open.
  */
 function merged<T extends number | bigint>(
   ends: { firsts: readonly T[]; lasts: readonly T[] },

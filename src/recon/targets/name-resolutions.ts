@@ -1,33 +1,33 @@
 import type { Scope, TargetSet } from './port.ts';
 
-/** Looks a name up: its addresses, IPv4 first; none where it has none. Throws where nobody answers. */
+/** Resolves a name to its addresses, IPv4 first; empty if it has none. Throws if no resolver answers. */
 export type ResolveTargetName = (name: string, signal: AbortSignal) => Promise<readonly string[]>;
 
 export interface NameResolutionOptions {
   readonly targets: TargetSet;
   readonly scope: Scope;
   readonly resolve?: ResolveTargetName;
-  /** Every address that is allowed, at most 16, instead of the first. */
+  /** Uses every allowed address, at most 16, instead of the first. */
   readonly all_addresses?: boolean;
   readonly onRefused?: (host: string, reason: string) => void;
   readonly onUnresolved?: (name: string, reason: string) => void;
 }
 
 const LOOKUPS_AT_ONCE = 64;
-/** Hosts whose refusal was told, so that one host with many ports is told of once. */
-const TOLD_MAX = 10_000;
-/** Of one name that is probed at all of its addresses: whoever runs its zone says how many there are. */
+/** Hosts already reported as refused, so that a host with many ports is reported once. */
+const REPORTED_MAX = 10_000;
+/** Maximum addresses of one name: the owner of its zone controls how many there are. */
 export const ADDRESSES_MAX = 16;
 const NONE: readonly string[] = [];
 
 /**
- * The addresses of each name that the scope allows and nobody excluded: the first, or all. Looked up once, so that all ports of
- * a name are probed at the same address, and at that which was checked.
+ * Resolves each name to its addresses that are in scope and not excluded: the first, or all. Each name is resolved
+ * once, so that all its ports are probed at the address that was checked.
  */
 export class NameResolutions {
   readonly #options: NameResolutionOptions;
   readonly #addresses = new Map<string, readonly string[]>();
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
 
   constructor(options: NameResolutionOptions) {
     this.#options = options;
@@ -37,14 +37,14 @@ export class NameResolutions {
     return this.#addresses.get(name) ?? NONE;
   }
 
-  /** Tells once that the scope does not allow a host. */
+  /** Reports once that the scope does not allow a host. */
   refused(host: string, reason: string): void {
-    if (this.#told.has(host) || this.#told.size >= TOLD_MAX) return;
-    this.#told.add(host);
+    if (this.#reported.has(host) || this.#reported.size >= REPORTED_MAX) return;
+    this.#reported.add(host);
     this.#options.onRefused?.(host, reason);
   }
 
-  /** Looks up those names that were not before. */
+  /** Resolves the names that were not resolved before. */
   async resolve(names: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
     const waiting = [...names].filter((name) => !this.#addresses.has(name));
     const lookUp = async (): Promise<void> => {
@@ -63,7 +63,7 @@ export class NameResolutions {
       this.refused(name, verdict.reason);
       return NONE;
     }
-    if (resolve === undefined) throw new Error(`endpoints of names need a way to look ${name} up`);
+    if (resolve === undefined) throw new Error(`endpoints of names need a resolver to look up ${name}`);
     let addresses: readonly string[];
     try {
       addresses = await resolve(name, signal);
@@ -79,7 +79,7 @@ export class NameResolutions {
     return NONE;
   }
 
-  /** Those to probe, and why the first of the others is none of them. */
+  /** Returns the addresses to probe, and why the first of the others is refused. */
   #allowed(name: string, addresses: readonly string[]): { allowed: string[]; reason: string | null } {
     const { scope, targets, all_addresses } = this.#options;
     const max = all_addresses === true ? ADDRESSES_MAX : 1;

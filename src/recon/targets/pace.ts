@@ -4,53 +4,55 @@ import type { Pace } from './port.ts';
 
 export interface PaceOptions {
   readonly clock: Clock;
-  /** Packets a second in all; Infinity is no limit. */
+  /** Packets per second in total; Infinity for no limit. */
   readonly rate: number;
-  /** Packets a second to one host; Infinity is no limit. */
+  /** Packets per second to one host; Infinity for no limit. */
   readonly host_rate: number;
 }
 
-/** So much of a second may leave at once. */
+/** Fraction of a second's packets that may be sent in one burst. */
 const BURST_SECS = 0.01;
 const FAST_RATE = 1000;
 const FAST_BURST_MIN = 16;
 
-/** Loss beyond this share lowers the rate. */
+/** Loss above this share lowers the rate. */
 const LOSS_MAX = 0.05;
 const DECREASE = 0.7;
-/** Each time that nothing was lost: by this share of itself and of the limit, so that two seconds lead from the floor to the limit. */
+/**
+ * Increase per step without loss, as a share of the rate and of the limit: two seconds lead from the floor to the
+ * limit.
+ */
 const GROWTH = 0.2;
 const INCREASE = 0.05;
-/** The rate is never lowered below this share of the limit, nor below so many packets a second. */
+/** Minimum rate under loss, as a share of the limit and in packets per second. */
 const FLOOR_SHARE = 0.1;
 const FLOOR_MIN = 100;
-/** The same where there is no limit: who asked for none is not brought below the default one. */
+/** The same without a limit: the rate is not lowered below the default one. */
 const UNLIMITED_FLOOR_MIN = 1000;
 const DECISION_INTERVAL_MS = 100;
 const DECISION_SENT_MIN = 50;
-/** After so long without enough to judge by, and without loss among it, the rate rises all the same. */
+/** Time after which the rate rises even without enough data, if there was no loss. */
 const QUIET_MS = 500;
-/** Loss of so few packets is no reason to do anything, and forgotten after so long. */
+/** Minimum number of lost packets that triggers a reaction, and how long they are remembered. */
 const STALE_MS = 2000;
-/** Loss that is the same at the floor, within this share, has nothing to do with the rate. */
+/** Loss that remains at the floor, within this share, is unrelated to the rate. */
 const SAME_SHARE = 1.25;
-/** By how much such loss may vary from one decision to the next. */
+/** Variation of such loss between decisions. */
 const TOLERANCE = 0.1;
 const TOLERANCE_SMOOTHING = 0.1;
 
-/** Packets that may leave at once at a rate. */
+/** Returns the burst size at a rate, in packets. */
 export function burstOf(rate: number): number {
   return Math.max(rate >= FAST_RATE ? FAST_BURST_MIN : 1, Math.floor(rate * BURST_SECS));
 }
 
 /**
- * Token buckets on the monotonic clock. In any window of t seconds, at most rate × t + burst packets are let through.
+ * Creates token buckets on the monotonic clock. In any window of t seconds, at most rate × t + burst packets pass.
  *
  * @throws RangeError for rates that are not above 0
  */
 export function createPace({ clock, rate, host_rate }: PaceOptions): Pace {
-  if (!(rate > 0) || !(host_rate > 0))
-    throw new RangeError(`rates of ${rate} and ${host_rate} let nothing through, ever`);
+  if (!(rate > 0) || !(host_rate > 0)) throw new RangeError(`rates of ${rate} and ${host_rate} must be above 0`);
   return new TokenBuckets(clock, rate, host_rate);
 }
 
@@ -102,7 +104,7 @@ class TokenBuckets implements Pace {
   }
 
   #adapt(now: number, sent: number, answered: number): void {
-    // What was earned so far was earned at the old rate.
+    // Tokens so far were earned at the old rate.
     if (this.rate !== Infinity) this.#fill(now);
     const before = this.rate;
     this.#adaptive.observe(sent, answered, now);
@@ -123,22 +125,22 @@ class TokenBuckets implements Pace {
 }
 
 /**
- * The rate under loss. The limit is what was asked for, and the ceiling; when too much is lost the rate is cut by a third, down
- * to the floor, and as long as nothing more is lost it rises to the limit again.
+ * Adapts the rate to loss. The requested limit is the ceiling; excessive loss cuts the rate by a third, down to the
+ * floor, and without loss it rises to the limit again.
  */
 class AdaptiveRate {
   rate: number;
   /** Packets since the last decision. */
   taken = 0;
   readonly #limit: number;
-  /** What steps are a share of: the limit, or without one the fastest that there was when something was lost. */
+  /** Base of the steps: the limit or, without one, the highest rate at which loss occurred. */
   #reference: number;
-  /** May be more answers than packets: late ones belong to packets that were counted before. */
+  /** May exceed the packets: late answers belong to packets counted before. */
   #sent = 0;
   #answered = 0;
   #decidedAt: number;
-  /** Of what was sent at the limit, the share that was answered when loss was first seen; null at the limit. */
-  #answeredAtFirst: number | null = null;
+  /** Share of packets at the limit that were answered when loss was first seen; null at the limit. */
+  #initialAnswerShare: number | null = null;
   #lossMax = LOSS_MAX;
 
   constructor(limit: number, now: number) {
@@ -177,13 +179,13 @@ class AdaptiveRate {
     return Math.min(this.#limit, Math.max(least, this.#reference * FLOOR_SHARE));
   }
 
-  /** @param measured packets a second since the last decision: cutting a rate that was never reached would change nothing */
+  /** @param measured packets per second since the last decision; cutting an unreached rate would have no effect */
   #lower(measured: number, answered: number): void {
     if (this.#limit === Infinity) {
       this.#reference = Math.max(measured, this.#reference === Infinity ? UNLIMITED_FLOOR_MIN : this.#reference);
     }
-    this.#answeredAtFirst ??= answered;
-    if (this.rate <= this.#floor && isTheSame(answered, this.#answeredAtFirst)) {
+    this.#initialAnswerShare ??= answered;
+    if (this.rate <= this.#floor && isUnaffectedByRate(answered, this.#initialAnswerShare)) {
       this.#lossMax = 1 - answered + TOLERANCE;
       return;
     }
@@ -193,17 +195,20 @@ class AdaptiveRate {
 
   #raise(answered: number): void {
     const lossMax = Math.max(LOSS_MAX, 1 - answered + TOLERANCE);
-    // What was lost for other reasons, and is not any more, is no excuse for what is lost later.
+    // Unrelated loss that has ceased must not excuse later loss.
     if (answered === 1 || lossMax < this.#lossMax) this.#lossMax += (LOSS_MAX - this.#lossMax) * TOLERANCE_SMOOTHING;
     if (this.rate === this.#limit) return;
     const raised = this.rate * (1 + GROWTH) + this.#reference * INCREASE;
-    // Without a limit, well beyond what was lost at once is as good as none again.
+    // Without a limit, a rate well above the one that caused loss is as good as none.
     this.rate = this.#limit === Infinity && raised > 2 * this.#reference ? Infinity : Math.min(this.#limit, raised);
-    if (this.rate === this.#limit) this.#answeredAtFirst = null;
+    if (this.rate === this.#limit) this.#initialAnswerShare = null;
   }
 }
 
-/** Whether a tenth of the rate, or a rate that cannot be lowered, is answered no better: who answers nothing is not judged. */
-function isTheSame(answered: number, before: number): boolean {
+/**
+ * Returns whether the loss is unrelated to the rate: a tenth of the rate, or a rate at the floor, is answered no
+ * better.
+ */
+function isUnaffectedByRate(answered: number, before: number): boolean {
   return answered > 0 && answered <= before * SAME_SHARE && (1 - answered) * SAME_SHARE >= 1 - before;
 }

@@ -8,11 +8,11 @@ export interface Part {
 }
 
 /**
- * Divides targets and ports into parts of about the same number of endpoints, each endpoint in exactly one: by hosts, so that no
- * two parts send to the same host; by ports only where there is but one host.
+ * Divides targets and ports into parts of about equally many endpoints, each endpoint in exactly one: by hosts, so
+ * that no two parts send to the same host; by ports only for a single host.
  *
- * @param parts how many at most
- * @param endpointsMin of a part, where that leaves more than one: small scans are not worth dividing
+ * @param parts maximum number of parts
+ * @param endpointsMin minimum endpoints of a part if there is more than one: small scans are not worth dividing
  */
 export function partition(targets: TargetSet, ports: number, parts: number, endpointsMin = 1): Part[] {
   const plain = targets.size - targets.pinned;
@@ -24,7 +24,7 @@ export function partition(targets: TargetSet, ports: number, parts: number, endp
     return cuts(Math.max(1, ports), byPorts).map((port_slice) => ({ slice: { from: 0, count: 1 }, port_slice }));
   }
   const all = { from: 0, count: ports };
-  // A host with a port of its own is one endpoint, and others are as many as there are ports.
+  // A host with a port of its own is one endpoint; any other has as many as there are ports.
   const positionOf = (endpoint: number): number =>
     endpoint <= plain * ports ? Math.round(endpoint / ports) : plain + Math.round(endpoint - plain * ports);
   const slices: Part[] = [];

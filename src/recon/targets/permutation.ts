@@ -1,7 +1,7 @@
 /**
- * A random order of the numbers below a size that is never written down: a Feistel network over two halves whose product is
- * the size or just above, walked on where it leaves the size. The halves stay below 2^27, so each round is arithmetic on
- * small integers.
+ * A random order of the numbers below a size that is not stored: a Feistel network over two halves whose product is
+ * the size or slightly more, iterated where it leaves the size. The halves are below 2^27, so each round is
+ * small-integer arithmetic.
  */
 export class Permutation {
   readonly size: number;
@@ -12,7 +12,7 @@ export class Permutation {
   /**
    * @param size from 0 to 2^53
    * @param seed any whole number; the same seed gives the same order
-   * @param purpose sets several orders of one seed apart
+   * @param purpose separates several orders of one seed
    */
   constructor(size: number, seed: number, purpose = 0) {
     this.size = size;
@@ -21,7 +21,7 @@ export class Permutation {
     this.#keys = keysOf(seed, purpose);
   }
 
-  /** Where the number at an index goes; different for each index below the size. */
+  /** Maps an index to its number; distinct for each index below the size. */
   at(index: number): number {
     let value = index;
     do {
@@ -46,7 +46,7 @@ export class Permutation {
 
 const ROUNDS = 6;
 
-/** Spreads 32 bits over 31, which are a small integer. */
+/** Mixes 32 bits into 31, which fit a small integer. */
 function mix(value: number): number {
   let mixed = Math.imul(value ^ (value >>> 16), 0x7feb352d);
   mixed = Math.imul(mixed ^ (mixed >>> 15), 0x846ca68b);

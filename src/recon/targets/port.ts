@@ -1,37 +1,35 @@
 import type { AddressSet } from './address-set.ts';
 
-/**
- * What probes are aimed at. Sets are described, never written out: a /8 costs as much memory as one address.
- */
+/** The targets of probes. Sets are described, not enumerated: a /8 needs as much memory as one address. */
 
 /** One host of a set. */
 export interface TargetHost {
-  /** As it was named: a name, or its address. */
+  /** As given: a name or its address. */
   readonly host: string;
-  /** Null for a name that is not resolved yet. */
+  /** Null for an unresolved name. */
   readonly ip: string | null;
-  /** The port that the target itself named (`host:port`); null: the ports of the scan. */
+  /** The target's own port (`host:port`); null: the ports of the scan. */
   readonly port: number | null;
 }
 
 /**
- * Hosts by number: addresses in ascending order, then names, then those that name their own port. Each stands once,
- * exclusions are gone.
+ * Hosts by number: addresses in ascending order, then names, then hosts with their own port. Without duplicates and
+ * exclusions.
  */
 export interface TargetSet {
   readonly size: number;
-  /** How many of them, at the end, name their own port. */
+  /** How many of them, at the end, have their own port. */
   readonly pinned: number;
-  /** All addresses without ports of their own, where they are known as ranges. */
+  /** All addresses without their own ports, if known as ranges. */
   readonly addresses?: AddressSet;
   at(index: number): TargetHost;
-  /** Whether the host (a name or an address) stands in it without a port of its own. */
+  /** Returns whether the host (a name or an address) is included without its own port. */
   hasHost(host: string): boolean;
-  /** Whether an address was excluded: holds for what names resolve to. */
+  /** Returns whether an address is excluded, which also applies to resolved names. */
   excludes(ip: string): boolean;
 }
 
-/** One thing to probe. */
+/** One endpoint to probe. */
 export interface Endpoint {
   readonly host: string;
   readonly ip: string;
@@ -40,42 +38,42 @@ export interface Endpoint {
 }
 
 /**
- * Endpoints in an order that visits no network one after the other, the same for the same seed. Names are resolved and
- * the scope is checked on the way, so it is asynchronous by the batch.
+ * Endpoints in an order that scatters over the networks, the same for the same seed. Names are resolved and the scope
+ * is checked along the way, so batches are asynchronous.
  */
 export interface EndpointSource {
   /**
-   * How many there are at most, names counted once: those that do not resolve, and addresses out of scope, fall out; those that
-   * are taken at all of their addresses come as often as they have any.
+   * Upper bound of the number of endpoints, counting names once: unresolvable names and addresses out of scope are
+   * skipped; names probed at all addresses occur once per address.
    */
   readonly size: number;
-  /** The next ones, `max` at most; an empty batch is the end. Never called again before it has resolved. */
+  /** Returns the next endpoints, at most `max`; an empty batch is the end. Calls must not overlap. */
   next(max: number, signal: AbortSignal): Promise<readonly Endpoint[]>;
 }
 
-/** What a scope says of a host; a refusal says why, and what to do. */
+/** The decision of a scope; a refusal contains reason and remedy. */
 export type ScopeVerdict = { allowed: true } | { allowed: false; reason: string };
 
 export interface Scope {
-  /** All addresses that it allows by address, where they are known as ranges. */
+  /** All addresses that it allows by address, if known as ranges. */
   readonly addresses?: AddressSet;
-  /** Whether an address may be probed; `name`: by which name it was found. */
+  /** Checks whether an address may be probed; `name`: the name that resolved to it. */
   check(ip: string, name: string | null): ScopeVerdict;
-  /** Whether a name may be looked up and followed. */
+  /** Checks whether a name may be resolved and followed. */
   checkName(name: string): ScopeVerdict;
 }
 
-/** Token buckets: one for everything, one for each host. Never waits itself. */
+/** Token buckets: a global one and one per host. Never waits itself. */
 export interface Pace {
-  /** Takes one packet to a host: 0 where it was there, else how many ms until it is worth asking again. */
+  /** Takes one packet for a host: returns 0 if granted, else the milliseconds until a retry is worthwhile. */
   take(host: string): number;
-  /** How many packets may leave now in all, whatever the host; at most `max`. */
+  /** Returns how many packets may be sent now in total; at most `max`. */
   available(max: number): number;
   /**
-   * What came back of those that answered before: too much loss lowers the rate, at most to its floor; without, it rises to the
-   * limit again. An answer to a packet that was counted as lost is told without one that was sent.
+   * Records the answers of hosts that answered before: excessive loss lowers the rate to its floor at most; without
+   * loss it rises to the limit again. An answer to a packet that was counted as lost is recorded without a sent one.
    */
   observe(sent: number, answered: number): void;
-  /** Packets a second now. Infinity where nothing limits. */
+  /** Current packets per second; Infinity without a limit. */
   readonly rate: number;
 }

@@ -4,10 +4,10 @@ import { readPort } from './target-text.ts';
 import { TOP_PORTS_MAX, TOP_TCP_PORTS } from './top-ports.ts';
 
 /**
- * Reads a list of ports: `22,80-90,top-100,!443`. `all` and `-` are every port, `!` leaves ports out wherever it stands.
+ * Parses a list of ports: `22,80-90,top-100,!443`. `all` and `-` mean every port; `!` excludes ports, at any position.
  *
- * @returns each port once, in the order of the text
- * @throws HeddleError VALIDATION_FAILED with text and remedy
+ * @returns each port once, in the order given
+ * @throws HeddleError VALIDATION_FAILED with the entry and the remedy
  */
 export function parsePorts(text: string): number[] {
   const ports = new Set<number>();
@@ -21,28 +21,28 @@ export function parsePorts(text: string): number[] {
   }
   faults.throwIfAny();
   if (ports.size === 0) {
-    const remedy = excluded.size === 0 ? 'name some: 22,80-90,top-100' : 'name what they are left out of: all,!443';
-    throw new HeddleError('VALIDATION_FAILED', `ports: none are named; ${remedy}`);
+    const remedy = excluded.size === 0 ? 'name some: 22,80-90,top-100' : 'name what to exclude them from: all,!443';
+    throw new HeddleError('VALIDATION_FAILED', `ports: the list is empty; ${remedy}`);
   }
   const left = [...ports].filter((port) => !excluded.has(port));
-  if (left.length === 0) throw new HeddleError('VALIDATION_FAILED', 'ports: all that are named are left out again');
+  if (left.length === 0) throw new HeddleError('VALIDATION_FAILED', 'ports: every named port is excluded');
   return left;
 }
 
-/** The ports of one entry, or what is wrong with it. */
+/** Returns the ports of one entry, or its fault. */
 function readPorts(entry: string): readonly number[] | string {
   if (entry === 'all' || entry === '-') return span(1, 65_535);
   const top = /^top-(\d{1,5})$/.exec(entry);
   if (top !== null) {
     const count = Number(top[1]);
     if (count >= 1 && count <= TOP_PORTS_MAX) return TOP_TCP_PORTS.slice(0, count);
-    return `is no list that there is: top-1 to top-${TOP_PORTS_MAX}, or all`;
+    return `is not a known list; use top-1 to top-${TOP_PORTS_MAX}, or all`;
   }
   const [first, last, rest] = entry.split('-');
   const from = readPort(first!);
   const to = last === undefined ? from : readPort(last);
   if (from === null || to === null || rest !== undefined) {
-    return 'is no port from 1 to 65535, no range such as 80-90, and no list such as top-100';
+    return 'is not a port from 1 to 65535, a range such as 80-90 or a list such as top-100';
   }
   return to < from ? 'ends before it begins' : span(from, to);
 }

@@ -15,7 +15,7 @@ import { readTarget } from './target-text.ts';
 
 const ALLOWED: ScopeVerdict = { allowed: true };
 
-/** What a scope lists, read but not judged yet. */
+/** The entries of a scope, parsed. */
 interface ListedEntries {
   readonly ranges: readonly AddressRange[];
   readonly domains: readonly string[];
@@ -27,13 +27,15 @@ export interface AddressScope extends Scope {
 }
 
 /**
- * The scope that a list makes: loopback and private networks, and what the list names (addresses, networks, ranges, domains
- * with all names below them).
+ * Creates the scope of a list: loopback and private networks, and the listed addresses, networks, ranges and domains
+ * with all names below them.
  *
- * A wide line covers no special address: 169.254.0.0/16 needs a line within 169.254.0.0/16, a metadata service one for itself.
+ * A wide entry covers no special address: 169.254.0.0/16 needs an entry within 169.254.0.0/16, a metadata service an
+ * entry of its own.
  *
- * @param followed domains whose names may be looked up, as those of the loopback may, but make no address one of the scope
- * @throws HeddleError VALIDATION_FAILED with place, text and remedy of each fault
+ * @param followed domains whose names may be resolved, as those of the loopback may, without adding any address to the
+ * scope
+ * @throws HeddleError VALIDATION_FAILED with position, entry and remedy of each fault
  */
 export function createScope(
   entries: Iterable<string | PlacedText> = [],
@@ -43,10 +45,10 @@ export function createScope(
 }
 
 /**
- * What a second list leaves of a scope: both must allow it. Only what the list names is left, loopback and private networks
- * included; an empty list leaves all.
+ * Narrows a scope by a second list: both must allow a host. Keeps only what the list names, including loopback and
+ * private networks; an empty list keeps all.
  *
- * @throws HeddleError as `createScope`
+ * @throws HeddleError like `createScope`
  */
 export function narrowScope(outer: AddressScope, entries: Iterable<string | PlacedText>): AddressScope {
   const listed = readEntries(entries);
@@ -67,7 +69,7 @@ class ListedScope implements AddressScope {
 
   check(ip: string, name: string | null): ScopeVerdict {
     const address = parseAddress(ip);
-    if (address === null) return refused(`${shown(ip)} is no address that could be checked`);
+    if (address === null) return refused(`${shown(ip)} is not a valid address`);
     if (this.addresses.has(address)) return ALLOWED;
     const special = specialBlockOf(address);
     if (special === null && name !== null && this.#listsName(name)) return ALLOWED;
@@ -79,11 +81,11 @@ class ListedScope implements AddressScope {
     if (address !== null) return this.check(name, null);
     const verdict = normalizeName(name);
     if (!verdict.ok) return refused(`${shown(name)} ${verdict.fault}`);
-    // Names of the loopback may be followed, but they make no address one of the scope.
+    // Names of the loopback may be followed, but add no address to the scope.
     if (this.#listsName(verdict.name) || this.#followed.some((each) => isWithin(verdict.name, each))) return ALLOWED;
     const reverse = reverseAddress(verdict.name);
     if (reverse !== null) return this.check(reverse, null);
-    return refused(`no line of the scope covers ${verdict.name}; a line that says ${verdict.name} allows it`);
+    return refused(`no entry of the scope covers ${verdict.name}; add it, or a domain that contains it`);
   }
 
   #listsName(text: string): boolean {
@@ -119,15 +121,15 @@ function readEntries(entries: Iterable<string | PlacedText>): ListedEntries {
   const ranges: AddressRange[] = [];
   const domains: string[] = [];
   for (const entry of placed(entries, 'scope')) {
-    // `*.example.com` and `.example.com` are how others write a domain with all names below it.
+    // `*.example.com` and `.example.com` are common spellings of a domain with all names below it.
     const target = readTarget(entry.text.replace(/^(?:\*\.|\.)(?=[^.])/, ''));
     if (target.kind === 'name') domains.push(target.name);
     else if (target.kind === 'fault') faults.add(entry, target.fault);
-    else if (target.kind === 'pinned') faults.add(entry, 'names a port, and a scope is of hosts; leave the port out');
+    else if (target.kind === 'pinned') faults.add(entry, 'names a port, but a scope contains hosts; remove the port');
     else if (hasHostBits(entry.text, target.range)) {
       faults.add(
         entry,
-        'is an address within a network; write the network from its first address, or the address alone',
+        'has host bits set; write the first address of the network, or the address without a prefix length',
       );
     } else ranges.push(target.range);
   }
@@ -135,21 +137,24 @@ function readEntries(entries: Iterable<string | PlacedText>): ListedEntries {
   return { ranges, domains };
 }
 
-/** Whether `10.0.0.5/24` was written: too easily one address was meant. */
+/** Returns whether host bits are set, as in `10.0.0.5/24`: a single address may have been meant. */
 function hasHostBits(text: string, range: AddressRange): boolean {
   const [base = '', length] = text.split('/');
   return length !== undefined && parseAddress(base)?.value !== range.first;
 }
 
-/** Everything ordinary that the lines cover; of special addresses only what lies, line and all, within their block. */
+/**
+ * Returns all ordinary addresses of the entries; of special addresses only those of entries entirely within their
+ * block.
+ */
 function allowedAddresses(ranges: readonly AddressRange[], free: AddressSet): AddressSet {
   let allowed = AddressSet.of(ranges).intersect(ORDINARY_ADDRESSES).union(free);
   const listedIn = SPECIAL_BLOCKS.map((block) => ({
     block,
-    listed: AddressSet.of(ranges.filter((range) => lies(range, block.range))).intersect(block.own),
+    listed: AddressSet.of(ranges.filter((range) => isRangeWithin(range, block.range))).intersect(block.own),
   })).filter(({ listed }) => listed.count > 0n);
   for (const { block, listed } of listedIn) if (block.embedsShift === null) allowed = allowed.union(listed);
-  // An embedded address leads to the inner one, which must be allowed in its own right.
+  // An address that embeds another one needs permission for the inner one too.
   const inner = new AddressSet(allowed.v4, AddressSet.of([]).v6);
   for (const { block, listed } of listedIn) {
     if (block.embedsShift !== null) allowed = allowed.union(listed.intersect(embeddingsOf(block, inner)));
@@ -157,25 +162,25 @@ function allowedAddresses(ranges: readonly AddressRange[], free: AddressSet): Ad
   return allowed;
 }
 
-function lies(range: AddressRange, within: AddressRange): boolean {
+function isRangeWithin(range: AddressRange, within: AddressRange): boolean {
   return range.family === within.family && range.first >= within.first && range.last <= within.last;
 }
 
 function ordinaryReason(ip: string): string {
-  return `no line of the scope covers ${ip}; a line that says ${ip}, or names a network that it is in, allows it`;
+  return `no entry of the scope covers ${ip}; add it, or a network that contains it`;
 }
 
 function specialReason(address: Address, allowed: AddressSet): string {
   const block = specialBlockOf(address)!;
   const ip = formatAddress(address);
   const inner = embeddedIpv4(block, address);
-  if (inner === null) return `${ip} is ${block.what}; only a line that names it by address allows it: ${ip}`;
+  if (inner === null) return `${ip} is ${block.what}; only an entry that names it by address allows it: ${ip}`;
   const innerIp = formatAddress(inner);
-  const innerToo = allowed.has(inner) ? '' : `, beside one that allows ${innerIp}`;
-  return `${ip} is ${block.what} and leads to ${innerIp}; aim at ${innerIp} itself, or add a line that says ${ip}${innerToo}`;
+  const innerToo = allowed.has(inner) ? '' : `, and one that allows ${innerIp}`;
+  return `${ip} is ${block.what} and leads to ${innerIp}; target ${innerIp} itself, or add an entry ${ip}${innerToo}`;
 }
 
-/** The address that a whole name below in-addr.arpa or ip6.arpa stands for; null for other names. */
+/** Returns the address of a complete name below in-addr.arpa or ip6.arpa; null for other names. */
 function reverseAddress(name: string): string | null {
   if (isWithin(name, 'in-addr.arpa')) {
     return name.split('.').slice(0, -2).reverse().join('.');

@@ -2,15 +2,17 @@ import { GLOBAL_UNICAST_V6, SPECIAL_NETWORKS } from '../../domain/special-networ
 import { IPV4_MAX, IPV6_MAX, parseAddress, type Address } from './address.ts';
 import { AddressSet, networkOf, type AddressRange } from './address-set.ts';
 
-/** Addresses that are neither public nor private nor loopback: nothing but a line of scope that names them by address allows them. */
+/**
+ * Addresses that are neither public, private nor loopback: only a scope entry that names them by address allows them.
+ */
 export interface SpecialBlock {
-  /** What it is, as `is …` goes on. */
+  /** Description, which continues `is …`. */
   readonly what: string;
   readonly network: string;
   readonly range: AddressRange;
-  /** Its addresses without those of blocks within it. */
+  /** Its addresses without those of nested blocks. */
   readonly own: AddressSet;
-  /** How IPv4 addresses lie in it: by how many bits they are shifted; null where they do not. */
+  /** How it embeds IPv4 addresses: the number of bits they are shifted by; null if it does not. */
   readonly embedsShift: number | null;
 }
 
@@ -22,7 +24,7 @@ const EVERYTHING = AddressSet.of([
 function rangeOf(network: string): AddressRange {
   const [base = '', length] = network.split('/');
   const address = parseAddress(base);
-  if (address === null) throw new Error(`${network} is no network`);
+  if (address === null) throw new Error(`${network} is not a network`);
   return networkOf(address, length === undefined ? (address.family === 4 ? 32 : 128) : Number(length));
 }
 
@@ -57,23 +59,23 @@ function unionOf(special: readonly SpecialBlock[]): AddressSet {
 const BLOCKS = specialBlocks();
 
 export const SPECIAL_BLOCKS: readonly SpecialBlock[] = BLOCKS.special;
-/** Loopback and private networks: no scope is needed. */
+/** Loopback and private networks, which need no scope. */
 export const FREE_ADDRESSES: AddressSet = BLOCKS.free;
 /** Everything that is not special: loopback, private and public. */
 export const ORDINARY_ADDRESSES: AddressSet = BLOCKS.ordinary;
 
-/** The special block that an address belongs to; null for public, private and loopback addresses. */
+/** Returns the special block of an address; null for public, private and loopback addresses. */
 export function specialBlockOf(address: Address): SpecialBlock | null {
   return SPECIAL_BLOCKS.find(({ own }) => own.has(address)) ?? null;
 }
 
-/** The IPv4 address within an address of a block that embeds them. */
+/** Returns the IPv4 address embedded in an address of a block. */
 export function embeddedIpv4({ range, embedsShift }: SpecialBlock, address: Address): Address | null {
   if (embedsShift === null || address.family === 4 || range.family === 4) return null;
   return { family: 4, value: Number(((address.value - range.first) >> BigInt(embedsShift)) & 0xffff_ffffn) };
 }
 
-/** The addresses of a block that embed one of the given IPv4 addresses. */
+/** Returns the addresses of a block that embed one of the given IPv4 addresses. */
 export function embeddingsOf({ range, embedsShift }: SpecialBlock, inner: AddressSet): AddressSet {
   if (embedsShift === null || range.family === 4) return AddressSet.of([]);
   const shift = BigInt(embedsShift);

@@ -1,14 +1,14 @@
 import { HeddleError } from '../../domain/errors.ts';
 
-/** One entry of a list, with where it stands: `targets[3]`, `hosts.txt:12`. */
+/** One entry of a list with its position: `targets[3]`, `hosts.txt:12`. */
 export interface PlacedText {
   readonly text: string;
   readonly place: string;
 }
 
-const FAULTS_TOLD_MAX = 10;
+const FAULTS_REPORTED_MAX = 10;
 
-/** The entries of a file: one or more a line, separated by commas or blanks; what follows a `#` is a comment. */
+/** Yields the entries of a file: one or more per line, separated by commas or blanks; `#` starts a comment. */
 export function* linesOf(content: string, name: string): Generator<PlacedText> {
   let line = 0;
   for (const text of eachLine(content)) {
@@ -18,9 +18,9 @@ export function* linesOf(content: string, name: string): Generator<PlacedText> {
 }
 
 /**
- * The entries of arguments or of a JSON array; each may hold several, as a line may.
+ * Yields the entries of arguments or of a JSON array; each element may hold several, like a line.
  *
- * @param name what a fault calls the list: `targets` gives `targets[3]`
+ * @param name name of the list in faults: `targets` gives `targets[3]`
  */
 export function* placed(texts: Iterable<string | PlacedText>, name: string): Generator<PlacedText> {
   let index = 0;
@@ -31,17 +31,17 @@ export function* placed(texts: Iterable<string | PlacedText>, name: string): Gen
   }
 }
 
-/** Faults of a list, gathered so that one error names several. */
+/** Collects the faults of a list, so that one error names several. */
 export class Faults {
   readonly #details: string[] = [];
   #count = 0;
 
   add({ text, place }: PlacedText, fault: string): void {
     this.#count += 1;
-    if (this.#details.length < FAULTS_TOLD_MAX) this.#details.push(`${place}: ${shown(text)} ${fault}`);
+    if (this.#details.length < FAULTS_REPORTED_MAX) this.#details.push(`${place}: ${shown(text)} ${fault}`);
   }
 
-  /** @throws HeddleError that names them, where there are any */
+  /** @throws HeddleError with the faults, if there are any */
   throwIfAny(): void {
     if (this.#count === 0) return;
     const more = this.#count - this.#details.length;
@@ -50,7 +50,7 @@ export class Faults {
   }
 }
 
-/** A text of somebody else's within a message: bounded, and nothing in it that a terminal would obey. */
+/** Quotes untrusted text for a message: bounded, and without terminal control characters. */
 export function shown(text: string): string {
   return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text).replace(
     /[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]/g,
@@ -68,7 +68,7 @@ function* eachLine(content: string): Generator<string> {
 }
 
 function entriesOf(line: string): string[] {
-  // The mark of a comment begins a word: a fragment of a URL does not.
+  // A comment mark starts a word, unlike the fragment of a URL.
   const [text = ''] = line.replace(/^\ufeff/, '').split(/(?:^|\s)#/, 1);
   return text.split(/[\s,]+/).filter((entry) => entry !== '');
 }

@@ -6,14 +6,14 @@ import type { Scope, TargetHost, TargetSet } from './port.ts';
 import { Faults, placed, type PlacedText } from './target-lines.ts';
 import { readTarget, type PinnedHost } from './target-text.ts';
 
-/** Indexes are numbers, so no set may be larger. */
+/** Indexes are numbers, which limits the size of a set. */
 export const TARGETS_MAX = 2n ** 53n;
 
-/** What a scope does not allow. */
+/** Hosts that a scope does not allow. */
 export interface Refusal {
   /** A name, an address, or a range of addresses. */
   readonly target: string;
-  /** How many hosts it stands for. */
+  /** The number of hosts it covers. */
   readonly hosts: bigint;
   readonly reason: string;
 }
@@ -27,17 +27,18 @@ interface TargetParts {
 interface Exclusions {
   readonly addresses: AddressSet;
   readonly names: ReadonlySet<string>;
-  /** Domains whose names below them are excluded, too. */
+  /** Domains that are excluded with all names below them. */
   readonly domains: readonly string[];
 }
 
 const REFUSALS_MAX = 1000;
 
 /**
- * Reads targets: see `readTarget` for one of them; an entry may hold several, separated by commas or blanks, and comments.
+ * Parses targets: see `readTarget` for one of them; an entry may hold several, separated by commas or blanks, and
+ * comments.
  *
  * @param options.exclude the same notations without ports; `*.example.com` excludes all names below
- * @throws HeddleError VALIDATION_FAILED with place, text and remedy of each fault, or where there are more than 2^53 hosts
+ * @throws HeddleError VALIDATION_FAILED with position, entry and remedy of each fault, or for more than 2^53 hosts
  */
 export function parseTargets(
   texts: Iterable<string | PlacedText>,
@@ -70,12 +71,12 @@ export function parseTargets(
   return list;
 }
 
-/** Targets as ranges, names, and hosts with ports. Never changed. */
+/** An immutable list of targets: ranges, names, and hosts with ports. */
 export class TargetList implements TargetSet {
   readonly addresses: AddressSet;
   readonly names: readonly string[];
   readonly pinnedHosts: readonly PinnedHost[];
-  /** How many hosts. */
+  /** The number of hosts. */
   readonly count: bigint;
   readonly size: number;
   readonly #nameSet: ReadonlySet<string>;
@@ -123,10 +124,10 @@ export class TargetList implements TargetSet {
   }
 
   /**
-   * What a scope leaves of it. Addresses are cut as ranges, so that a scope that allows little of a /8 costs nothing; what
-   * names resolve to is only known, and checked, later.
+   * Applies a scope. Addresses are cut as ranges, so that a scope that allows little of a /8 costs nothing; addresses
+   * of names are only known, and checked, after resolution.
    *
-   * @returns `refused`: what fell out, at most 1,000 entries; `refusedHosts`: how many hosts in all
+   * @returns `refused`: what was removed, at most 1,000 entries; `refusedHosts`: the number of hosts
    */
   within(scope: Scope): { targets: TargetList; refused: Refusal[]; refusedHosts: bigint } {
     const refused: Refusal[] = [];
@@ -168,7 +169,7 @@ function readExclusions(texts: Iterable<string | PlacedText>, faults: Faults): E
     if (target.kind === 'fault') faults.add(entry, target.fault);
     else if (target.kind === 'range') ranges.push(target.range);
     else if (target.kind === 'name') names.add(target.name);
-    else faults.add(entry, 'names a port; exclude the whole host, or leave the port out with !PORT among the ports');
+    else faults.add(entry, 'names a port; exclude the whole host, or exclude the port with !PORT in the list of ports');
   }
   return { addresses: AddressSet.of(ranges), names, domains };
 }
@@ -181,7 +182,7 @@ function isExcluded(host: string, { addresses, names, domains }: Exclusions): bo
   );
 }
 
-/** The same address spelled twice is one host. */
+/** Unifies spellings: the same address spelled twice is one host. */
 function canonical(pinned: PinnedHost): PinnedHost {
   const address = pinned.ip === null ? null : parseAddress(pinned.ip);
   if (address === null) return pinned;

@@ -2,7 +2,7 @@ import { parseAddress, parseIpv4, type Address } from './address.ts';
 import { networkOf, type AddressRange } from './address-set.ts';
 import { normalizeName } from './host-name.ts';
 
-/** One host with a port of its own. */
+/** One host with its own port. */
 export interface PinnedHost {
   readonly host: string;
   readonly ip: string | null;
@@ -15,7 +15,7 @@ export type TargetText =
   | { kind: 'pinned'; pinned: PinnedHost }
   | { kind: 'fault'; fault: string };
 
-/** Ports of schemes that do not name one. */
+/** Default ports of schemes. */
 const SCHEME_PORTS: Readonly<Record<string, number>> = {
   http: 80,
   https: 443,
@@ -45,8 +45,8 @@ const SCHEME_PORTS: Readonly<Record<string, number>> = {
 const PORT_MAX = 65_535;
 
 /**
- * Reads one target: a name, an address, a network (`10.0.0.0/8`), a range (`10.0.0.1-10.0.0.9`, `10.0.0.1-9`), a host with a
- * port (`host:80`, `[::1]:80`), or a URL. What is wrong is a fault: words that follow the text.
+ * Parses one target: a name, an address, a network (`10.0.0.0/8`), a range (`10.0.0.1-10.0.0.9`, `10.0.0.1-9`), a host
+ * with a port (`host:80`, `[::1]:80`), or a URL. A fault is worded to follow the quoted target.
  */
 export function readTarget(text: string): TargetText {
   if (text.includes('%')) return fault('has a zone id, or an escape; write the address or the name alone');
@@ -63,7 +63,7 @@ export function readTarget(text: string): TargetText {
 }
 
 function readUrl(scheme: string, authority: string): TargetText {
-  if (authority.includes('@')) return fault('has a user before its host; leave out everything up to the @');
+  if (authority.includes('@')) return fault('has a user before its host; remove everything up to the @');
   const port = SCHEME_PORTS[scheme] ?? null;
   return authority.startsWith('[') ? readBracketed(authority, port) : readHost(authority, port);
 }
@@ -71,7 +71,7 @@ function readUrl(scheme: string, authority: string): TargetText {
 function readBracketed(text: string, schemePort: number | null): TargetText {
   const [, inner, rest] = /^\[([^\]]*)\](.*)$/.exec(text) ?? [];
   const address = inner === undefined ? null : parseAddress(inner);
-  if (address?.family !== 6) return fault('has brackets around something that is no IPv6 address');
+  if (address?.family !== 6) return fault('has brackets around something that is not an IPv6 address');
   if (rest === '' && schemePort === null) return { kind: 'range', range: networkOf(address, 128) };
   const port = rest === '' ? schemePort : rest!.startsWith(':') ? readPort(rest!.slice(1)) : null;
   if (port === null) return fault(portFault(rest!));
@@ -80,7 +80,7 @@ function readBracketed(text: string, schemePort: number | null): TargetText {
 
 function readHost(text: string, schemePort: number | null): TargetText {
   const colons = text.split(':').length - 1;
-  if (colons > 1) return fault('is no IPv6 address; with a port, write [address]:port');
+  if (colons > 1) return fault('is not an IPv6 address; with a port, write [address]:port');
   const [host = '', portText] = text.split(':');
   const port = portText === undefined ? schemePort : readPort(portText);
   if (portText !== undefined && port === null) return fault(portFault(`:${portText}`));
@@ -100,37 +100,37 @@ function readNetwork(text: string): TargetText {
   const address = parseAddress(base);
   if (address === null) {
     if (/^[a-z]/i.test(base)) return fault('has a path; write the host alone, or a URL with its scheme');
-    return fault(`is no network: ${base} is no address`);
+    return fault(`is not a network: ${base} is not an address`);
   }
   const bits = bitsOf(address);
   if (rest !== undefined || !/^(?:0|[1-9]\d{0,2})$/.test(length) || Number(length) > bits) {
-    return fault(`is no network: what follows the / must be a number from 0 to ${bits}`);
+    return fault(`is not a network: the prefix length must be a number from 0 to ${bits}`);
   }
   return { kind: 'range', range: networkOf(address, Number(length)) };
 }
 
 function readRange(first: Address, firstText: string, lastText: string): TargetText {
-  // `10.0.0.1-9` counts on in the last part.
+  // `10.0.0.1-9` varies only the last part.
   const short = first.family === 4 && /^(?:0|[1-9]\d{0,2})$/.test(lastText);
   const last = parseAddress(short ? `${firstText.slice(0, firstText.lastIndexOf('.'))}.${lastText}` : lastText);
-  if (last?.family !== first.family) return fault(`is no range: ${lastText} is no address that could end it`);
-  if (last.value < first.value) return fault('is no range: it ends before it begins');
+  if (last?.family !== first.family) return fault(`is not a range: ${lastText} is not a valid last address`);
+  if (last.value < first.value) return fault('is not a range: it ends before it begins');
   return { kind: 'range', range: { family: first.family, first: first.value, last: last.value } as AddressRange };
 }
 
-/** A port from 1 to 65535; null for anything else. */
+/** Parses a port from 1 to 65535; returns null for anything else. */
 export function readPort(text: string): number | null {
   if (!/^[1-9]\d{0,4}$/.test(text)) return null;
   const port = Number(text);
   return port <= PORT_MAX ? port : null;
 }
 
-/** What is wrong with something that was meant to be an IPv4 address. */
+/** Returns the fault of something that was meant to be an IPv4 address. */
 function addressFault(text: string): string | null {
   if (!/^\d+(?:\.\d+){3}$/.test(text)) return null;
   const parts = text.split('.');
   const large = parts.find((part) => Number(part) > 255);
-  if (large !== undefined) return `is no IPv4 address: ${large} is larger than 255`;
+  if (large !== undefined) return `is not an IPv4 address: ${large} is larger than 255`;
   return 'has numbers with leading zeros, which some read as octal; write it without them';
 }
 

@@ -7,9 +7,9 @@ interface Estimate {
 }
 
 /**
- * How long to wait for an answer from a place (a host, a network), from how fast it answered so far (RFC 6298): what is next
- * door is given up after 100 ms, not after seconds. Each further try waits twice as long, never beyond the limit; places that
- * never answered get the limit. Remembers 16,384 places, those that were added last.
+ * Computes timeouts for a place (a host, a network) from its response times so far (RFC 6298): a nearby place times
+ * out after 100 ms, not after seconds. Each further attempt waits twice as long, up to the limit; unknown places get
+ * the limit. Remembers the last 16,384 places.
  */
 export class AdaptiveTimeouts<Place extends string | number> {
   readonly #limitMs: number;
@@ -19,7 +19,7 @@ export class AdaptiveTimeouts<Place extends string | number> {
     this.#limitMs = limitMs;
   }
 
-  /** @param tries how often the port was tried before */
+  /** @param tries earlier attempts at the port */
   timeoutMs(place: Place, tries: number): number {
     const estimate = this.#places.get(place);
     if (estimate === undefined) return this.#limitMs;

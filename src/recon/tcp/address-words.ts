@@ -2,7 +2,7 @@ import { networkInterfaces } from 'node:os';
 
 import ipaddr from 'ipaddr.js';
 
-/** An address as 32-bit numbers: one for IPv4, four for IPv6. */
+/** Writes an address as 32-bit numbers: one for IPv4, four for IPv6. */
 export function addressWords(ip: string, family: 4 | 6, into: Uint32Array, at: number): void {
   if (family === 4) {
     into[at] = ipv4Word(ip);
@@ -28,7 +28,7 @@ function ipv4Word(ip: string): number {
   return ((word << 8) | part) >>> 0;
 }
 
-/** The number of the interface that `fe80::1%eth0` names; 0 where it names none. */
+/** Returns the interface index of an address such as `fe80::1%eth0`; 0 without a zone. */
 export function scopeId(ip: string): number {
   const percent = ip.indexOf('%');
   if (percent < 0) return 0;

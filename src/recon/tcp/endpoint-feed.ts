@@ -1,7 +1,7 @@
 import type { Endpoint, EndpointSource } from '../targets/port.ts';
 import { Fifo } from './fifo.ts';
 
-/** Reads ahead of the scan, so that it need not wait for names to be resolved; never asks for a batch before the last. */
+/** Reads endpoints ahead, so that the scan need not wait for name resolution; never overlaps requests for batches. */
 export class EndpointFeed {
   readonly #source: EndpointSource;
   readonly #signal: AbortSignal;
@@ -13,8 +13,8 @@ export class EndpointFeed {
   #failure: { reason: unknown } | undefined;
 
   /**
-   * @param batch endpoints asked for at once; at most twice as many wait
-   * @param arrived called when there is more, or the end is known
+   * @param batch endpoints per request; at most twice as many are buffered
+   * @param arrived called when more are available, or the end is known
    */
   constructor(source: EndpointSource, signal: AbortSignal, batch: number, arrived: () => void) {
     this.#source = source;
@@ -28,7 +28,7 @@ export class EndpointFeed {
     return this.#ended && this.#waiting.length === 0;
   }
 
-  /** The next one; undefined where none is there (yet). Throws what the source threw. */
+  /** Returns the next one; undefined if none is available (yet). Throws any error of the source. */
   take(): Endpoint | undefined {
     if (this.#failure !== undefined) throw this.#failure.reason;
     if (!this.#reading && !this.#ended && this.#waiting.length < this.#batch) this.#read();

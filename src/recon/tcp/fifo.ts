@@ -1,4 +1,4 @@
-/** First in, first out, in constant time whatever its length. */
+/** A FIFO queue with constant-time operations. */
 export class Fifo<T> {
   #items: (T | undefined)[] = [];
   #head = 0;
@@ -19,7 +19,7 @@ export class Fifo<T> {
       this.#items = [];
       this.#head = 0;
     } else if (this.#head > 1024 && this.#head * 2 > this.#items.length) {
-      // What was taken is cut off only now and then, so that each item is moved once at most on average.
+      // Taken items are cut off occasionally, so that each item moves once at most on average.
       this.#items.splice(0, this.#head);
       this.#head = 0;
     }

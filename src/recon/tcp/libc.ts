@@ -2,7 +2,7 @@ import { endianness } from 'node:os';
 
 import type * as Koffi from 'koffi';
 
-/** Calls of the C library, with pointers as memory of typed arrays. Each returns -1 on failure; `errno` says why. */
+/** C library calls, with pointers as typed array memory. Each returns -1 on failure; `errno` has the code. */
 export interface Libc {
   socket(family: number, type: number, protocol: number): number;
   close(fd: number): number;
@@ -12,9 +12,9 @@ export interface Libc {
   sendmmsg(fd: number, messages: Uint8Array, count: number, flags: number): number;
   recvmmsg(fd: number, messages: Uint8Array, count: number, flags: number, timeout: null): number;
   poll(entries: Uint8Array, count: number, timeoutMs: number): number;
-  /** Of the last call that failed. */
+  /** Code of the last failed call. */
   errno(): number;
-  /** Where memory begins; it does not move while the array is held. */
+  /** Address of the memory, which does not move while the array is referenced. */
   address(memory: Uint8Array): bigint;
 }
 
@@ -41,15 +41,15 @@ export const EINPROGRESS = 115;
 
 export type LibcAccess = { available: true; libc: Libc } | { available: false; missing: string };
 
-/** The layout of messages is that of 64-bit Linux, the same for x64, arm64 and riscv64, glibc and musl. */
+/** The layout of messages on 64-bit Linux, the same for x64, arm64 and riscv64, glibc and musl. */
 const ARCHITECTURES: readonly string[] = ['x64', 'arm64', 'riscv64', 'loong64'];
 
-/** Binds the C library that this process runs on, through koffi; says what is missing where that does not work. */
+/** Binds this process's C library through koffi, or reports what is missing. */
 export async function openLibc(): Promise<LibcAccess> {
   const missing = (text: string): LibcAccess => ({ available: false, missing: text });
-  if (process.platform !== 'linux') return missing(`raw sockets are used on Linux only, this is ${process.platform}`);
+  if (process.platform !== 'linux') return missing(`raw sockets require Linux, and this is ${process.platform}`);
   if (!ARCHITECTURES.includes(process.arch) || endianness() !== 'LE') {
-    return missing(`raw sockets are used on 64-bit machines only, this is ${process.arch}`);
+    return missing(`raw sockets require a 64-bit machine, and this is ${process.arch}`);
   }
   try {
     return { available: true, libc: bind(await import('koffi')) };

@@ -3,18 +3,18 @@ import type { PortMethod, PortRecord, PortState } from '../records.ts';
 import type { Endpoint } from '../targets/port.ts';
 import type { RecordQueue } from './record-queue.ts';
 
-/** What was concluded about one port, and from what. */
+/** The state of one port, and its evidence. */
 export interface PortVerdict {
   state: PortState;
   reason: string;
-  /** Milliseconds; null where nothing answered. */
+  /** Milliseconds; null without an answer. */
   rtt_ms: number | null;
   banner?: string;
 }
 
 const PROGRESS_EVERY_MS = 250;
 
-/** Where scans leave what they find: it picks the states that are wanted, counts, and says how far the scan is. */
+/** Receives scan results: selects the requested states, counts, and reports progress. */
 export class PortReport {
   readonly #environment: ProbeEnvironment;
   readonly #queue: RecordQueue<PortRecord>;
@@ -38,7 +38,7 @@ export class PortReport {
     this.#progressAt = environment.clock.monotonic() + PROGRESS_EVERY_MS;
   }
 
-  /** Whether the consumer is behind: nothing more may be sent then. */
+  /** Whether the consumer is behind, so that sending must pause. */
   get full(): boolean {
     return this.#queue.full;
   }
@@ -48,7 +48,7 @@ export class PortReport {
     this.#sent += count;
   }
 
-  /** A port is settled: exactly once for each endpoint. */
+  /** Reports the result of a port: exactly once for each endpoint. */
   settle(endpoint: Endpoint, method: PortMethod, verdict: PortVerdict): void {
     this.#done += 1;
     if (verdict.state === 'open') this.#found += 1;
@@ -69,14 +69,14 @@ export class PortReport {
     });
   }
 
-  /** Says something once, however often it happens. `subject` tells notices apart. */
+  /** Reports a notice once, however often it occurs. `subject` identifies it. */
   notice(subject: string, text: string): void {
     if (this.#noticed.has(subject)) return;
     this.#noticed.add(subject);
     this.#environment.onNotice?.(text);
   }
 
-  /** Reports how far the scan is, where it is time for that. */
+  /** Reports progress if it is due. */
   progress(now: number, last = false): void {
     if (!last && now < this.#progressAt) return;
     this.#progressAt = now + PROGRESS_EVERY_MS;

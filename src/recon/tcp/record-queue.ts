@@ -1,8 +1,8 @@
 import { Fifo } from './fifo.ts';
 
 /**
- * Records between a probe, which cannot wait with what has arrived, and a consumer, which reads when it likes. It takes
- * whatever is pushed; the probe looks at `full` and sends nothing more meanwhile.
+ * Buffers records between a probe, which cannot delay arrived results, and its consumer. It accepts everything; the
+ * probe checks `full` and stops sending meanwhile.
  */
 export class RecordQueue<T> {
   readonly #max: number;
@@ -11,7 +11,7 @@ export class RecordQueue<T> {
   #failure: { reason: unknown } | undefined;
   #wake: (() => void) | undefined;
 
-  /** @param max records from which on it is full */
+  /** @param max number of records at which it is full */
   constructor(max: number) {
     this.#max = max;
   }
@@ -25,13 +25,13 @@ export class RecordQueue<T> {
     this.#wake?.();
   }
 
-  /** What was pushed can still be read. */
+  /** Ends the queue; queued records can still be read. */
   end(): void {
     this.#ended = true;
     this.#wake?.();
   }
 
-  /** Readers get the error at once, before what waits. */
+  /** Fails the queue: readers receive the error at once, before queued records. */
   fail(reason: unknown): void {
     this.#failure ??= { reason };
     this.#wake?.();

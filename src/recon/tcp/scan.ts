@@ -11,19 +11,20 @@ import { RecordQueue } from './record-queue.ts';
 import { openSyn } from './syn/open-syn.ts';
 import { SynScan } from './syn/syn-scan.ts';
 
-/** Records that wait for the consumer; from there on nothing more is sent, and only what is under way is added. */
+/** Maximum records that wait for the consumer; beyond it sending stops, and only results in progress are added. */
 const RECORDS_MAX = 4096;
 
 /**
- * Scans TCP ports: one record for each endpoint whose state is among `options.states`, in no order, as they are settled.
+ * Scans TCP ports and yields one record for each endpoint whose state is among `options.states`, unordered, as they
+ * are settled.
  *
- * - Backpressure: a consumer that does not read stops the sending. At most 4,096 records wait, and those of the probes
- *   that were under way.
+ * - Backpressure: sending stops while the consumer does not read. At most 4,096 records wait, plus those of the probes
+ *   in progress.
  * - Ending the iteration early releases every socket and timer before it resolves.
  * - `environment.signal` ends the iteration with the signal's reason.
  *
- * @throws HeddleError (VALIDATION_FAILED) where `method` is `syn` and this process cannot, naming what is missing; what
- *   the source of endpoints threw
+ * @throws HeddleError (VALIDATION_FAILED) with what is missing if `method` is `syn` and not possible; any error of the
+ * source of endpoints
  */
 export async function* scanTcp(
   options: TcpOptions,
@@ -48,21 +49,21 @@ export async function* scanTcp(
   }
 }
 
-/** Scans by the method that was asked for, or by the best that this process may use. */
+/** Scans with the requested method, or with the best one that this process may use. */
 async function run(parts: Omit<ConnectScanParts, 'connector'>): Promise<void> {
   const { options, environment, report } = parts;
   if (options.method !== 'connect') {
     const syn = await openSyn(environment.random);
     if (syn.available) return new SynScan({ ...parts, openWire: syn.openWire }).run();
     if (options.method === 'syn') {
-      throw new HeddleError('VALIDATION_FAILED', `a SYN scan is not possible: ${syn.missing}; method connect is`);
+      throw new HeddleError('VALIDATION_FAILED', `a SYN scan is not possible: ${syn.missing}; use method connect`);
     }
-    report.notice('method', `scanning by whole connections, which is slower than SYN packets: ${syn.missing}`);
+    report.notice('method', `scanning with full connections, which is slower than SYN packets: ${syn.missing}`);
   }
   return new ConnectScan({ ...parts, connector: await connectorFor(options, environment) }).run();
 }
 
-/** The system's own calls where they can be had and are enough; nothing but speed depends on it. */
+/** Uses system calls where they are available and sufficient; the choice affects only speed. */
 async function connectorFor(options: TcpOptions, { clock }: ProbeEnvironment): Promise<Connector> {
   if (options.banner) return nodeConnector(clock, true);
   const access = await openLibc();

@@ -1,6 +1,6 @@
 import { malformed } from './fault.ts';
 
-/** Reads numbers and vectors of the presentation language of TLS; what is cut off is a fault that names what was read. */
+/** Reads numbers and vectors of the TLS presentation language; truncated input is a fault that names what was read. */
 export class ByteReader {
   readonly #bytes: Uint8Array;
   readonly #what: string;
@@ -50,6 +50,6 @@ export class ByteReader {
   }
 
   #need(length: number): void {
-    if (length > this.left) throw malformed(`${this.#what} is cut off`);
+    if (length > this.left) throw malformed(`${this.#what} is truncated`);
   }
 }

@@ -1,17 +1,17 @@
 import { DER_TAG, DerReader, oidText } from './der.ts';
 import { printable } from './distinguished-name.ts';
 
-/** What the extensions of a certificate say that a client acts upon. */
+/** The extensions of a certificate that affect a client. */
 export interface CertificateExtensions {
   /** DNS names and addresses. */
   readonly names: readonly string[];
   readonly dns_names: readonly string[];
   readonly addresses: readonly string[];
-  /** May sign certificates. Certificates before version 3 cannot say so. */
+  /** Whether it may sign certificates. Certificates before version 3 cannot declare it. */
   readonly is_authority: boolean;
-  /** How many authorities may stand below this one; null: any number. */
+  /** Maximum number of authorities below this one; null: any number. */
   readonly path_length: number | null;
-  /** Whether it is fit for servers: it says so, or nothing of uses. */
+  /** Whether it is valid for servers: declared so, or without declared usages. */
   readonly is_for_servers: boolean;
 }
 
@@ -46,7 +46,7 @@ export function parseExtensions(list: DerReader): CertificateExtensions {
   };
 }
 
-/** By identifier; of two with the same, the first counts. */
+/** Indexes by identifier; of duplicates, the first counts. */
 function contentsOf(list: DerReader): Map<string, Uint8Array> {
   const contents = new Map<string, Uint8Array>();
   for (let count = 0; list.hasMore && count < EXTENSIONS_MAX; count++) {
@@ -89,7 +89,7 @@ function isForServers(content: Uint8Array | undefined): boolean {
   return false;
 }
 
-/** The text of an address; hexadecimal digits where it has the length of none. */
+/** Returns an address as text; hexadecimal digits if its length is invalid. */
 function addressText(bytes: Uint8Array): string {
   if (bytes.length === 4) return bytes.join('.');
   if (bytes.length !== 16) return Buffer.from(bytes.subarray(0, 32)).toString('hex');
@@ -97,7 +97,7 @@ function addressText(bytes: Uint8Array): string {
   return compressed(words.map((word) => word.toString(16)));
 }
 
-/** RFC 5952: the longest run of zeros, of two at least, becomes `::`. */
+/** Formats per RFC 5952: the longest run of at least two zeros becomes `::`. */
 function compressed(words: readonly string[]): string {
   let best = { start: -1, length: 1 };
   for (let start = 0; start < words.length; start++) {

@@ -3,13 +3,13 @@ import { readExtensions } from './server-hello.ts';
 import { EXTENSION, READ_LIMITS } from './protocol.ts';
 
 export interface SentChain {
-  /** DER of each, the server's own first; at most `READ_LIMITS.chain_max`. */
+  /** DER of each certificate, the server's own first; at most `READ_LIMITS.chain_max`. */
   readonly certificates: readonly Uint8Array[];
-  /** Whether an OCSP answer came with the first one; before TLS 1.3 that is a message of its own. */
+  /** Whether an OCSP response came with the first one; before TLS 1.3 that is a message of its own. */
   readonly ocsp_stapled: boolean;
 }
 
-/** The body of a Certificate message up to TLS 1.2. */
+/** Parses a Certificate message up to TLS 1.2. */
 export function parseCertificates(body: Uint8Array): SentChain {
   const list = new ByteReader(new ByteReader(body, 'the chain').vector24(), 'the chain');
   const certificates: Uint8Array[] = [];
@@ -17,7 +17,7 @@ export function parseCertificates(body: Uint8Array): SentChain {
   return { certificates, ocsp_stapled: false };
 }
 
-/** The body of a Certificate message of TLS 1.3. */
+/** Parses a Certificate message of TLS 1.3. */
 export function parseCertificates13(body: Uint8Array): SentChain {
   const message = new ByteReader(body, 'the chain');
   message.vector8();
@@ -33,13 +33,13 @@ export function parseCertificates13(body: Uint8Array): SentChain {
   return { certificates, ocsp_stapled: isStapled };
 }
 
-/** Whether a CertificateStatus holds an answer. */
+/** Returns whether a CertificateStatus contains a response. */
 export function parseStatus(body: Uint8Array): boolean {
   const reader = new ByteReader(body, 'the OCSP answer');
   return reader.uint8() === 1 && reader.vector24().length > 0;
 }
 
-/** Certificates outlive the buffer that they were read into. */
+/** Copied, since certificates outlive their read buffer. */
 function copy(bytes: Uint8Array): Uint8Array {
   return Buffer.from(bytes);
 }

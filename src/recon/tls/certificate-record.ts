@@ -3,13 +3,13 @@ import { fingerprintsOf, parseCertificate } from './certificate.ts';
 import type { ParsedCertificate } from './certificate.ts';
 import { DerFault } from './der.ts';
 import { certificateFindings } from './findings.ts';
-import { isWildcard, speaksFor } from './host-name.ts';
+import { coversHost, isWildcard } from './host-name.ts';
 import type { TrustStore } from './trust.ts';
 
 const PARSED_MAX = 1024;
 const PARSED_BYTES_MAX = 8192;
 
-/** Turns chains into what records say of them; authorities come by again and again, so what was read is remembered. */
+/** Converts chains to record members; caches parsed certificates, since authorities recur. */
 export class CertificateReader {
   readonly #trust: TrustStore;
   readonly #parsed = new Map<string, ParsedCertificate>();
@@ -19,7 +19,7 @@ export class CertificateReader {
   }
 
   /**
-   * The members of a record that a chain fills; `error` where the server's own certificate cannot be read.
+   * Returns the record members of a chain; `error` if the server's own certificate cannot be read.
    *
    * @param now milliseconds since the epoch
    */
@@ -29,7 +29,7 @@ export class CertificateReader {
     const leaf = this.#parse(first);
     if (leaf === null) return { fingerprint_hash: fingerprintsOf(first), error: 'malformed: the certificate' };
     const above = sent.slice(1).map((der) => this.#parse(der));
-    // What cannot be read certifies nothing: the chain ends before it.
+    // An unreadable certificate certifies nothing: the chain ends before it.
     const unreadable = above.indexOf(null);
     const readable = (unreadable < 0 ? above : above.slice(0, unreadable)).filter((one) => one !== null);
     return this.#members([leaf, ...readable], host, now);
@@ -39,7 +39,7 @@ export class CertificateReader {
     const [leaf, ...above] = chain as [ParsedCertificate, ...ParsedCertificate[]];
     const { self_signed, untrusted, broken } = this.#trust.judge(chain, now);
     const expired = now > leaf.not_after_ms;
-    const mismatched = !speaksFor(leaf, host);
+    const mismatched = !coversHost(leaf, host);
     const not_yet_valid = now < leaf.not_before_ms;
     return {
       ...leaf.record,

@@ -7,12 +7,12 @@ import type { CertificateExtensions } from './certificate-extensions.ts';
 import { commonNameOf, distinguishedName, organizationsOf } from './distinguished-name.ts';
 import { CURVE_BITS, KEY_TYPES, RSASSA_PSS, SIGNATURE_ALGORITHMS, WEAK_HASHES } from './object-identifiers.ts';
 
-/** A certificate as it was sent, and what of it decides about trust. */
+/** A certificate as sent, with the fields that decide about trust. */
 export interface ParsedCertificate extends CertificateExtensions {
   readonly der: Uint8Array;
-  /** What is reported; whether it signed itself is settled where signatures are looked at. */
+  /** The reported fields; whether it is self-signed is decided during signature verification. */
   readonly record: Omit<TlsCertificate, 'self_signed'>;
-  /** Names in DER: the same bytes are the same name. */
+  /** Names in DER: equal bytes are equal names. */
   readonly subject: string;
   readonly issuer: string;
   /** Milliseconds since the epoch. */
@@ -27,7 +27,7 @@ const VERSION_TAG = 0xa0;
 const EXTENSIONS_TAG = 0xa3;
 const HASH_TAG = 0xa0;
 
-/** @throws DerFault where it is no certificate, as far as it is looked at */
+/** @throws DerFault if the parsed fields are not those of a certificate */
 export function parseCertificate(der: Uint8Array): ParsedCertificate {
   const outer = new DerReader(der).sequence();
   const body = outer.sequence();
@@ -115,7 +115,7 @@ function keyOf(info: DerReader): { type: string; bits: number | null } {
   }
 }
 
-/** Length in bits of the first integer: the modulus of RSA, the prime of DSA. */
+/** Returns the bit length of the first integer: the modulus of RSA, the prime of DSA. */
 function integerBits(values: DerReader): number {
   const digits = values.expect(DER_TAG.integer).content;
   const first = digits.findIndex((byte) => byte !== 0);
@@ -123,7 +123,7 @@ function integerBits(values: DerReader): number {
   return (digits.length - first) * 8 - Math.clz32(digits[first]!) + 24;
 }
 
-/** A point is a byte of its form, and one coordinate or both. */
+/** A point is a format byte and one or both coordinates. */
 function curveBits(algorithm: DerReader, point: Uint8Array): number {
   const curve = algorithm.optional(DER_TAG.oid);
   const known = curve === null ? undefined : CURVE_BITS[oidText(curve.content)];
@@ -133,7 +133,7 @@ function curveBits(algorithm: DerReader, point: Uint8Array): number {
   return ((point.length - 1) * 8) / (isCompressed ? 1 : 2);
 }
 
-/** In hexadecimal, byte by byte, without the zero that only marks it as positive. */
+/** Returns hexadecimal bytes, without the zero that only marks a positive number. */
 function serialText(content: Uint8Array): string {
   const digits = content.length > 1 && content[0] === 0 ? content.subarray(1) : content;
   return Buffer.from(digits).toString('hex').toUpperCase().match(/../g)?.join(':') ?? '';

@@ -9,8 +9,8 @@ const GCM_PAIR = 'AES_128_GCM_SHA256 AES_256_GCM_SHA384';
 const EXPORT_40 = 'EXPORT_WITH_DES40_CBC_SHA WITH_DES_CBC_SHA WITH_3DES_EDE_CBC_SHA';
 
 /**
- * Facts of IANA's registry of cipher suites, as runs: the first number, the ways of exchanging keys, the ways of
- * encrypting. Numbers go up by one for each pair, the key exchange changing slowest. What has `WITH_` already is taken so.
+ * IANA's registry of cipher suites as runs: the first number, the key exchanges, the ciphers. Numbers increase by one
+ * per pair, with the key exchange changing slowest. A part that contains `WITH_` is used unchanged.
  */
 const RUNS: readonly (readonly [first: number, exchanges: string, encryptions: string])[] = [
   [0x0000, 'NULL', 'NULL_NULL'],
@@ -88,7 +88,7 @@ function nameOf(exchange: string, encryption: string): string {
   return encryption.includes('WITH_') ? `TLS_${exchange}_${encryption}` : `TLS_${exchange}_WITH_${encryption}`;
 }
 
-/** IANA's name of a suite; `0x1A2B` for a number that it has not assigned. */
+/** Returns IANA's name of a suite; `0x1A2B` for an unassigned number. */
 export function cipherName(code: number): string {
   return NAMES.get(code) ?? `0x${code.toString(16).toUpperCase().padStart(4, '0')}`;
 }
@@ -97,7 +97,7 @@ export function cipherCodes(): readonly number[] {
   return [...NAMES.keys()];
 }
 
-/** Suites that a server of this version may choose, all of the registry's. */
+/** Returns all registered suites that a server of this version may choose. */
 export function ciphersOf(version: TlsVersion): readonly number[] {
   return SUITES[version];
 }
@@ -114,22 +114,24 @@ function select(matches: (name: string) => boolean): number[] {
   return [...NAMES].filter(([code, name]) => code !== 0 && matches(name)).map(([code]) => code);
 }
 
-/** Suites of TLS 1.3 name no key exchange, those of GOST by their mode. */
+/** Suites of TLS 1.3 have no key exchange in their names; those of GOST are recognized by their mode. */
 function isOfTls13(name: string): boolean {
   return !name.includes('_WITH_') || name.includes('_MGM_');
 }
 
-/** What TLS 1.1 and older know: MACs with MD5 and SHA-1. */
+/** Returns whether TLS 1.1 and older know the suite: MACs with MD5 and SHA-1. */
 function isLegacy(name: string): boolean {
   return !isOfTls13(name) && /_(?:MD5|SHA)$/.test(name);
 }
 
-/** What nobody should negotiate: no encryption, no authentication, export keys, small blocks, RC4, MD5. */
+/** Returns whether a suite is unacceptable: no encryption, no authentication, export keys, small blocks, RC4, MD5. */
 export function isWeakCipher(name: string): boolean {
   return /_NULL_|_anon_|_EXPORT_|_RC4_|_RC2_|_DES_|_DES40_|_3DES_|_IDEA_|_28147_|_MD5$|^TLS_SHA(?:256|384)_/.test(name);
 }
 
-/** What a first offer holds, best first: enough for every server that authenticates itself, short enough for old ones. */
+/**
+ * Suites of the first offer, best first: enough for every server that authenticates itself, short enough for old ones.
+ */
 export const FIRST_OFFER: readonly number[] = [
   ...[0x1301, 0x1302, 0x1303, 0x1304, 0x1305],
   ...[0xc02b, 0xc02f, 0xc02c, 0xc030, 0xcca9, 0xcca8, 0xc0ac, 0xc0ad, 0xc0ae, 0xc0af, 0x009e, 0x009f, 0xccaa, 0xc09e],

@@ -6,20 +6,20 @@ export interface KeyShare {
   readonly key: Uint8Array;
 }
 
-/** What a client says it can do. */
+/** The capabilities a client offers. */
 export interface Offer {
-  /** The newest version on offer; older ones are taken too, unless only TLS 1.3 is. */
+  /** The newest version on offer; older ones are accepted too, unless only TLS 1.3 is. */
   readonly version: TlsVersion;
   readonly only_tls13?: boolean;
   readonly ciphers: readonly number[];
-  /** The name that is asked for; null: none. */
+  /** The requested server name; null: none. */
   readonly sni: string | null;
   readonly alpn: readonly string[];
-  /** Of TLS 1.3; without one the server names the group that it would take, and computes nothing. */
+  /** For TLS 1.3; without one the server only names its preferred group and computes nothing. */
   readonly key_share: KeyShare | null;
-  /** What a server that asked to be asked again wants to have back. */
+  /** The cookie of a HelloRetryRequest. */
   readonly cookie?: Uint8Array;
-  /** 64 random bytes: the random and the session's number. */
+  /** 64 random bytes: the client random and the session id. */
   readonly random: Uint8Array;
 }
 
@@ -31,16 +31,19 @@ const SIGNATURE_ALGORITHMS = uint16s([
 ]);
 
 const COMPUTABLE = [GROUP.x25519, GROUP.secp256r1, GROUP.secp384r1, GROUP.secp521r1];
-/** X448, Brainpool, secp224r1, secp256k1, secp192r1: a server whose certificate has such a key shows it to nobody else. */
+/**
+ * X448, Brainpool, secp224r1, secp256k1, secp192r1: a server with such a certificate key shows it only to clients that
+ * offer them.
+ */
 const OTHER_GROUPS = [30, 28, 27, 26, 21, 22, 19];
 const GROUPS = extension(EXTENSION.supported_groups, vector16(uint16s([...COMPUTABLE, ...OTHER_GROUPS])));
-/** With finite fields and post-quantum hybrids, which a server may name as its wish where no key share is offered. */
+/** Adds finite fields and post-quantum hybrids, which a server may prefer if no key share is offered. */
 const ALL_GROUPS = extension(
   EXTENSION.supported_groups,
   vector16(uint16s([...COMPUTABLE, ...OTHER_GROUPS, 0x0100, 0x0101, 0x0102, 0x0103, 0x0104, 0x11ec, 0x11eb, 0x11ed])),
 );
 
-/** Extensions that are the same in every offer, and those that TLS 1.3 adds. */
+/** Extensions common to every offer, and those that TLS 1.3 adds. */
 const BASE_EXTENSIONS = Buffer.concat([
   extension(EXTENSION.ec_point_formats, Buffer.of(1, 0)),
   extension(EXTENSION.session_ticket, Buffer.alloc(0)),
@@ -51,7 +54,7 @@ const BASE_EXTENSIONS = Buffer.concat([
 const SIGNATURE_EXTENSION = extension(EXTENSION.signature_algorithms, vector16(SIGNATURE_ALGORITHMS));
 const TLS13_MODES = extension(EXTENSION.psk_key_exchange_modes, Buffer.of(1, 1));
 
-/** A ClientHello in its record, ready to be sent; the message itself begins after `RECORD_HEADER_BYTES`. */
+/** Returns a ClientHello in its record, ready to send; the message itself starts at `RECORD_HEADER_BYTES`. */
 export function clientHello(offer: Offer): Buffer {
   const { version, ciphers, random } = offer;
   const isTls13 = version === 'tls13';
@@ -59,7 +62,7 @@ export function clientHello(offer: Offer): Buffer {
   const body = Buffer.concat([
     uint16s([isTls13 ? WIRE_VERSION.tls12 : WIRE_VERSION[version]]),
     random.subarray(0, 32),
-    // Servers of TLS 1.3 echo the number for the sake of what stands in between; older ones would take it for a resumption.
+    // TLS 1.3 servers echo the session id for middleboxes; older ones would treat it as a resumption.
     isTls13 ? vector8(random.subarray(32, 64)) : Buffer.of(0),
     vector16(uint16s(ciphers)),
     Buffer.of(1, 0),
@@ -74,7 +77,7 @@ export function clientHello(offer: Offer): Buffer {
   return Buffer.concat([header, body]);
 }
 
-/** The handshake message in the record of `clientHello`, as transcripts count it. */
+/** Returns the handshake message of a `clientHello` record, as used in transcripts. */
 export function messageOf(record: Buffer): Buffer {
   return record.subarray(RECORD_HEADER_BYTES);
 }

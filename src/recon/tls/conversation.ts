@@ -7,17 +7,17 @@ import { TlsFault } from './fault.ts';
 import { NOT_PROBED, shortageOf } from './local-shortage.ts';
 import { READ_LIMITS } from './protocol.ts';
 
-/** What one side of a connection says, told apart from how it is carried. */
-export interface Talk {
-  /** Called when the connection stands; what is to be sent first. */
+/** The protocol of one side of a connection, independent of its transport. */
+export interface Dialog {
+  /** Called once connected; returns the first bytes to send. */
   begin(localAddress: string): Uint8Array | null;
-  /** What is to be sent next, `done` where everything is known, null to wait. Throws TlsFault where nothing can come of it. */
+  /** Returns the next bytes to send, `done` at the end, or null to wait. Throws TlsFault if the conversation fails. */
   receive(bytes: Uint8Array): Uint8Array | 'done' | null;
-  /** Why it is over where the other side closed. */
+  /** Returns the fault if the peer closes the connection. */
   closed(): TlsFault;
 }
 
-export interface Line {
+export interface ConnectionOptions {
   readonly clock: Clock;
   readonly timeout_ms: number;
   readonly signal: AbortSignal;
@@ -26,12 +26,12 @@ export interface Line {
 const READ_BYTES = 16 * 1024;
 
 /**
- * One connection from its opening to what its talk wanted to know: resolves with null, or with why that did not come. The
- * time counts from the first packet; the connection is gone, without waiting states, when this resolves.
+ * Runs one connection until its talk is done: resolves with null, or with the fault. The time counts from the first
+ * packet; the connection is gone, without lingering states, when this resolves.
  *
  * @throws the signal's reason
  */
-export function converse(endpoint: Endpoint, talk: Talk, line: Line): Promise<TlsFault | null> {
+export function converse(endpoint: Endpoint, dialog: Dialog, line: ConnectionOptions): Promise<TlsFault | null> {
   return new Promise((resolve, reject) => {
     const { signal } = line;
     if (signal.aborted) {
@@ -77,7 +77,7 @@ export function converse(endpoint: Endpoint, talk: Talk, line: Line): Promise<Tl
       if (socket.destroyed) return false;
       bytesLeft -= bytes.length;
       if (bytesLeft < 0) finish(new TlsFault('malformed', `malformed: more than ${READ_LIMITS.bytes_max} bytes`));
-      else attempt(() => talk.receive(bytes));
+      else attempt(() => dialog.receive(bytes));
       return true;
     };
     const stopTimer = line.clock.after(line.timeout_ms, () => {
@@ -86,23 +86,23 @@ export function converse(endpoint: Endpoint, talk: Talk, line: Line): Promise<Tl
     signal.addEventListener('abort', onAbort, { once: true });
     socket.on('connect', () => {
       isConnected = true;
-      attempt(() => talk.begin(socket.localAddress ?? ''));
+      attempt(() => dialog.begin(socket.localAddress ?? ''));
     });
-    socket.on('error', (error: NodeJS.ErrnoException) => finish(isConnected ? talk.closed() : unreachable(error)));
-    socket.on('close', () => finish(talk.closed()));
-    socket.on('end', () => finish(talk.closed()));
+    socket.on('error', (error: NodeJS.ErrnoException) => finish(isConnected ? dialog.closed() : unreachable(error)));
+    socket.on('close', () => finish(dialog.closed()));
+    socket.on('end', () => finish(dialog.closed()));
   });
 }
 
-/** Read by one callback at a time, which takes what it keeps out of it before it returns. */
+/** Shared buffer: each callback copies what it keeps before it returns. */
 const readBuffer = Buffer.alloc(READ_BYTES);
 
 function ignore(): void {
-  // What a connection that was given up still reports is of no interest.
+  // Errors of an abandoned connection are irrelevant.
 }
 
 function hangUp(socket: Socket, isConnected: boolean): void {
-  // A reset leaves nothing behind on either side, where thousands of endings a second would use up all local ports.
+  // A reset leaves no state on either side; otherwise thousands of closes per second would exhaust the local ports.
   if (isConnected) socket.resetAndDestroy();
   else socket.destroy();
 }

@@ -1,4 +1,4 @@
-/** A value of DER that is not what it has to be. */
+/** An invalid DER value. */
 export class DerFault extends Error {
   constructor(message: string) {
     super(message);
@@ -26,7 +26,7 @@ export interface DerValue {
   readonly raw: Uint8Array;
 }
 
-/** Reads the values of one constructed value, one after the other; never beyond its end, never recursively. */
+/** Reads the values of one constructed value in sequence; never past its end, never recursively. */
 export class DerReader {
   readonly #bytes: Uint8Array;
   #at = 0;
@@ -39,7 +39,7 @@ export class DerReader {
     return this.#at < this.#bytes.length;
   }
 
-  /** The tag of what comes next; null at the end. */
+  /** Returns the tag of the next value; null at the end. */
   get nextTag(): number | null {
     return this.#bytes[this.#at] ?? null;
   }
@@ -61,7 +61,7 @@ export class DerReader {
     return value;
   }
 
-  /** What is next where it has this tag; else null, and nothing is read. */
+  /** Returns the next value if it has this tag; else null without reading. */
   optional(tag: number): DerValue | null {
     return this.nextTag === tag ? this.next() : null;
   }
@@ -90,7 +90,7 @@ export class DerReader {
 
 const ARC_DIGITS_MAX = 40;
 
-/** An object identifier in dotted form. */
+/** Returns an object identifier in dotted form. */
 export function oidText(content: Uint8Array): string {
   const arcs: string[] = [];
   let arc = 0n;
@@ -107,7 +107,7 @@ export function oidText(content: Uint8Array): string {
   return arcs.join('.');
 }
 
-/** UTCTime and GeneralizedTime as ISO 8601 with milliseconds. */
+/** Converts UTCTime and GeneralizedTime to ISO 8601 with milliseconds. */
 export function timeText({ tag, content }: DerValue): string {
   if (tag !== DER_TAG.utc_time && tag !== DER_TAG.generalized_time) throw new DerFault('a time of no known form');
   const yearDigits = tag === DER_TAG.utc_time ? 2 : 4;
@@ -124,7 +124,7 @@ export function timeText({ tag, content }: DerValue): string {
   return time.toISOString();
 }
 
-/** The text of the string types that names are made of. */
+/** Decodes the string types used in names. */
 export function stringText({ tag, content }: DerValue): string {
   const bytes = Buffer.from(content);
   switch (tag) {

@@ -6,7 +6,7 @@ const ORGANIZATION = '2.5.4.10';
 const VALUE_CHARACTERS_MAX = 1024;
 const ATTRIBUTES_MAX = 64;
 
-/** The text of a name as RFC 4514 writes it: last attribute first, `CN=example.org,O=Example,C=CH`. */
+/** Returns a name in RFC 4514 form: last attribute first, `CN=example.org,O=Example,C=CH`. */
 export function distinguishedName(content: Uint8Array): string {
   const relative = attributesOf(content).map((attributes) =>
     attributes.map(({ oid, text }) => `${ATTRIBUTE_NAMES[oid] ?? oid}=${escaped(text)}`).join('+'),
@@ -14,12 +14,12 @@ export function distinguishedName(content: Uint8Array): string {
   return relative.toReversed().join(',');
 }
 
-/** The last common name, which is the most specific one. */
+/** Returns the last common name, which is the most specific one. */
 export function commonNameOf(content: Uint8Array): string | null {
   return valuesOf(content, COMMON_NAME).at(-1) ?? null;
 }
 
-/** The organizations of a name, in its order. */
+/** Returns the organizations of a name, in its order. */
 export function organizationsOf(content: Uint8Array): string[] {
   return valuesOf(content, ORGANIZATION);
 }
@@ -46,7 +46,7 @@ function attributesOf(content: Uint8Array): { oid: string; text: string }[][] {
   return parts;
 }
 
-/** Terminals and tables show these texts: control characters have no place in them. */
+/** Removes control characters, since terminals and tables show these strings. */
 export function printable(text: string): string {
   return text.replaceAll(/\p{Cc}|\p{Cs}/gu, '\ufffd');
 }

@@ -4,7 +4,7 @@ import type { Endpoint } from '../targets/port.ts';
 import type { CertificateReader } from './certificate-record.ts';
 import { cipherName, FIRST_OFFER } from './cipher-suites.ts';
 import type { Offer } from './client-hello.ts';
-import type { Line } from './conversation.ts';
+import type { ConnectionOptions } from './conversation.ts';
 import { enumerateCiphers, enumerateVersions } from './enumeration.ts';
 import type { Ask } from './enumeration.ts';
 import { TlsFault } from './fault.ts';
@@ -18,7 +18,7 @@ import { GROUP } from './protocol.ts';
 import { startTlsOfPort } from './starttls.ts';
 import type { StartTlsProtocol } from './starttls.ts';
 import { wholeHandshake } from './whole-handshake.ts';
-import type { LackedSocket, WholeHandshake } from './whole-handshake.ts';
+import type { SocketShortage, WholeHandshake } from './whole-handshake.ts';
 
 export interface ProbeContext {
   readonly options: TlsOptions;
@@ -27,17 +27,17 @@ export interface ProbeContext {
   readonly keys: ProbeKeys;
   readonly certificates: CertificateReader;
   readonly shortage: LocalShortage;
-  /** Told of each connection. */
+  /** Called for each connection. */
   readonly onConnection: () => void;
 }
 
-/** The time of all connections to one endpoint, as a multiple of the time of one. */
+/** Time limit of all connections to one endpoint, as a multiple of the timeout. */
 const ENDPOINT_TIMEOUTS_MAX = 24;
 
 const RANDOM_BYTES = 64;
 
 /**
- * Everything that was asked about one endpoint, as its record.
+ * Probes one endpoint and returns its record.
  *
  * @throws the signal's reason
  */
@@ -87,8 +87,7 @@ class EndpointProbe {
   }
 
   /**
-   * All versions, and what a modern client would offer beside what an old one would; where that is refused, once more
-   * with what it may have been refused for.
+   * Offers all versions, with modern and old parameters; after a refusal, once more without what may have caused it.
    */
   async first(): Promise<Greeting> {
     const { certificates, alpn } = this.#context.options;
@@ -97,15 +96,15 @@ class EndpointProbe {
     const offer = { version: 'tls13' as const, ciphers: FIRST_OFFER, key_share, alpn };
     const greeting = await this.#greet(offer, goal);
     if (greeting.server_hello !== null || greeting.fault?.kind !== 'refused') return greeting;
-    // Who takes none of these protocols may well take no protocol.
+    // A server that accepts none of these protocols may accept no protocol.
     const isProtocol = greeting.fault.alert === 'no_application_protocol';
-    // Some servers of older versions give up where they should choose, and some certificates are of no use in TLS 1.3.
+    // Some older servers abort instead of choosing, and some certificates are unusable in TLS 1.3.
     const another = isProtocol ? { ...offer, alpn: [] } : { ...offer, version: 'tls12' as const, key_share: null };
     const second = await this.#greet(another, goal);
     return second.server_hello === null ? greeting : second;
   }
 
-  /** Where the answer cannot be computed, or there was none to what could be offered. */
+  /** Completes a handshake if the answer cannot be computed, or the offer was not answered. */
   needsWhole({ server_hello, chain, fault }: Greeting): boolean {
     if (!this.#context.options.certificates || this.#starttls !== null || chain !== null) return false;
     if (server_hello === null) return fault !== null && fault.alert !== null;
@@ -114,14 +113,14 @@ class EndpointProbe {
 
   async whole(): Promise<WholeHandshake | null> {
     const { alpn } = this.#context.options;
-    const whole = await this.#timed<WholeHandshake | LackedSocket | null>(
+    const whole = await this.#timed<WholeHandshake | SocketShortage | null>(
       (line) => wholeHandshake(this.#endpoint, { ...line, sni: this.#sni, alpn }),
       (result) => (result !== null && 'shortage' in result ? result.shortage : null),
     );
     return whole === null || 'shortage' in whole ? null : whole;
   }
 
-  /** Fills what was enumerated; the best answer on the way, for servers that refused the first offer. */
+  /** Fills the enumerated members; uses the best answer found, for servers that refused the first offer. */
   async enumerate(record: TlsRecord, known: TlsVersion | null, first: Greeting): Promise<Greeting | null> {
     const { enumerate_versions, enumerate_ciphers } = this.#context.options;
     const isWorthIt = known !== null || first.fault?.kind === 'refused';
@@ -170,7 +169,7 @@ class EndpointProbe {
     Object.assign(record, this.#context.certificates.describe(certificates, this.#endpoint.host, now));
   }
 
-  /** Without a key share a server of TLS 1.3 only names the group that it wants, and has nothing to compute. */
+  /** Without a key share a TLS 1.3 server only names its preferred group and computes nothing. */
   readonly #ask: Ask = ({ version, ciphers }) =>
     this.#greet({ version, only_tls13: version === 'tls13', ciphers, alpn: [], key_share: null }, 'hello');
 
@@ -196,15 +195,15 @@ class EndpointProbe {
     return greeting;
   }
 
-  /** One connection in its turn, made again where this machine lacked something for it; null where no time is left. */
-  #timed<T>(connect: (line: Line) => Promise<T>, lacked: (result: T) => string | null): Promise<T | null> {
+  /** Makes one connection when its turn comes, again after a local shortage; returns null if no time is left. */
+  #timed<T>(connect: (line: ConnectionOptions) => Promise<T>, lacked: (result: T) => string | null): Promise<T | null> {
     return this.#context.shortage.around(
       () => this.#once(connect),
       (result) => (result === null ? null : lacked(result)),
     );
   }
 
-  async #once<T>(connect: (line: Line) => Promise<T>): Promise<T | null> {
+  async #once<T>(connect: (line: ConnectionOptions) => Promise<T>): Promise<T | null> {
     const { environment, options, signal, onConnection } = this.#context;
     if (this.#timeLeft <= 0) return null;
     await this.#turn();
@@ -227,7 +226,7 @@ class EndpointProbe {
     }
   }
 
-  /** Only who answered before can be said to have lost something on the way; who connects, and then says nothing, has not. */
+  /** Only a host that answered before can have lost something; one that connects and stays silent has not. */
   #observe({ fault }: Greeting): void {
     if (fault?.kind === 'shortage') return;
     const isAnswered = fault?.kind !== 'unreachable';

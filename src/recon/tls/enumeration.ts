@@ -4,7 +4,7 @@ import type { TlsFault } from './fault.ts';
 import type { Greeting } from './greeting.ts';
 import { TLS_VERSIONS } from './protocol.ts';
 
-/** What an enumeration asks: whether anything of this is taken. */
+/** A question of an enumeration: whether any of these are accepted. */
 export interface Question {
   readonly version: TlsVersion;
   readonly ciphers: readonly number[];
@@ -15,16 +15,16 @@ export type Ask = (question: Question) => Promise<Greeting>;
 export interface VersionEnumeration {
   /** Newest first. */
   readonly versions: TlsVersion[];
-  /** The answer in the newest one of them that was asked for here. */
+  /** The answer in the newest of them that was queried here. */
   readonly best: Greeting | null;
-  /** Why it is not complete. */
+  /** Why it is incomplete. */
   readonly fault: TlsFault | null;
 }
 
-/** How often a server may be silent before it is not asked any more. */
+/** Silent answers after which a server is not queried any more. */
 const SILENCES_MAX = 2;
 
-/** @param known the version that the server chose when all were on offer; null where it refused them all */
+/** @param known the version chosen when all were on offer; null if all were refused */
 export async function enumerateVersions(ask: Ask, known: TlsVersion | null): Promise<VersionEnumeration> {
   const versions: TlsVersion[] = known === null ? [] : [known];
   let best: Greeting | null = null;
@@ -35,7 +35,7 @@ export async function enumerateVersions(ask: Ask, known: TlsVersion | null): Pro
     const greeting = await ask({ version, ciphers: ciphersOf(version) });
     const answered = greeting.server_hello?.version;
     if (answered !== undefined && TLS_VERSIONS.indexOf(answered) <= TLS_VERSIONS.indexOf(version)) {
-      // An older one than was asked for says that those in between are not taken.
+      // A version older than requested means that those in between are not accepted.
       versions.push(answered);
       best ??= greeting;
     } else if (isSilent(greeting.fault) && ++silences >= SILENCES_MAX) return { versions, best, fault: greeting.fault };
@@ -43,7 +43,7 @@ export async function enumerateVersions(ask: Ask, known: TlsVersion | null): Pro
   return { versions, best, fault: null };
 }
 
-/** Names of the suites that a server takes in one version, in the order in which it prefers them among what was left. */
+/** Returns the suites that a server accepts in one version, in its order of preference among those left. */
 export async function enumerateCiphers(
   ask: Ask,
   version: TlsVersion,

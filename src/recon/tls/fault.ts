@@ -1,10 +1,10 @@
 /**
- * Why a probe has no answer; its message is the record's `error`. `kind` tells what the scan may conclude: a `refused`
- * offer was understood, what is `silent` may answer another time, a `shortage` is this machine's own, and the rest does not speak TLS as it should.
+ * A failed probe; its message is the record's `error`. `kind` is what the scan may conclude: `refused` means the offer
+ * was understood, `silent` may answer another time, `shortage` is local, and anything else is a TLS protocol error.
  */
 export class TlsFault extends Error {
   readonly kind: 'refused' | 'silent' | 'unreachable' | 'malformed' | 'shortage';
-  /** The alert's name, where one was sent. */
+  /** The alert's name, if one was sent. */
   readonly alert: string | null;
 
   constructor(kind: TlsFault['kind'], message: string, alert: string | null = null) {

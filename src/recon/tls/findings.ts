@@ -15,7 +15,7 @@ export interface CertificateFacts {
 const RSA_BITS_MIN = 2048;
 const CURVE_BITS_MIN = 256;
 
-/** What is wrong with what a server presented. */
+/** Returns the problems of a server's certificates. */
 export function certificateFindings(facts: CertificateFacts): TlsFinding[] {
   const { chain, self_signed } = facts;
   const wrong: readonly (readonly [TlsFinding, boolean])[] = [
@@ -26,7 +26,7 @@ export function certificateFindings(facts: CertificateFacts): TlsFinding[] {
     ['untrusted', facts.untrusted],
     ['broken_chain', facts.broken],
     ['weak_key', chain.some((certificate) => hasWeakKey(certificate))],
-    // Nobody relies on the signature of a root, which is known by itself.
+    // The signature of a root is not relied upon.
     [
       'weak_signature',
       chain.some(({ has_weak_signature }, at) => has_weak_signature && (at === 0 || !self_signed[at])),
@@ -35,7 +35,7 @@ export function certificateFindings(facts: CertificateFacts): TlsFinding[] {
   return wrong.filter(([, holds]) => holds).map(([finding]) => finding);
 }
 
-/** What is wrong with what a server agrees to. */
+/** Returns the problems of a server's versions and ciphers. */
 export function protocolFindings(versions: readonly TlsVersion[], ciphers: readonly string[]): TlsFinding[] {
   const findings: TlsFinding[] = [];
   if (versions.some((version) => version === 'ssl30' || version === 'tls10' || version === 'tls11'))

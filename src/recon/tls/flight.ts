@@ -12,12 +12,12 @@ import { RecordStream } from './record-layer.ts';
 import { parseServerHello, readAlpn, readExtensions } from './server-hello.ts';
 import type { ServerHello } from './server-hello.ts';
 
-/** `retry`: the server wants another offer, see `server_hello`; `done`: there is nothing more to learn. */
+/** `retry`: the server requests another offer, see `server_hello`; `done`: nothing more to learn. */
 export type FlightState = 'more' | 'retry' | 'done';
 
 /**
- * What a server answers to a ClientHello, up to its certificate. Nothing is written: up to TLS 1.2 the certificate is
- * plain text, in TLS 1.3 the offered key share is enough to read it, so the handshake never needs to be ended.
+ * Reads a server's answer to a ClientHello, up to its certificate. Sends nothing: up to TLS 1.2 the certificate is
+ * plain text, and in TLS 1.3 the offered key share suffices to decrypt it, so the handshake never needs to complete.
  */
 export class Flight {
   readonly #goal: 'hello' | 'certificates';
@@ -29,20 +29,20 @@ export class Flight {
   #idleRecords = 0;
   #hasRetried = false;
 
-  /** Null until it came; of a server that asks for another offer, its request. */
+  /** Null until received; for a server that requests another offer, its request. */
   server_hello: ServerHello | null = null;
   chain: SentChain | null = null;
-  /** Undefined where it cannot be seen: TLS 1.3 encrypts it. */
+  /** Undefined if it cannot be observed: TLS 1.3 encrypts it. */
   alpn: string | null | undefined = undefined;
 
-  /** @param hello the record that was sent */
+  /** @param hello the record sent */
   constructor(goal: 'hello' | 'certificates', hello: Buffer, keys: ProbeKeys) {
     this.#goal = goal;
     this.#keys = keys;
     this.#transcript = [messageOf(hello)];
   }
 
-  /** @throws TlsFault for alerts and whatever is not an answer; what was learned before stays */
+  /** @throws TlsFault for alerts and invalid answers; what was learned before is kept */
   push(bytes: Uint8Array): FlightState {
     this.#records.push(bytes);
     for (let record = this.#records.next(); record !== null; record = this.#records.next()) {
@@ -52,16 +52,16 @@ export class Flight {
     return 'more';
   }
 
-  /** Goes on with the answer to the second offer. */
+  /** Continues with the answer to the second offer. */
   retried(hello: Buffer): void {
     this.#hasRetried = true;
     this.#transcript.push(messageOf(hello));
   }
 
-  /** What it means that the server has closed the connection now. */
+  /** Returns the fault if the server closes the connection now. */
   closed(): TlsFault {
     if (this.server_hello === null) return new TlsFault('refused', 'closed without an answer');
-    return new TlsFault('malformed', 'closed within the handshake');
+    return new TlsFault('malformed', 'closed during the handshake');
   }
 
   #record(type: number, header: Uint8Array, content: Uint8Array): FlightState {
@@ -69,10 +69,10 @@ export class Flight {
       const inner = this.#decryption.open(header, content);
       return this.#content(inner.type, inner.content);
     }
-    // The change of ciphers that TLS 1.3 sends for the sake of what stands in between says nothing.
+    // TLS 1.3 sends this change of ciphers for middleboxes only.
     const isFiller = type === CONTENT_TYPE.change_cipher_spec && this.server_hello?.version === 'tls13';
     if (isFiller) return this.#idle();
-    if (this.#decryption !== null && type !== CONTENT_TYPE.alert) throw malformed('plain text after the keys');
+    if (this.#decryption !== null && type !== CONTENT_TYPE.alert) throw malformed('plain text after the key change');
     return this.#content(type, content);
   }
 
@@ -98,7 +98,7 @@ export class Flight {
 
   #idle(): FlightState {
     this.#idleRecords += 1;
-    if (this.#idleRecords > READ_LIMITS.idle_records_max) throw malformed('records that say nothing, without end');
+    if (this.#idleRecords > READ_LIMITS.idle_records_max) throw malformed('too many records without content');
     return 'more';
   }
 

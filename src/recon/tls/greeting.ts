@@ -2,27 +2,27 @@ import type { Endpoint } from '../targets/port.ts';
 import { clientHello } from './client-hello.ts';
 import type { Offer } from './client-hello.ts';
 import { converse } from './conversation.ts';
-import type { Line, Talk } from './conversation.ts';
+import type { ConnectionOptions, Dialog } from './conversation.ts';
 import type { TlsFault } from './fault.ts';
 import { Flight } from './flight.ts';
 import type { ProbeKeys } from './key-exchange.ts';
 import type { SentChain } from './certificate-message.ts';
 import type { ServerHello } from './server-hello.ts';
-import { StartTlsTalk } from './starttls.ts';
+import { StartTlsDialog } from './starttls.ts';
 import type { StartTlsProtocol } from './starttls.ts';
 
-/** What came of one offer: what was learned, and why it is not more. */
+/** The result of one offer: what was learned, and the fault that limited it. */
 export interface Greeting {
   readonly server_hello: ServerHello | null;
   readonly chain: SentChain | null;
-  /** Undefined where it was not seen. */
+  /** Undefined if it was not observed. */
   readonly alpn: string | null | undefined;
   readonly fault: TlsFault | null;
-  /** From the ClientHello to the first bytes of its answer; null without one. */
+  /** From the ClientHello to the first bytes of the answer; null without one. */
   readonly rtt_ms: number | null;
 }
 
-export interface GreetingOptions extends Line {
+export interface GreetingOptions extends ConnectionOptions {
   readonly offer: Offer;
   readonly goal: 'hello' | 'certificates';
   readonly starttls: StartTlsProtocol | null;
@@ -30,22 +30,21 @@ export interface GreetingOptions extends Line {
 }
 
 /**
- * Connects, says one ClientHello (a second one where the server asks for it), reads the answer as far as the goal needs
- * it, and hangs up.
+ * Connects, sends one ClientHello (a second one if requested), reads the answer as far as needed, and closes.
  *
  * @throws the signal's reason
  */
 export async function greet(endpoint: Endpoint, options: GreetingOptions): Promise<Greeting> {
-  const talk = new GreetingTalk(options);
-  const fault = await converse(endpoint, talk, options);
-  return talk.result(fault);
+  const dialog = new GreetingDialog(options);
+  const fault = await converse(endpoint, dialog, options);
+  return dialog.result(fault);
 }
 
-class GreetingTalk implements Talk {
+class GreetingDialog implements Dialog {
   readonly #options: GreetingOptions;
   readonly #hello: Buffer;
   readonly #flight: Flight;
-  #prelude: StartTlsTalk | null = null;
+  #prelude: StartTlsDialog | null = null;
   #askedAt = 0;
   #answeredAt: number | null = null;
 
@@ -58,7 +57,7 @@ class GreetingTalk implements Talk {
   begin(localAddress: string): Uint8Array | null {
     const { starttls } = this.#options;
     if (starttls === null) return this.#ask();
-    this.#prelude = new StartTlsTalk(starttls, localAddress);
+    this.#prelude = new StartTlsDialog(starttls, localAddress);
     return null;
   }
 
@@ -66,7 +65,7 @@ class GreetingTalk implements Talk {
     if (this.#prelude !== null) return this.#preludeStep(this.#prelude, bytes);
     this.#answeredAt ??= this.#options.clock.monotonic();
     const state = this.#flight.push(bytes);
-    if (state === 'retry') return this.#askAgain();
+    if (state === 'retry') return this.#sendSecondHello();
     return state === 'done' ? 'done' : null;
   }
 
@@ -80,7 +79,7 @@ class GreetingTalk implements Talk {
     return { server_hello, chain, alpn, fault, rtt_ms };
   }
 
-  #preludeStep(prelude: StartTlsTalk, bytes: Uint8Array): Uint8Array | null {
+  #preludeStep(prelude: StartTlsDialog, bytes: Uint8Array): Uint8Array | null {
     const step = prelude.receive(bytes);
     if (step !== 'tls') return step;
     this.#prelude = null;
@@ -92,7 +91,7 @@ class GreetingTalk implements Talk {
     return this.#hello;
   }
 
-  #askAgain(): Uint8Array {
+  #sendSecondHello(): Uint8Array {
     const { offer, keys } = this.#options;
     const { group, cookie } = this.#flight.server_hello!;
     const key_share = group === null ? offer.key_share : keys.share(group);

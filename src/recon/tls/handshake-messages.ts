@@ -4,13 +4,13 @@ import { READ_LIMITS } from './protocol.ts';
 export interface HandshakeMessage {
   readonly type: number;
   readonly body: Uint8Array;
-  /** Header and body, as transcripts count it. */
+  /** Header and body, as used in transcripts. */
   readonly raw: Uint8Array;
 }
 
 const HEADER_BYTES = 4;
 
-/** Puts handshake messages together from the contents of records: one may hold many, and one message take many. */
+/** Assembles handshake messages from records: one record may contain many, and one message may span many. */
 export class HandshakeMessages {
   #pending: Buffer = Buffer.alloc(0);
   #total = 0;
@@ -31,7 +31,7 @@ export class HandshakeMessages {
     return { type: pending[0]!, body: pending.subarray(HEADER_BYTES, end), raw: pending.subarray(0, end) };
   }
 
-  /** Whether part of a message waits for the rest. */
+  /** Whether an incomplete message is pending. */
   get hasPending(): boolean {
     return this.#pending.length > 0;
   }

@@ -5,20 +5,20 @@ import type { ParsedCertificate } from './certificate.ts';
 
 const NAME_CHARACTERS_MAX = 253;
 
-/** The name that is asked for by SNI: in ASCII, without the dot at its end; null for addresses, which have none. */
+/** Returns the SNI name: in ASCII, without a trailing dot; null for addresses, which have none. */
 export function serverNameOf(host: string): string | null {
   if (isIP(host) !== 0) return null;
   const name = domainToASCII(host.replace(/\.$/, ''));
-  // Names with underscores exist and work; what is not a name at all is not sent.
+  // Names with underscores exist and work; invalid names are not sent.
   const isName = /^[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?$/i.test(name) && name.length <= NAME_CHARACTERS_MAX;
   return isName ? name : null;
 }
 
 /**
- * Whether a certificate speaks for a host, by the rules of RFC 6125: DNS names with at most one wildcard, which is the
- * whole of the leftmost label; addresses only where they are listed; the common name only where no name is.
+ * Returns whether a certificate covers a host, by RFC 6125: DNS names with at most one wildcard as the whole leftmost
+ * label; addresses only if listed; the common name only without other names.
  */
-export function speaksFor({ dns_names, addresses, record }: ParsedCertificate, host: string): boolean {
+export function coversHost({ dns_names, addresses, record }: ParsedCertificate, host: string): boolean {
   const family = isIP(host);
   if (family !== 0) return addresses.some((address) => canonical(address) === canonical(host));
   const name = (serverNameOf(host) ?? host).toLowerCase();
@@ -36,7 +36,7 @@ function covers(pattern: string, name: string): boolean {
   if (!wanted.startsWith('*.')) return wanted === name;
   const parent = wanted.slice(2);
   const dot = name.indexOf('.');
-  // `*.org` would speak for everybody below a top-level domain.
+  // `*.org` would cover everything below a top-level domain.
   return parent.includes('.') && !parent.includes('*') && dot > 0 && name.slice(dot + 1) === parent;
 }
 

@@ -12,13 +12,13 @@ const CURVES: Readonly<Record<number, { name: string; key_bytes: number }>> = {
   [GROUP.secp521r1]: { name: 'secp521r1', key_bytes: 66 },
 };
 
-/** What stands before the 32 bytes of an X25519 key in PKCS#8 and in SubjectPublicKeyInfo. */
+/** Prefixes of the 32 bytes of an X25519 key in PKCS#8 and in SubjectPublicKeyInfo. */
 const X25519_PRIVATE = Buffer.from('302e020100300506032b656e04220420', 'hex');
 const X25519_PUBLIC = Buffer.from('302a300506032b656e032100', 'hex');
 
 /**
- * Keys of a scan, one for each group, made when first needed. The same keys serve every connection: nothing secret is
- * ever sent, and making new ones would cost more than all the rest of a probe.
+ * Keys of a scan, one per group, created on first use. All connections share them: nothing secret is ever sent, and
+ * new ones would cost more than the rest of a probe.
  */
 export class ProbeKeys {
   readonly #random: Random;
@@ -28,12 +28,12 @@ export class ProbeKeys {
     this.#random = random;
   }
 
-  /** Null for a group that cannot be computed. */
+  /** Returns null for an unsupported group. */
   share(group: number): KeyShare | null {
     return this.#pair(group);
   }
 
-  /** The secret that both sides come to. */
+  /** Computes the shared secret. */
   agree(group: number, peer: Uint8Array): Buffer {
     const pair = this.#pair(group);
     if (pair === null) throw malformed(`a key of the group ${group}, which was not offered`);

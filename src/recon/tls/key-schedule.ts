@@ -12,7 +12,7 @@ interface SuiteParameters {
 
 const IV_BYTES = 12;
 
-/** The suites of TLS 1.3 whose records a probe can read. */
+/** The TLS 1.3 suites whose records a probe can decrypt. */
 const SUITES: Readonly<Record<number, SuiteParameters>> = {
   0x1301: { hash: 'sha256', algorithm: 'aes-128-gcm', key_bytes: 16, tag_bytes: 16 },
   0x1302: { hash: 'sha384', algorithm: 'aes-256-gcm', key_bytes: 32, tag_bytes: 16 },
@@ -31,7 +31,9 @@ export function transcriptHash(cipher: number, messages: readonly Uint8Array[]):
   return hash.digest();
 }
 
-/** Reads the records of a server's handshake in TLS 1.3 (RFC 8446, 5.2 and 7.1); nothing is ever written with these keys. */
+/**
+ * Decrypts the records of a server's TLS 1.3 handshake (RFC 8446, 5.2 and 7.1); nothing is encrypted with these keys.
+ */
 export class HandshakeDecryption {
   readonly #suite: SuiteParameters;
   readonly #key: Buffer;
@@ -51,14 +53,14 @@ export class HandshakeDecryption {
     this.#iv = expandLabel(hash, traffic, 'iv', EMPTY, IV_BYTES);
   }
 
-  /** The inner type and content of one encrypted record. */
+  /** Returns the inner type and content of one encrypted record. */
   open(header: Uint8Array, sealed: Uint8Array): { type: number; content: Uint8Array } {
     const { algorithm, tag_bytes } = this.#suite;
     const length = sealed.length - tag_bytes;
     if (length < 1) throw malformed('an encrypted record without content');
     const nonce = Buffer.from(this.#iv);
     nonce.writeUInt32BE((nonce.readUInt32BE(IV_BYTES - 4) ^ this.#sequence++) >>> 0, IV_BYTES - 4);
-    // One signature serves all of them at run time; the types know only each by itself.
+    // One signature covers all of them at run time; the types declare each separately.
     const decipher = createDecipheriv(algorithm as CipherGCMTypes, this.#key, nonce, { authTagLength: tag_bytes });
     decipher.setAuthTag(sealed.subarray(length));
     decipher.setAAD(header, { plaintextLength: length });
@@ -72,7 +74,7 @@ export class HandshakeDecryption {
   }
 }
 
-/** Behind the content stands its type, then zeros as many as the sender likes. */
+/** The content is followed by its type, then any number of zeros. */
 function withoutPadding(plain: Buffer): { type: number; content: Uint8Array } {
   let end = plain.length - 1;
   while (end >= 0 && plain[end] === 0) end -= 1;
@@ -82,7 +84,7 @@ function withoutPadding(plain: Buffer): { type: number; content: Uint8Array } {
 
 const EMPTY = Buffer.alloc(0);
 
-/** Without a pre-shared key the first steps of the schedule are the same for every connection. */
+/** Without a pre-shared key, the first steps of the schedule are the same for every connection. */
 const EARLY_DERIVED = { sha256: earlyDerived('sha256', 32), sha384: earlyDerived('sha384', 48) } as const;
 
 function earlyDerived(hash: 'sha256' | 'sha384', bytes: number): Buffer {
@@ -90,7 +92,7 @@ function earlyDerived(hash: 'sha256' | 'sha384', bytes: number): Buffer {
   return expandLabel(hash, early, 'derived', createHash(hash).digest(), bytes);
 }
 
-/** HKDF-Expand-Label for at most one block of the hash, which is all that is needed here. */
+/** HKDF-Expand-Label for at most one block of the hash, which is all that is needed. */
 function expandLabel(hash: string, secret: Uint8Array, label: string, context: Uint8Array, length: number): Buffer {
   const name = Buffer.from(`tls13 ${label}`, 'latin1');
   const head = Buffer.of(0, length, name.length);

@@ -1,8 +1,8 @@
 import type { ProbeEnvironment } from '../options.ts';
 
 const SHORTAGES: Readonly<Record<string, string>> = {
-  EMFILE: 'the process may open no more files (ulimit -n)',
-  ENFILE: 'the system can open no more files',
+  EMFILE: 'the process has reached its limit of open files (ulimit -n)',
+  ENFILE: 'the system has reached its limit of open files',
   ENOBUFS: 'the system has no memory for another socket',
   ENOMEM: 'the system has no memory for another socket',
   EADDRNOTAVAIL: 'no local port is free for another connection (or the machine has no address of that family)',
@@ -10,40 +10,40 @@ const SHORTAGES: Readonly<Record<string, string>> = {
 
 const PAUSE_MIN_MS = 20;
 const PAUSE_MAX_MS = 500;
-/** Where no connection has ended for longer than one may take, nothing gets better by waiting. */
+/** If no connection has ended for longer than one may take, waiting does not help. */
 const WAIT_BEYOND_TIMEOUT_MS = 1000;
-/** An address of a family that the machine has none of is never to be had, whatever else ends. */
+/** A missing address family never becomes available, whatever else ends. */
 const TRIES_WITHOUT_ADDRESS_MAX = 8;
 
-/** How the record of an endpoint begins that was not connected to at all. */
+/** Error prefix in the record of an endpoint that was not connected to. */
 export const NOT_PROBED = 'not probed: ';
 
-/** What this machine lacked for a connection, in words; null where an error says something of the other side. */
+/** Returns what this machine lacked for a connection; null if the error concerns the peer. */
 export function shortageOf(code: string | undefined): string | null {
   return SHORTAGES[code ?? ''] ?? null;
 }
 
 /**
- * Connections of a scan that this machine may have no socket or port for: such a one was not made, says nothing of its target,
- * and is made again when others have ended.
+ * Retries connections for which this machine had no socket or port: they were not made, say nothing about their
+ * target, and are repeated after others have ended.
  */
 export class LocalShortage {
   readonly #environment: ProbeEnvironment;
-  readonly #patienceMs: number;
-  /** When a connection that was made has ended last, on the monotonic clock. */
+  readonly #maxWaitMs: number;
+  /** When a successful connection last ended, on the monotonic clock. */
   #endedAt = 0;
-  #isTold = false;
+  #isReported = false;
 
   constructor(environment: ProbeEnvironment, timeoutMs: number) {
     this.#environment = environment;
-    this.#patienceMs = timeoutMs + WAIT_BEYOND_TIMEOUT_MS;
+    this.#maxWaitMs = timeoutMs + WAIT_BEYOND_TIMEOUT_MS;
   }
 
   /**
-   * The result of a connection; one with a shortage only where that does not pass.
+   * Returns the result of a connection; one with a shortage only if it persists.
    *
-   * @param lacked what its result says that this machine lacked; null where it was made
-   * @throws what `connect` throws; the signal's reason when it aborts
+   * @param lacked extracts from a result what this machine lacked; null if the connection was made
+   * @throws any error of `connect`; the signal's reason when it aborts
    */
   async around<T>(connect: () => Promise<T>, lacked: (result: T) => string | null): Promise<T> {
     const { clock, signal } = this.#environment;
@@ -56,17 +56,17 @@ export class LocalShortage {
         this.#endedAt = now;
         return result;
       }
-      this.#tell(shortage);
+      this.#report(shortage);
       const isHopeless = shortage.includes(SHORTAGES['EADDRNOTAVAIL']!) && tries >= TRIES_WITHOUT_ADDRESS_MAX;
-      if (isHopeless || now - Math.max(startedAt, this.#endedAt) > this.#patienceMs) return result;
+      if (isHopeless || now - Math.max(startedAt, this.#endedAt) > this.#maxWaitMs) return result;
       await clock.sleep(pauseMs, signal);
       signal.throwIfAborted();
     }
   }
 
-  #tell(shortage: string): void {
-    if (this.#isTold) return;
-    this.#isTold = true;
-    this.#environment.onNotice?.(`fewer connections at once: ${shortage.replace(NOT_PROBED, '')}`);
+  #report(shortage: string): void {
+    if (this.#isReported) return;
+    this.#isReported = true;
+    this.#environment.onNotice?.(`connections reduced: ${shortage.replace(NOT_PROBED, '')}`);
   }
 }

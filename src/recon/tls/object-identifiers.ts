@@ -1,4 +1,4 @@
-/** Attributes of names by the keywords of RFC 4514, and those beside it that everybody writes. */
+/** Name attributes by the keywords of RFC 4514, plus other common ones. */
 export const ATTRIBUTE_NAMES: Readonly<Record<string, string>> = {
   '2.5.4.3': 'CN',
   '2.5.4.4': 'SN',
@@ -26,7 +26,7 @@ export const ATTRIBUTE_NAMES: Readonly<Record<string, string>> = {
 
 export interface SignatureAlgorithm {
   readonly name: string;
-  /** By MD2, MD4, MD5 or SHA-1, for which colliding certificates can be made. */
+  /** Uses MD2, MD4, MD5 or SHA-1, which are open to collisions. */
   readonly is_weak: boolean;
 }
 
@@ -35,7 +35,7 @@ const sound = (name: string): SignatureAlgorithm => ({ name, is_weak: false });
 
 export const RSASSA_PSS = '1.2.840.113549.1.1.10';
 
-/** Algorithms of signatures by the names that OpenSSL prints; that of RSASSA-PSS depends on its parameters. */
+/** Signature algorithms by their OpenSSL names; that of RSASSA-PSS depends on its parameters. */
 export const SIGNATURE_ALGORITHMS: Readonly<Record<string, SignatureAlgorithm>> = {
   '1.2.840.113549.1.1.2': weak('md2WithRSAEncryption'),
   '1.2.840.113549.1.1.3': weak('md4WithRSAEncryption'),
@@ -64,7 +64,7 @@ export const SIGNATURE_ALGORITHMS: Readonly<Record<string, SignatureAlgorithm>> 
   '1.2.156.10197.1.501': sound('SM2-with-SM3'),
 };
 
-/** Hashes that parameters of RSASSA-PSS may name; SHA-1 is what is meant where none is. */
+/** Weak hashes in RSASSA-PSS parameters; SHA-1 is the default. */
 export const WEAK_HASHES: ReadonlySet<string> = new Set(['1.3.14.3.2.26', '1.2.840.113549.2.5', '1.2.840.113549.2.2']);
 
 export const KEY_TYPES: Readonly<Record<string, { type: string; bits?: number }>> = {
@@ -80,7 +80,7 @@ export const KEY_TYPES: Readonly<Record<string, { type: string; bits?: number }>
   '2.16.840.1.101.3.4.3.19': { type: 'ML-DSA-87' },
 };
 
-/** Bits of curves whose points do not tell them by their length alone. */
+/** Key sizes of curves that the point length does not reveal. */
 export const CURVE_BITS: Readonly<Record<string, number>> = {
   '1.3.132.0.35': 521,
 };

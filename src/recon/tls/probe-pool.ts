@@ -2,15 +2,15 @@ import type { Endpoint, EndpointSource } from '../targets/port.ts';
 
 export interface PoolOptions<Result> {
   readonly endpoints: EndpointSource;
-  /** Probes at once; as many results may wait to be read, and as many endpoints to be probed. */
+  /** Concurrent probes; as many results may wait to be read, and as many endpoints to be probed. */
   readonly concurrency: number;
   readonly run: (endpoint: Endpoint, signal: AbortSignal) => Promise<Result>;
   readonly signal: AbortSignal;
 }
 
 /**
- * Results in the order in which they come. While its reader is busy nothing new begins; when the reader leaves, or the
- * signal aborts, `run`'s signal aborts too.
+ * Yields results in order of completion. While the consumer is busy nothing new starts; when it stops, or the signal
+ * aborts, `run`'s signal aborts too.
  *
  * @throws the signal's reason, or the first error of a probe or of the source
  */
@@ -30,7 +30,7 @@ export async function* probePool<Result>(options: PoolOptions<Result>): AsyncGen
     }
   } finally {
     options.signal.removeEventListener('abort', onAbort);
-    pool.stop(new Error('the reader has left'));
+    pool.stop(new Error('the consumer stopped reading'));
   }
 }
 
@@ -54,7 +54,7 @@ class Pool<Result> {
     return this.#isExhausted && this.#active === 0 && this.#waiting.length === 0 && this.#results.length === 0;
   }
 
-  /** @throws what the pool was stopped by */
+  /** @throws the reason for which the pool was stopped */
   takeResults(): Result[] {
     if (this.#failure !== null) throw this.#failure.reason;
     const results = this.#results;
@@ -69,7 +69,7 @@ class Pool<Result> {
     if (!this.#isFetching && !this.#isExhausted && wanted * 2 >= concurrency) void this.#fetch(wanted);
   }
 
-  /** Resolves once something has happened since the last call. */
+  /** Resolves at the next event since the last call. */
   async change(): Promise<void> {
     if (!this.#isChanged && this.#failure === null) await new Promise<void>((resolve) => (this.#wake = resolve));
     this.#isChanged = false;

@@ -3,7 +3,7 @@ import type { TlsVersion } from '../records.ts';
 /** Versions, oldest first. */
 export const TLS_VERSIONS: readonly TlsVersion[] = ['ssl30', 'tls10', 'tls11', 'tls12', 'tls13'];
 
-/** The numbers that versions have on the wire (RFC 6101, 2246, 4346, 5246, 8446). */
+/** Version numbers on the wire (RFC 6101, 2246, 4346, 5246, 8446). */
 export const WIRE_VERSION: Readonly<Record<TlsVersion, number>> = {
   ssl30: 0x0300,
   tls10: 0x0301,
@@ -50,19 +50,19 @@ export const EXTENSION = {
 /** Groups of key exchange that a probe can compute. */
 export const GROUP = { secp256r1: 23, secp384r1: 24, secp521r1: 25, x25519: 29 } as const;
 
-/** What a probe reads at most, whatever the server sends. */
+/** Limits on what a probe reads, whatever the server sends. */
 export const READ_LIMITS = {
   /** Bytes of one connection, greetings included. */
   bytes_max: 256 * 1024,
   /** Bytes of handshake messages. */
   handshake_bytes_max: 64 * 1024,
-  /** Certificates of a chain; what follows is not looked at. */
+  /** Certificates of a chain; further ones are ignored. */
   chain_max: 16,
-  /** Records without content, and warnings: a server may send a few, not forever. */
+  /** Records without content, and warnings. */
   idle_records_max: 32,
 } as const;
 
-/** Names of alerts as IANA's registry spells them. */
+/** Names of alerts in IANA's spelling. */
 const ALERTS: Readonly<Record<number, string>> = {
   0: 'close_notify',
   10: 'unexpected_message',

@@ -9,25 +9,25 @@ export interface TlsRecordLayer {
 }
 
 const HEADER_BYTES = 5;
-/** What a record may hold, with the expansion that older versions allow. */
+/** Maximum content of a record, including the expansion that older versions allow. */
 const CONTENT_BYTES_MAX = 2 ** 14 + 2048;
 const SHOWN_BYTES_MAX = 48;
 /** Fits the whole answer of most servers. */
 const INITIAL_BYTES = 8192;
 
-/** Cuts a stream of bytes into records, however it was cut before; what is not TLS is a fault that shows its beginning. */
+/** Splits a byte stream into records; anything but TLS is a fault that quotes its beginning. */
 export class RecordStream {
   #buffer = Buffer.alloc(0);
   #start = 0;
   #end = 0;
 
   push(bytes: Uint8Array): void {
-    this.#makeRoom(bytes.length);
+    this.#reserve(bytes.length);
     this.#buffer.set(bytes, this.#end);
     this.#end += bytes.length;
   }
 
-  /** The next record, null where it is not whole yet. Its bytes are good until the next push. */
+  /** Returns the next record, or null if it is incomplete. Its bytes are valid until the next push. */
   next(): TlsRecordLayer | null {
     const pending = this.#buffer.subarray(this.#start, this.#end);
     if (!looksLikeTls(pending)) throw new TlsFault('malformed', describeStranger(pending));
@@ -44,7 +44,7 @@ export class RecordStream {
     };
   }
 
-  #makeRoom(bytes: number): void {
+  #reserve(bytes: number): void {
     if (this.#end + bytes <= this.#buffer.length) return;
     const kept = this.#end - this.#start;
     const needed = kept + bytes;
@@ -63,7 +63,7 @@ function looksLikeTls(bytes: Uint8Array): boolean {
   return (bytes.length < 2 || bytes[1] === 3) && (bytes.length < 3 || bytes[2]! <= 4);
 }
 
-/** Says what a port speaks that does not speak TLS. */
+/** Describes the protocol of a port without TLS. */
 function describeStranger(bytes: Uint8Array): string {
   const text = Buffer.from(bytes.subarray(0, SHOWN_BYTES_MAX)).toString('latin1');
   const shown = JSON.stringify(text.split(/[\r\n]/, 1)[0]!.replaceAll(/[^\x20-\x7e]/g, '.'));

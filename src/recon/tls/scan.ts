@@ -13,10 +13,11 @@ const PROTOCOL_BYTES_MAX = 255;
 const PROTOCOLS_MAX = 32;
 
 /**
- * One record for each endpoint, as they are settled. At most `concurrency` connections are open, and as many records wait
- * to be read; while nobody reads, nothing new begins. Leaving the iteration closes what is open.
+ * Yields one record for each endpoint, as they are settled. At most `concurrency` connections are open, and as many
+ * records wait to be read; nothing new starts while the consumer does not read. Ending the iteration closes all
+ * connections.
  *
- * @throws HeddleError VALIDATION_FAILED where the options are not usable; the signal's reason when it aborts
+ * @throws HeddleError VALIDATION_FAILED for invalid options; the signal's reason when it aborts
  */
 export async function* scanTls(
   options: TlsOptions,

@@ -8,30 +8,30 @@ import { EXTENSION, versionOf } from './protocol.ts';
 export interface ServerHello {
   readonly version: TlsVersion;
   readonly cipher: number;
-  /** Numbers of the extensions in the order in which the server sent them. */
+  /** Extension numbers in the server's order. */
   readonly extensions: readonly number[];
-  /** Before TLS 1.3 only; null where none was chosen. */
+  /** Before TLS 1.3 only; null if none was chosen. */
   readonly alpn: string | null;
-  /** Asks for another offer (HelloRetryRequest); version and cipher are settled by it. */
+  /** Requests another offer (HelloRetryRequest), with version and cipher already chosen. */
   readonly is_retry: boolean;
-  /** The group of the key exchange that the server chose, or asks for. */
+  /** The key exchange group that the server chose or requests. */
   readonly group: number | null;
   /** The server's half of the key exchange; null before TLS 1.3. */
   readonly key: Uint8Array | null;
   readonly cookie: Uint8Array | null;
-  /** MD5 of version, cipher and extensions in the form of JA3S. */
+  /** MD5 of version, cipher and extensions in JA3S form. */
   readonly ja3s_hash: string;
 }
 
-/** SHA-256 of "HelloRetryRequest": the random by which that message is known (RFC 8446, 4.1.3). */
+/** SHA-256 of "HelloRetryRequest": the random that identifies this message (RFC 8446, 4.1.3). */
 const RETRY_RANDOM = createHash('sha256').update('HelloRetryRequest').digest();
 
-/** @throws TlsFault where the body of the message is not a ServerHello of a version that there is */
+/** @throws TlsFault if the body is not a ServerHello of a known version */
 export function parseServerHello(body: Uint8Array): ServerHello {
   const reader = new ByteReader(body, 'the ServerHello');
   const legacyVersion = reader.uint16();
   const random = reader.take(32);
-  if (reader.vector8().length > 32) throw malformed('the session number is longer than 32 bytes');
+  if (reader.vector8().length > 32) throw malformed('the session id is longer than 32 bytes');
   const cipher = reader.uint16();
   if (reader.uint8() !== 0) throw malformed('compression that was not offered');
   const extensions = trailingExtensions(reader);
@@ -51,7 +51,7 @@ export function parseServerHello(body: Uint8Array): ServerHello {
   };
 }
 
-/** The extensions at the end of a message, by number; old servers leave the whole list out. */
+/** Reads the extensions at the end of a message, by number; old servers omit the whole list. */
 function trailingExtensions(reader: ByteReader): Map<number, Uint8Array> {
   if (reader.left === 0) return new Map();
   const list = reader.vector16();
@@ -59,19 +59,19 @@ function trailingExtensions(reader: ByteReader): Map<number, Uint8Array> {
   return readExtensions(list);
 }
 
-/** A list of extensions by number, in the order in which they came. */
+/** Reads a list of extensions by number, in order. */
 export function readExtensions(bytes: Uint8Array): Map<number, Uint8Array> {
   const extensions = new Map<number, Uint8Array>();
   const list = new ByteReader(bytes, 'the list of extensions');
   while (list.left > 0) {
     const type = list.uint16();
-    if (extensions.has(type)) throw malformed(`the extension ${type} stands twice`);
+    if (extensions.has(type)) throw malformed(`the extension ${type} is duplicated`);
     extensions.set(type, list.vector16());
   }
   return extensions;
 }
 
-/** The one protocol that a server names; null where it named none. */
+/** Returns the protocol that a server chose; null if it chose none. */
 export function readAlpn(content: Uint8Array | undefined): string | null {
   if (content === undefined) return null;
   const names = new ByteReader(new ByteReader(content, 'the protocol').vector16(), 'the protocol');

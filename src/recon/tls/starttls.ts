@@ -6,45 +6,45 @@ const LINE_BYTES_MAX = 1024;
 const LINES_MAX = 64;
 const SHOWN_CHARACTERS_MAX = 80;
 
-/** By the port where the service usually listens; null where TLS comes first. */
+/** Returns the protocol usual for a port; null if TLS starts at once. */
 export function startTlsOfPort(port: number): StartTlsProtocol | null {
   if (port === 25 || port === 587) return 'smtp';
   if (port === 143) return 'imap';
   return port === 21 ? 'ftp' : null;
 }
 
-/** What the service says next ends with a line that this takes; `reply` is sent then, null: TLS begins. */
+/** One step of the dialog: a server response whose last line matches, then `reply`; null: TLS starts. */
 interface Step {
-  /** Whether a line is the last one of an answer, and a good one; undefined: more follows. */
+  /** Returns whether a line is the last one of a response, and positive; undefined: more lines follow. */
   judge(line: string): boolean | undefined;
   readonly reply: string | null;
 }
 
-/** The talk in plain text that comes before TLS: bounded in lines, and in bytes of a line. */
-export class StartTlsTalk {
+/** The plain-text dialog before TLS, bounded in lines and bytes per line. */
+export class StartTlsDialog {
   readonly #protocol: StartTlsProtocol;
   readonly #steps: readonly Step[];
   #step = 0;
   #line = '';
   #lines = 0;
 
-  /** @param localAddress by which the client greets, since it has no name */
+  /** @param localAddress address for the client's greeting, since it has no name */
   constructor(protocol: StartTlsProtocol, localAddress: string) {
     this.#protocol = protocol;
     this.#steps = stepsOf(protocol, localAddress);
   }
 
   /**
-   * What is to be sent next; null to wait; `tls` where TLS begins. What the server says before it is asked is dropped:
-   * each answer ends what came with it.
+   * Returns the next bytes to send; null to wait; `tls` when TLS starts. Unsolicited server data is dropped: each
+   * response ends the data received with it.
    *
-   * @throws TlsFault where the service does not agree to TLS, or says something else
+   * @throws TlsFault if the service refuses TLS or violates the protocol
    */
   receive(bytes: Uint8Array): Buffer | 'tls' | null {
     for (const byte of bytes) {
       if (byte !== 0x0a) {
         this.#line += String.fromCharCode(byte);
-        if (this.#line.length > LINE_BYTES_MAX) throw this.#refusal('a line without end');
+        if (this.#line.length > LINE_BYTES_MAX) throw this.#refusal('a line is too long');
         continue;
       }
       const reply = this.#endLine();
@@ -62,7 +62,7 @@ export class StartTlsTalk {
     const line = this.#line.replace(/\r$/, '');
     this.#line = '';
     this.#lines += 1;
-    if (this.#lines > LINES_MAX) throw this.#refusal('lines without end');
+    if (this.#lines > LINES_MAX) throw this.#refusal('too many lines');
     const step = this.#steps[this.#step]!;
     const isGood = step.judge(line);
     if (isGood === undefined) return undefined;
@@ -99,7 +99,7 @@ function stepsOf(protocol: StartTlsProtocol, localAddress: string): Step[] {
   }
 }
 
-/** Replies of SMTP and FTP: a code and a space on the last line; lines before it have a dash, or (FTP) anything. */
+/** Replies of SMTP and FTP: a code and a space on the last line; earlier lines have a dash, or (FTP) anything. */
 function byCode(code: string): (line: string) => boolean | undefined {
   let isWithin = false;
   return (line) => {

@@ -6,28 +6,28 @@ import { parseCertificate } from './certificate.ts';
 import type { ParsedCertificate } from './certificate.ts';
 import { DerFault } from './der.ts';
 
-/** What is known of a chain as it was sent. */
+/** The verdict on a chain as sent. */
 export interface ChainVerdict {
   /** By position in the chain. */
   readonly self_signed: readonly boolean[];
   /** No path of valid signatures leads from the first certificate to a known root. */
   readonly untrusted: boolean;
-  /** Followed in the order in which it was sent, the chain does not lead to a known root, nor to a certificate that signed itself. */
+  /** In the order sent, the chain leads neither to a known root nor to a self-signed certificate. */
   readonly broken: boolean;
 }
 
 const SIGNATURES_MAX = 64;
 const REMEMBERED_MAX = 4096;
 
-/** Roots that certificates are traced to, and what was found out about signatures. One serves a whole scan. */
+/** Trusted roots and cached signature verifications. One store serves a whole scan. */
 export class TrustStore {
   readonly #roots: ReadonlyMap<string, readonly ParsedCertificate[]>;
   readonly #signatures = new Map<string, boolean>();
   #checksLeft = 0;
 
   /**
-   * @param extra texts of roots in PEM, each of one or more, beside those of Node.js and of the system
-   * @throws HeddleError VALIDATION_FAILED where one of the texts holds no certificate, or one that cannot be read
+   * @param extra PEM bundles in addition to the roots of Node.js and the system
+   * @throws HeddleError VALIDATION_FAILED if a bundle contains no certificate, or an unreadable one
    */
   constructor(extra: readonly string[] = []) {
     const own = extra.flatMap((text) => ownRoots(text));
@@ -36,7 +36,7 @@ export class TrustStore {
 
   /** @param now milliseconds since the epoch */
   judge(chain: readonly ParsedCertificate[], now: number): ChainVerdict {
-    // A chain of a hostile server may have many certificates of one name: the work stays bounded.
+    // A hostile chain may have many certificates of one name, so the work is bounded.
     this.#checksLeft = SIGNATURES_MAX;
     const self_signed = chain.map((certificate) => this.#isSignedBy(certificate, certificate));
     const leaf = chain[0];
@@ -49,7 +49,7 @@ export class TrustStore {
   }
 
   #leadsToRoot(leaf: ParsedCertificate, others: readonly ParsedCertificate[], now: number): boolean {
-    // Each authority is looked at once, so that certificates which all sign each other make no maze.
+    // Each authority is visited once, so that certificates which sign each other form no loops.
     const unvisited = new Set(others);
     let level = [leaf];
     for (let depth = 0; level.length > 0; depth++) {
@@ -112,14 +112,14 @@ function verify(certificate: ParsedCertificate, issuer: ParsedCertificate): bool
   try {
     return new X509Certificate(certificate.der).verify(new X509Certificate(issuer.der).publicKey);
   } catch {
-    // Keys and algorithms that OpenSSL does not know cannot be vouched for.
+    // Keys and algorithms unknown to OpenSSL cannot be verified.
     return false;
   }
 }
 
 let roots: ReadonlyMap<string, readonly ParsedCertificate[]> | null = null;
 
-/** Read once: there are some hundreds, and no scan can change them. */
+/** Parsed once: there are some hundreds, and no scan changes them. */
 function knownRoots(): ReadonlyMap<string, readonly ParsedCertificate[]> {
   if (roots !== null) return roots;
   const texts = new Set([...getCACertificates('default'), ...getCACertificates('system')].map((pem) => pem.trim()));
@@ -132,7 +132,7 @@ function parsedRoot(der: Uint8Array): ParsedCertificate | null {
   try {
     return parseCertificate(der);
   } catch (error) {
-    // A root of the system that nobody can read is one that signs nothing.
+    // An unreadable system root signs nothing.
     if (error instanceof DerFault) return null;
     throw error;
   }
@@ -142,7 +142,7 @@ function ownRoots(text: string): ParsedCertificate[] {
   const found = certificatesIn(text).map((der) => parsedRoot(der));
   const readable = found.filter((root) => root !== null);
   if (readable.length === found.length && found.length > 0) return readable;
-  const what = found.length === 0 ? 'a text without a certificate in PEM' : 'a certificate that cannot be read';
+  const what = found.length === 0 ? 'a string without a PEM certificate' : 'a certificate that cannot be read';
   throw new HeddleError('VALIDATION_FAILED', `roots: ${what}`);
 }
 

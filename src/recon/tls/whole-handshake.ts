@@ -6,11 +6,11 @@ import type { X509Certificate } from 'node:crypto';
 
 import type { TlsVersion } from '../records.ts';
 import type { Endpoint } from '../targets/port.ts';
-import type { Line } from './conversation.ts';
+import type { ConnectionOptions } from './conversation.ts';
 import { shortageOf } from './local-shortage.ts';
 import { READ_LIMITS } from './protocol.ts';
 
-export interface LackedSocket {
+export interface SocketShortage {
   readonly shortage: string;
 }
 
@@ -31,21 +31,22 @@ const VERSIONS: Readonly<Record<string, TlsVersion>> = {
 };
 
 /**
- * A handshake by Node.js itself, to its end: for the servers whose offers a probe cannot compute, which OpenSSL can. The
- * certificates are those that it could put into order, which may be less than was sent. Null where it fails, too.
+ * Completes a handshake with Node.js, for servers whose key exchange OpenSSL supports but a probe does not. The
+ * certificates are those that OpenSSL could order, which may be fewer than were sent. Resolves with null if it fails
+ * too.
  *
- * @returns what this machine lacked for it as `shortage`
+ * @returns `shortage` if this machine lacked something for it
  * @throws the signal's reason
  */
 export function wholeHandshake(
   endpoint: Endpoint,
-  { sni, alpn, ...line }: Line & { sni: string | null; alpn: readonly string[] },
-): Promise<WholeHandshake | LackedSocket | null> {
+  { sni, alpn, ...line }: ConnectionOptions & { sni: string | null; alpn: readonly string[] },
+): Promise<WholeHandshake | SocketShortage | null> {
   const socket = connectTcp({ host: endpoint.ip, port: endpoint.port, family: endpoint.family });
   const secure = connectTls({
     socket,
     rejectUnauthorized: false,
-    // Weak keys and old versions are what is looked for.
+    // Weak keys and old versions are the point of the scan.
     ciphers: 'ALL:COMPLEMENTOFALL:@SECLEVEL=0',
     minVersion: 'TLSv1',
     requestOCSP: true,
@@ -58,8 +59,8 @@ export function wholeHandshake(
 function settle(
   socket: Socket,
   secure: TLSSocket,
-  { clock, timeout_ms, signal }: Line,
-): Promise<WholeHandshake | LackedSocket | null> {
+  { clock, timeout_ms, signal }: ConnectionOptions,
+): Promise<WholeHandshake | SocketShortage | null> {
   return new Promise((resolve, reject) => {
     let isStapled = false;
     const leave = (): void => {
@@ -69,7 +70,7 @@ function settle(
       secure.destroy();
       socket.destroy();
     };
-    const finish = (result: WholeHandshake | LackedSocket | null): void => {
+    const finish = (result: WholeHandshake | SocketShortage | null): void => {
       leave();
       resolve(result);
     };
@@ -82,7 +83,7 @@ function settle(
     signal.addEventListener('abort', onAbort, { once: true });
     secure.on('OCSPResponse', (answer: Buffer | null) => (isStapled = answer !== null && answer.length > 0));
     secure.on('secureConnect', () => finish(resultOf(secure, isStapled)));
-    // Told of the inner one first, whose errors have their code.
+    // Listens on the inner socket first, whose errors have their code.
     socket.on('error', ({ code }: NodeJS.ErrnoException) => {
       const shortage = shortageOf(code);
       finish(shortage === null ? null : { shortage });

@@ -1,26 +1,29 @@
 import type { ObjectReader } from '../source/port.ts';
 
-/** Packed bytes, front to back. */
+/** Compressed bytes, read front to back. */
 export interface Input {
-  /** Bytes at hand: at least `length`, fewer only at the end. At most `CHUNK_BYTES` can be asked for. Valid until the next call. */
+  /**
+   * Returns at least `length` bytes, fewer only at the end; `length` is at most `CHUNK_BYTES`. Valid until the next
+   * call.
+   */
   peek(length: number): Promise<Uint8Array>;
-  /** Moves past bytes that were seen. */
+  /** Advances past bytes that were returned. */
   consume(length: number): void;
 }
 
-/** How much is read at once. */
+/** Bytes per read. */
 export const CHUNK_BYTES = 256 * 1024;
 
 const EMPTY = new Uint8Array(0);
 
-/** Buffered reading of an object: forward, and anywhere where the reader's access is `range`. */
+/** Reads an object through a buffer: forward, and at any offset if the reader's access is `range`. */
 export class ByteSource implements Input {
   readonly reader: ObjectReader;
   readonly #capacity: number;
   #buffer: Uint8Array = EMPTY;
   #start = 0;
   #end = 0;
-  /** Where `#end` stands in the object. */
+  /** The object's offset of `#end`. */
   #offset = 0;
   #ended = false;
 
@@ -29,7 +32,7 @@ export class ByteSource implements Input {
     this.#capacity = capacity;
   }
 
-  /** Where the next byte stands in the object. */
+  /** The object's offset of the next byte. */
   get position(): number {
     return this.#offset - (this.#end - this.#start);
   }
@@ -44,11 +47,11 @@ export class ByteSource implements Input {
   }
 
   consume(length: number): void {
-    if (length > this.#end - this.#start) throw new Error('byte source: more is consumed than was read');
+    if (length > this.#end - this.#start) throw new Error('byte source: consumed more than was read');
     this.#start += length;
   }
 
-  /** Goes to `offset`; only where the reader can. */
+  /** Seeks to `offset`; requires a reader with `range` access. */
   seek(offset: number): void {
     const first = this.#offset - this.#end;
     if (offset >= first && offset <= this.#offset) {
@@ -60,7 +63,7 @@ export class ByteSource implements Input {
     this.#ended = false;
   }
 
-  /** Passes over `length` bytes; false where the object ends before them. */
+  /** Skips `length` bytes; returns false if the object ends first. */
   async skip(length: number): Promise<boolean> {
     const buffered = Math.min(length, this.#end - this.#start);
     this.#start += buffered;
@@ -79,7 +82,7 @@ export class ByteSource implements Input {
     return true;
   }
 
-  /** Like a reader's `read`, at this position. */
+  /** Reads at the current position, like a reader's `read`. */
   async readInto(target: Uint8Array, start: number, length: number): Promise<number> {
     if (this.#start === this.#end && !this.#ended && length >= this.#capacity / 2) {
       const count = await this.reader.read(target, start, length, this.#offset);
@@ -102,20 +105,20 @@ export class ByteSource implements Input {
       this.#end -= this.#start;
       this.#start = 0;
     }
-    const room = this.#buffer.length - this.#end;
-    if (room === 0) {
+    const remaining = this.#buffer.length - this.#end;
+    if (remaining === 0) {
       this.#grow();
       return this.#fill();
     }
-    const count = await this.reader.read(this.#buffer, this.#end, room, this.#offset);
+    const count = await this.reader.read(this.#buffer, this.#end, remaining, this.#offset);
     this.#end += count;
     this.#offset += count;
     this.#ended = count === 0;
   }
 
-  /** An object that has grown since it was opened needs more than its size said. */
+  /** Grows the buffer: an object that grew after it was opened needs more than its size said. */
   #grow(): void {
-    if (this.#buffer.length >= this.#capacity) throw new Error('byte source: more is asked for than it holds');
+    if (this.#buffer.length >= this.#capacity) throw new Error('byte source: request exceeds the capacity');
     const buffer = new Uint8Array(this.#capacity);
     buffer.set(this.#buffer);
     this.#buffer = buffer;
@@ -127,7 +130,7 @@ export class ByteSource implements Input {
   }
 }
 
-/** The next `length` bytes of another input, and no more. */
+/** Limits another input to its next `length` bytes. */
 export class LimitedInput implements Input {
   readonly #input: Input;
   left: number;
@@ -149,11 +152,14 @@ export class LimitedInput implements Input {
   }
 }
 
-/** Tells a budget of packed bytes as soon as they are handed on, in slices, so that the ratio is known while they unfold. */
+/**
+ * Charges compressed bytes to a budget in slices as they are consumed, so that the ratio is known during
+ * decompression.
+ */
 export class MeteredInput implements Input {
   readonly #input: Input;
   readonly #budget: { consume(bytes: number): void };
-  /** Bytes at hand that the budget knows of. */
+  /** Bytes at hand that are already charged. */
   #known = 0;
 
   constructor(input: Input, budget: { consume(bytes: number): void }) {

@@ -10,7 +10,10 @@ import { createUnpacker, type CompressedFormat } from './compressed.ts';
 import { gzipName } from './unpack/gzip.ts';
 import { StoredUnpacker } from './unpack/unpacker.ts';
 
-/** Opens a compressed file: an archive of one entry, or, where that is a tar file, the tar file: one archive, not two. */
+/**
+ * Opens a compressed file as an archive of one entry or, if it contains a tar file, as that tar file: one archive, not
+ * two.
+ */
 export async function openCompressed(
   format: CompressedFormat,
   source: ByteSource,
@@ -40,7 +43,10 @@ export async function openCompressed(
   return new CompressedFile(format, rawName, unpacked, budget, close);
 }
 
-/** A fault within the first block shows again when that is read; one before its first byte is the archive's. */
+/**
+ * Returns true if the data starts a tar file. A fault within the first block recurs when that is read; one before it
+ * is the archive's.
+ */
 async function startsTar(unpacked: ByteSource): Promise<boolean> {
   try {
     return isTarHead(await unpacked.peek(BLOCK_BYTES));
@@ -87,7 +93,7 @@ class CompressedFile implements ArchiveReader {
   }
 }
 
-/** The last part of a path, less the ending that says how it is packed; `data` where nothing else is left. */
+/** Returns the last part of a path without its compression suffix; `data` if nothing remains. */
 function nameWithoutEnding(path: string): string {
   const base = path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('!')) + 1);
   const name = base.replace(/\.(?:tgz|tbz2?|txz|tzst)$/i, '.tar').replace(/\.(?:gz|bz2|xz|zst|zstd|Z)$/i, '');

@@ -8,7 +8,7 @@ import { ZstdUnpacker } from './unpack/zstd.ts';
 
 export type CompressedFormat = Exclude<ArchiveFormat, 'zip' | 'tar'>;
 
-/** What unpacks a format from its first byte on. */
+/** Creates the decompressor of a format. */
 export function createUnpacker(format: CompressedFormat, input: Input): Unpacker {
   switch (format) {
     case 'gzip':

@@ -2,23 +2,23 @@ import type { ArchiveBudgets, ArchiveOptions } from '../options.ts';
 import type { Problem, ProblemCode } from '../result.ts';
 import { ObjectFault } from '../source/port.ts';
 
-/** What an archive is opened in. */
+/** The context in which an archive is opened. */
 export interface ArchiveContext {
-  /** The archive's own full path; its entries follow it after `!`. */
+  /** The archive's own full path; entry paths append `!` and their name. */
   path: string;
-  /** Archives around it: 0 where it is a top-level object. */
+  /** Number of enclosing archives: 0 for a top-level object. */
   depth: number;
   options: ArchiveOptions;
-  /** One for everything below one top-level object. */
+  /** Shared by everything below one top-level object. */
   root: RootBudget;
-  /** Takes what is worth saying although reading goes on: unsafe names, damaged headers, what follows the end. */
+  /** Receives problems that do not stop reading: unsafe names, damaged headers, trailing data. */
   report(problem: Problem): void;
 }
 
-/** What has ended with a budget: this entry, its archive, or everything below the top-level object. */
+/** The scope that a budget ends: one entry, its archive, or everything below the top-level object. */
 export type BudgetLevel = 'entry' | 'archive' | 'root';
 
-/** A budget that has ended. At level `entry` the archive can be read on. */
+/** Signals an exhausted budget. At level `entry` the rest of the archive is still readable. */
 export class BudgetFault extends ObjectFault {
   readonly level: BudgetLevel;
 
@@ -29,10 +29,10 @@ export class BudgetFault extends ObjectFault {
   }
 }
 
-/** Small things may be packed as tightly as they like: the ratio counts from here on. */
+/** Output size from which the ratio is checked: small data may be compressed as tightly as it likes. */
 export const RATIO_FLOOR_BYTES = 4 * 1024 * 1024;
 
-/** `64 MiB`, `1.5 KiB`, `17 bytes`. */
+/** Formats a size: `64 MiB`, `1.5 KiB`, `17 bytes`. */
 export function bytesText(bytes: number): string {
   for (const [unit, size] of UNITS) {
     if (bytes >= size) return `${Number((bytes / size).toFixed(1))} ${unit}`;
@@ -46,33 +46,33 @@ const UNITS: readonly (readonly [string, number])[] = [
   ['KiB', 1024],
 ];
 
-interface Ended {
+interface ExhaustedBudget {
   level: BudgetLevel;
   code: ProblemCode;
   message: string;
 }
 
-/** What everything below one top-level object has unfolded to. */
+/** Tracks the unpacked size of everything below one top-level object. */
 export class RootBudget {
   readonly #budgets: ArchiveBudgets;
   #unpacked = 0;
   #packed = 0;
-  #ended: Ended | null = null;
+  #ended: ExhaustedBudget | null = null;
 
   constructor(budgets: ArchiveBudgets) {
     this.#budgets = budgets;
   }
 
-  /** Bytes that were unpacked below this object, over all levels, those beyond the budget included. */
+  /** Bytes unpacked below this object at all levels, including those beyond the budget. */
   get unpackedBytes(): number {
     return this.#unpacked;
   }
 
-  get ended(): Ended | null {
+  get ended(): ExhaustedBudget | null {
     return this.#ended;
   }
 
-  /** Counts packed bytes of the outermost archive as used. */
+  /** Counts compressed bytes of the outermost archive as consumed. */
   consume(bytes: number): void {
     this.#packed += bytes;
   }
@@ -80,15 +80,16 @@ export class RootBudget {
   /** Counts `bytes` as unpacked and returns how many of them fit. */
   charge(bytes: number): number {
     const { root_bytes_max, ratio_max } = this.#budgets;
-    const room = Math.max(0, root_bytes_max - this.#unpacked);
+    const remaining = Math.max(0, root_bytes_max - this.#unpacked);
     this.#unpacked += bytes;
-    if (bytes > room) {
-      const message = `everything in this file together unfolds to more than ${bytesText(root_bytes_max)}`;
+    if (bytes > remaining) {
+      const message = `the contents of this file unpack to a total of more than ${bytesText(root_bytes_max)}`;
       this.#ended ??= { level: 'root', code: 'root_bytes_budget', message };
-      return room;
+      return remaining;
     }
     if (exceedsRatio(this.#unpacked, this.#packed, ratio_max)) {
-      const message = `everything in this file together unfolds to ${ratioText(this.#unpacked, this.#packed, ratio_max)}`;
+      const ratio = ratioText(this.#unpacked, this.#packed, ratio_max);
+      const message = `the contents of this file unpack to a total of ${ratio}`;
       this.#ended ??= { level: 'root', code: 'ratio_budget', message };
     }
     return bytes;
@@ -103,17 +104,17 @@ function ratioText(unpacked: number, packed: number, ratioMax: number): string {
   return `${bytesText(unpacked)} from ${bytesText(packed)}, more than ${ratioMax} times its size`;
 }
 
-/** Problems of one kind that an archive reports one by one; the rest is counted. */
+/** Problems of one kind that an archive reports individually; further ones are counted. */
 const REPORTS_MAX = 32;
 
-/** What one archive may unfold to, and what it reports. */
+/** Tracks the limits of one archive and its reports. */
 export class ArchiveBudget {
   readonly context: ArchiveContext;
   readonly budgets: ArchiveBudgets;
   #entries = 0;
   #unpacked = 0;
   #packed = 0;
-  #ended: Ended | null = null;
+  #ended: ExhaustedBudget | null = null;
   readonly #reports = new Map<ProblemCode, number>();
 
   constructor(context: ArchiveContext) {
@@ -125,15 +126,15 @@ export class ArchiveBudget {
     return this.#entries;
   }
 
-  /** Counts packed bytes as used; before the bytes that come of them are charged. */
+  /** Counts compressed bytes as consumed; must precede the charge of the bytes unpacked from them. */
   consume(bytes: number): void {
     this.#packed += bytes;
     if (this.context.depth === 0) this.context.root.consume(bytes);
   }
 
   /**
-   * Counts one more entry. Throws a `BudgetFault` where there are too many, or another budget has ended; not the latter
-   * where the entry's bytes are `charged` already, since they were unpacked before it ended.
+   * Counts one more entry. Throws a `BudgetFault` if there are too many or another budget is exhausted; `charged`
+   * bytes ignore the latter, since they were unpacked before.
    */
   countEntry(charged = false): void {
     if (!charged) this.check(this.context.path, this.#entries > 0);
@@ -145,28 +146,28 @@ export class ArchiveBudget {
     this.#entries++;
   }
 
-  /** Counts `bytes` as unpacked and returns how many of them fit; fewer than all: `check` throws from now on. */
+  /** Counts `bytes` as unpacked and returns how many of them fit; if not all do, `check` throws from now on. */
   charge(bytes: number): number {
     const { archive_bytes_max, ratio_max } = this.budgets;
-    const room = Math.max(0, archive_bytes_max - this.#unpacked);
+    const remaining = Math.max(0, archive_bytes_max - this.#unpacked);
     this.#unpacked += bytes;
     const fitting = this.context.root.charge(bytes);
-    if (bytes > room) {
-      const message = `the archive unfolds to more than ${bytesText(archive_bytes_max)}`;
+    if (bytes > remaining) {
+      const message = `the archive unpacks to more than ${bytesText(archive_bytes_max)}`;
       this.#ended ??= { level: 'archive', code: 'archive_bytes_budget', message };
     } else if (exceedsRatio(this.#unpacked, this.#packed, ratio_max)) {
-      const message = `the archive unfolds to ${ratioText(this.#unpacked, this.#packed, ratio_max)}`;
+      const message = `the archive unpacks to ${ratioText(this.#unpacked, this.#packed, ratio_max)}`;
       this.#ended ??= { level: 'archive', code: 'ratio_budget', message };
     }
-    return Math.min(fitting, room);
+    return Math.min(fitting, remaining);
   }
 
-  /** True once the archive's or the root's budget has ended. */
+  /** Returns true once the budget of the archive or the root is exhausted. */
   get hasEnded(): boolean {
     return this.#ended !== null || this.context.root.ended !== null;
   }
 
-  /** Throws what has ended, in the name of `path`, of which nothing or something was handed on. */
+  /** Throws if a budget is exhausted; the fault names `path` and states whether part of it was delivered. */
   check(path: string, partial: boolean): void {
     const ended = this.context.root.ended ?? this.#ended;
     if (ended === null) return;
@@ -180,7 +181,7 @@ export class ArchiveBudget {
     if (count <= REPORTS_MAX) this.context.report(problem);
   }
 
-  /** Says how many reports were held back. At the end, once. */
+  /** Reports how many problems were held back. Called once, at the end. */
   reportRest(): void {
     for (const [code, count] of this.#reports) {
       if (count <= REPORTS_MAX) continue;
@@ -191,10 +192,10 @@ export class ArchiveBudget {
   }
 }
 
-/** Throws a `BudgetFault` where the archive lies deeper than archives are opened. */
+/** Throws a `BudgetFault` if the archive is nested deeper than archives are opened. */
 export function checkDepth({ path, depth, options }: ArchiveContext): void {
   const { depth_max } = options.budgets;
   if (depth < depth_max) return;
-  const message = `archives are opened to a depth of ${depth_max}; this one lies deeper`;
+  const message = `nested deeper than the maximum archive depth of ${depth_max}`;
   throw new BudgetFault('archive', { code: 'depth_budget', path, message, extent: 'skipped' });
 }

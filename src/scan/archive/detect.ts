@@ -3,17 +3,17 @@ import { isLzmaAlone } from './lzma-alone.ts';
 import type { ArchiveFormat } from './port.ts';
 import { hasTarMagic, isTarHead } from './tar/header.ts';
 
-/** Bytes from an object's beginning that detection wants to see. */
+/** Bytes from the start of an object that detection needs. */
 export const DETECT_BYTES = 512;
 
-/** Zip files by name, whatever stands before their first entry. */
+/** Extensions read as zip files whatever precedes their first entry. */
 const ZIP_NAME =
   /\.(?:zip|jar|war|ear|aar|apk|apks|ipa|xpi|crx|vsix|whl|egg|nupkg|docx|docm|dotx|xlsx|xlsm|xltx|pptx|pptm|potx|odt|ods|odp|odg|epub|kmz|sfx|pyz|cbz)$/i;
 
 const MAGIC: readonly (readonly [ArchiveFormat, readonly number[]])[] = [
   ['zip', [0x50, 0x4b, 0x03, 0x04]],
   ['zip', [0x50, 0x4b, 0x05, 0x06]],
-  // The mark of an archive that was to be split, and was not.
+  // The marker of an archive that was meant to be split but was not.
   ['zip', [0x50, 0x4b, 0x07, 0x08, 0x50, 0x4b, 0x03, 0x04]],
   ['zip', [0x50, 0x4b, 0x30, 0x30, 0x50, 0x4b, 0x03, 0x04]],
   ['gzip', [0x1f, 0x8b, 0x08]],
@@ -21,7 +21,7 @@ const MAGIC: readonly (readonly [ArchiveFormat, readonly number[]])[] = [
   ['zstd', [0x28, 0xb5, 0x2f, 0xfd]],
 ];
 
-/** Formats that are known and not read. */
+/** Formats that are recognized but not supported. */
 const UNSUPPORTED: readonly (readonly [string, readonly number[]])[] = [
   ['7z', [0x37, 0x7a, 0xbc, 0xaf, 0x27, 0x1c]],
   ['RAR', [0x52, 0x61, 0x72, 0x21, 0x1a, 0x07]],
@@ -39,8 +39,8 @@ const UNSUPPORTED: readonly (readonly [string, readonly number[]])[] = [
 ];
 
 /**
- * The format of an object by its first bytes (`DETECT_BYTES` of them, or all there are), by its name only where they cannot say:
- * a zip file may begin with anything. Null: no archive, or none that can be read.
+ * Returns the format of an object from its first bytes (`DETECT_BYTES` of them, or all there are), and from its name
+ * only if they are inconclusive: a zip file may begin with anything. Returns null if it is not a supported archive.
  */
 export function detectArchive(path: string, head: Uint8Array): ArchiveFormat | null {
   for (const [format, magic] of MAGIC) if (startsWith(head, magic)) return format;
@@ -54,26 +54,26 @@ export function detectArchive(path: string, head: Uint8Array): ArchiveFormat | n
 }
 
 /**
- * The name of a known archive format that cannot be read here; null for everything else.
+ * Returns the name of a recognized but unsupported archive format; null for everything else.
  *
- * @param head as much of the object's beginning as is at hand: what follows a program is looked for in all of it; what
- *   `stubSearchOf` gives looks on in what comes then
+ * @param head as much of the object's beginning as is available: executables are searched for an embedded archive in
+ * all of it; `stubSearchOf` continues in the chunks that follow
  */
 export function detectUnsupported(head: Uint8Array, path = ''): string | null {
   if (isLzmaAlone(head) || (/\.(?:lzma|tlz)$/i.test(path) && isAnyLzma(head))) return 'LZMA';
-  if (isSkippableFrame(head)) return 'LZ4 or Zstandard behind a skippable frame';
+  if (isSkippableFrame(head)) return 'LZ4 or Zstandard after a skippable frame';
   if (isLha(head)) return 'LHA';
   const search = stubSearchOf(head);
   if (search !== null) return search(head);
   return UNSUPPORTED.find(([, magic]) => startsWith(head, magic))?.[0] ?? null;
 }
 
-/** Any parameters, where the name says that it is one: less than five times nine times five of them, and a zero. */
+/** Accepts any parameters if the name claims LZMA: less than 5 * 9 * 5, and a zero. */
 function isAnyLzma(head: Uint8Array): boolean {
   return head.length >= 14 && head[0]! < 225 && head[13] === 0;
 }
 
-/** `-lh5-` and its kin, behind the size and the checksum of the header. */
+/** Matches `-lh5-` and similar methods after the size and checksum of the header. */
 function isLha(head: Uint8Array): boolean {
   return (
     /^-l[hz][0-9a-z]-$/.test(Buffer.from(head.subarray(2, 7)).toString('latin1')) &&
@@ -86,7 +86,7 @@ function startsWith(head: Uint8Array, magic: readonly number[]): boolean {
   return head.length >= magic.length && magic.every((byte, i) => head[i] === byte);
 }
 
-/** `BZh`, a level, and the mark of a block or of the end: digits of pi or of its square root. */
+/** Matches `BZh`, a level, and the magic of a block or of the end: digits of pi or of its square root. */
 function isBzip2(head: Uint8Array): boolean {
   if (!startsWith(head, [0x42, 0x5a, 0x68]) || head[3]! < 0x31 || head[3]! > 0x39) return false;
   const mark = head.subarray(4);

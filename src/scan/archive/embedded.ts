@@ -1,16 +1,22 @@
 /**
- * Archives that stand behind a program or a script that unpacks them. Programs that read archives hold signatures, too, so what
- * follows a signature must be the header that belongs there.
+ * Finds archives embedded behind a program or script that unpacks them. Programs that read archives contain signatures
+ * too, so a signature only counts if a valid header follows.
  */
 import { crc32 } from 'node:zlib';
 
-/** Bytes of a program in which an archive is looked for. The stubs of archivers have up to 2 MiB, those of installers up to 12. */
+/**
+ * Bytes of a program that are searched for an archive. Stubs of archivers have up to 2 MiB, those of installers up to
+ * 12.
+ */
 export const STUB_BYTES_MAX = 16 * 1024 * 1024;
 
-/** Looks for an archive in the bytes of a program or script, and gives the name of its format; null where none begins there. */
+/** Searches a chunk of a program or script for an archive and returns the format's name, or null. */
 export type StubSearch = (chunk: Uint8Array) => string | null;
 
-/** What looks for an archive behind this beginning; null where it is neither a program (of Windows, Linux, macOS) nor a script. */
+/**
+ * Returns the search for an embedded archive; null if the object is neither a program (Windows, Linux, macOS) nor a
+ * script.
+ */
 export function stubSearchOf(head: Uint8Array): StubSearch | null {
   const isScript = head[0] === 0x23 && head[1] === 0x21;
   const isProgram = PROGRAMS.some((magic) => magic.every((byte, index) => head[index] === byte));
@@ -40,7 +46,7 @@ const SIGNATURES: readonly Signature[] = [
   { name: 'LHA', text: '-lh', before: 2, isHeader: isLhaHeader },
 ];
 
-/** Behind the last line of a script. Compressed data has no header that could be checked, so only there. */
+/** After the last line of a script. Compressed data has no verifiable header, so these count only there. */
 const SCRIPT_SIGNATURES: readonly (readonly [string, string])[] = [
   ['gzip', '\n\x1f\x8b\x08'],
   ['xz', '\n\xfd7zXZ\0'],
@@ -51,7 +57,7 @@ const SCRIPT_SIGNATURES: readonly (readonly [string, string])[] = [
 function embeddedArchive(chunk: Uint8Array, inScript: boolean): string | null {
   const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
   const found = SIGNATURES.find((signature) => holds(bytes, signature))?.name;
-  if (found === 'zip') return 'zip, self-extracting (as .zip or .sfx it is read)';
+  if (found === 'zip') return 'zip, self-extracting (named .zip or .sfx it is opened)';
   const name =
     found ?? (inScript ? SCRIPT_SIGNATURES.find(([, text]) => bytes.includes(text, 2, 'latin1'))?.[0] : null);
   return name === undefined || name === null ? null : `${name}, self-extracting`;
@@ -64,12 +70,15 @@ function holds(bytes: Buffer, { text, before, isHeader }: Signature): boolean {
   return false;
 }
 
-/** The checksum of the header that says where the archive's own directory stands. */
+/** Verifies the checksum of the header that locates the archive's directory. */
 function isSevenZip(bytes: Buffer, at: number): boolean {
   return at + 32 <= bytes.length && bytes.readUInt32LE(at + 8) === crc32(bytes.subarray(at + 12, at + 32));
 }
 
-/** The first block: of version 4 a main header of 13 bytes, of version 5 a main or an encryption header; with its checksum. */
+/**
+ * Verifies the first block and its checksum: in version 4 a main header of 13 bytes, in version 5 a main or encryption
+ * header.
+ */
 function isRar(bytes: Buffer, at: number): boolean {
   if (at + 32 > bytes.length) return false;
   if (bytes[at + 6] === 0) {
@@ -82,7 +91,7 @@ function isRar(bytes: Buffer, at: number): boolean {
   return bytes.readUInt32LE(at + 8) === crc32(header);
 }
 
-/** The header of an entry with a name. */
+/** Matches the header of an entry with a name. */
 function isZipEntry(bytes: Buffer, at: number): boolean {
   if (at + 31 > bytes.length) return false;
   const version = bytes.readUInt16LE(at + 4);
@@ -92,14 +101,14 @@ function isZipEntry(bytes: Buffer, at: number): boolean {
   return bytes.subarray(at + 30, at + 30 + length).every((byte) => byte >= 0x20 && byte !== 0x7f);
 }
 
-/** Version 1.3, with zeros where they belong. */
+/** Matches version 1.3 with zeros in the reserved fields. */
 function isCabinet(bytes: Buffer, at: number): boolean {
   if (at + 26 > bytes.length) return false;
   const reserved = bytes.readUInt32LE(at + 12) | bytes.readUInt32LE(at + 20);
   return reserved === 0 && bytes[at + 24] === 3 && bytes[at + 25] === 1;
 }
 
-/** `-lh5-` and its kin with the checksum of levels 0 and 1, or what level 2 has in its place. */
+/** Matches `-lh5-` and similar methods with the checksum of levels 0 and 1, or its counterpart in level 2. */
 function isLhaHeader(bytes: Buffer, at: number): boolean {
   if (at + 24 > bytes.length || !/^-lh[0-9d]-$/.test(bytes.toString('latin1', at + 2, at + 7))) return false;
   const level = bytes[at + 20]!;

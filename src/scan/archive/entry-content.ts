@@ -9,18 +9,18 @@ export interface EntryContentOptions {
   path: string;
   size: number;
   unpacker: Unpacker;
-  /** Charged with what is unpacked; null where that was done below. */
+  /** Charged with the unpacked bytes; null if they are already charged elsewhere. */
   budget: ArchiveBudget | null;
   entry_bytes_max: number;
-  /** Checksum that the archive states. */
+  /** Checksum declared by the archive. */
   crc?: number;
-  /** Unpacked bytes that the archive states; -1 where it does not. */
+  /** Unpacked size declared by the archive; -1 if unknown. */
   stated_size?: number;
-  /** Called once when it is closed; true: it was read to its end. */
+  /** Called once on close; true if the content was read to its end. */
   onClose?: (complete: boolean) => void;
 }
 
-/** The content of one entry: unpacks, charges the budgets before anything else, and hands on what fits. */
+/** Reads the content of one entry: unpacks it, charges the budgets first, and delivers what fits. */
 export class EntryContent implements ObjectReader {
   readonly size: number;
   readonly access = 'carry';
@@ -66,21 +66,21 @@ export class EntryContent implements ObjectReader {
   #accept(piece: Uint8Array): void {
     const { budget, entry_bytes_max, path, crc } = this.#options;
     let fitting = piece.length;
-    const room = Math.max(0, entry_bytes_max - this.#unpacked);
+    const remaining = Math.max(0, entry_bytes_max - this.#unpacked);
     this.#unpacked += piece.length;
     if (crc !== undefined) this.#crc = crc32(piece, this.#crc);
     if (budget !== null) {
       fitting = budget.charge(piece.length);
       try {
-        budget.check(path, this.#handedOn + Math.min(fitting, room) > 0);
+        budget.check(path, this.#handedOn + Math.min(fitting, remaining) > 0);
       } catch (error) {
         this.#fault = error as ObjectFault;
       }
     }
-    if (piece.length > room) {
+    if (piece.length > remaining) {
       const message = `the entry holds more than ${bytesText(entry_bytes_max)}`;
       this.#fault ??= new BudgetFault('entry', { code: 'entry_bytes_budget', path, message, extent: 'partial' });
-      fitting = Math.min(fitting, room);
+      fitting = Math.min(fitting, remaining);
     }
     if (fitting > 0) this.#piece = fitting < piece.length ? piece.subarray(0, fitting) : piece;
     this.#taken = 0;
@@ -104,7 +104,7 @@ export class EntryContent implements ObjectReader {
   }
 
   close(): Problem | undefined {
-    if (this.#closed) throw new Error('archive entry: it was closed already');
+    if (this.#closed) throw new Error('archive entry: already closed');
     this.#closed = true;
     const { unpacker, path, crc, stated_size: stated = -1, onClose } = this.#options;
     const remark = this.#complete ? unpacker.remark?.() : undefined;
@@ -113,13 +113,13 @@ export class EntryContent implements ObjectReader {
     if (!this.#complete) return undefined;
     if (remark !== undefined) return { ...remark, path };
     if (stated >= 0 && this.#unpacked !== stated)
-      return notice(path, `the archive states ${stated} bytes, the entry holds ${this.#unpacked}`);
+      return notice(path, `the archive declares ${stated} bytes, but the entry holds ${this.#unpacked}`);
     if (crc !== undefined && this.#crc !== crc) return notice(path, "the entry's checksum is wrong");
     return undefined;
   }
 }
 
-/** Something wrong with an archive that was read all the same. */
+/** Builds a notice: something is wrong with an archive that was read nevertheless. */
 export function notice(path: string, message: string): Problem {
   return { code: 'malformed_archive', path, message, extent: 'notice' };
 }

@@ -2,11 +2,11 @@ import type { ArchiveBudget } from './context.ts';
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** The upper half of code page 437, which zip files without a mark for UTF-8 are written in. */
+/** The upper half of code page 437, used by zip entries without the UTF-8 flag. */
 const CP437 =
   'ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u00a0';
 
-/** A name as text: UTF-8 where its bytes are, else each byte as one character, so that names that differ stay different. */
+/** Decodes a name: as UTF-8 if valid, else one character per byte, so that different names stay different. */
 export function decodeName(bytes: Uint8Array, fallback: 'latin1' | 'cp437'): string {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const utf8 = text.toString('utf8');
@@ -20,8 +20,8 @@ export function decodeName(bytes: Uint8Array, fallback: 'latin1' | 'cp437'): str
 }
 
 /**
- * An entry's name within the bound, and its full path. A name that would lead out of the directory that it is unpacked
- * to, and one beyond the bound, is reported; what it names is scanned all the same, since names are never used as paths.
+ * Returns an entry's name, truncated to the limit, and its full path. Reports names that escape the target directory
+ * or exceed the limit; the entry is scanned anyway, since names are never used as paths.
  */
 export function admitName(
   budget: ArchiveBudget,
@@ -32,25 +32,25 @@ export function admitName(
   const name = decodeName(bytes.length > name_bytes_max ? cut(bytes, name_bytes_max) : bytes, fallback);
   const path = `${budget.context.path}!${name}`;
   if (bytes.length > name_bytes_max) {
-    const message = `the entry's name has ${bytes.length} bytes, more than ${name_bytes_max}: it is shown cut`;
+    const message = `the entry's name has ${bytes.length} bytes, more than ${name_bytes_max}; it is shown truncated`;
     budget.report({ code: 'name_budget', path, message, extent: 'notice' });
   }
-  const fault = unsafeBecause(name);
+  const fault = unsafeReason(name);
   if (fault !== null)
     budget.report({ code: 'unsafe_name', path, message: `the entry's name ${fault}`, extent: 'notice' });
   return { name, path };
 }
 
-/** At most `length` bytes, without half a character of UTF-8 at the end. */
+/** Truncates to at most `length` bytes without splitting a UTF-8 character. */
 function cut(bytes: Uint8Array, length: number): Uint8Array {
   let end = length;
   while (end > length - 4 && end > 0 && (bytes[end]! & 0xc0) === 0x80) end--;
   return bytes.subarray(0, end);
 }
 
-function unsafeBecause(name: string): string | null {
+function unsafeReason(name: string): string | null {
   if (name.startsWith('/') || name.startsWith('\\') || /^[A-Za-z]:[\\/]/.test(name)) return 'is an absolute path';
-  if (name.includes('..') && /(?:^|[\\/])\.\.(?:[\\/]|$)/.test(name)) return 'leads out of its directory';
-  if (/[\x00-\x1f\x7f]/.test(name)) return 'has control characters';
+  if (name.includes('..') && /(?:^|[\\/])\.\.(?:[\\/]|$)/.test(name)) return 'escapes its directory';
+  if (/[\x00-\x1f\x7f]/.test(name)) return 'contains control characters';
   return null;
 }

@@ -9,9 +9,9 @@ import { openZip } from './zip/open.ts';
 export { detectArchive, detectUnsupported, DETECT_BYTES } from './detect.ts';
 
 /**
- * Opens an archive that begins at the reader's byte 0. Takes the reader over: it is closed with the archive, or here
- * where this rejects; what its closing says is reported. Rejects with `ObjectFault` (`BudgetFault` where a budget has
- * ended) where nothing of it can be read.
+ * Opens an archive that begins at the reader's byte 0. Takes ownership of the reader: it is closed with the archive,
+ * or here on rejection, and problems on closing are reported. Rejects with `ObjectFault` (`BudgetFault` for an
+ * exhausted budget) if nothing of it can be read.
  */
 export async function openArchive(
   format: ArchiveFormat,

@@ -4,22 +4,22 @@ import type { Finding } from '../result.ts';
 import { pathForms } from './path-forms.ts';
 
 /**
- * How an entry of a baseline knows a finding again: by its fingerprint; by its secret and path, whatever the rule is
- * called; or, where the secret is not known, by rule, path and line.
+ * Identifies a finding of a baseline: by fingerprint; by secret and path, whatever the rule is called; or, if the
+ * secret is unknown, by rule, path and line.
  */
 export type BaselineEntry =
   | { by: 'fingerprint'; fingerprint: string; count: number }
   | { by: 'secret'; path: string; secret: string; count: number }
   | { by: 'place'; path: string; rule_id: string; line: number; count: number };
 
-/** Findings that are known. Each is known as often as it is listed: one more of the same kind is new. */
+/** Known findings. Each entry matches as often as it is listed: one more finding of the kind is new. */
 export class Baseline {
   readonly #left = new Map<string, number>();
   readonly #roots: readonly string[];
   #known = 0;
   #gone = 0;
 
-  /** @param roots the scanned directories, which paths of other tools are relative to */
+  /** @param roots the scanned directories, to which paths of other tools are relative */
   constructor(entries: Iterable<BaselineEntry>, roots: readonly string[] = []) {
     this.#roots = roots;
     for (const entry of entries) {
@@ -29,7 +29,7 @@ export class Baseline {
     }
   }
 
-  /** Whether the finding is known; takes one of those that are listed. */
+  /** Returns whether the finding is known, and consumes one of the matching entries. */
   take(finding: Finding): boolean {
     const key = keysOf(finding, this.#roots).find((each) => (this.#left.get(each) ?? 0) > 0);
     if (key === undefined) return false;
@@ -39,7 +39,7 @@ export class Baseline {
     return true;
   }
 
-  /** Findings that were taken, and those that are listed and were not. */
+  /** Counts the entries that were matched and those that were not. */
   get counts(): { known: number; gone: number } {
     return { known: this.#known, gone: this.#gone };
   }
@@ -65,7 +65,7 @@ function keysOf({ fingerprint, path, secret, rule_id, line }: Finding, roots: re
   ];
 }
 
-/** Hashed, so that memory holds no secrets longer than it must. */
+/** Hashed, so that memory holds no secrets longer than necessary. */
 function secretKey(path: string, secret: string): string {
   return `s:${createHash('sha256').update(`${path}\0${secret}`).digest('base64')}`;
 }

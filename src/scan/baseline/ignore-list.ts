@@ -2,21 +2,21 @@ import type { Finding } from '../result.ts';
 import { pathForms } from './path-forms.ts';
 
 const FINGERPRINT = /^[0-9a-f]{32}$/i;
-/** `file:rule:line`, with a commit and a colon before it where it is of a history: what gitleaks writes. */
+/** `file:rule:line` as gitleaks writes it, prefixed with a commit and a colon for findings of a history. */
 const PLACE = /^.+:[^:\s]+:\d+$/;
 
-/** Findings that are exempt, by fingerprint, or by place as gitleaks has it. */
+/** Findings that are ignored, by fingerprint or by gitleaks location. */
 export class IgnoreList {
   readonly #fingerprints = new Set<string>();
   readonly #places = new Set<string>();
   readonly #roots: readonly string[];
 
-  /** @param roots the scanned directories, which paths of other tools are relative to */
+  /** @param roots the scanned directories, to which paths of other tools are relative */
   constructor(roots: readonly string[] = []) {
     this.#roots = roots;
   }
 
-  /** Takes the lines of a file in; returns those that say nothing it understands, as messages. */
+  /** Adds the lines of a file; returns a message for each line that is not understood. */
   addText(name: string, text: string): string[] {
     return text
       .replace(/^\ufeff/, '')
@@ -25,7 +25,7 @@ export class IgnoreList {
         const line = raw.replace(/(^|\s)#.*$/, '').trim();
         return line === '' || this.#add(line)
           ? []
-          : [`${name}, line ${index + 1}: is neither a fingerprint of 32 hexadecimal digits nor FILE:RULE:LINE`];
+          : [`${name}, line ${index + 1}: expected a fingerprint of 32 hexadecimal digits or FILE:RULE:LINE`];
       });
   }
 

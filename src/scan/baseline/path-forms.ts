@@ -1,4 +1,6 @@
-/** The ways in which a finding's path may be written elsewhere: as it is, and relative to each of the scanned directories. */
+/**
+ * Returns the forms in which other tools may write a finding's path: as it is, and relative to each scanned directory.
+ */
 export function pathForms(path: string, roots: readonly string[]): string[] {
   const plain = withoutDot(path);
   const forms = new Set([path, plain]);

@@ -1,16 +1,16 @@
 import type { BaselineEntry } from './baseline.ts';
 import { UnusableFile } from './unusable-file.ts';
 
-/** Of the format that `writeBaseline` writes. */
+/** Version of the format that `writeBaseline` writes. */
 export const BASELINE_VERSION = 1;
 
 const FINGERPRINT = /^[0-9a-f]{32}$/;
 const REDACTED = /^(REDACTED|\*+|)$|\.\.\.$|\*\*\*$/;
 
 /**
- * The entries of a baseline: of our own format, of a report in JSON lines, or of a report of gitleaks in JSON.
+ * Parses a baseline: Heddle's own format, a JSON Lines report, or a gitleaks report in JSON.
  *
- * @param name of the file, for messages
+ * @param name name of the file, for messages
  * @throws UnusableFile
  */
 export function readBaseline(name: string, text: string): BaselineEntry[] {
@@ -21,7 +21,7 @@ export function readBaseline(name: string, text: string): BaselineEntry[] {
   if (Array.isArray(value)) return value.map((each: unknown, index) => fromGitleaks(name, each, index));
   if (isObject(value) && 'heddle_baseline' in value) return fromOwn(name, value);
   throw new UnusableFile(
-    `${name} is no baseline: it must hold what --write-baseline writes, a report in JSON lines, or one of gitleaks in JSON`,
+    `${name} is not a baseline; use a file from --write-baseline, a JSON Lines report, or a gitleaks JSON report`,
   );
 }
 
@@ -37,7 +37,7 @@ function parsed(name: string, text: string, line?: number): unknown {
 function fromOwn(name: string, { heddle_baseline: version, findings }: Record<string, unknown>): BaselineEntry[] {
   if (version !== BASELINE_VERSION) {
     throw new UnusableFile(
-      `${name} is a baseline of version ${JSON.stringify(version)}, and this Heddle reads version ${BASELINE_VERSION}; write it again`,
+      `${name} is baseline version ${JSON.stringify(version)}, but this Heddle reads ${BASELINE_VERSION}; write it again`,
     );
   }
   if (!Array.isArray(findings)) throw new UnusableFile(`${name}: findings: must be an array`);
@@ -68,13 +68,16 @@ function fromJsonLines(name: string, content: string): BaselineEntry[] {
   });
 }
 
-/** Rules have other names there: what counts is the secret at its path; the place, where the report is redacted. */
+/**
+ * Reads a gitleaks finding. Its rules have other names, so the secret and its path identify it, or the location if the
+ * report is redacted.
+ */
 function fromGitleaks(name: string, value: unknown, index: number): BaselineEntry {
   const place = `${name}: [${index}]`;
-  if (!isObject(value)) throw new UnusableFile(`${place}: must be a finding of gitleaks, an object`);
+  if (!isObject(value)) throw new UnusableFile(`${place}: must be a gitleaks finding (an object)`);
   const { RuleID: ruleId, File: path, Secret: secret, StartLine: line } = value;
   if (typeof path !== 'string' || typeof ruleId !== 'string') {
-    throw new UnusableFile(`${place}: has no RuleID and File; a report of gitleaks in JSON has both`);
+    throw new UnusableFile(`${place}: has no RuleID or no File; a gitleaks JSON report has both`);
   }
   if (typeof secret === 'string' && !REDACTED.test(secret)) return { by: 'secret', path, secret, count: 1 };
   if (typeof line !== 'number') throw new UnusableFile(`${place}: has neither a Secret nor a StartLine`);

@@ -1,4 +1,4 @@
-/** A file that was named for a scan and cannot be used; the message says what is wrong with it, and where. */
+/** A file named for a scan that cannot be used; the message says what is wrong and where. */
 export class UnusableFile extends Error {
   constructor(message: string) {
     super(message);

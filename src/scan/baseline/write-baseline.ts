@@ -9,7 +9,7 @@ interface Listed {
   path: string;
 }
 
-/** Findings of a scan on their way into a baseline: one entry a fingerprint, no secrets. */
+/** Collects the findings of a scan for a baseline: one entry per fingerprint, no secrets. */
 export class BaselineCollector {
   readonly #listed = new Map<string, Listed>();
 
@@ -24,7 +24,7 @@ export class BaselineCollector {
     return this.#listed.size;
   }
 
-  /** Writes the baseline, an entry a line in a stable order: a diff of two shows what changed. */
+  /** Writes the baseline, one entry per line in a stable order, so that two versions can be compared with diff. */
   writeTo(sink: TextSink): void {
     const entries = [...this.#listed.values()].sort(
       (left, right) =>

@@ -10,7 +10,7 @@ import type { DiscoveredObject, EnumerationBatch, ObjectSource } from '../source
 import { descriptorOf } from './dispatcher.ts';
 import type { AdmittedObject, NumberedObject } from './numbered-object.ts';
 
-/** Where a run goes on: the source, and the place in it. */
+/** Where a run resumes: the source and the position in it. */
 export interface Position {
   source: number;
   cursor: CursorState | 'start' | 'done';
@@ -18,20 +18,20 @@ export interface Position {
 
 /** The end of one batch of a listing. */
 export interface Boundary extends Position {
-  /** The number of the first object after it. */
+  /** Number of the first object after it. */
   end: number;
-  /** What was listed since the boundary before. */
+  /** Objects listed since the previous boundary. */
   metrics: TaskMetrics;
 }
 
 export interface DiscoveryEvents {
   admitted(admitted: AdmittedObject): void;
-  /** Problems of a listing, in the place of an object. */
+  /** Problems of a listing, reported in the place of an object. */
   problems(index: number, problems: readonly Problem[]): void;
-  /** True where the object's results are known from before: it is not scanned again. */
+  /** Returns true if the object's results are already known and it must not be scanned again. */
   isKnown(object: NumberedObject): boolean;
   boundary(boundary: Boundary): void;
-  /** Nothing more should be admitted for now. `wake` is called when that changes. */
+  /** Returns true while no more objects may be admitted. `wake` must be called when that changes. */
   isHeld(): boolean;
   passes(path: string): boolean;
   ready(): void;
@@ -39,11 +39,11 @@ export interface DiscoveryEvents {
   failed(source: ObjectSource | null, error: unknown): void;
 }
 
-/** A source being listed, or objects that are listed once more. */
+/** A source being listed, or objects being admitted again. */
 class Listing implements Enumerable {
   readonly source: ObjectSource | null;
   readonly number: number;
-  /** Found and numbered, not admitted. */
+  /** Found and numbered, not admitted yet. */
   found: NumberedObject[];
   /** How many of those were admitted. */
   admitted = 0;
@@ -55,14 +55,17 @@ class Listing implements Enumerable {
   }
 
   onDropped(): void {
-    // The sources are closed by who opened them.
+    // The caller that opened the sources closes them.
   }
 }
 
 type Step = EnumerateStep<Listing>;
 type Result = StepResult<Listing>;
 
-/** Lists the sources one after another: numbers their objects and admits them as permits come free. Never waits for one. */
+/**
+ * Lists the sources one after another, numbers their objects and admits them as permits become free. Never waits for a
+ * permit.
+ */
 export class Discovery {
   readonly executor: Executor<Listing>;
   readonly metrics: TaskMetrics = emptyMetrics();
@@ -98,7 +101,7 @@ export class Discovery {
     this.#list(options.from.source, cursorOf(options.from.cursor));
   }
 
-  /** Every source was listed to its end, and all that was found was admitted. */
+  /** True once every source was listed to its end and every object was admitted. */
   get isDone(): boolean {
     return this.#isDone && this.#again === 0;
   }
@@ -108,7 +111,7 @@ export class Discovery {
     return this.#nextIndex;
   }
 
-  /** Admits objects once more whose worker came to an end. */
+  /** Admits the objects of a failed worker again. */
   again(objects: NumberedObject[]): void {
     if (objects.length === 0) return;
     this.#again += 1;
@@ -126,7 +129,7 @@ export class Discovery {
   }
 
   #enumerate(step: Step): Result | Promise<Result> {
-    // What is listed once more may be what everything else waits for.
+    // Everything else may be waiting for these objects.
     if (step.source.source !== null && this.#events.isHeld()) return step;
     this.#count('enumerate_count', 1);
     if (!this.#admit(step.source)) {
@@ -162,7 +165,7 @@ export class Discovery {
     return this.#found(step, batch);
   }
 
-  /** Numbers what was found and comes back for admitting it. */
+  /** Numbers the objects found and returns the step that admits them. */
   #found(step: Step, batch: EnumerationBatch): Result {
     const { source } = step;
     const problems = [...batch.problems];
@@ -203,7 +206,7 @@ export class Discovery {
     return false;
   }
 
-  /** False where a permit is missing; what was admitted until then is. */
+  /** Returns false if a permit is missing; objects before that are admitted. */
   #admit(listing: Listing): boolean {
     while (listing.admitted < listing.found.length) {
       const object = listing.found[listing.admitted]!;

@@ -8,19 +8,19 @@ import type { WorkerThread } from './worker-thread.ts';
 const BATCH_MIN = 1;
 const BATCH_MAX = 512;
 
-/** Gives admitted objects to worker threads, in order, so many at a time that no thread runs dry and none hoards. */
+/** Sends admitted objects to worker threads in order, keeping every thread busy without letting one hoard them. */
 export class Dispatcher {
   readonly #budget: CountBudget;
   readonly #frontier: ObjectFrontier;
   readonly #batchMax: number;
   readonly #queue = new Deque<AdmittedObject>();
-  /** Came back from a worker: older than what is queued. */
+  /** Objects returned by a worker: older than those queued. */
   #returned: AdmittedObject[] = [];
 
   constructor(budget: CountBudget, frontier: ObjectFrontier, threads: number) {
     this.#budget = budget;
     this.#frontier = frontier;
-    // Two batches a thread make use of the whole frontier.
+    // Two batches per thread use the whole frontier.
     this.#batchMax = Math.min(BATCH_MAX, Math.max(BATCH_MIN, Math.floor(budget.capacity / (threads * 2))));
   }
 
@@ -33,14 +33,14 @@ export class Dispatcher {
   }
 
   /**
-   * Sends what waits to the workers that have room.
+   * Sends waiting objects to the workers that can take more.
    *
-   * @param isComplete no further object can be admitted for now: small batches are sent, too
+   * @param isComplete no further object can be admitted for now, so small batches are sent too
    */
   dispatch(workers: readonly WorkerThread[], isComplete: boolean): void {
     while (this.waiting > 0) {
-      const ready = workers.filter((worker) => this.#hasRoom(worker));
-      // Who has least is served first.
+      const ready = workers.filter((worker) => this.#hasCapacity(worker));
+      // The least loaded worker comes first.
       ready.sort((a, b) => a.outstanding.size - b.outstanding.size);
       const worker = ready[0];
       if (worker === undefined) return;
@@ -50,7 +50,7 @@ export class Dispatcher {
     }
   }
 
-  /** Sends nothing but the object that all results wait for, where it is with no worker. */
+  /** Sends only the object that all results wait for, if no worker has it. */
   dispatchOldest(workers: readonly WorkerThread[], oldest: number): void {
     const isFirst = (admitted: AdmittedObject | undefined): boolean => admitted?.object.index === oldest;
     if (this.waiting === 0) return;
@@ -58,13 +58,13 @@ export class Dispatcher {
       for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) this.#returned.push(next);
       this.#returned.sort((a, b) => a.object.index - b.object.index);
     }
-    // One that is at something long may be waiting for this very object.
+    // A worker busy with a long object may itself be waiting for this one.
     const able = workers.filter(({ isReady, isClosing, hasEnded }) => isReady && !isClosing && !hasEnded);
     const worker = able.sort((a, b) => a.outstanding.size - b.outstanding.size)[0];
     if (worker !== undefined && isFirst(this.#returned[0])) this.#send(worker, 1);
   }
 
-  /** Takes objects back that a worker did not begin. */
+  /** Takes back objects that a worker did not begin. */
   takeBack(worker: WorkerThread, indexes: readonly number[]): void {
     const back: AdmittedObject[] = [];
     for (const index of indexes) {
@@ -77,12 +77,12 @@ export class Dispatcher {
     this.#returned = [...back, ...this.#returned].sort((a, b) => a.object.index - b.object.index);
   }
 
-  /** Lets everything go that waits. */
+  /** Drops all waiting objects. */
   abort(): void {
     for (let next = this.#take(); next !== undefined; next = this.#take()) next.reference[Symbol.dispose]();
   }
 
-  #hasRoom(worker: WorkerThread): boolean {
+  #hasCapacity(worker: WorkerThread): boolean {
     if (!worker.isReady || worker.isClosing || worker.hasEnded || worker.busyWith !== null) return false;
     return worker.outstanding.size <= this.#batchMax;
   }

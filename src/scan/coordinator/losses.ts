@@ -1,14 +1,14 @@
 import type { Problem } from '../result.ts';
 import type { NumberedObject } from './numbered-object.ts';
 
-/** An object that was with a worker each time it ended is not tried for ever. */
+/** Attempts for an object that was with a worker each time it failed. */
 const LOSSES_MAX = 3;
 
 /**
- * Which objects of a worker that ended are named as problems, and which are scanned again: the one it worked on is to
- * blame; where it worked on none, those that were lost too often.
+ * Decides which objects of a failed worker are reported as problems and which are scanned again: the one it was
+ * working on is blamed; if it was working on none, those that were lost too often.
  */
-export function nameLosses(
+export function classifyLosses(
   objects: readonly NumberedObject[],
   current: number,
   why: string,
@@ -30,8 +30,8 @@ function lossOf({ path }: NumberedObject, why: string, hung: boolean): Problem {
     return {
       code: 'rule_timed_out',
       path,
-      message: 'a step of its scan did not come to an end and was stopped',
+      message: 'scanning it hung and was stopped',
       extent: 'partial',
     };
-  return { code: 'unreadable', path, message: `the thread that scanned it came to an end: ${why}`, extent: 'partial' };
+  return { code: 'unreadable', path, message: `the worker thread that scanned it failed: ${why}`, extent: 'partial' };
 }

@@ -3,18 +3,18 @@ import type { Commit } from '../result.ts';
 
 /** An object of a source with its place in the run. */
 export interface NumberedObject {
-  /** Objects of the run are numbered in the order in which they were found; results come out in this order. */
+  /** Objects are numbered in the order of discovery; results are delivered in this order. */
   index: number;
   source: number;
   path: string;
   locator: string;
   size_hint: number;
   commit: Commit | undefined;
-  /** How often it was begun by a worker that came to an end. */
+  /** How often a worker that failed had begun it. */
   losses: number;
 }
 
-/** One with a permit that is not with a worker. */
+/** An object that holds a permit and is not with a worker. */
 export interface AdmittedObject {
   object: NumberedObject;
   reference: ObjectRef;

@@ -1,15 +1,15 @@
 import { findingBytes, problemBytes } from '../result-size.ts';
 import type { Finding, Problem } from '../result.ts';
 
-/** What is held back, at most, before nothing new is begun: bytes of findings and problems, and objects that are done. */
+/** Maximum held back before no new object is begun: bytes of findings and problems, and completed objects. */
 const HELD_BYTES_MAX = 16 * 1024 * 1024;
 const HELD_OBJECTS_MAX = 50_000;
 
-/** Receives results in order. A promise is awaited before the next one. */
+/** Receives results in order. A returned promise is awaited before the next one. */
 export interface Delivery {
   finding(finding: Finding): void | Promise<void>;
   problem(problem: Problem): void | Promise<void>;
-  /** So many findings of an object that is still being read were delivered. */
+  /** Reports how many findings of an unfinished object were delivered. */
   acknowledge(index: number, findings: number): void;
   /** All objects before this number were delivered. */
   advanced(next: number): void;
@@ -19,19 +19,19 @@ export interface Delivery {
 interface Slot {
   findings: Finding[];
   problems: Problem[];
-  /** Findings and problems delivered of what is in the lists. */
+  /** Delivered findings and problems of the lists. */
   deliveredFindings: number;
   deliveredProblems: number;
-  /** Findings and problems that came so far. */
+  /** Findings and problems received so far. */
   receivedFindings: number;
   receivedProblems: number;
-  /** Those to come that came before already: the object is read again. */
+  /** Upcoming results that were already received: the object is being read again. */
   skipFindings: number;
   skipProblems: number;
   isDone: boolean;
 }
 
-/** Brings the results of objects that end in any order into the order in which the objects were found. */
+/** Restores the order of discovery for results of objects that end in any order. */
 export class ReorderBuffer {
   readonly #delivery: Delivery;
   readonly #slots = new Map<number, Slot | 'done'>();
@@ -45,12 +45,12 @@ export class ReorderBuffer {
     this.#next = next;
   }
 
-  /** The number of the oldest object that is not done, or not delivered. */
+  /** Number of the oldest object that is unfinished or undelivered. */
   get next(): number {
     return this.#next;
   }
 
-  /** Nothing may be added by new objects until the oldest one is done. */
+  /** True if new objects must not add results until the oldest one is done. */
   get isFull(): boolean {
     return this.#heldBytes > HELD_BYTES_MAX || this.#slots.size > HELD_OBJECTS_MAX;
   }
@@ -79,7 +79,7 @@ export class ReorderBuffer {
     else if (slot !== 'done') slot.isDone = true;
   }
 
-  /** The object is read once more from its beginning: what came of it comes again, and is passed over. */
+  /** Records that the object is read again from its beginning: results that were already received are skipped. */
   restart(index: number): void {
     const slot = this.#slots.get(index);
     if (slot === undefined || slot === 'done') return;
@@ -87,7 +87,7 @@ export class ReorderBuffer {
     slot.skipProblems = slot.receivedProblems;
   }
 
-  /** Delivers what is in order, until one delivery has to be awaited; goes on by itself then. */
+  /** Delivers what is in order, up to the first delivery that must be awaited; continues by itself afterwards. */
   deliver(): void {
     if (this.#waiting !== null || this.#isResting) return;
     const before = this.#next;
@@ -106,7 +106,7 @@ export class ReorderBuffer {
     if (this.#next > before) this.#delivery.advanced(this.#next);
   }
 
-  /** After an abort: everything that came, in order, whether or not something before it is missing. */
+  /** Delivers everything received, in order, regardless of gaps. Used after an abort. */
   async deliverRest(): Promise<void> {
     this.#isResting = true;
     await this.#waiting;

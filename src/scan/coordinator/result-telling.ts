@@ -2,11 +2,11 @@ import type { Finding, Problem } from '../result.ts';
 import { SubjectCleaner } from '../report/subject-cleaner.ts';
 import type { ScanObserver } from './observer.ts';
 
-/** Tells the observer what comes out, in order, and counts it. What the observer throws goes to `failed`. */
-export class ResultTelling {
+/** Passes results to the observer in order, and counts them. Errors of the observer go to `failed`. */
+export class ResultReporter {
   findings = 0;
   problems = 0;
-  /** Problems for which something was not scanned. */
+  /** Problems that left something unscanned. */
   gaps = 0;
   readonly #subjects = new SubjectCleaner();
   readonly #observer: ScanObserver;
@@ -29,9 +29,9 @@ export class ResultTelling {
     return this.guarded(() => this.#observer.onProblem(problem));
   }
 
-  guarded(tell: () => void | Promise<void>): void | Promise<void> {
+  guarded(deliver: () => void | Promise<void>): void | Promise<void> {
     try {
-      return tell();
+      return deliver();
     } catch (error) {
       this.#failed(error);
     }

@@ -1,7 +1,7 @@
 import { emptyMetrics, mergeMetrics } from '../graph/metrics.ts';
 import type { ScanProgress, ScanSummary, TaskMetrics } from '../result.ts';
 import type { NumberedObject } from './numbered-object.ts';
-import type { ResultTelling } from './result-telling.ts';
+import type { ResultReporter } from './result-telling.ts';
 
 export function totalOf(parts: readonly TaskMetrics[]): TaskMetrics {
   const total = emptyMetrics();
@@ -9,10 +9,10 @@ export function totalOf(parts: readonly TaskMetrics[]): TaskMetrics {
   return total;
 }
 
-/** How far a run is. `first`: of each thread the object that it has for longest. */
+/** Computes the progress of a run. `first`: the oldest object of each thread. */
 export function progressOf(
   metrics: TaskMetrics,
-  { findings, problems }: ResultTelling,
+  { findings, problems }: ResultReporter,
   first: readonly (NumberedObject | undefined)[],
   at: Pick<ScanProgress, 'in_flight' | 'discovery_done'>,
 ): ScanProgress {
@@ -29,10 +29,10 @@ export function progressOf(
   };
 }
 
-/** What a run came to. `abortReason`: null where it came to its end. */
+/** Builds the summary of a run. `abortReason`: null if it completed. */
 export function summaryOf(
   abortReason: string | null,
-  { findings, problems, gaps }: ResultTelling,
+  { findings, problems, gaps }: ResultReporter,
   figures: Pick<ScanSummary, 'metrics' | 'frontier_peak' | 'duration_ms'>,
 ): ScanSummary {
   return {

@@ -1,17 +1,17 @@
 import type { Finding, Problem, TaskMetrics } from '../result.ts';
 import type { Boundary } from './discovery.ts';
 
-/** What a run of before knew of one object. */
+/** What an earlier run recorded about one object. */
 export interface KnownResult {
   findings: readonly Finding[];
   problems: readonly Problem[];
   metrics: TaskMetrics;
 }
 
-/** Where a run writes down what it has done. */
+/** Records the progress of a run. */
 export interface RunJournal {
   part(index: number, findings: readonly Finding[], problems: readonly Problem[]): void;
-  /** The object is read again from its beginning: its parts so far do not count. */
+  /** The object is read again from its beginning: its parts so far are void. */
   restart(index: number): void;
   /** Null metrics: none were sent. */
   completed(index: number, path: string, metrics: Float64Array | null): void;

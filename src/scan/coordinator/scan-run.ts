@@ -13,11 +13,11 @@ import { CONTROL, type FromWorker, type WorkerInit } from '../worker/protocol.ts
 import { COMPLETED_ROW } from '../worker/result-outbox.ts';
 import { Discovery } from './discovery.ts';
 import { Dispatcher } from './dispatcher.ts';
-import { nameLosses } from './losses.ts';
+import { classifyLosses } from './losses.ts';
 import type { NumberedObject } from './numbered-object.ts';
 import type { ScanEnvironment, ScanObserver } from './observer.ts';
 import { ReorderBuffer } from './reorder-buffer.ts';
-import { ResultTelling } from './result-telling.ts';
+import { ResultReporter } from './result-telling.ts';
 import { progressOf, summaryOf, totalOf } from './run-figures.ts';
 import type { RunJournal } from './run-journal.ts';
 import type { Checkpoint } from './state-journal.ts';
@@ -26,16 +26,16 @@ import { Workers } from './workers.ts';
 
 const PROGRESS_MS = 250;
 
-/** Rules that may each use up their time on one chunk before the thread is taken for hung. */
+/** Rules that may each exhaust their time on one chunk before the thread counts as hung. */
 const SLOW_RULES = 10;
 const HANG_SLACK_MS = 5000;
 
-/** One scan, from its sources to its summary: the coordinator's side. */
+/** Coordinates one scan from its sources to its summary. */
 export class ScanRun {
   readonly #options: ScanOptions;
   readonly #rules: CompiledRules;
   readonly #observer: ScanObserver;
-  readonly #telling: ResultTelling;
+  readonly #reporter: ResultReporter;
   readonly #environment: ScanEnvironment;
   readonly #log: Logger;
   readonly #journal: RunJournal | null;
@@ -65,7 +65,7 @@ export class ScanRun {
     this.#options = options;
     this.#rules = rules;
     this.#observer = observer;
-    this.#telling = new ResultTelling(observer, (error) => this.#fail(error));
+    this.#reporter = new ResultReporter(observer, (error) => this.#fail(error));
     this.#environment = environment;
     this.#log = environment.log ?? silentLogger;
     this.#journal = journal;
@@ -91,7 +91,7 @@ export class ScanRun {
     });
   }
 
-  /** Runs to the end. Rejects where the scan cannot be done at all: rules that do not compile, an observer that threw. */
+  /** Runs the scan. Rejects if it cannot be done at all: rules that do not compile, an observer that threw. */
   async run(startedAt: number): Promise<ScanSummary> {
     const { clock, signal } = this.#environment;
     const onAbort = (): void => this.abort('it was stopped');
@@ -112,15 +112,15 @@ export class ScanRun {
     return this.#summary(clock.monotonic() - startedAt);
   }
 
-  /** Tells the observer what an interrupted run has found before the place where this one goes on. */
+  /** Replays the findings of an interrupted run before its resume point to the observer. */
   async replay(parts: Iterable<{ findings: readonly Finding[]; problems: readonly Problem[] }>): Promise<void> {
     for (const { findings, problems } of parts) {
-      for (const finding of findings) await this.#telling.finding(finding);
-      for (const problem of problems) await this.#telling.problem(problem);
+      for (const finding of findings) await this.#reporter.finding(finding);
+      for (const problem of problems) await this.#reporter.problem(problem);
     }
   }
 
-  /** Ends the run: everything under way is dropped. The first reason counts. */
+  /** Aborts the run and drops all work in progress. The first reason counts. */
   abort(reason: string): void {
     if (this.#abortReason !== null) return;
     this.#abortReason = reason;
@@ -135,7 +135,7 @@ export class ScanRun {
     this.abort('it failed');
   }
 
-  /** One round of what the coordinator does: lists as long as there is room, and hands out what was found. */
+  /** Runs one round of the coordinator: lists while capacity is left, and hands out what was found. */
   #pump(): void {
     if (this.#isPumping) return;
     this.#isPumping = true;
@@ -148,11 +148,11 @@ export class ScanRun {
       this.#handOut();
       if (this.#isFinished()) this.#workers.close();
     }
-    void this.#telling.guarded(() => this.#journal?.flush());
+    void this.#reporter.guarded(() => this.#journal?.flush());
     this.#isPumping = false;
   }
 
-  /** Where too much waits for the oldest object, that one comes first, and nothing else is begun. */
+  /** If too many results wait for the oldest object, handles it first and begins nothing else. */
   #handOut(): void {
     const { isFull, next } = this.#results;
     Atomics.store(this.#control, CONTROL.BEGIN_BELOW, isFull ? next + 1 : 0);
@@ -228,8 +228,8 @@ export class ScanRun {
       this.#fail(new Error(`scan: a worker thread could not start: ${why}`));
       return;
     }
-    this.#log.warn({ slot: worker.slot, why, hung }, 'a worker thread of the scan ended early and is replaced');
-    const { named, again } = nameLosses([...worker.outstanding.values()], current, why, hung);
+    this.#log.warn({ slot: worker.slot, why, hung }, 'scan worker thread exited early; replacing it');
+    const { named, again } = classifyLosses([...worker.outstanding.values()], current, why, hung);
     worker.outstanding.clear();
     for (const { object, problem } of named) this.#giveUp(object, problem);
     for (const { index } of again) {
@@ -241,7 +241,7 @@ export class ScanRun {
     this.#pump();
   }
 
-  /** The object ends here, with what was found until now. */
+  /** Ends the object with the findings so far. */
   #giveUp(object: NumberedObject, problem: Problem): void {
     this.#settle(object.index, object.path, [problem]);
   }
@@ -274,7 +274,7 @@ export class ScanRun {
     });
   }
 
-  /** Takes over what an interrupted run knew of an object already. */
+  /** Adopts the results that an interrupted run recorded for an object. */
   #isKnown(object: NumberedObject): boolean {
     const known = this.#journal?.known(object.index, object.path) ?? null;
     if (known === null) return false;
@@ -301,8 +301,8 @@ export class ScanRun {
   #reorder(next: number): ReorderBuffer {
     return new ReorderBuffer(
       {
-        finding: (finding) => this.#telling.finding(finding),
-        problem: (problem) => this.#telling.problem(problem),
+        finding: (finding) => this.#reporter.finding(finding),
+        problem: (problem) => this.#reporter.problem(problem),
         acknowledge: (index, count) => {
           const worker = this.#workers.all.find(({ outstanding }) => outstanding.has(index));
           worker?.post({ type: 'acknowledged', index, count });
@@ -350,12 +350,12 @@ export class ScanRun {
   #progress(): ScanProgress {
     const first = this.#workers.all.map(({ outstanding }) => outstanding.values().next().value);
     const at = { in_flight: this.#budget.inUse, discovery_done: this.#discovery.isDone };
-    return progressOf(this.#metrics(), this.#telling, first, at);
+    return progressOf(this.#metrics(), this.#reporter, first, at);
   }
 
   #summary(duration_ms: number): ScanSummary {
     const figures = { metrics: this.#metrics(), frontier_peak: this.#budget.peak, duration_ms };
-    return summaryOf(this.#abortReason, this.#telling, figures);
+    return summaryOf(this.#abortReason, this.#reporter, figures);
   }
 }
 

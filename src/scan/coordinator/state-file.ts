@@ -6,13 +6,15 @@ import { StateLock } from './state-lock.ts';
 const READ_BYTES = 1024 * 1024;
 const NEWLINE = 0x0a;
 
-/** Where a line stands in the file. */
+/** The position of a line in the file. */
 export interface LinePlace {
   offset: number;
   length: number;
 }
 
-/** A file of lines that only grows. What a process that was killed left half written is cut off when it is opened again. */
+/**
+ * An append-only file of lines. A line left incomplete by a killed process is truncated when the file is opened again.
+ */
 export class StateFile {
   readonly #path: string;
   readonly #lock: StateLock;
@@ -20,14 +22,14 @@ export class StateFile {
   #size: number;
   #waiting: string[] = [];
 
-  /** Readable by its owner only: what it holds are secrets. Throws CONFLICT where another scan writes to it. */
+  /** Opens the file, readable by its owner only since it holds secrets. Throws CONFLICT if another scan is using it. */
   constructor(path: string) {
     this.#path = path;
     this.#lock = new StateLock(path);
     try {
       this.#descriptor = openSync(path, 'a+', 0o600);
       const stats = fstatSync(this.#descriptor);
-      if (!stats.isFile()) throw new Error('it is no file');
+      if (!stats.isFile()) throw new Error('it is not a regular file');
       this.#size = stats.size;
     } catch (error) {
       this.#lock.release();
@@ -39,7 +41,7 @@ export class StateFile {
     return this.#size === 0;
   }
 
-  /** The whole lines, in order. */
+  /** Yields the complete lines, in order. */
   *lines(): Generator<{ text: string; place: LinePlace }> {
     const block = Buffer.alloc(READ_BYTES);
     let rest: Buffer = Buffer.alloc(0);
@@ -63,13 +65,13 @@ export class StateFile {
     const bytes = Buffer.alloc(length);
     for (let got = 0; got < length;) {
       const count = readSync(this.#descriptor, bytes, got, length - got, offset + got);
-      if (count === 0) throw new Error('the state file became shorter while it was read');
+      if (count === 0) throw new Error('the state file shrank while it was being read');
       got += count;
     }
     return bytes.toString('utf8');
   }
 
-  /** Cuts off everything from `size` on. */
+  /** Truncates the file at `size`. */
   truncate(size: number): void {
     this.#written(() => ftruncateSync(this.#descriptor, size));
     this.#size = size;
@@ -79,7 +81,7 @@ export class StateFile {
     this.#waiting.push(line, '\n');
   }
 
-  /** Hands what was appended to the system: a process that is killed afterwards has not lost it. */
+  /** Writes appended lines to the operating system, so that they survive a kill of the process. */
   flush(): void {
     if (this.#waiting.length === 0) return;
     const bytes = Buffer.from(this.#waiting.join(''), 'utf8');
@@ -100,7 +102,7 @@ export class StateFile {
     }
   }
 
-  /** A disk that is full is no defect: whoever started the scan is told. */
+  /** A full disk is not a defect: the caller receives an error. */
   #written(write: () => void): void {
     try {
       write();

@@ -13,9 +13,11 @@ const VERSION = 1;
 
 /**
  * The lines of a state file, after the header:
- * `{"run":n}` begins what one process wrote; `{"i":object,"f":findings,"q":problems}` is a part of what an object gave;
- * `{"x":object}` takes its parts back, as it is read again; `[object, checksum of its path, metrics...]` ends it; `{"b":object,...}` says that all objects before that one
- * are done, and where listing goes on after them; `{"complete":true}` ends the whole scan.
+ * `{"run":n}` begins the lines of one process; `{"i":object,"f":findings,"q":problems}` is a part of an object's
+ * results;
+ * `{"x":object}` voids its parts, as it is read again; `[object, checksum of its path, metrics...]` ends it;
+ * `{"b":object,...}` states that all objects before that one are done, and where listing resumes after them;
+ * `{"complete":true}` ends the whole scan.
  */
 type Line =
   | { heddle_scan_state: number; request: string }
@@ -26,21 +28,21 @@ type Line =
   | { complete: true }
   | number[];
 
-/** An object of an earlier run that is done, and lies after its last boundary. */
+/** An object that an earlier run completed after its last boundary. */
 interface DoneObject {
   pathSum: number;
   metrics: TaskMetrics;
   parts: readonly LinePlace[];
 }
 
-/** What a run needs to go on: where to list, and what was counted before. */
+/** The state from which a run resumes: where to list, and the counts so far. */
 export interface Checkpoint {
   position: Position;
   next_index: number;
   metrics: TaskMetrics;
 }
 
-/** What an interrupted scan has written down, and where the scan that goes on with it writes. */
+/** The journal of a scan: the record of an interrupted run, and the writer of the run that resumes it. */
 export class StateJournal implements RunJournal {
   readonly #file: StateFile;
   readonly #done = new Map<number, DoneObject>();
@@ -55,8 +57,8 @@ export class StateJournal implements RunJournal {
   }
 
   /**
-   * Opens the state of the scan that the options ask for. A file of a scan that came to its end is begun anew.
-   * Throws CONFLICT where the file belongs to a scan of something else, or is no state file.
+   * Opens the state of the scan that the options describe. The file of a completed scan is started over. Throws
+   * CONFLICT if the file belongs to another scan or is not a state file.
    */
   static open(path: string, options: ScanOptions): StateJournal {
     const file = openFile(path);
@@ -83,7 +85,7 @@ export class StateJournal implements RunJournal {
     return this.#checkpoint;
   }
 
-  /** What was found before the checkpoint, in order. */
+  /** Yields the findings before the checkpoint, in order. */
   *replay(): Generator<{ findings: readonly Finding[]; problems: readonly Problem[] }> {
     for (const place of this.#replayed) yield this.#part(place);
   }
@@ -117,7 +119,7 @@ export class StateJournal implements RunJournal {
     const done = this.#done.get(index);
     if (done === undefined) return null;
     this.#done.delete(index);
-    // The tree has changed since: what was known of another object is of no use.
+    // The tree has changed: the results belong to another object.
     if (done.pathSum !== crc32(path)) return null;
     const parts = done.parts.map((place) => this.#part(place));
     return {
@@ -149,16 +151,16 @@ export class StateJournal implements RunJournal {
     return { findings: f, problems: q };
   }
 
-  /** False where the scan had come to its end. */
+  /** Returns false if the scan had completed. */
   #load(path: string, request: string): boolean {
-    /** Parts of objects that are not done, of the run that is being read. */
+    /** Parts of unfinished objects of the run being read. */
     const open = new Map<number, LinePlace[]>();
     let end = 0;
     let isComplete = false;
     for (const { text, place } of this.#file.lines()) {
       const line = parseLine(text);
       if (end === 0) checkHeader(path, line, request);
-      // A machine that lost power leaves anything behind: what comes after it was never there.
+      // After a power loss the end of the file may be garbage: everything after it is ignored.
       if (line === null) break;
       end = place.offset + place.length + 1;
       if (Array.isArray(line)) this.#objectDone(line, open);
@@ -225,15 +227,16 @@ function parseLine(text: string): Line | null {
 
 function checkHeader(path: string, line: Line | null, request: string): void {
   if (line === null || Array.isArray(line) || !('heddle_scan_state' in line) || line.heddle_scan_state !== VERSION)
-    throw new HeddleError('CONFLICT', `${path} is not the state of a scan; name another file`);
+    throw new HeddleError('CONFLICT', `${path} is not a scan state file; name another file`);
   if (line.request !== request)
     throw new HeddleError(
       'CONFLICT',
-      `${path} is the state of a scan of other sources, rules or options; name another file, or remove it to begin anew`,
+      `${path} is the state of a scan with other sources, rules or options; ` +
+        'name another file, or remove it to start over',
     );
 }
 
-/** What must be the same for a scan to go on: everything that the results depend on. */
+/** Hashes everything that the results depend on: it must match for a scan to resume. */
 function requestOf(options: ScanOptions): string {
   const { sources, detection, archives, exclude, include, object_bytes_max } = options;
   const asked = JSON.stringify([sources, detection, archives, exclude, include, object_bytes_max]);

@@ -3,20 +3,20 @@ import { basename, dirname, join, resolve } from 'node:path';
 
 import { HeddleError } from '../../domain/errors.ts';
 
-/** What lies beside a state file while a scan writes to it. */
+/** Suffix of the lock file beside a state file in use. */
 export const LOCK_SUFFIX = '.lock';
 
-/** Locks of this process: its own number in a file says nothing about them. */
+/** Locks held by this process: its own process id in a file proves nothing about them. */
 const held = new Set<string>();
 
 /**
- * Keeps a second scan off a state file: a file beside it names the process that writes. One that was killed leaves it
- * behind, which is seen by its number, and by the time it was started where the system tells.
+ * Prevents two scans from sharing a state file: a file beside it names the process that writes. A lock left behind by
+ * a killed process is recognized by its process id and, if the system reports it, the start time.
  */
 export class StateLock {
   readonly #path: string;
 
-  /** Throws CONFLICT where another scan holds it. */
+  /** Throws CONFLICT if another scan holds it. */
   constructor(statePath: string) {
     this.#path = `${canonical(statePath)}${LOCK_SUFFIX}`;
     if (held.has(this.#path)) throw inUse(statePath, this.#path, process.pid);
@@ -53,11 +53,12 @@ function inUse(statePath: string, lock: string, owner: number | null): HeddleErr
   const who = owner === null ? 'another scan' : `another scan (process ${owner})`;
   return new HeddleError(
     'CONFLICT',
-    `${who} writes to the state file ${statePath}; wait for its end, name another file, or remove ${lock} if there is none`,
+    `${who} is using the state file ${statePath}; ` +
+      `wait for it, name another file, or remove ${lock} if no scan is running`,
   );
 }
 
-/** The process that a lock names, where it lives; null for one that was left behind. */
+/** Returns the process that a lock names if it is alive; null for a stale lock. */
 function livingOwner(lock: string): number | null {
   const [pid, startedAt] = readLock(lock);
   if (pid <= 0 || pid === process.pid) return null;
@@ -83,12 +84,12 @@ function ownMark(): string {
   return `${process.pid} ${startTime(process.pid)}\n`;
 }
 
-/** When a process was started, in ticks since the machine was; empty where the system does not tell. */
+/** Returns the start time of a process in ticks since boot; empty if the system does not report it. */
 function startTime(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    // One that has ended and was not yet asked for its exit code holds nothing any more.
+    // A zombie process holds nothing any more.
     return fields[0] === 'Z' ? 'ended' : (fields[19] ?? '');
   } catch {
     return '';

@@ -10,27 +10,27 @@ export const WORKER_ENTRY = new URL(
   import.meta.url,
 );
 
-/** Of what a thread makes, nearly all is of no use a moment later: a small nursery costs little time and saves memory. */
+/** Nearly all allocations of a thread are short-lived: a small nursery costs little time and saves memory. */
 const YOUNG_GENERATION_MB = 12;
 
 export interface WorkerEvents {
   message(worker: WorkerThread, message: FromWorker): void;
-  /** It ended; `error` where something threw in it. */
+  /** The thread ended; `error` if it threw. */
   ended(worker: WorkerThread, error: unknown): void;
 }
 
-/** One worker thread, with the objects that are with it. */
+/** One worker thread with the objects assigned to it. */
 export class WorkerThread {
   readonly slot: number;
   readonly outstanding = new Map<number, NumberedObject>();
-  /** An object that takes long; nothing is sent that would wait behind it. */
+  /** An object that takes long; nothing is queued behind it. */
   busyWith: number | null = null;
   isReady = false;
   isClosing = false;
-  /** It said `closed`: its end is as it should be. */
+  /** True after the `closed` message: the exit is expected. */
   hasClosed = false;
   hasEnded = false;
-  /** What it said of the objects that it is done with. */
+  /** Metrics that the thread reported for completed objects. */
   readonly sent: TaskMetrics = emptyMetrics();
   readonly #worker: Worker;
 
@@ -41,7 +41,7 @@ export class WorkerThread {
       workerData: init,
       name: `scan ${init.slot}`,
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
-      // Node would close once more, when the thread ends, what a socket of its has closed: somebody else's by then.
+      // At thread exit Node would close a closed socket's descriptor again, which may belong to another socket by then.
       trackUnmanagedFds: false,
     });
     this.#worker.on('message', (message: FromWorker) => events.message(this, message));
@@ -61,7 +61,7 @@ export class WorkerThread {
     this.post({ type: 'close' });
   }
 
-  /** Ends it wherever it is; `ended` follows. */
+  /** Terminates the thread at any point; `ended` follows. */
   kill(): void {
     void this.#worker.terminate();
   }

@@ -6,16 +6,16 @@ import { WorkerThread } from './worker-thread.ts';
 
 export interface WorkersEvents {
   message(worker: WorkerThread, message: FromWorker): void;
-  /** A worker ended that should not have: `current` is the number of the object it worked on, -1 for none. */
+  /** A worker exited unexpectedly: `current` is the number of the object it was working on, -1 for none. */
   lost(worker: WorkerThread, current: number, why: string, hung: boolean): void;
-  /** The last worker has ended as it should. */
+  /** The last worker exited as expected. */
   allClosed(): void;
 }
 
 export interface WorkersOptions {
   threads: number;
   entry: URL;
-  /** One step that takes longer is taken for hung. */
+  /** A step that takes longer counts as hung. */
   step_ms_max: number;
   clock: Clock;
 }
@@ -25,7 +25,7 @@ interface Watch {
   since: number;
 }
 
-/** The worker threads of one run: one a slot, replaced when it ends early. */
+/** The worker threads of one run: one per slot, replaced when it exits early. */
 export class Workers {
   readonly #options: WorkersOptions;
   readonly #initOf: (slot: number) => WorkerInit;
@@ -53,7 +53,7 @@ export class Workers {
     return this.#bySlot;
   }
 
-  /** What the workers did, as far as they have said. */
+  /** Metrics of all workers, as far as reported. */
   get metrics(): TaskMetrics {
     const total = emptyMetrics();
     for (const metrics of this.#metrics) mergeMetrics(total, metrics);
@@ -64,12 +64,12 @@ export class Workers {
     for (let slot = 0; slot < this.#options.threads; slot++) this.#startOne(slot);
   }
 
-  /** Counts an object that a worker is done with. */
+  /** Counts an object that a worker completed. */
   count(worker: WorkerThread, packed: Float64Array, start: number): void {
     addPackedMetrics(this.#metrics[worker.slot]!, packed, start);
   }
 
-  /** A worker's own total, of what it was interrupted in, too. */
+  /** Adds a worker's own total, including interrupted work. */
   countFinally(worker: WorkerThread, sent: TaskMetrics, total: TaskMetrics): void {
     const metrics = this.#metrics[worker.slot]!;
     for (const field of Object.keys(total) as (keyof TaskMetrics)[]) metrics[field] += total[field] - sent[field];
@@ -81,7 +81,7 @@ export class Workers {
     this.#reportClosed();
   }
 
-  /** Ends workers that are in one step for too long; `lost` follows. */
+  /** Terminates workers that spend too long in one step; `lost` follows. */
   watch(): void {
     const now = this.#options.clock.monotonic();
     for (const worker of this.#bySlot) {
@@ -99,7 +99,7 @@ export class Workers {
     }
   }
 
-  /** Ends all workers, whatever they are doing. */
+  /** Terminates all workers, whatever they are doing. */
   kill(): void {
     for (const worker of this.#bySlot) worker.kill();
   }
@@ -124,7 +124,7 @@ export class Workers {
       Atomics.store(this.#control, controlWord(worker.slot, CONTROL.CURRENT), 0);
       const isHung = this.#hungSlot === worker.slot;
       if (isHung) this.#hungSlot = -1;
-      const why = error instanceof Error ? error.message : 'it ended without saying why';
+      const why = error instanceof Error ? error.message : 'it exited without an error';
       this.#events.lost(worker, current, why, isHung);
       if (!this.#isClosing) this.#startOne(worker.slot);
     }

@@ -10,13 +10,13 @@ export interface Staging {
   new_bytes: number;
 }
 
-/** Brings chunks of any size and any memory before the scan of one object; UTF-16 as one byte a unit. */
+/** Adapts chunks of any size in any memory to the scan of one object; UTF-16 becomes one byte per unit. */
 export class ChunkedObject implements ObjectDetector {
   readonly #context: ObjectContext;
   readonly #gate: RuleGate;
   readonly #staging: Staging;
   readonly #pending: PendingDetections;
-  /** Null until enough of the object is known to say how it is encoded. */
+  /** Null until the encoding of the object is known. */
   #scan: ObjectScan | null = null;
   #utf16: Utf16 | null = null;
   #byPath: Detection[];
@@ -68,7 +68,7 @@ export class ChunkedObject implements ObjectDetector {
     return this.#context.plan.before + this.#context.plan.after;
   }
 
-  /** Piece by piece, each with the overlap before it. */
+  /** Scans piece by piece, each with the overlap before it. */
   #copied(scan: ObjectScan, { bytes, length, prefix_length, base_offset, last }: Chunk): void {
     const memory = this.#context.plan.scanner.bytes;
     const { address, new_bytes } = this.#staging;
@@ -82,7 +82,9 @@ export class ChunkedObject implements ObjectDetector {
     } while (from < length);
   }
 
-  /** The same in units of two bytes. A byte that belongs to the unit before, or has none after it, waits or is dropped. */
+  /**
+   * Scans in units of two bytes. A byte that belongs to the previous unit, or has no successor, waits or is dropped.
+   */
   #decoded(scan: ObjectScan, { bytes, length, prefix_length, base_offset, last }: Chunk, encoding: Utf16): void {
     const { address, new_bytes } = this.#staging;
     const units = (base_offset + length) >> 1;

@@ -9,23 +9,23 @@ import type { AllowlistPlan, PathRulePlan, RulePlan } from './rules/rule-plan.ts
 export type RuleChoice = Pick<DetectionOptions, 'rules' | 'enable' | 'disable'>;
 
 /**
- * A rule set, compiled: what takes long to find out, as plain data. One thread makes it, and every thread that scans takes
- * it over.
+ * A compiled rule set: the expensive results as plain data. One thread computes it, and every scanning thread loads
+ * it.
  */
 export interface CompiledRules {
   rules: readonly RulePlan[];
   path_rules: readonly PathRulePlan[];
   /** Of all rules. */
   allowlists: readonly AllowlistPlan[];
-  /** Fields that nobody reads, and other things worth saying: sentences. */
+  /** Warnings, such as unknown fields: sentences. */
   warnings: readonly string[];
   /** Finds the keywords. */
   automaton: KeywordAutomaton;
-  /** By keyword: its bytes, and the rules to try where it stands, by place in `rules`. */
+  /** By keyword: its bytes, and the rules to try at a hit, by index in `rules`. */
   keywords: readonly { length: number; rules: readonly number[] }[];
 }
 
-/** Throws HeddleError where a rule set cannot be used; says which rule, which field, and why. */
+/** Compiles rule sets. Throws HeddleError with rule, field and reason if one cannot be used. */
 export function compileRules(options: RuleChoice): CompiledRules {
   const isBuiltin = options.rules.length === 0 && options.enable === undefined && options.disable === undefined;
   return (isBuiltin ? builtinPlan() : null) ?? compileFrom(loadRules(options));

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import type { DetectionOptions } from '../options.ts';
 import type { CompiledRules } from './compile-rules.ts';
-import { RuleGate, rulesOut } from './gate.ts';
+import { excludedRules, RuleGate } from './gate.ts';
 import { type ObjectContext, decodeUtf8 } from './object-scan.ts';
 import { DetectionPlan } from './plan.ts';
 import { ChunkedObject, type Staging } from './chunked-object.ts';
@@ -9,7 +9,7 @@ import { ESCAPE_CONTEXT } from './decode/encoded-text.ts';
 import { PIECE_BYTES } from './decode/pieces.ts';
 import type { Detection, Detector, ObjectDetector } from './port.ts';
 
-/** Buffers that `Detector.allocate` may be asked for. */
+/** Limits of the buffers that `Detector.allocate` hands out. */
 export interface DetectorLimits {
   buffers_max: number;
   buffer_bytes: number;
@@ -17,12 +17,12 @@ export interface DetectorLimits {
 
 const NOT_ASCII = /[^\x00-\x7f]/;
 
-/** New bytes that are copied, or decoded, at once. */
+/** New bytes that are copied or decoded at once. */
 const STAGED_BYTES = 256 * 1024;
 
 export type DetectorOptions = Pick<DetectionOptions, 'decode_depth' | 'inline_ignores' | 'rule_timeout_ms'>;
 
-/** Makes one thread ready to look for what compiled rules say. */
+/** Creates the detector of one thread from compiled rules. */
 export function createDetector(
   rules: CompiledRules,
   options: DetectorOptions,
@@ -55,7 +55,7 @@ class RuleSetDetector implements Detector {
       (overlap) => buffers + own(overlap),
     );
     const { before, after, scanner } = this.#plan;
-    // One unit of UTF-16 has two bytes, and a chunk may begin within one.
+    // A UTF-16 unit has two bytes, and a chunk may begin within one.
     this.overlap = levels > 0 ? 2 * (before + after) + 2 : before + after;
     this.#staging = { address: scanner.allocate(before + after + STAGED_BYTES), new_bytes: STAGED_BYTES };
     this.#scratch = Array.from({ length: levels }, () => scanner.allocate(PIECE_BYTES));
@@ -72,7 +72,7 @@ class RuleSetDetector implements Detector {
 
   begin(path: string, commit?: string): ObjectDetector | null {
     const bytes = NOT_ASCII.test(path) ? Buffer.from(path, 'utf8').toString('latin1') : path;
-    const out = rulesOut(this.#plan, bytes, commit);
+    const out = excludedRules(this.#plan, bytes, commit);
     if (out === null) return null;
     const byPath = this.#detectPath(bytes, commit);
     if (this.#plan.rules.length === out.size && byPath.length === 0) return null;
@@ -89,7 +89,7 @@ class RuleSetDetector implements Detector {
     return new ChunkedObject(context, gate, this.#staging, byPath);
   }
 
-  /** Rules of paths only: what they find stands at the object's beginning. */
+  /** Applies path-only rules; their findings are placed at the object's beginning. */
   #detectPath(path: string, commit: string | undefined): Detection[] {
     const rules = this.#plan.pathRules.filter(
       (each) =>

@@ -9,22 +9,22 @@ import { Layer, type ObjectGate } from './layer.ts';
 import type { Candidate } from './matches.ts';
 import type { DetectionPlan } from './plan.ts';
 
-/** Where an offset in decoded text came from; `end` for offsets behind the last byte. */
+/** Maps an offset in decoded text to its source; `end` for offsets after the last byte. */
 type Source = (offset: number, end: boolean) => number;
 
-/** A piece, and the text it stands in: at `shift` in memory, and where that text itself came from. */
-interface Held {
+/** A piece and its containing text: the shift to memory addresses, and the source of that text. */
+interface LocatedPiece {
   piece: Piece;
   shift: number;
   encodings: readonly Encoding[];
   source: Source;
 }
 
-/** Decodes pieces of encoded text and searches them, and what is encoded in them, to a bounded depth. */
+/** Decodes pieces of encoded text and searches them and their nested encodings, to a bounded depth. */
 export class EncodedSearch {
   readonly #plan: DetectionPlan;
   readonly #gate: ObjectGate;
-  /** Memory for one decoded piece a level. */
+  /** Memory for one decoded piece per level. */
   readonly #scratch: readonly number[];
   readonly #accept: (candidate: Candidate, encodings: readonly Encoding[]) => void;
 
@@ -40,12 +40,12 @@ export class EncodedSearch {
     this.#accept = accept;
   }
 
-  /** `shift`: what to add to an offset of the piece to get its address. */
+  /** `shift`: added to an offset of the piece, yields its address. */
   search(piece: Piece, shift: number): void {
     this.#search({ piece, shift, encodings: [], source: (offset) => offset }, 0);
   }
 
-  #search(held: Held, level: number): void {
+  #search(held: LocatedPiece, level: number): void {
     const address = this.#scratch[level];
     if (address === undefined) return;
     const { length, encodings, source } = this.#decode(held, address);
@@ -66,7 +66,7 @@ export class EncodedSearch {
   }
 
   #decode(
-    { piece, shift, encodings }: Held,
+    { piece, shift, encodings }: LocatedPiece,
     address: number,
   ): { length: number; encodings: Encoding[]; source: Source } {
     const { bytes } = this.#plan.scanner;
@@ -93,7 +93,7 @@ export class EncodedSearch {
   }
 }
 
-/** Text without escapes was found as it stands; what two pieces hold is found in one. */
+/** Text without escapes is found in its plain form; what two pieces contain is found in one of them. */
 function isOwn(piece: Piece, start: number, end: number, candidate: Candidate): boolean {
   if (start < piece.ownStart || start >= piece.ownEnd) return false;
   return piece.encoding !== 'url' || end - start > candidate.end - candidate.start;

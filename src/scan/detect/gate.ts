@@ -3,8 +3,8 @@ import type { ObjectGate } from './layer.ts';
 import type { DetectionPlan } from './plan.ts';
 import type { CompiledRule } from './rules/compiled-rule.ts';
 
-/** Null where an allow list lets the whole object pass; else the rules that have nothing to say about it. */
-export function rulesOut(plan: DetectionPlan, path: string, commit: string | undefined): Set<CompiledRule> | null {
+/** Returns null if an allow list exempts the whole object; else the rules that do not apply to it. */
+export function excludedRules(plan: DetectionPlan, path: string, commit: string | undefined): Set<CompiledRule> | null {
   if (plan.allowlists.some((list) => list.looksAtObjects && list.allowsObject(path, commit))) return null;
   const out = new Set<CompiledRule>();
   for (const rule of plan.guarded) {
@@ -14,7 +14,7 @@ export function rulesOut(plan: DetectionPlan, path: string, commit: string | und
   return out;
 }
 
-/** Which rules apply to one object, and how long each has taken on it. */
+/** Decides which rules apply to one object and tracks the time each has spent on it. */
 export class RuleGate implements ObjectGate {
   readonly timedOut: string[] = [];
   readonly #out: Set<CompiledRule>;

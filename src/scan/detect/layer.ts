@@ -5,29 +5,29 @@ import { BLOCK_STARTS } from './rules/rule-plan.ts';
 import { type Candidate, candidateOf } from './matches.ts';
 import type { DetectionPlan, Probe, ScannedChunk } from './plan.ts';
 
-/** Starts that one string for filters serves. */
+/** Starts for which one filter string is decoded. */
 const SEGMENT_BYTES = 4096;
 
-/** What the layers of one object share. */
+/** State shared by the layers of one object. */
 export interface ObjectGate {
-  /** False where the rule does not apply to this object, or no more. */
+  /** Returns false if the rule does not apply, or no longer applies, to this object. */
   applies(rule: CompiledRule): boolean;
   /** Runs one search of a rule and charges its time to it. */
   timed<T>(rule: CompiledRule, search: () => T): T;
 }
 
 /**
- * Searches one text, chunk after chunk. Each hit of a keyword is judged once, on the bytes from `before` in front of it
- * to `after` behind it, when all of them are there: so it does not matter where the chunks were cut.
+ * Searches one text, chunk after chunk. Each keyword hit is evaluated once, on the bytes from `before` in front of it
+ * to `after` behind it, as soon as all of them are available, so chunk boundaries do not affect the result.
  */
 export class Layer {
   readonly #plan: DetectionPlan;
   readonly #gate: ObjectGate;
   readonly #accept: (candidate: Candidate) => void;
-  /** All hits that end at this offset or before it are judged. */
+  /** All hits that end at this offset or before it are evaluated. */
   #frontier = 0;
   #block = 0;
-  /** By rule: the end of its last match, and where searches around keywords go on. */
+  /** By rule: the end of its last match, and where searches around keywords resume. */
   readonly #matchedTo = new Map<CompiledRule, number>();
   readonly #searchedTo = new Map<CompiledRule, number>();
 
@@ -46,11 +46,11 @@ export class Layer {
     return this.#frontier;
   }
 
-  /** Judges what this chunk decides. Its bytes stand in the scanner's memory. */
+  /** Evaluates what this chunk decides. Its bytes are in the scanner's memory. */
   feed(chunk: ScannedChunk): void {
     const end = chunk.base_offset + chunk.length;
     if (chunk.base_offset > Math.max(0, this.#frontier - this.#plan.before)) {
-      throw new Error(`detector: the chunk at ${chunk.base_offset} comes without the overlap before it`);
+      throw new Error(`detector: the chunk at ${chunk.base_offset} lacks the overlap before it`);
     }
     const frontier = chunk.last ? end : Math.max(this.#frontier, end - this.#plan.after);
     this.#chunk = chunk;
@@ -61,7 +61,7 @@ export class Layer {
     if (this.#plan.everywhere.length > 0) this.#searchBlocks(end);
   }
 
-  /** Addresses are translated once here; below, places are offsets in the text. */
+  /** Addresses are translated once here; below, positions are offsets in the text. */
   readonly #visit = (address: number, state: number): void => {
     const { base_offset } = this.#chunk;
     const probes = this.#plan.probesAt(state);
@@ -80,14 +80,14 @@ export class Layer {
     return filter.test(this.#segment);
   }
 
-  /** One byte more in front, for `\b`. */
+  /** Includes one more byte in front, for `\b`. */
   #cutSegment(hit: number): void {
     this.#segmentStart = Math.max(0, hit - 1);
     this.#segmentEnd = this.#segmentStart + SEGMENT_BYTES;
     this.#segment = this.#text(this.#segmentStart, this.#segmentEnd + FILTER_SPAN_MAX + 1);
   }
 
-  /** Bytes as a string; where the chunk ends earlier, so does the object or what the caller may see. */
+  /** Returns bytes as a string; a chunk that ends earlier ends the object or what the caller may read. */
   #text(from: number, to: number): string {
     const { address, base_offset, length } = this.#chunk;
     const start = Math.max(from, base_offset);
@@ -95,7 +95,7 @@ export class Layer {
     return this.#plan.scanner.bytes.toString('latin1', start - base_offset + address, stop - base_offset + address);
   }
 
-  /** A match that begins before or at the hit and reaches beyond it. */
+  /** Finds a match that begins before or at the hit and extends beyond it. */
   #judge({ rule }: Probe, hit: number): void {
     const matchedTo = this.#matchedTo.get(rule) ?? 0;
     if (matchedTo > hit || !this.#gate.applies(rule)) return;
@@ -111,7 +111,7 @@ export class Layer {
     if (match !== null) this.#take(rule, text, match, offset);
   }
 
-  /** All matches that begin near the hit. */
+  /** Finds all matches that begin near the hit. */
   #judgeNearby(rule: CompiledRule, hit: number): void {
     if (!this.#gate.applies(rule)) return;
     const from = Math.max(hit - rule.before, this.#searchedTo.get(rule) ?? 0, this.#matchedTo.get(rule) ?? 0);
@@ -121,7 +121,7 @@ export class Layer {
     this.#searchAll(rule, from, lastStart, hit + rule.after);
   }
 
-  /** Blocks stand at fixed offsets and are searched when all that their matches may look at is there. */
+  /** Blocks start at fixed offsets and are searched once all bytes that their matches may read are available. */
   #searchBlocks(end: number): void {
     while (this.#block < end && (this.#chunk.last || this.#block + BLOCK_STARTS <= this.#frontier)) {
       const next = this.#block + BLOCK_STARTS;
@@ -134,7 +134,7 @@ export class Layer {
     }
   }
 
-  /** Takes the matches in `[from, to)` that begin no later than `lastStart`; none begins within another. */
+  /** Reports the matches in `[from, to)` that begin no later than `lastStart`; none begins within another. */
   #searchAll(rule: CompiledRule, from: number, lastStart: number, to: number): void {
     const offset = Math.max(0, from - 1);
     const text = this.#text(offset, to);
@@ -152,7 +152,7 @@ export class Layer {
     if (candidate !== null) this.#accept(candidate);
   }
 
-  /** The match is a block that holds any number of secrets. */
+  /** The match is a block that contains any number of secrets. */
   #takeEach(rule: CompiledRule, each: CompiledRegex, block: string, offset: number): void {
     for (const match of this.#gate.timed(rule, () => matchesIn(each, block, 0, block.length))) {
       const candidate = candidateOf(rule, block, match, offset);
@@ -161,7 +161,7 @@ export class Layer {
   }
 }
 
-/** Matches one after another, from `from` on, that begin no later than `lastStart`. */
+/** Returns successive matches, from `from` on, that begin no later than `lastStart`. */
 function matchesIn(regex: CompiledRegex, text: string, from: number, lastStart: number): RegexMatch[] {
   const matches: RegexMatch[] = [];
   for (let at = from; at <= text.length;) {

@@ -1,21 +1,21 @@
 import type { KeywordScanner } from './keywords/scanner.ts';
 import type { ScannedChunk } from './plan.ts';
 
-/** A place in lines, both from 1; columns count bytes. */
+/** A line and column, both from 1; columns count bytes. */
 export interface Place {
   line: number;
   column: number;
 }
 
-/** Counts the lines of one object as its chunks go by. */
+/** Counts the lines of one object as its chunks pass. */
 export class LineIndex {
   readonly #scanner: KeywordScanner;
   #chunk: ScannedChunk = { address: 0, length: 0, base_offset: 0, last: false };
-  /** Newlines before `#anchor`, and the offset where its line begins. */
+  /** Newlines before `#anchor`, and the offset at which its line begins. */
   #anchor = 0;
   #newlines = 0;
   #lineStart = 0;
-  /** The same at the place that was asked for last; places are asked for nearly in order. */
+  /** The same for the last request; requests are nearly in order. */
   #at = 0;
   #newlinesAt = 0;
   #lineStartAt = 0;
@@ -28,14 +28,14 @@ export class LineIndex {
     this.#chunk = chunk;
   }
 
-  /** The line and column of an offset within the chunk, not before what `leave` gave up. */
+  /** Returns the line and column of an offset within the chunk, not before the offset passed to `leave`. */
   place(offset: number): Place {
     if (offset < this.#at) this.#rewind();
     this.#move(offset);
     return { line: this.#newlinesAt + 1, column: offset - this.#lineStartAt + 1 };
   }
 
-  /** Places before `offset` will not be asked for any more. */
+  /** Declares that positions before `offset` are not requested any more. */
   leave(offset: number): void {
     if (offset <= this.#anchor) return;
     if (offset < this.#at) this.#rewind();

@@ -1,10 +1,10 @@
 import type { CompiledRule } from './rules/compiled-rule.ts';
 import type { RegexMatch } from './regex/compiled-regex.ts';
 
-/** A match that passed its rule's own checks, placed in the object; texts are bytes as latin1. */
+/** A match that passed its rule's own checks, with its position in the object; strings are bytes as latin1. */
 export interface Candidate {
   rule: CompiledRule;
-  /** Of the match, in the bytes that were searched. */
+  /** Bounds of the match in the searched bytes. */
   start: number;
   end: number;
   match: string;
@@ -12,7 +12,9 @@ export interface Candidate {
   entropy: number;
 }
 
-/** A match without line ends around it, with its secret; null where the rule's entropy is not reached. */
+/**
+ * Builds a candidate from a match, without surrounding line ends; returns null if its entropy is too low for the rule.
+ */
 export function candidateOf(rule: CompiledRule, text: string, found: RegexMatch, offset: number): Candidate | null {
   let { start, end } = found;
   while (start < end && isLineEnd(text.charCodeAt(start))) start++;
@@ -28,13 +30,13 @@ function isLineEnd(byte: number): boolean {
   return byte === 0x0a || byte === 0x0d;
 }
 
-/** The group that the rule names, or the first one that holds anything, or the whole match. */
+/** Returns the group that the rule names, or the first non-empty one, or the whole match. */
 function secretOf({ rule }: CompiledRule, match: string, groups: RegexMatch['groups']): string {
   if (rule.secret_group > 0) return groups[rule.secret_group - 1] ?? '';
   return groups.find((group) => group !== undefined && group !== '') ?? match;
 }
 
-/** Shannon entropy of the bytes, in bits a byte. */
+/** Returns the Shannon entropy of the bytes, in bits per byte. */
 export function entropyOf(text: string): number {
   const counts = new Map<number, number>();
   for (let at = 0; at < text.length; at++) {

@@ -9,7 +9,7 @@ import { type DetectionPlan, LINE_CONTEXT, type ScannedChunk } from './plan.ts';
 import type { Detection } from './port.ts';
 import type { CompiledRule } from './rules/compiled-rule.ts';
 
-/** What one object is looked at with. */
+/** The context in which one object is scanned. */
 export interface ObjectContext {
   plan: DetectionPlan;
   gate: ObjectGate;
@@ -17,16 +17,16 @@ export interface ObjectContext {
   path: string;
   commit: string | undefined;
   inline_ignores: boolean;
-  /** Memory for decoded pieces, one a level of encoding that is looked into. */
+  /** Memory for decoded pieces, one per nested encoding level. */
   scratch: readonly number[];
-  /** Where the object as a whole is encoded: what its bytes were decoded from, and bytes of that for one of them. */
+  /** For an object encoded as a whole: its encoding, and the source bytes per decoded byte. */
   whole?: { encoding: Encoding; unit_bytes: number };
 }
 
 /** Comments that exempt their line. */
 const INLINE_IGNORES = ['heddle:allow', 'gitleaks:allow'];
 
-/** Looks at the bytes of one object as they are, and places what it finds in lines. */
+/** Scans the plain bytes of one object and locates its findings in lines. */
 export class ObjectScan {
   readonly #context: ObjectContext;
   readonly #layer: Layer;
@@ -54,7 +54,7 @@ export class ObjectScan {
     this.#layer.feed(chunk);
     if (this.#encoded !== null) {
       const shift = chunk.address - chunk.base_offset;
-      // What follows a piece on its line must be there, too.
+      // The rest of the line after a piece must be available too.
       const length = chunk.last ? chunk.length : Math.max(0, chunk.length - LINE_CONTEXT);
       for (const piece of this.#encoded.text.feed({ ...chunk, length }, chunk.length - length))
         this.#encoded.search.search(piece, shift);
@@ -78,7 +78,7 @@ export class ObjectScan {
     return rule.allowlists.some(allows) || plan.allowlists.some(allows);
   }
 
-  /** The lines that a match stands on, cut to `LINE_CONTEXT` bytes on either side of it. */
+  /** Returns the lines of a match, cut to `LINE_CONTEXT` bytes on either side of it. */
   #lineAround(start: number, end: number): string {
     const { address, base_offset, length } = this.#chunk;
     const { bytes } = this.#context.plan.scanner;
@@ -114,7 +114,7 @@ export class ObjectScan {
   }
 }
 
-/** Bytes as latin1 to text; what is no UTF-8 becomes replacement characters. */
+/** Decodes latin1 bytes as UTF-8; invalid sequences become replacement characters. */
 export function decodeUtf8(bytes: string): string {
   return /[^\x00-\x7f]/.test(bytes) ? Buffer.from(bytes, 'latin1').toString('utf8') : bytes;
 }

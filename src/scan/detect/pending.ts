@@ -1,7 +1,7 @@
 import type { Detection } from './port.ts';
 import type { CompiledRule } from './rules/compiled-rule.ts';
 
-/** More of one object are counted, not kept. */
+/** Further detections of one object are counted but not kept. */
 export const DETECTIONS_PER_OBJECT_MAX = 10_000;
 
 interface Entry {
@@ -10,8 +10,8 @@ interface Entry {
 }
 
 /**
- * Detections of one object on their way out: in order of offset, then rule; a generic one gives way to a specific one of
- * the same secret; one that requires others waits for the end.
+ * Queues the detections of one object: ordered by offset, then rule; a generic one yields to a specific one of the
+ * same secret; one that requires others waits for the end.
  */
 export class PendingDetections {
   readonly #waitForEnd: boolean;
@@ -27,12 +27,12 @@ export class PendingDetections {
   }
 
   add(rule: CompiledRule, detection: Detection): void {
-    // Twice the bound: what gives way to others later does not count.
+    // Twice the limit: detections that later yield to others do not count.
     if (this.#added++ >= 2 * DETECTIONS_PER_OBJECT_MAX) this.dropped++;
     else this.#entries.push({ rule, detection });
   }
 
-  /** Nothing will be added any more that begins before `offset`; Infinity at the object's end. */
+  /** Declares that no detection before `offset` will be added; Infinity at the object's end. */
   settle(offset: number): void {
     if (this.#entries.length === 0 || (this.#waitForEnd && offset !== Infinity)) return;
     const all = this.#entries.sort(compareEntries).filter((entry, at, sorted) => !isSame(entry, sorted[at - 1]));
@@ -46,7 +46,7 @@ export class PendingDetections {
     this.#entries = all.slice(settled);
   }
 
-  /** What has become certain since the last call. */
+  /** Returns the detections that became certain since the last call. */
   take(): Detection[] {
     const ready = this.#ready;
     this.#ready = [];
@@ -73,7 +73,7 @@ function compareEntries({ detection: left }: Entry, { detection: right }: Entry)
   return left.length - right.length || left.encodings.length - right.encodings.length;
 }
 
-/** Text that is wrapped is decoded by the line and as a whole: what both show is one detection. */
+/** Wrapped text is decoded by line and as a whole: what both find is one detection. */
 function isSame({ detection: one }: Entry, other: Entry | undefined): boolean {
   if (other === undefined) return false;
   const { rule_id, offset, length, encodings } = other.detection;
@@ -86,7 +86,10 @@ function isSame({ detection: one }: Entry, other: Entry | undefined): boolean {
   );
 }
 
-/** Entries that overlap one another, directly or through others: they leave together, so that each meets the rest. */
+/**
+ * Collects entries that overlap directly or through others: they leave together, so that each is compared with the
+ * rest.
+ */
 function* clustersOf(entries: readonly Entry[]): Generator<Entry[]> {
   let cluster: Entry[] = [];
   let end = 0;
@@ -114,7 +117,7 @@ function isReported(
   );
 }
 
-/** Overlapping matches, of which one's secret holds the other's. */
+/** Returns whether matches overlap and one secret contains the other. */
 function isSameSecret(left: Detection, right: Detection): boolean {
   const apart = left.offset + left.length <= right.offset || right.offset + right.length <= left.offset;
   return !apart && (left.secret.includes(right.secret) || right.secret.includes(left.secret));

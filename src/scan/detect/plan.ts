@@ -6,36 +6,36 @@ import { CompiledAllowlist } from './rules/compiled-allowlist.ts';
 import { type CompiledRule, type PathRule, readyPathRule, readyRule } from './rules/compiled-rule.ts';
 import { BLOCK_STARTS } from './rules/rule-plan.ts';
 
-/** Bytes of the line around a match that allow lists and inline ignores look at, on either side. */
+/** Bytes of the line on either side of a match that allow lists and inline ignores inspect. */
 export const LINE_CONTEXT = 1024;
 
-/** A rule at a keyword: what to try where the keyword ends. */
+/** A rule at a keyword: what to try at the keyword's end. */
 export interface Probe {
   rule: CompiledRule;
   /** Bytes of the keyword. */
   length: number;
-  /** False where only the window tells. */
+  /** False if only the window decides. */
   filtered: boolean;
-  /** Sticky, from the keyword's first byte; made at the first hit, for most keywords of a set never have one. */
+  /** Sticky, from the keyword's first byte; created at the first hit, since most keywords of a set never have one. */
   filter: RegExp | null;
 }
 
-/** A rule set in one thread: what is looked for where, and how many bytes around a place decide about it. */
+/** A rule set in one thread: what to search for where, and how many surrounding bytes decide a match. */
 export class DetectionPlan {
   readonly rules: readonly CompiledRule[];
   readonly everywhere: readonly CompiledRule[];
   readonly pathRules: readonly PathRule[];
   readonly allowlists: readonly CompiledAllowlist[];
-  /** Rules that may be out of question for a whole object. */
+  /** Rules that may not apply to a whole object. */
   readonly guarded: readonly CompiledRule[];
-  /** True where some rule must wait for the end of the object before it is known to hold. */
+  /** True if some rule can only be decided at the end of the object. */
   readonly hasRequired: boolean;
   readonly scanner: KeywordScanner;
-  /** Bytes before and behind a place that decide about it. */
+  /** Bytes before and after a position that decide about it. */
   readonly before: number;
   readonly after: number;
   readonly #compiled: CompiledRules;
-  /** By the automaton's state, as far as one was reached; by keyword. */
+  /** By automaton state, as far as reached, and by keyword. */
   readonly #atState: (readonly Probe[])[] = [];
   readonly #ofKeyword: (readonly Probe[])[] = [];
 
@@ -55,14 +55,14 @@ export class DetectionPlan {
     this.scanner = new KeywordScanner(compiled.automaton, bufferBytes(this.before + this.after));
   }
 
-  /** What to try where the automaton is in this state. */
+  /** Returns the probes of an automaton state. */
   probesAt(state: number): readonly Probe[] {
     return (this.#atState[state] ??= [...outputsOf(this.#compiled.automaton, state)].flatMap((word) =>
       this.#probesOf(word),
     ));
   }
 
-  /** Filters belong to a keyword, wherever it ends a longer one. */
+  /** Filters belong to a keyword, even where it ends a longer one. */
   #probesOf(word: number): readonly Probe[] {
     const { length, rules } = this.#compiled.keywords[word]!;
     return (this.#ofKeyword[word] ??= rules.map((index) => {
@@ -72,5 +72,5 @@ export class DetectionPlan {
   }
 }
 
-/** Bytes that stand in the scanner's memory. */
+/** Bytes in the scanner's memory. */
 export type ScannedChunk = Omit<Chunk, 'bytes' | 'prefix_length'> & { address: number };

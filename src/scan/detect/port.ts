@@ -1,46 +1,45 @@
 import type { Finding } from '../result.ts';
 
-/** A finding before it is placed: everything but where the object stands. */
+/** A finding without the location of its object. */
 export type Detection = Omit<Finding, 'path' | 'commit' | 'fingerprint'>;
 
-/** One chunk of one object. `bytes[0..prefix_length)` are the last bytes of what came before. */
+/** One chunk of one object. `bytes[0..prefix_length)` repeats the last bytes of the previous chunk. */
 export interface Chunk {
   bytes: Uint8Array;
   /** Valid bytes, prefix included. */
   length: number;
   prefix_length: number;
-  /** Where `bytes[0]` stands in the object. */
+  /** Offset of `bytes[0]` in the object. */
   base_offset: number;
-  /** True for the chunk that ends the object. */
+  /** True for the last chunk of the object. */
   last: boolean;
 }
 
 /**
- * Looks at one object, chunk after chunk in order. What it finds does not depend on where the chunks were cut: the
- * same bytes give the same detections for any division of them, as long as each chunk but the first is given
- * `min(overlap, bytes before it)` bytes of prefix.
+ * Scans one object, chunk after chunk in order. The findings do not depend on the chunk boundaries, as long as each
+ * chunk but the first has `min(overlap, bytes before it)` bytes of prefix.
  */
 export interface ObjectDetector {
-  /** Detections that became certain with this chunk, in the order of their offset, then of their rule. */
+  /** Returns the detections that this chunk made certain, by offset, then rule. */
   scan(chunk: Chunk): Detection[];
-  /** Rules that were stopped for taking too long on this object, by id. */
+  /** Ids of rules that were stopped for taking too long on this object. */
   readonly timed_out_rules: readonly string[];
-  /** Detections that were left out because this object has too many. */
+  /** Number of detections dropped because this object has too many. */
   readonly detections_dropped: number;
 }
 
-/** A compiled rule set, of one thread. */
+/** A compiled rule set of one thread. */
 export interface Detector {
   /** Bytes of prefix that every chunk but the first needs. Constant. */
   readonly overlap: number;
   /**
-   * A buffer of `length` bytes in memory that the detector scans without copying it; other buffers work, too. At most as
-   * many as were stated when the detector was made; never given back.
+   * Returns a buffer of `length` bytes in memory that the detector scans without copying; other buffers work too. At
+   * most the declared number of buffers; never freed.
    */
   allocate(length: number): Uint8Array;
   /**
-   * Null where no rule applies to this path. `path` is the object's full path; `commit` the id of the commit that brought
-   * it in, which allow lists may name.
+   * Starts the scan of an object; returns null if no rule applies to its path. `path` is the full path; `commit` is
+   * the id of the commit that introduced it, which allow lists may name.
    */
   begin(path: string, commit?: string): ObjectDetector | null;
 }

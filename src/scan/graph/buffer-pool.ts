@@ -2,14 +2,14 @@ import { BUFFER_LEN_MAX } from './limits.ts';
 import { live } from './live.ts';
 
 export interface BufferPoolOptions {
-  /** Buffers that exist at once, at most. */
+  /** Maximum number of buffers. */
   buffers_max: number;
   /** Bytes of each, at most BUFFER_LEN_MAX. */
   buffer_bytes: number;
   allocate(length: number): Uint8Array;
 }
 
-/** A buffer on loan: one owner at a time, given back exactly once. */
+/** A borrowed buffer: one owner at a time, released exactly once. */
 export class BufferHandle implements Disposable {
   readonly bytes: Uint8Array;
   #giveBack: ((bytes: Uint8Array) => void) | null;
@@ -22,14 +22,14 @@ export class BufferHandle implements Disposable {
 
   [Symbol.dispose](): void {
     const giveBack = this.#giveBack;
-    if (giveBack === null) throw new Error('buffer: this handle was released already');
+    if (giveBack === null) throw new Error('buffer: this handle is already released');
     this.#giveBack = null;
     live.buffers -= 1;
     giveBack(this.bytes);
   }
 }
 
-/** Buffers of one size with a hard cap. They are made when first needed and kept. */
+/** A capped pool of buffers of one size, allocated on demand and kept. */
 export class BufferPool {
   readonly #options: BufferPoolOptions;
   readonly #free: Uint8Array[] = [];
@@ -52,7 +52,7 @@ export class BufferPool {
     return this.#free.length > 0 || this.#made < this.#options.buffers_max;
   }
 
-  /** A buffer, or null while all are on loan. Its content is whatever was in it before. */
+  /** Returns a buffer with arbitrary content, or null while all are on loan. */
   tryAcquire(): BufferHandle | null {
     const bytes = this.#free.pop() ?? this.#make();
     return bytes === null ? null : new BufferHandle(bytes, this.#giveBack);

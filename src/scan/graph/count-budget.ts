@@ -6,8 +6,8 @@ const CAPACITY = 3;
 const HELD = 4;
 
 /**
- * A bounded number of permits in memory that threads share: exact over all of them. Every permit is on the account of one
- * owner, so that those of a thread that died can be taken back.
+ * A bounded number of permits in shared memory, exact across threads. Every permit is charged to one owner, so that
+ * those of a dead thread can be reclaimed.
  */
 export class CountBudget {
   readonly memory: SharedArrayBuffer;
@@ -21,7 +21,7 @@ export class CountBudget {
     if (!(owner >= 0 && HELD + owner < this.#words.length)) throw new RangeError(`budget: no owner ${owner}`);
   }
 
-  /** @param owners accounts; the creator uses the first, 0 */
+  /** @param owners number of accounts; the creator uses the first, 0 */
   static create(capacity: number, owners = 1): CountBudget {
     if (!Number.isInteger(capacity) || capacity < 1 || capacity > 2 ** 30)
       throw new RangeError(`budget: the capacity must be between 1 and 2^30, not ${capacity}`);
@@ -31,7 +31,7 @@ export class CountBudget {
     return budget;
   }
 
-  /** The same budget, as another owner sees it; also from another thread. */
+  /** Returns the same budget for another owner; works from another thread. */
   static attach(memory: SharedArrayBuffer, owner: number): CountBudget {
     return new CountBudget(memory, owner);
   }
@@ -48,7 +48,7 @@ export class CountBudget {
     return this.capacity - this.available;
   }
 
-  /** The most permits that were out at the same time. */
+  /** The maximum number of permits in use at the same time. */
   get peak(): number {
     return Atomics.load(this.#words, PEAK);
   }
@@ -57,7 +57,7 @@ export class CountBudget {
     return Atomics.load(this.#words, HELD + owner);
   }
 
-  /** Takes a permit if more than `reserve` are free. Never waits: refused at once where there are not. */
+  /** Takes a permit if more than `reserve` are free; returns at once otherwise. */
   tryAcquire(reserve = 0): boolean {
     const words = this.#words;
     let available = Atomics.load(words, AVAILABLE);
@@ -73,14 +73,14 @@ export class CountBudget {
   }
 
   /**
-   * Takes a permit as soon as more than `reserve` are free. For producers outside the executors only: a step must never
-   * wait. Rejects with the signal's reason when that aborts first.
+   * Takes a permit as soon as more than `reserve` are free. Only for producers outside the executors: a step must
+   * never wait. Rejects with the signal's reason if that aborts first.
    */
   async acquire(reserve = 0, signal?: AbortSignal): Promise<void> {
     while (!this.tryAcquire(reserve)) await this.whenAvailable(reserve, signal);
   }
 
-  /** Resolves when more than `reserve` permits were free for a moment; takes none. Rejects when the signal aborts. */
+  /** Resolves once more than `reserve` permits are free, without taking one. Rejects if the signal aborts. */
   async whenAvailable(reserve = 0, signal?: AbortSignal): Promise<void> {
     const wakeAll = (): void => void Atomics.notify(this.#words, AVAILABLE);
     signal?.addEventListener('abort', wakeAll, { once: true });
@@ -99,16 +99,16 @@ export class CountBudget {
     }
   }
 
-  /** Gives one permit of this owner back. A release without a permit is a programmer's error and throws. */
+  /** Releases one permit of this owner. Throws if the owner holds none, which is a programming error. */
   release(): void {
     if (Atomics.sub(this.#words, HELD + this.#owner, 1) <= 0) {
       Atomics.add(this.#words, HELD + this.#owner, 1);
-      throw new Error('budget: a permit was released that is not held');
+      throw new Error('budget: released a permit that is not held');
     }
     this.#giveBack(1);
   }
 
-  /** Puts permits that are out on another owner's account: they went with their objects. */
+  /** Transfers permits in use to another owner, along with their objects. */
   move(from: number, to: number, count: number): void {
     if (Atomics.sub(this.#words, HELD + from, count) < count) {
       Atomics.add(this.#words, HELD + from, count);
@@ -117,7 +117,7 @@ export class CountBudget {
     Atomics.add(this.#words, HELD + to, count);
   }
 
-  /** Frees whatever an owner held that is no more; returns how many that were. */
+  /** Reclaims all permits of a dead owner; returns how many there were. */
   reclaim(owner: number): number {
     const held = Atomics.exchange(this.#words, HELD + owner, 0);
     if (held > 0) this.#giveBack(held);

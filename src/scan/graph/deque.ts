@@ -1,4 +1,4 @@
-/** First in, first out, without moving what waits: a ring that doubles when it is full. */
+/** A FIFO queue that does not move its elements: a ring that doubles when it is full. */
 export class Deque<T> {
   #items: (T | undefined)[] = new Array<T | undefined>(16).fill(undefined);
   #head = 0;

@@ -2,10 +2,13 @@ import { Deque } from './deque.ts';
 import { dropStep, type Enumerable, type EnumerateStep, type FetchSyncStep } from './step.ts';
 import type { ScanChunkStep, ScanStep } from './step.ts';
 
-/** Null: the step is done, and what it held was passed on or released. A step: it could not go on yet, run it again later. */
+/**
+ * Null: the step is done, and its resources were passed on or released. A step: it cannot continue yet; run it again
+ * later.
+ */
 export type StepResult<S extends Enumerable> = ScanStep<S> | null;
 
-/** One function a kind of step. What cannot be answered at once is answered by a promise; it never rejects but for a defect. */
+/** One handler per kind of step. Waits are returned as promises, which reject only on a defect. */
 export interface StepHandlers<S extends Enumerable> {
   enumerate(step: EnumerateStep<S>): StepResult<S> | Promise<StepResult<S>>;
   fetchSync(step: FetchSyncStep): StepResult<S> | Promise<StepResult<S>>;
@@ -13,24 +16,24 @@ export interface StepHandlers<S extends Enumerable> {
 }
 
 export interface ExecutorEvents {
-  /** Something can run again: an answer came, or a wake. Called whenever that may be so, also while it runs. */
+  /** Called whenever a step may be able to run again, even while the executor runs. */
   onReady(): void;
-  /** A handler threw: a defect. Its step is lost, so the run cannot end well. */
+  /** A handler threw: a defect. Its step is lost, so the run cannot complete. */
   onDefect(error: unknown): void;
 }
 
 /**
- * Runs the steps of one thread, first in, first out. A step that finds no permit, buffer or room goes back to the end of
- * the queue; once every queued step came back without one getting on in between, nothing is run until a wake, an answer
- * or a new step: an executor whose steps all wait does not spin.
+ * Runs the steps of one thread, first in, first out. A step that finds no permit, buffer or capacity returns to the
+ * end of the queue; once every queued step has done so without progress, nothing runs until a wake, a result or a new
+ * step, so a blocked executor does not spin.
  */
 export class Executor<S extends Enumerable> {
   readonly #handlers: StepHandlers<S>;
   readonly #events: ExecutorEvents;
   readonly #queue = new Deque<ScanStep<S>>();
-  /** Steps in a row that came back without getting on. */
+  /** Consecutive steps without progress. */
   #stalled = 0;
-  #underWay = 0;
+  #pendingCount = 0;
   #aborted = false;
 
   constructor(handlers: StepHandlers<S>, events: ExecutorEvents) {
@@ -42,16 +45,16 @@ export class Executor<S extends Enumerable> {
     return this.#queue.length;
   }
 
-  /** Steps whose answer is awaited. */
+  /** Steps whose promise is pending. */
   get underWay(): number {
-    return this.#underWay;
+    return this.#pendingCount;
   }
 
   get isAborted(): boolean {
     return this.#aborted;
   }
 
-  /** Steps wait, and none of them can go on by itself. */
+  /** True if steps are waiting and none of them can proceed by itself. */
   get isStalled(): boolean {
     return this.#queue.length > 0 && this.#stalled >= this.#queue.length;
   }
@@ -61,10 +64,10 @@ export class Executor<S extends Enumerable> {
   }
 
   get isEmpty(): boolean {
-    return this.#queue.length === 0 && this.#underWay === 0;
+    return this.#queue.length === 0 && this.#pendingCount === 0;
   }
 
-  /** Takes a step over. After an abort it is dropped at once. */
+  /** Takes ownership of a step. After an abort it is dropped at once. */
   spawn(step: ScanStep<S>): void {
     if (this.#aborted) {
       dropStep(step);
@@ -74,13 +77,13 @@ export class Executor<S extends Enumerable> {
     this.#stalled = 0;
   }
 
-  /** Permits, buffers or room came free: steps that came back are tried again. */
+  /** Signals that permits, buffers or capacity became free: waiting steps are retried. */
   wake(): void {
     this.#stalled = 0;
     this.#events.onReady();
   }
 
-  /** Runs one step, up to its first wait. False where none can run. */
+  /** Runs one step up to its first wait. Returns false if none can run. */
   runOne(): boolean {
     if (!this.canRun) return false;
     const step = this.#queue.shift()!;
@@ -94,7 +97,7 @@ export class Executor<S extends Enumerable> {
     return true;
   }
 
-  /** Drops every queued step; those under way are dropped when they answer, and what they spawn at once. */
+  /** Drops every queued step; pending ones are dropped when they resolve, and new ones at once. */
   abort(): void {
     this.#aborted = true;
     for (let step = this.#queue.shift(); step !== undefined; step = this.#queue.shift()) dropStep(step);
@@ -124,17 +127,17 @@ export class Executor<S extends Enumerable> {
   }
 
   #await(result: Promise<StepResult<S>>): void {
-    this.#underWay += 1;
-    // It got on as far as it could: what waited for it is worth another try.
+    this.#pendingCount += 1;
+    // The step made progress, so steps that waited for it are worth retrying.
     this.#stalled = 0;
     result.then(
       (settled) => {
-        this.#underWay -= 1;
+        this.#pendingCount -= 1;
         this.#settle(settled);
         this.#events.onReady();
       },
       (error: unknown) => {
-        this.#underWay -= 1;
+        this.#pendingCount -= 1;
         this.#events.onDefect(error);
         this.#events.onReady();
       },

@@ -2,11 +2,11 @@ import type { CountBudget } from './count-budget.ts';
 import { ObjectContext, ObjectRef, type ObjectDescriptor } from './object.ts';
 
 /**
- * The bounded set of objects in flight, over all threads that share its budget.
+ * The bounded set of objects in flight, across all threads that share its budget.
  *
- * An object at depth d is admitted only while more than `depthMax - d` permits are free. The deepest object in flight was
- * admitted with at least `depthMax - d` permits left over, so its own entries always find one: objects that hold a
- * permit while they wait for those inside them can never all wait for each other.
+ * An object at depth d is admitted only while more than `depthMax - d` permits are free. The deepest object in flight
+ * was admitted with at least `depthMax - d` permits left over, so its own entries always find one: objects that hold a
+ * permit while they wait for nested ones cannot deadlock.
  */
 export class ObjectFrontier {
   readonly #budget: CountBudget;
@@ -14,7 +14,7 @@ export class ObjectFrontier {
   readonly #releasePermit: () => void;
   #refusedReserve = Infinity;
 
-  /** @param depthMax depth of the innermost objects; 0 where nothing is nested. The budget must hold one permit a depth. */
+  /** @param depthMax depth of the innermost objects; 0 without nesting. The budget needs one permit per depth. */
   constructor(budget: CountBudget, depthMax: number) {
     if (budget.capacity <= depthMax)
       throw new RangeError(`frontier: a depth of ${depthMax} needs a capacity of ${depthMax + 1} at least`);
@@ -35,7 +35,7 @@ export class ObjectFrontier {
     return this.#budget.available;
   }
 
-  /** The object with a permit, or null where there is none for its depth. Never waits. */
+  /** Returns the object with a permit, or null if none is free for its depth. Never waits. */
   tryAcquireContext(descriptor: ObjectDescriptor, depth: number): ObjectRef | null {
     const reserve = this.reserve(depth);
     if (this.#budget.tryAcquire(reserve)) return this.adopt(descriptor, depth);
@@ -43,20 +43,20 @@ export class ObjectFrontier {
     return null;
   }
 
-  /** Waits for a permit. For producers outside the executors only; rejects when the signal aborts. */
+  /** Waits for a permit. Only for producers outside the executors; rejects if the signal aborts. */
   async acquire(descriptor: ObjectDescriptor, depth: number, signal?: AbortSignal): Promise<ObjectRef> {
     await this.#budget.acquire(this.reserve(depth), signal);
     return this.adopt(descriptor, depth);
   }
 
-  /** The context of an object whose permit is on this owner's account already: it came from another thread. */
+  /** Returns the context of an object whose permit already belongs to this owner: it came from another thread. */
   adopt(descriptor: ObjectDescriptor, depth: number): ObjectRef {
     return new ObjectRef(new ObjectContext(descriptor, depth, this.#releasePermit));
   }
 
   /**
-   * Resolves when the deepest object that was refused since the last call could be admitted, so that an idle executor
-   * may try its steps again; null where none was refused.
+   * Resolves once the deepest object refused since the last call can be admitted, so that an idle executor retries its
+   * steps; null if none was refused.
    */
   whenRefusedFits(signal?: AbortSignal): Promise<void> | null {
     const reserve = this.#refusedReserve;

@@ -1,7 +1,7 @@
-/** Objects that one Enumerate step asks its source for. */
+/** Objects that one Enumerate step requests from its source. */
 export const ENUM_BATCH_SIZE = 32;
 
-/** FetchSync steps that one Enumerate step starts at most. */
+/** Maximum FetchSync steps that one Enumerate step starts. */
 export const MAX_FETCH_SPAWNS_PER_ENUM = ENUM_BATCH_SIZE;
 
 /** Bytes of one buffer, overlap included. */

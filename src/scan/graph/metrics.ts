@@ -13,10 +13,10 @@ export function emptyMetrics(): TaskMetrics {
   };
 }
 
-/** The counters in the order in which `packMetrics` writes them. */
+/** The counters in the order of `packMetrics`. */
 const FIELDS = Object.keys(emptyMetrics()) as (keyof TaskMetrics)[];
 
-/** Numbers that `packMetrics` takes. */
+/** Number of values that `packMetrics` writes. */
 export const METRIC_COUNT = FIELDS.length;
 
 /** Adds `from` to `into`. */
@@ -24,12 +24,12 @@ export function mergeMetrics(into: TaskMetrics, from: TaskMetrics): void {
   for (const field of FIELDS) into[field] += from[field];
 }
 
-/** Writes the counters into `target` from `start`, in a fixed order; `unpackMetrics` reads them. */
+/** Writes the counters into `target` from `start`, in a fixed order; `addPackedMetrics` reads them. */
 export function packMetrics(metrics: TaskMetrics, target: Float64Array | number[], start: number): void {
   for (let i = 0; i < FIELDS.length; i++) target[start + i] = metrics[FIELDS[i]!];
 }
 
-/** Adds what `packMetrics` wrote to `into`. */
+/** Adds values written by `packMetrics` to `into`. */
 export function addPackedMetrics(into: TaskMetrics, packed: Float64Array, start: number): void {
   for (let i = 0; i < FIELDS.length; i++) into[FIELDS[i]!] += packed[start + i]!;
 }

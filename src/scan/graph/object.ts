@@ -1,33 +1,33 @@
 import { live } from './live.ts';
 
-/** Unique in one run, and the same in every run over the same content, resumed ones included. */
+/** Unique in one run, and the same in every run over the same content, including resumed ones. */
 export interface ObjectId {
   source: number;
   /** Number of the listed object, counted over all sources. */
   idx: number;
-  /** 0 for the listed object itself; its nested objects count from 1 in the order in which they are found. */
+  /** 0 for the listed object itself; its nested objects count from 1 in the order of discovery. */
   entry: number;
 }
 
-/** What is known of an object before it is opened. */
+/** Properties of an object before it is opened. */
 export interface ObjectDescriptor {
   path: string;
-  /** Bytes; may differ from what is read, -1 where unknown. */
+  /** Bytes; may differ from the actual size, -1 if unknown. */
   size_hint: number;
   object_id: ObjectId;
   source_id: number;
 }
 
-/** What a thread keeps with an object while it is in flight. */
+/** A thread's data for an object in flight. */
 export interface ObjectWork {
-  /** The last reference has gone and the permit is free again. Called once. */
+  /** The last reference is released and the permit is free again. Called once. */
   onReleased(): void;
 }
 
-/** An object in flight. Lives exactly as long as something refers to it, and holds one permit meanwhile. */
+/** An object in flight. Lives exactly as long as it is referenced, and holds one permit meanwhile. */
 export class ObjectContext {
   readonly descriptor: ObjectDescriptor;
-  /** 0 for what a source lists; entries of an archive are one deeper than it. */
+  /** 0 for a listed object; entries of an archive are one deeper than the archive. */
   readonly depth: number;
   work: ObjectWork | null = null;
   readonly #releasePermit: () => void;
@@ -62,7 +62,7 @@ export class ObjectContext {
   }
 }
 
-/** One owner's share of an object: cloned for each further step, disposed of exactly once. */
+/** One owner's reference to an object: cloned for each further step, disposed of exactly once. */
 export class ObjectRef implements Disposable {
   #context: ObjectContext | null;
 
@@ -73,7 +73,7 @@ export class ObjectRef implements Disposable {
   }
 
   get context(): ObjectContext {
-    if (this.#context === null) throw new Error('object: this reference was released already');
+    if (this.#context === null) throw new Error('object: this reference is already released');
     return this.#context;
   }
 
@@ -85,17 +85,20 @@ export class ObjectRef implements Disposable {
     this.#release(false);
   }
 
-  /** Ends the context but leaves its permit out, for the thread that the object moves to. Only the last reference can. */
+  /**
+   * Ends the context but keeps its permit in use, for the thread that the object moves to. Requires the last
+   * reference.
+   */
   detach(): ObjectDescriptor {
     const { descriptor, references } = this.context;
-    if (references !== 1) throw new Error(`object: ${references} references are out, it cannot move`);
+    if (references !== 1) throw new Error(`object: ${references} references exist, so it cannot move`);
     this.#release(true);
     return descriptor;
   }
 
   #release(keepPermit: boolean): void {
     const context = this.#context;
-    if (context === null) throw new Error('object: this reference was released already');
+    if (context === null) throw new Error('object: this reference is already released');
     this.#context = null;
     live.references -= 1;
     context.drop(keepPermit);

@@ -2,13 +2,16 @@ import type { BufferHandle } from './buffer-pool.ts';
 import type { EnumCursor } from './cursor.ts';
 import type { ObjectRef } from './object.ts';
 
-/** What an Enumerate step lists: a source, or the entries of an archive. */
+/** The listing of an Enumerate step: a source, or the entries of an archive. */
 export interface Enumerable {
-  /** The step that listed it is dropped before it was done. */
+  /** Called if the step that lists it is dropped before it is done. */
   onDropped(): void;
 }
 
-/** Lists objects after the cursor. `object` is the archive whose entries these are; it keeps its permit until they are done. */
+/**
+ * Lists objects after the cursor. `object` is the archive that contains the entries; it keeps its permit until they
+ * are done.
+ */
 export interface EnumerateStep<S extends Enumerable> {
   kind: 'enumerate';
   source: S;
@@ -23,7 +26,7 @@ export interface FetchSyncStep {
   offset: number;
 }
 
-/** Looks at one chunk. `buffer[0..prefix_length)` was seen before; `buffer[0]` stands at `base_offset` of the object. */
+/** Scans one chunk. `buffer[0..prefix_length)` was scanned before; `buffer[0]` is at `base_offset` of the object. */
 export interface ScanChunkStep {
   kind: 'scan';
   object: ObjectRef;
@@ -32,14 +35,17 @@ export interface ScanChunkStep {
   /** Valid bytes, prefix included. */
   length: number;
   prefix_length: number;
-  /** The chunk that ends the object. */
+  /** True for the last chunk of the object. */
   last: boolean;
 }
 
-/** One unit of work. A step owns its references and its buffer alone: who takes the step over passes them on or releases them. */
+/**
+ * One unit of work. A step exclusively owns its references and its buffer; the code that takes it over passes them on
+ * or releases them.
+ */
 export type ScanStep<S extends Enumerable> = EnumerateStep<S> | FetchSyncStep | ScanChunkStep;
 
-/** Releases what a step holds that will never run. */
+/** Releases the resources of a step that will never run. */
 export function dropStep<S extends Enumerable>(step: ScanStep<S>): void {
   switch (step.kind) {
     case 'enumerate':

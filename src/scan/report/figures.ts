@@ -1,6 +1,6 @@
 const UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const;
 
-/** Bytes for people: `812 bytes`, `4.0 KiB`, `1.3 GiB`. */
+/** Formats a size for display: `812 bytes`, `4.0 KiB`, `1.3 GiB`. */
 export function byteCount(bytes: number): string {
   let value = bytes;
   let unit = 0;
@@ -12,17 +12,17 @@ export function byteCount(bytes: number): string {
   return `${value.toFixed(1)} ${UNITS[unit]!}`;
 }
 
-/** A whole number with its thousands apart: `12,345`. */
+/** Formats a whole number with thousands separators: `12,345`. */
 export function grouped(number: number): string {
   return String(number).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
-/** `1 finding`, `12,345 findings`. */
+/** Formats a count: `1 finding`, `12,345 findings`. */
 export function counted(number: number, noun: string, plural = `${noun}s`): string {
   return `${grouped(number)} ${number === 1 ? noun : plural}`;
 }
 
-/** A duration for people: `0.4 s`, `3 min 05 s`, `2 h 07 min`. */
+/** Formats a duration: `0.4 s`, `3 min 05 s`, `2 h 07 min`. */
 export function elapsed(ms: number): string {
   const secs = Math.max(0, ms) / 1000;
   if (secs < 59.95) return `${secs.toFixed(1)} s`;
@@ -32,7 +32,7 @@ export function elapsed(ms: number): string {
   return `${Math.floor(whole / 3600)} h ${two(Math.floor((whole % 3600) / 60))} min`;
 }
 
-/** MB (millions of bytes) a second, as disks and networks are measured. */
+/** Formats MB (millions of bytes) per second, the unit for disks and networks. */
 export function rate(bytes: number, ms: number): string {
   const value = ms <= 0 ? 0 : bytes / 1000 / ms;
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} MB/s`;

@@ -1,7 +1,7 @@
 import type { Finding, Problem } from '../result.ts';
 import type { ReportSummary, ScanReport, TextSink } from './report.ts';
 
-/** One JSON object a line, told apart by `type`: `finding`, `problem`, and `summary` as the last one. */
+/** One JSON object per line with a `type`: `finding`, `problem`, and a final `summary`. */
 export class JsonLinesReport implements ScanReport {
   readonly #sink: TextSink;
 

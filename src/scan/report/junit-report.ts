@@ -3,7 +3,7 @@ import { PROBLEM_WORDS } from './problem-words.ts';
 import type { ReportSummary, ScanReport, TextSink } from './report.ts';
 import { Spool } from './spool.ts';
 
-/** What XML 1.0 cannot hold, not even escaped. */
+/** Characters that XML 1.0 cannot contain, not even escaped. */
 const INVALID =
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
@@ -18,12 +18,12 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '\t': '&#9;',
 };
 
-/** Text as content or attribute of XML 1.0; what XML cannot hold becomes U+FFFD. */
+/** Escapes text for content or attributes of XML 1.0; characters that XML cannot contain become U+FFFD. */
 export function xmlText(text: string): string {
   return text.replace(INVALID, '\ufffd').replace(/[&<>"'\n\r\t]/g, (character) => ESCAPES[character]!);
 }
 
-/** JUnit XML: a finding is a failed test, an object that was not scanned whole an error; a clean scan is one passed test. */
+/** JUnit XML: a finding is a failed test, an incompletely scanned object an error; a clean scan is one passed test. */
 export class JunitReport implements ScanReport {
   readonly #sink: TextSink;
   readonly #findings = new Spool();
@@ -89,9 +89,9 @@ export class JunitReport implements ScanReport {
     );
     this.#problems.drainTo(sink);
     if (!ended) {
-      const reason = xmlText(summary.reason ?? 'the scan was ended before its end');
+      const reason = xmlText(summary.reason ?? 'the scan was aborted');
       sink.write(
-        `    <testcase classname="heddle scan" name="the scan came to its end">\n      <error type="aborted" message="${reason}"/>\n    </testcase>\n`,
+        `    <testcase classname="heddle scan" name="the scan completed">\n      <error type="aborted" message="${reason}"/>\n    </testcase>\n`,
       );
     }
     sink.write('  </testsuite>\n</testsuites>\n');

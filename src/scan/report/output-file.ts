@@ -15,18 +15,18 @@ import type { TextSink } from './report.ts';
 
 const BUFFER_CHARACTERS = 64 * 1024;
 
-/** What a file is called while it is being written; `owner` keeps two processes apart. */
+/** Returns a file's name while it is being written; `owner` separates two processes. */
 export function partialName(name: string, owner: string): string {
   return `.${name}.${owner}.partial`;
 }
 
 /**
- * A file that is there whole or not at all: written beside its name and renamed at the end. What is no file of data
- * (`/dev/stdout`, a pipe) is written to as it comes. Opening it throws the system's error.
+ * A file that is written completely or not at all: written beside its name and renamed at the end. Anything but a
+ * regular file (`/dev/stdout`, a pipe) is written directly. Opening throws the system's error.
  */
 export class OutputFile implements TextSink {
   readonly path: string;
-  /** The file that is being written; null where it is written to directly. */
+  /** The temporary file; null if the target is written directly. */
   readonly partialPath: string | null;
   readonly #target: string;
   #descriptor: number | null;
@@ -44,7 +44,7 @@ export class OutputFile implements TextSink {
       this.#descriptor = openSync(path, 'w');
       return;
     }
-    // A link stays a link: what it leads to is replaced.
+    // A symbolic link is kept: its target is replaced.
     this.#target = existing === undefined ? path : realpathSync(path);
     this.partialPath = join(dirname(this.#target), partialName(basename(this.#target), String(process.pid)));
     rmSync(this.partialPath, { force: true });
@@ -52,7 +52,7 @@ export class OutputFile implements TextSink {
     this.#descriptor = openSync(this.partialPath, O_WRONLY | O_CREAT | O_EXCL, mode);
   }
 
-  /** The file that will be there in the end; null where it is written to directly. */
+  /** The final file; null if the target is written directly. */
   get target(): string | null {
     return this.partialPath === null ? null : this.#target;
   }
@@ -63,7 +63,7 @@ export class OutputFile implements TextSink {
     if (this.#pendingCharacters >= BUFFER_CHARACTERS) this.#flush();
   }
 
-  /** Puts the whole file in its place. */
+  /** Moves the complete file into place. */
   commit(): void {
     this.#flush();
     const descriptor = this.#descriptor!;
@@ -73,7 +73,7 @@ export class OutputFile implements TextSink {
     if (this.partialPath !== null) renameSync(this.partialPath, this.#target);
   }
 
-  /** Leaves what was there before. Harmless after `commit`. */
+  /** Discards the new content and keeps the old file. A no-op after `commit`. */
   discard(): void {
     if (this.#descriptor === null) return;
     closeSync(this.#descriptor);

@@ -4,7 +4,7 @@ import { PROBLEM_WORDS } from './problem-words.ts';
 import type { Paint } from './report.ts';
 import { shortened, visible } from './visible.ts';
 
-/** Problems of one code that are named; the others are counted. */
+/** Problems of one code that are listed; the others are counted. */
 const EXAMPLES = 5;
 const MESSAGE_CHARACTERS = 200;
 
@@ -13,7 +13,7 @@ interface Tally {
   examples: Problem[];
 }
 
-/** Problems by code, with the first few of each: bounded, however many there are. */
+/** Counts problems by code and keeps the first few of each, in bounded memory. */
 export class ProblemTally {
   readonly #left = new Map<ProblemCode, Tally>();
   readonly #notices = new Map<ProblemCode, Tally>();
@@ -26,19 +26,19 @@ export class ProblemTally {
     if (tally.examples.length < EXAMPLES) tally.examples.push(problem);
   }
 
-  /** Whether a sentence (`path: message`) is one of the problems that are named. */
+  /** Returns whether a sentence (`path: message`) is one of the listed problems. */
   names(sentence: string): boolean {
     return this.left.some(([, { examples }]) =>
       examples.some(({ path, message }) => `${path}: ${message}` === sentence && message.length <= MESSAGE_CHARACTERS),
     );
   }
 
-  /** What was not scanned whole, by code in the order of the alphabet. */
+  /** Returns what was not scanned completely, by code in alphabetical order. */
   get left(): readonly (readonly [ProblemCode, Tally])[] {
     return sorted(this.#left);
   }
 
-  /** What was scanned, or is nothing to scan. */
+  /** Returns what was scanned, or does not need scanning. */
   get notices(): readonly (readonly [ProblemCode, Tally])[] {
     return sorted(this.#notices);
   }
@@ -48,18 +48,18 @@ function sorted(tallies: ReadonlyMap<ProblemCode, Tally>): [ProblemCode, Tally][
   return [...tallies].sort(([left], [right]) => (left < right ? -1 : 1));
 }
 
-/** The problems of a scan for people: what was left out with reasons and advice, then the notices as counts. */
+/** Formats the problems of a scan: what was left out with reasons and advice, then the notices as counts. */
 export function problemLines(problems: ProblemTally, paint: Paint): string[] {
   const { left, notices } = problems;
   const lines: string[] = [];
   const total = left.reduce((sum, [, { count }]) => sum + count, 0);
   if (total > 0)
-    lines.push(paint('yellow', `! ${counted(total, 'problem')}: not everything was scanned, or not to its end`));
+    lines.push(paint('yellow', `! ${counted(total, 'problem')}: not everything was scanned completely`));
   for (const [code, { count, examples }] of left) {
     const { title, advice } = PROBLEM_WORDS[code];
     lines.push(`  ${title}: ${count}${advice === null ? '' : paint('gray', ` (${advice})`)}`);
     for (const { path, message, extent } of examples) {
-      const part = extent === 'partial' ? ' (a part of it was scanned)' : '';
+      const part = extent === 'partial' ? ' (partly scanned)' : '';
       lines.push(`    ${visible(path)}: ${visible(shortened(message, MESSAGE_CHARACTERS))}${part}`);
     }
     if (count > examples.length)

@@ -8,13 +8,13 @@ export interface Utf16Columns {
   end: number;
 }
 
-/** Longer beginnings of lines are not read again for the sake of a column. */
+/** Longer line prefixes are not read again to compute a column. */
 const PREFIX_BYTES_MAX = 64 * 1024;
 
 /**
- * Turns the byte columns of findings in files of this machine into those of SARIF, which count UTF-16 units: reads the
- * beginning of the line again. Null where that cannot be done: entries of archives, blobs of a history, remote objects,
- * files that are gone, very long lines.
+ * Converts byte columns of findings in local files to SARIF columns, which count UTF-16 units, by reading the
+ * beginning of the line again. Returns null if that is impossible: entries of archives, blobs of a history, remote
+ * objects, deleted files, very long lines.
  */
 export class FileColumns {
   #path: string | null = null;
@@ -35,13 +35,13 @@ export class FileColumns {
     this.#path = null;
   }
 
-  /** Findings come file by file, so that one file is open at a time. */
+  /** Findings arrive file by file, so one open file suffices. */
   #open(path: string): boolean {
     if (this.#path === path) return this.#descriptor !== null;
     this.close();
     this.#path = path;
     try {
-      // Opening a pipe would wait for its other end.
+      // Opening a pipe would block until its other end is opened.
       if (!statSync(path).isFile()) return false;
       const descriptor = openSync(path, 'r');
       if (fstatSync(descriptor).isFile()) this.#descriptor = descriptor;
@@ -52,7 +52,7 @@ export class FileColumns {
     return this.#descriptor !== null;
   }
 
-  /** UTF-16 units in the `bytes` bytes before `offset`; a byte order mark counts as none. */
+  /** Counts the UTF-16 units in the `bytes` bytes before `offset`; a byte order mark counts as none. */
   #units(offset: number, bytes: number, width: number | null): number | null {
     if (bytes === 0) return 0;
     if (bytes < 0 || bytes > PREFIX_BYTES_MAX || bytes > offset) return null;

@@ -7,9 +7,9 @@ import { Spool } from './spool.ts';
 
 export interface SarifOptions {
   sink: TextSink;
-  /** Of Heddle. */
+  /** Version of Heddle. */
   version: string;
-  /** What relative paths start from. */
+  /** Base of relative paths. */
   workingDirectory: string;
 }
 
@@ -17,23 +17,23 @@ const SCHEMA = 'https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schem
 
 const INFORMATION_URI = 'https://www.npmjs.com/package/heddle';
 
-/** What code scanning takes of a rule. */
+/** Limits of code scanning services for a rule. */
 const RULE_TAGS_MAX = 20;
 const TEXT_LENGTH_MAX = 1024;
 
 const HELP =
-  'Whoever can read this text can use the secret. Revoke it where it was issued, issue a new one, and keep that in a ' +
-  'secret store; removing the text alone does not help, since copies and the history keep it. A finding that is no secret ' +
-  'is exempted by a comment "heddle:allow" on its line, or by its fingerprint in .heddleignore.';
+  'Anyone who can read this text can use the secret. Revoke it where it was issued, issue a new one, and keep it in a ' +
+  'secret store; removing the text alone does not help, since copies and the history keep it. To suppress a false ' +
+  'positive, add the comment "heddle:allow" on its line, or its fingerprint to .heddleignore.';
 
-/** SARIF 2.1.0: results are written as they come; the tool's description and what was not scanned follow at the end. */
+/** Writes SARIF 2.1.0: results as they arrive, then the tool's description and what was not scanned. */
 export class SarifReport implements ScanReport {
   readonly #sink: TextSink;
   readonly #version: string;
   readonly #workingDirectory: string;
   readonly #columns = new FileColumns();
   readonly #notifications = new Spool();
-  /** The rules that found something, in the order of their first finding: as many as there are rules at most. */
+  /** Rules with findings, in the order of their first finding; bounded by the number of rules. */
   readonly #rules = new Map<string, { index: number; rule: object }>();
   readonly #codes = new Set<ProblemCode>();
   #begun = false;
@@ -86,7 +86,7 @@ export class SarifReport implements ScanReport {
     this.#begin();
     this.#columns.close();
     if (outcome === 'aborted') {
-      this.#notify({ level: 'error', message: { text: reason ?? 'the scan was ended before its end' } });
+      this.#notify({ level: 'error', message: { text: reason ?? 'the scan was aborted' } });
     }
     const sink = this.#sink;
     sink.write(`\n],\n"invocations":[{"executionSuccessful":${outcome !== 'aborted'},"toolExecutionNotifications":[`);
@@ -119,7 +119,7 @@ export class SarifReport implements ScanReport {
     return { uri: artifactUri(path, this.#workingDirectory) };
   }
 
-  /** Columns are left out where they are not known in SARIF's unit: the region then is the whole lines. */
+  /** Omits columns that are unknown in SARIF's unit: the region is then the whole lines. */
   #region(finding: Finding): object {
     const { line, end_line, offset, length } = finding;
     const columns = this.#columns.of(finding);
@@ -161,18 +161,20 @@ export class SarifReport implements ScanReport {
       rules: [...this.#rules.values()].map(({ rule }) => rule),
       notifications: codes.map((code) => ({
         id: code,
-        shortDescription: { text: `Not scanned whole: ${PROBLEM_WORDS[code].title}` },
+        shortDescription: { text: `Not scanned completely: ${PROBLEM_WORDS[code].title}` },
       })),
     };
   }
 }
 
-/** What was found; rules of users may have no description, and SARIF no message without a text. */
+/** Describes a finding; custom rules may lack a description, and SARIF requires a message. */
 function sentenceOf({ rule_id, description }: Finding): string {
   return description === '' ? `Found what the rule ${rule_id} looks for.` : description;
 }
 
-/** The id as a word of several (`SlackBotToken`); none where that is the id itself, since SARIF wants two different ones. */
+/**
+ * Returns the id in camel case (`SlackBotToken`); empty if that equals the id, since SARIF wants two different values.
+ */
 function ruleName(id: string): { name?: string } {
   const words = id.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== '');
   const name = words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join('');

@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url';
 
 const SCHEME = /^([a-z][a-z0-9+.-]*):\/\//i;
 
-/** Where an object lies, as SARIF names it: relative to where the scan was started, absolute where it lies elsewhere. */
+/** Returns an object's location for SARIF: relative to the working directory, absolute outside it. */
 export function artifactUri(path: string, workingDirectory: string): string {
   const scheme = SCHEME.exec(path);
   if (scheme !== null) return scheme[0] + encodedSegments(path.slice(scheme[0].length));
@@ -18,7 +18,7 @@ function encodedSegments(path: string): string {
   return wellFormed(path).split('/').map(encodeURIComponent).join('/');
 }
 
-/** Without halves of surrogate pairs, which no URI can hold. */
+/** Replaces unpaired surrogates, which no URI can contain. */
 function wellFormed(text: string): string {
   return text.toWellFormed();
 }

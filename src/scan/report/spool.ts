@@ -8,8 +8,8 @@ import type { TextSink } from './report.ts';
 const MEMORY_BYTES_MAX = 256 * 1024;
 
 /**
- * Text that has its place further down in a report: kept in memory while it is little, then in a file that has no name
- * any more, so that nothing of it is left behind however the process ends.
+ * Buffers text that belongs further down in a report: in memory while it is small, then in an unlinked file, so that
+ * nothing is left behind however the process ends.
  */
 export class Spool implements TextSink {
   readonly #memoryBytesMax: number;
@@ -32,7 +32,7 @@ export class Spool implements TextSink {
     if (this.#pendingBytes > this.#memoryBytesMax) this.#spill();
   }
 
-  /** Writes everything to the sink, in order, and lets go of it. */
+  /** Writes everything to the sink, in order, and releases it. */
   drainTo(sink: TextSink): void {
     if (this.#file !== null) {
       this.#spill();
@@ -40,7 +40,7 @@ export class Spool implements TextSink {
       const decoder = new StringDecoder('utf8');
       for (let at = 0; at < this.#fileBytes;) {
         const read = readSync(this.#file, chunk, 0, chunk.length, at);
-        if (read === 0) throw new Error('the temporary file of a report is shorter than what was written to it');
+        if (read === 0) throw new Error('the temporary file of a report is shorter than the data written to it');
         sink.write(decoder.write(chunk.subarray(0, read)));
         at += read;
       }

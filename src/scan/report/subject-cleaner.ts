@@ -3,8 +3,8 @@ import { commitPath } from '../source/commit-path.ts';
 import { redactSecret } from './redact.ts';
 
 /**
- * Takes secrets out of the subjects of commits, whichever finding they come with: those that were found in the message
- * itself. Findings come in the order of the listing, a commit's message before its blobs, so one commit is remembered.
+ * Removes secrets found in a commit message from the commit's subject, whichever finding shows it. Findings arrive in
+ * the order of the listing, a commit's message before its blobs, so one commit is remembered.
  */
 export class SubjectCleaner {
   #commit = '';
@@ -17,7 +17,7 @@ export class SubjectCleaner {
       const before = this.#commit === commit.id ? this.#subject : commit.subject;
       this.#commit = commit.id;
       this.#subject = withoutSecret(before, finding);
-      // The message may hold more secrets than were found so far.
+      // The message may contain more secrets than were found so far.
       return { ...finding, commit: { ...commit, subject: redactSecret('') } };
     }
     if (this.#commit !== commit.id) return finding;
@@ -28,7 +28,7 @@ export class SubjectCleaner {
 function withoutSecret(subject: string, { secret, encodings }: Finding): string {
   if (secret === '') return subject;
   const shown = redactSecret(secret);
-  // What it was decoded from is not known any more.
+  // The encoded form is not known any more.
   if (encodings.length > 0) return shown;
   // Git makes one line of the first paragraph.
   const line = secret.replaceAll(/\s*\n\s*/g, ' ');
@@ -36,7 +36,7 @@ function withoutSecret(subject: string, { secret, encodings }: Finding): string 
   return withoutCutSecret(subject, line, shown);
 }
 
-/** Subjects are cut where they are long, which may leave the beginning of a secret at their end. */
+/** Long subjects are truncated, which may leave the beginning of a secret at their end. */
 function withoutCutSecret(subject: string, secret: string, shown: string): string {
   for (let length = Math.min(secret.length, subject.length); length > 0; length -= 1) {
     if (subject.endsWith(secret.slice(0, length))) {

@@ -8,10 +8,10 @@ const MATCH_CHARACTERS = 160;
 const RATE_BYTES_MIN = 1_000_000;
 
 const NEXT =
-  'revoke what is a secret, and issue it anew. What is none: write heddle:allow in a comment on its line, or its ' +
-  'fingerprint into .heddleignore; --write-baseline FILE takes all of it as known.';
+  'revoke and reissue real secrets. To accept a finding, write heddle:allow in a comment on its line, or add its ' +
+  'fingerprint to .heddleignore; --write-baseline FILE accepts all of them.';
 
-/** For people: findings by file, one block each, and a summary with what to do next. */
+/** A human-readable report: findings by file, one block each, and a summary with next steps. */
 export class TextReport implements ScanReport {
   readonly #sink: TextSink;
   readonly #paint: Paint;
@@ -19,7 +19,7 @@ export class TextReport implements ScanReport {
   readonly #problems = new ProblemTally();
   #path: string | null = null;
 
-  /** @param options.withSummary false where only findings are wanted */
+  /** @param options.withSummary false to write findings only */
   constructor(sink: TextSink, { paint, withSummary }: { paint: Paint; withSummary: boolean }) {
     this.#sink = sink;
     this.#paint = paint;
@@ -81,7 +81,7 @@ function commitLine({ id, date, author, email, subject }: Commit): string {
   return visible(`${id.slice(0, 12)} ${date} ${author} <${email}>: ${shortened(subject, 72)}`);
 }
 
-/** The end of a scan in sentences: what was found, what was looked at, what was left out, what to do. */
+/** Formats the end of a scan: what was found, scanned and left out, and what to do. */
 export function summaryLines(summary: ReportSummary, problems: ProblemTally, paint: Paint): string[] {
   const { reported, ignored, baseline, metrics, duration_ms, outcome } = summary;
   const secrets = baseline === undefined ? 'secret' : 'new secret';
@@ -91,24 +91,24 @@ export function summaryLines(summary: ReportSummary, problems: ProblemTally, pai
       ? paint('red', `✖ ${counted(reported, secrets)}`)
       : paint(whole ? 'green' : 'yellow', `${whole ? '✔' : '!'} no ${secrets}s`);
   const { objects_completed, bytes_scanned } = metrics;
-  // Of little data the rate says how long the start took, nothing else.
+  // For little data, the rate only measures the startup.
   const speed = bytes_scanned < RATE_BYTES_MIN ? '' : ` (${rate(bytes_scanned, duration_ms)})`;
-  const looked = `${counted(objects_completed, 'object')}, ${byteCount(bytes_scanned)} in ${elapsed(duration_ms)}${speed}`;
-  const lines = [`${verdict} in ${looked}`];
+  const scanned = `${counted(objects_completed, 'object')}, ${byteCount(bytes_scanned)} in ${elapsed(duration_ms)}${speed}`;
+  const lines = [`${verdict} in ${scanned}`];
   if (baseline !== undefined) {
     const gone =
       baseline.gone === 0
         ? ''
-        : `, ${counted(baseline.gone, 'finding')} of it gone${outcome === 'complete' ? '' : ' or not looked at'}`;
+        : `, ${counted(baseline.gone, 'finding')} no longer found${outcome === 'complete' ? '' : ' or not scanned'}`;
     lines.push(`  baseline: ${counted(baseline.known, 'finding')} known${gone}`);
   }
-  if (ignored > 0) lines.push(`  exempt by fingerprint: ${counted(ignored, 'finding')}`);
+  if (ignored > 0) lines.push(`  ignored by fingerprint: ${counted(ignored, 'finding')}`);
   lines.push(...problemLines(problems, paint));
   if (outcome === 'aborted') {
-    const reason = summary.reason ?? 'it was ended';
-    // Where it stands among the problems, it is not told again.
+    const reason = summary.reason ?? 'it was stopped';
+    // A reason that is already listed among the problems is not repeated.
     const why = problems.names(reason) ? '' : `: ${visible(reason)}`;
-    lines.push(paint('red', `✖ the scan did not come to its end${why}`));
+    lines.push(paint('red', `✖ the scan was aborted${why}`));
   }
   return lines;
 }

@@ -1,12 +1,12 @@
-/** C0 and C1 controls, line and paragraph separators, marks that reorder or hide text, and halves of surrogate pairs. */
+/** C0 and C1 controls, line and paragraph separators, marks that reorder or hide text, and unpaired surrogates. */
 const UNPRINTABLE =
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
 const NAMED: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t', '\u001b': '\\e' };
 
 /**
- * One line that is safe to print: names and contents come from anybody, and may hold sequences that move the cursor,
- * rename the window or turn text around. What cannot be printed is shown by its number: `\e[2J`, `\u202e`.
+ * Returns one line that is safe to print: names and contents are untrusted and may contain sequences that move the
+ * cursor, rename the window or reverse text. Unprintable characters are shown as escapes: `\e[2J`, `\u202e`.
  */
 export function visible(text: string): string {
   return text.replace(UNPRINTABLE, (character) => {
@@ -17,7 +17,7 @@ export function visible(text: string): string {
   });
 }
 
-/** The text, cut to so many characters with an ellipsis. */
+/** Truncates text to a number of characters, with an ellipsis. */
 export function shortened(text: string, characters: number): string {
   if (text.length <= characters) return text;
   return `${text.slice(0, characters - 1).replace(/[\ud800-\udbff]$/, '')}…`;

@@ -1,4 +1,4 @@
-/** The path of a commit as an object: its message, with what git notes of it. */
+/** Returns the path of a commit as an object: its message with git's metadata. */
 export function commitPath(id: string): string {
   return `commit:${id}`;
 }

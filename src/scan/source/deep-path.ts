@@ -1,15 +1,15 @@
 import { closeSync, constants, openSync } from 'node:fs';
 import { systemPathOf } from './byte-path.ts';
 
-/** Linux's PATH_MAX with its final zero byte; other systems have no more. */
+/** Linux's PATH_MAX with its final zero byte; no other system allows more. */
 const PATH_BYTES_MAX = 4095;
-/** Room for `/proc/self/fd/N/` before a piece. */
+/** Reserved for `/proc/self/fd/N/` before a piece. */
 const PIECE_BYTES_MAX = 4000;
 
 /**
- * Calls `use` with a path that the system takes. One that is too long is reached through descriptors of its directories
- * (on Linux; elsewhere `use` gets it as it is, and the system's error says that it is too long). The path that `use` is
- * given is valid only during the call.
+ * Calls `use` with a path that the system accepts. A path that is too long is reached through descriptors of its
+ * directories on Linux; elsewhere `use` gets it unchanged, and the system reports that it is too long. The path is
+ * valid only during the call.
  *
  * @param locator the bytes of the path, as a latin1 string
  */

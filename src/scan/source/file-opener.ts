@@ -6,17 +6,17 @@ import { FileReader } from './file-reader.ts';
 import { KERNEL_FILE_BYTES_MAX, KernelFileSystems } from './kernel-files.ts';
 import { ObjectFault, type ObjectOpener, type ObjectReader } from './port.ts';
 
-/** Nothing blocks in `open`, whatever took the file's place, and no terminal becomes this process's own. */
+/** `open` never blocks, whatever replaced the file, and no terminal becomes this process's controlling terminal. */
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 export interface FileOpenerOptions {
-  /** Links are opened, too: they were found by following them. */
+  /** Opens links too: they were found by following them. */
   follow_links: boolean;
-  /** True for what the user named: links, pipes and block devices among them are opened. */
+  /** True for user-named paths: links, pipes and block devices are opened. */
   isNamed: (locator: string) => boolean;
 }
 
-/** Opens files of this machine by the bytes of their paths. */
+/** Opens local files by the bytes of their paths. */
 export class FileOpener implements ObjectOpener {
   readonly #options: FileOpenerOptions;
   readonly #fileSystems = new KernelFileSystems();
@@ -46,7 +46,7 @@ export class FileOpener implements ObjectOpener {
     // Readers close their own descriptors.
   }
 
-  /** What stands there may have changed since it was listed, so the descriptor says what it is. */
+  /** The file may have changed since it was listed, so the descriptor determines its type. */
   #readerOf(
     { path, locator }: { path: string; locator: string },
     descriptor: number,
@@ -59,7 +59,7 @@ export class FileOpener implements ObjectOpener {
     throw new ObjectFault(notAFile(path, stats));
   }
 
-  /** Files that state no size, and large ones of the kernel (`/proc/kcore` states 128 TiB), may have no end. */
+  /** Files that report no size, and large kernel files (`/proc/kcore` reports 128 TiB), may be endless. */
   #bytesMaxOf(locator: string, { size, dev }: Stats): number {
     const isEndless = size === 0 || (size > KERNEL_FILE_BYTES_MAX && this.#fileSystems.nameOf(locator, dev) !== null);
     return isEndless ? KERNEL_FILE_BYTES_MAX : Infinity;
@@ -80,12 +80,12 @@ function givenUp(descriptor: number, path: string, error: unknown): ObjectFault 
   return error instanceof ObjectFault ? error : new ObjectFault(problemOf(error, path), error);
 }
 
-/** The problem that a directory, device or pipe is where a file was expected. */
+/** Returns the problem of a directory, device or pipe in the place of a file. */
 export function notAFile(path: string, stats: Stats): Problem {
   const what = stats.isDirectory()
     ? 'a directory, where a file was expected'
     : stats.isCharacterDevice()
       ? 'a character device, which has no end'
-      : 'a special file, which is not opened';
+      : 'a special file; not opened';
   return { code: 'special_file', path, message: what, extent: 'skipped' };
 }

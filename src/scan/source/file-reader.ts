@@ -5,8 +5,8 @@ import { problemOf } from './faults.ts';
 import { ObjectFault, type ObjectReader } from './port.ts';
 
 /**
- * A file, read synchronously up to the size that it had when it was opened; at the end it is compared with what it was.
- * Files that state no size (of `/proc`, and devices) are read until they end, or to a bound.
+ * Reads a file synchronously, up to its size at opening, and reports changes on close. Files that report no size (in
+ * `/proc`, and devices) are read to their end or to a limit.
  */
 export class FileReader implements ObjectReader {
   readonly size: number;
@@ -15,13 +15,13 @@ export class FileReader implements ObjectReader {
   readonly #descriptor: number;
   readonly #opened: Stats;
   readonly #bytesMax: number;
-  /** Where a read came to the end, before the size that was stated. */
+  /** Offset at which a read found the end, before the reported size. */
   #endedAt = -1;
 
   /**
-   * Takes over the descriptor.
+   * Takes ownership of the descriptor.
    *
-   * @param bytesMax what is read of it, whatever size it states; `Infinity`: all
+   * @param bytesMax maximum bytes to read, whatever size the file reports; `Infinity`: all
    */
   constructor(path: string, descriptor: number, opened: Stats, bytesMax = Infinity) {
     this.#path = path;
@@ -35,9 +35,9 @@ export class FileReader implements ObjectReader {
     const wanted = this.size === -1 ? Math.min(length, this.#bytesMax - offset) : Math.min(length, this.size - offset);
     if (wanted <= 0 && this.size !== -1) return 0;
     try {
-      // A read beyond the bound says whether anything follows.
+      // A read past the limit detects whether more data follows.
       const count = readSync(this.#descriptor, target, start, wanted > 0 ? wanted : length, offset);
-      if (count > 0 && wanted <= 0) throw new ObjectFault(this.#endless());
+      if (count > 0 && wanted <= 0) throw new ObjectFault(this.#endlessFileProblem());
       if (count === 0 && this.size !== -1) this.#endedAt = offset;
       return count;
     } catch (error) {
@@ -65,8 +65,8 @@ export class FileReader implements ObjectReader {
     return this.#changed(`it shrank from ${size} to ${now.size} bytes while it was read${read}`);
   }
 
-  #endless(): Problem {
-    const message = `it states no size of its own and goes on after ${bytesText(this.#bytesMax)}`;
+  #endlessFileProblem(): Problem {
+    const message = `it reports no size and continues after ${bytesText(this.#bytesMax)}`;
     return { code: 'too_large', path: this.#path, message, extent: 'partial' };
   }
 

@@ -2,12 +2,12 @@ import { statfsSync } from 'node:fs';
 import { atPath } from './deep-path.ts';
 
 /**
- * Bytes that are read of a file which states no size, or which the kernel makes up as it is read: `/proc/self/pagemap`
- * goes on for 256 GiB. The environment and the arguments of a process, 6 MiB at most, are read whole.
+ * Maximum bytes read from a file that reports no size or that the kernel generates: `/proc/self/pagemap` has 256 GiB.
+ * The environment and arguments of a process, 6 MiB at most, are read completely.
  */
 export const KERNEL_FILE_BYTES_MAX = 8 * 1024 * 1024;
 
-/** File systems whose content the kernel makes up as it is read, by the number that Linux's `statfs` gives. */
+/** File systems whose content the kernel generates, by the number that Linux's `statfs` returns. */
 const KERNEL_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
   [0x9fa0, 'proc'],
   [0x62656572, 'sysfs'],
@@ -30,15 +30,15 @@ const KERNEL_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
   [0x67596969, 'rpc_pipefs'],
 ]);
 
-/** Tells which devices are file systems of the kernel; asks once for each. */
+/** Detects kernel file systems by device, with one query per device. */
 export class KernelFileSystems {
   readonly #names = new Map<number, string | null>();
 
   /**
-   * The name of the file system, such as `proc`; null for any other one.
+   * Returns the name of the kernel file system, such as `proc`; null for any other.
    *
    * @param locator bytes of a path on it, as a latin1 string
-   * @param device of that path, as `stat` gives it
+   * @param device device of that path, as reported by `stat`
    */
   nameOf(locator: string, device: number): string | null {
     const known = this.#names.get(device);
@@ -55,7 +55,7 @@ function lookUp(locator: string): string | null {
     const { type } = atPath(locator === '' ? '.' : locator, (path) => statfsSync(path));
     return KERNEL_FILE_SYSTEMS.get(type >>> 0) ?? null;
   } catch {
-    // It is gone, or not to be looked at: reading it says so.
+    // The path is gone or inaccessible: reading it reports that.
     return null;
   }
 }

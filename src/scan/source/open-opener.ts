@@ -4,8 +4,8 @@ import { rootLocatorOf } from './byte-path.ts';
 import type { ObjectOpener } from './port.ts';
 
 /**
- * Makes what opens the objects of a source; the source itself may live in another thread. What only one kind of source needs
- * is loaded with it.
+ * Creates the opener for the objects of a source, which may live in another thread. Loads source-specific modules on
+ * demand.
  */
 export function openOpener(spec: SourceSpec): ObjectOpener | Promise<ObjectOpener> {
   switch (spec.type) {

@@ -7,16 +7,16 @@ import { ListSource } from './list.ts';
 import type { ObjectSource } from './port.ts';
 import { SlicedWalk } from './slice.ts';
 
-/** What a source may ask of whoever runs it. */
+/** What a source receives from its caller. */
 export interface SourceEnvironment {
-  /** Directories, by their path in findings (without a slash at the end), that are not walked: nothing below is wanted. */
+  /** Directories, by their path in findings (without a trailing slash), to skip entirely. */
   prune?: (path: string) => boolean;
 }
 
 /**
- * Makes the source that a specification names. What only one kind of source needs is loaded with it.
+ * Creates the source for a specification. Loads source-specific modules on demand.
  *
- * @throws Error where there is no such thing, saying what to do
+ * @throws Error with the remedy if the source does not exist
  */
 export function openSource(
   spec: SourceSpec,
@@ -59,7 +59,7 @@ function openPath(spec: PathSpec, environment: SourceEnvironment): ObjectSource 
   return spec.slice === undefined ? walk : new SlicedWalk(walk, spec.slice, root);
 }
 
-/** The bytes of the listed paths. */
+/** Returns the bytes of the listed paths. */
 export function listLocatorsOf(spec: Extract<SourceSpec, { type: 'list' }>): readonly string[] {
   return spec.encoding === 'latin1' ? spec.paths : spec.paths.map(locatorOf);
 }

@@ -3,8 +3,8 @@ import type { PathSlice } from '../options.ts';
 import type { DiscoveredObject, EnumerationBatch, ObjectSource } from './port.ts';
 
 /**
- * Part of a walk through directories: what comes after one entry, up to another one. Parts that meet are the whole, also
- * where files come and go between two of their listings: each name belongs to one part, whether or not it is there.
+ * Lists a part of a directory walk: after one entry, up to another. Adjacent parts cover the whole walk even if files
+ * come and go between their listings: each name belongs to exactly one part, whether or not it exists.
  */
 export class SlicedWalk implements ObjectSource {
   readonly name: string;
@@ -12,7 +12,7 @@ export class SlicedWalk implements ObjectSource {
   readonly #slice: PathSlice;
   readonly #root: string;
 
-  /** @param root the locator of the walk's root */
+  /** @param root locator of the walk's root */
   constructor(walk: ObjectSource, slice: PathSlice, root: string) {
     this.name = walk.name;
     this.#walk = walk;
@@ -48,7 +48,10 @@ export function placeOf({ locator }: Pick<DiscoveredObject, 'locator'>, root: st
   return locator.slice(prefix.length).split('/');
 }
 
-/** True for an entry, what comes before it, and what is below it: the walk that goes on after an entry passes that over. */
+/**
+ * Returns true for an entry, everything before it, and everything below it: a walk that resumes after an entry skips
+ * its descendants.
+ */
 function isUpTo(place: readonly string[], through: readonly string[]): boolean {
   const depth = place.findIndex((name, at) => at < through.length && name !== through[at]);
   return depth < 0 || place[depth]! < through[depth]!;

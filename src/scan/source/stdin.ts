@@ -5,12 +5,12 @@ import { openStream } from './stream-reader.ts';
 
 const STANDARD_INPUT = 0;
 
-/** Standard input as one object. What was read of it cannot be read again: going on after it finds nothing. */
+/** Standard input as one object. It cannot be read again: resuming after it finds nothing. */
 export class StdinSource implements ObjectSource {
   readonly name = 'stdin';
   readonly #path: string;
 
-  /** @param path what findings call it */
+  /** @param path path of the object in findings */
   constructor(path: string) {
     this.#path = path;
   }

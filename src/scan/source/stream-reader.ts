@@ -5,10 +5,11 @@ import { problemOf } from './faults.ts';
 import { ObjectFault, type ObjectReader } from './port.ts';
 
 /**
- * Reads a descriptor from front to back, whatever is behind it. Pipes, sockets and terminals are waited for by the event
- * loop, so that nothing blocks or spins while no data comes, and at most 128 KiB of it wait here; files and other devices are read as they are.
+ * Opens a descriptor of any type for reading front to back. Pipes, sockets and terminals are read through the event
+ * loop, so that nothing blocks or spins while no data arrives, with at most 128 KiB buffered; files and other devices
+ * are read directly.
  *
- * @param descriptor is closed with the reader, unless it is standard input
+ * @param descriptor closed with the reader, unless it is standard input
  */
 export function openStream(path: string, descriptor: number): ObjectReader {
   const stats = fstatSync(descriptor);
@@ -18,7 +19,7 @@ export function openStream(path: string, descriptor: number): ObjectReader {
   return new StreamReader(path, socket);
 }
 
-/** A pipe, socket or terminal. */
+/** Reads a pipe, socket or terminal. */
 class StreamReader implements ObjectReader {
   readonly size = -1;
   readonly access = 'carry';
@@ -67,7 +68,7 @@ class StreamReader implements ObjectReader {
   }
 
   #take(length: number): Uint8Array | null {
-    // A stream gives nothing where less is there than asked for, unless it has ended.
+    // Unless it has ended, a stream returns nothing if less data is buffered than requested.
     const there = Math.min(length, this.#stream.readableLength);
     return (there === 0 ? this.#stream.read() : this.#stream.read(there)) as Uint8Array | null;
   }
@@ -81,7 +82,7 @@ class StreamReader implements ObjectReader {
   }
 }
 
-/** A file or a device whose position is where the process got it. */
+/** Reads a file or device from the descriptor's current position. */
 class SequentialReader implements ObjectReader {
   readonly size = -1;
   readonly access = 'carry';

@@ -9,20 +9,20 @@ import type { ReplayReader } from './replay-reader.ts';
 export class ArchiveListing implements Enumerable {
   /** The archive itself, as an object. */
   readonly archive: ObjectReading;
-  /** What its bytes come from; its owner is the archive as an object, which closes it. */
+  /** The source of its bytes, which is closed by the object that represents the archive. */
   readonly input: ObjectReader;
-  /** The same, where the beginning was kept. */
+  /** The same, if its beginning was buffered. */
   readonly replay: ReplayReader | null;
-  /** Findings of the top-level object that lie before this archive: kept, and left out. */
+  /** Findings of the top-level object that precede this archive: kept and dropped. */
   readonly findingsBefore: number;
   readonly leftOutBefore: number;
   readonly problemsBefore: number;
   reader: ArchiveReader | null = null;
-  /** Found, and without a permit so far. */
+  /** Entries that were found but have no permit yet. */
   entry: ArchiveEntry | null = null;
   /** Entries found. */
   entries = 0;
-  /** A budget of it ended under the policy `skip`: nothing of it counts. */
+  /** True if one of its budgets was exhausted under the policy `skip`: its results are discarded. */
   dropped: Problem | null = null;
   readonly #close: (listing: ArchiveListing) => void;
 

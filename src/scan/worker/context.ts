@@ -12,34 +12,34 @@ import type { ObjectReader } from '../source/port.ts';
 import type { ArchiveListing } from './archive-listing.ts';
 import type { ObjectReading, ReadingOwner, RootObject } from './object-reading.ts';
 
-/** How archives are known and read. */
+/** Detects and opens archives. */
 export interface ArchiveFormats {
   detect(path: string, head: Uint8Array): ArchiveFormat | null;
-  /** The name of a format that is known and not read; null for anything else. */
+  /** Returns the name of a recognized but unsupported format; null for anything else. */
   detectUnsupported(head: Uint8Array, path: string): string | null;
-  /** What looks for an archive behind a program that begins so; null for anything else. */
+  /** Returns the search for an archive embedded in a program with this beginning; null for anything else. */
   stubSearchOf(head: Uint8Array): StubSearch | null;
   open(format: ArchiveFormat, reader: ObjectReader, context: ArchiveContext): ArchiveReader | Promise<ArchiveReader>;
 }
 
-/** Where results go. */
+/** Receives results. */
 export interface ResultSink {
-  /** Takes over what was found so far of an object that is still being read. */
+  /** Takes over the findings so far of an object that is still being read. */
   part(root: RootObject): void;
   completed(root: RootObject): void;
-  /** The policy is to end the run for this. */
+  /** The policy demands the end of the run because of this problem. */
   failRun(problem: Problem): void;
 }
 
 export interface ScanLimits {
   /** Bytes of a chunk, without overlap. */
   chunk_bytes: number;
-  /** 0: none. */
+  /** 0: no limit. */
   object_bytes_max: number;
   archives: ArchiveOptions;
 }
 
-/** What the handlers of one thread's steps share. */
+/** State shared by the step handlers of one thread. */
 export interface ScanContext {
   readonly limits: ScanLimits;
   readonly detector: Detector;
@@ -49,14 +49,14 @@ export interface ScanContext {
   readonly executor: Executor<ArchiveListing>;
   readonly sink: ResultSink;
   readonly owner: ReadingOwner;
-  /** True where an entry of an archive is left out by its path. */
+  /** Returns true if the path of an archive entry is excluded. */
   isExcluded(path: string): boolean;
-  /** Closes the object's reader, says what went wrong with it, and releases the reference. */
+  /** Closes the object's reader, reports its problem, and releases the reference. */
   readonly finish: (object: ObjectRef) => null | Promise<null>;
-  /** Keeps an eye on something that is being closed although its object has gone. */
+  /** Tracks a pending close whose object is already released. */
   closing(work: unknown): void;
-  /** Notes a problem of an object; ends the run where it is one of an archive and the policy says so. */
+  /** Records a problem of an object; ends the run if it concerns an archive and the policy demands it. */
   report(root: RootObject, problem: Problem): void;
-  /** The object that the thread is working on. */
+  /** Sets the object that the thread is working on. */
   mark(reading: ObjectReading): void;
 }

@@ -10,10 +10,10 @@ import { readingOf, type ObjectReading } from './object-reading.ts';
 
 type Result = StepResult<ArchiveListing> | Promise<StepResult<ArchiveListing>>;
 
-/** What is read of an object for which no rule applies: enough to know an archive by. */
+/** Bytes read of an object to which no rule applies: enough to detect an archive. */
 const HEAD_BYTES = 4096;
 
-/** FetchSync: opens the object before its first chunk, reads the chunk, and leaves it to a Scan step. */
+/** Handles FetchSync steps: opens the object before its first chunk, reads the chunk, and passes it to a Scan step. */
 export class ChunkFetcher {
   readonly #context: ScanContext;
 
@@ -64,7 +64,7 @@ export class ChunkFetcher {
     reading.reader = reader;
     if (reading.depth === 0 && reader.interrupt !== undefined) {
       reading.root.interrupt = () => reader.interrupt?.();
-      // The run may have been aborted while it was being opened.
+      // The run may have been aborted during the opening.
       if (this.#context.executor.isAborted) reader.interrupt();
     }
     reading.isPrompt = true;
@@ -77,7 +77,7 @@ export class ChunkFetcher {
   }
 
   #read(step: FetchSyncStep, reading: ObjectReading): Result {
-    // None is free where others took them while this object was being opened.
+    // Others may have taken all buffers during the opening.
     const buffer = this.#context.pool.tryAcquire();
     if (buffer === null) return step;
     const { detector, limits } = this.#context;
@@ -92,7 +92,7 @@ export class ChunkFetcher {
     return got.then((bytes) => this.#chunkRead(step, reading, buffer, prefix, start + bytes, bytes));
   }
 
-  /** Reads until the chunk is full or the object ends; what fails ends it, too. */
+  /** Reads until the chunk is full or the object ends; a failure ends it too. */
   #fill(
     reading: ObjectReading,
     target: Uint8Array,
@@ -108,7 +108,7 @@ export class ChunkFetcher {
         if (typeof read !== 'number') return this.#fillLater(reading, target, start, length, offset, got, read);
         if (read === 0) reading.ended = true;
         got += read;
-        // What an archive states of its entries is not to be trusted: those are read to their end.
+        // Declared entry sizes are not trusted: entries are read to their end.
         if (reading.depth === 0 && reader.size > 0 && offset + got >= reader.size) reading.ended = true;
         if (reading.ended) break;
       }
@@ -145,7 +145,7 @@ export class ChunkFetcher {
     return got;
   }
 
-  /** @param length valid bytes in the buffer; fewer than the prefix where the object became shorter meanwhile */
+  /** @param length valid bytes in the buffer; fewer than the prefix if the object shrank */
   #chunkRead(
     step: FetchSyncStep,
     reading: ObjectReading,
@@ -199,7 +199,10 @@ export class ChunkFetcher {
     else this.#reportUnsupported(reading, name);
   }
 
-  /** What begins at the end of a chunk is seen in the next one, which carries that end. */
+  /**
+   * Searches for embedded archives. One that begins at the end of a chunk is found in the next, which repeats that
+   * end.
+   */
   #searchStub(reading: ObjectReading, bytes: Uint8Array, end: number): void {
     const name = reading.stubSearch!(bytes);
     if (name !== null) this.#reportUnsupported(reading, name);
@@ -207,7 +210,7 @@ export class ChunkFetcher {
   }
 
   #reportUnsupported(reading: ObjectReading, name: string): void {
-    const message = `archives of the format ${name} are not opened; its bytes were scanned as they are`;
+    const message = `archives of the format ${name} are not opened; the raw bytes were scanned`;
     this.#context.report(reading.root, { code: 'unsupported_archive', path: reading.path, message, extent: 'partial' });
   }
 

@@ -8,15 +8,15 @@ import { ArchiveListing } from './archive-listing.ts';
 import type { ScanContext } from './context.ts';
 import { ObjectReading, readingOf } from './object-reading.ts';
 import { budgetOf, problemOf } from './problem.ts';
-import { lent, ReplayReader } from './replay-reader.ts';
+import { ReplayReader, withoutClose } from './replay-reader.ts';
 
 type Step = EnumerateStep<ArchiveListing>;
 type Result = StepResult<ArchiveListing>;
 
-/** Entries come out of an archive one after another: the step that lists them waits here while one is read. */
+/** Lists archives. Entries are read one at a time: the listing step waits here while an entry is read. */
 export class ArchiveLister {
   readonly #context: ScanContext;
-  /** Steps whose entry in progress must be done first. */
+  /** Steps that wait for their current entry. */
   readonly #parked = new Map<ArchiveListing, Step>();
   readonly #closeDropped = (listing: ArchiveListing): void => {
     this.#context.closing(this.#closeReader(listing.reader));
@@ -26,7 +26,7 @@ export class ArchiveLister {
     this.#context = context;
   }
 
-  /** The object's first chunk is that of an archive: lists its entries instead of scanning its bytes. */
+  /** Lists the entries of an object whose first chunk is an archive, instead of scanning its bytes. */
   begin(step: ScanChunkStep): Result {
     const archive = readingOf(step.object);
     const { root } = archive;
@@ -35,7 +35,7 @@ export class ArchiveLister {
     const replay =
       reader.access === 'carry' ? new ReplayReader(reader, step.buffer.bytes.slice(0, step.length), step.last) : null;
     step.buffer[Symbol.dispose]();
-    const listing = new ArchiveListing(archive, lent(replay ?? reader), replay, this.#closeDropped);
+    const listing = new ArchiveListing(archive, withoutClose(replay ?? reader), replay, this.#closeDropped);
     if (this.#context.limits.archives.policy === 'skip') root.holds += 1;
     this.#context.executor.spawn({
       kind: 'enumerate',
@@ -54,15 +54,15 @@ export class ArchiveLister {
     return listing.entry === null ? this.#advance(step) : this.#admit(step, listing.entry);
   }
 
-  /** An entry's last reference has gone: its archive goes on. */
+  /** The last reference to an entry is released: its archive continues. */
   entryReleased(listing: ArchiveListing): void {
     const step = this.#parked.get(listing);
-    if (step === undefined) throw new Error('archive: an entry ended that its archive does not wait for');
+    if (step === undefined) throw new Error('archive: unexpected end of an entry');
     this.#parked.delete(listing);
     this.#context.executor.spawn(step);
   }
 
-  /** A budget ended while `listing` was read: under `skip` nothing of the archive counts. */
+  /** A budget was exhausted while `listing` was read: under `skip` its results are discarded. */
   budgetEnded(listing: ArchiveListing, { level, problem }: BudgetFault): void {
     if (this.#context.limits.archives.policy !== 'skip') return;
     listing.dropped ??= problem;
@@ -92,7 +92,7 @@ export class ArchiveLister {
     return this.#context.formats.open(format!, input, { path, depth, options, root: root.budget!, report });
   }
 
-  /** Whether an entry has content to scan; says why where that is not plain. */
+  /** Returns whether an entry has content to scan; reports the reason unless it is obvious. */
   #isWanted(listing: ArchiveListing, entry: ArchiveEntry): boolean {
     const { root } = listing.archive;
     const path = entryPath(listing, entry);
@@ -108,12 +108,12 @@ export class ArchiveLister {
       return false;
     }
     if (entry.kind === 'special') {
-      this.#context.report(root, { code: 'special_file', path, message: 'it is no regular file', extent: 'notice' });
+      this.#context.report(root, { code: 'special_file', path, message: 'it is not a regular file', extent: 'notice' });
       return false;
     }
     const { object_bytes_max } = this.#context.limits;
     if (object_bytes_max === 0 || entry.size_hint <= object_bytes_max) return true;
-    const message = `it is stated to hold ${bytesText(entry.size_hint)}, more than ${bytesText(object_bytes_max)}`;
+    const message = `its declared size is ${bytesText(entry.size_hint)}, more than ${bytesText(object_bytes_max)}`;
     this.#context.report(root, { code: 'too_large', path, message, extent: 'skipped' });
     return false;
   }
@@ -152,7 +152,7 @@ export class ArchiveLister {
     const budget = budgetOf(error);
     const problem = problemOf(error, archive.path, listing.entries > 0 ? 'partial' : 'skipped');
     if (budget !== null) this.budgetEnded(listing, budget);
-    // What was dropped is reported once, at its end.
+    // Discarded results are reported once, at the end of the archive.
     if (listing.dropped !== null) return this.#end(step);
     const unreadable = problem.code === 'malformed_archive' || problem.code === 'unsupported_archive';
     if (!unreadable || listing.entries > 0 || archive.detector === null) {
@@ -166,7 +166,7 @@ export class ArchiveLister {
     return this.#scanPlain(step);
   }
 
-  /** It only looks like an archive: its bytes are scanned as they are. */
+  /** The object only looks like an archive: its raw bytes are scanned. */
   async #scanPlain(step: Step): Promise<Result> {
     const { archive, replay, reader } = step.source;
     await this.#closeReader(reader);
@@ -186,10 +186,10 @@ export class ArchiveLister {
     await this.#closeReader(listing.reader);
     if (listing.dropped !== null) {
       root.dropSince(listing.findingsBefore, listing.leftOutBefore);
-      // What was scanned of its entries does not count either.
+      // Results of its entries are discarded too.
       for (const problem of root.problems.slice(listing.problemsBefore))
         if (problem.extent === 'partial') problem.extent = 'skipped';
-      const message = `nothing of this archive was kept: ${listing.dropped.message}`;
+      const message = `the archive was skipped entirely: ${listing.dropped.message}`;
       this.#context.report(root, { code: listing.dropped.code, path, message, extent: 'skipped' });
     }
     this.#unhold(listing);
@@ -200,7 +200,7 @@ export class ArchiveLister {
     try {
       await reader?.close();
     } catch {
-      // What it was read for is done or was reported; a reader that cannot be closed has nothing to add.
+      // Its work is done or was reported; a failure to close it adds nothing.
     }
   }
 

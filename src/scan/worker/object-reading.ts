@@ -9,13 +9,13 @@ import type { Commit, Finding, Problem, TaskMetrics } from '../result.ts';
 import type { ObjectOpener, ObjectReader } from '../source/port.ts';
 import type { ArchiveListing } from './archive-listing.ts';
 
-/** Findings of one object that may be on their way at once; then its reading pauses until they were handed on. */
+/** Findings of one object that may be in transit; beyond that, reading pauses until they are delivered. */
 const UNACKNOWLEDGED_MAX = 1000;
 
-/** Findings of one object that are held while it is open whether the archive that they are in counts. */
+/** Findings of one object that are held while its archive may still be discarded. */
 const HELD_BYTES_MAX = 8 * 1024 * 1024;
 
-/** A top-level object with all that is inside it: what is found there comes out together, in order. */
+/** A top-level object with everything inside it: its findings are delivered together, in order. */
 export class RootObject {
   /** Its number in the run. */
   readonly index: number;
@@ -28,17 +28,17 @@ export class RootObject {
   findings: Finding[] = [];
   problems: Problem[] = [];
   readonly metrics: TaskMetrics = emptyMetrics();
-  /** Findings that were sent before it was done and are not handed on yet. */
+  /** Findings that were sent before its end and are not delivered yet. */
   unacknowledged = 0;
-  /** Archives under way whose findings may still be dropped; nothing is sent meanwhile. */
+  /** Archives in progress whose findings may still be discarded; nothing is sent meanwhile. */
   holds = 0;
   /** Nested objects admitted so far, at any depth. */
   nested = 0;
-  /** Bytes of findings that were made meanwhile; those beyond a bound are left out. */
+  /** Bytes of findings held meanwhile; those beyond a limit are dropped. */
   heldBytes = 0;
   findingsLeftOut = 0;
   budget: RootBudget | null = null;
-  /** Ends a read of it that waits. */
+  /** Aborts a pending read of it. */
   interrupt: () => void = () => undefined;
 
   constructor(
@@ -67,13 +67,13 @@ export class RootObject {
     this.findings.push(finding);
   }
 
-  /** Takes back what was added since there were `count` findings, and `leftOut` were left out. */
+  /** Restores the state of `count` findings and `leftOut` dropped ones. */
   dropSince(count: number, leftOut: number): void {
     for (const finding of this.findings.splice(count)) this.heldBytes -= findingBytes(finding);
     this.findingsLeftOut = leftOut;
   }
 
-  /** What is to be sent; it is held no longer. */
+  /** Returns the findings to send and clears them. */
   takeFindings(): Finding[] {
     const { findings } = this;
     this.findings = [];
@@ -86,37 +86,37 @@ export class RootObject {
   }
 }
 
-/** Takes the object over when the last reference to it has gone. */
+/** Takes over the object when its last reference is released. */
 export interface ReadingOwner {
   released(reading: ObjectReading): void;
 }
 
-/** How far one object has been read and scanned. */
+/** The progress of reading and scanning one object. */
 export class ObjectReading implements ObjectWork {
   readonly root: RootObject;
   readonly path: string;
   readonly depth: number;
   /** Null for a top-level object. */
   readonly entry: ArchiveEntry | null;
-  /** The archive that it lies in. */
+  /** The archive that contains it. */
   readonly inside: ArchiveListing | null;
   readonly #owner: ReadingOwner;
   reader: ObjectReader | null = null;
-  /** Undefined until asked; null where no rule applies. */
+  /** Undefined until requested; null if no rule applies. */
   detector: ObjectDetector | null | undefined = undefined;
-  /** Its reads are answered at once: the overlap is carried on, since reading it again costs more than copying it. */
+  /** True if its reads are synchronous: the overlap is copied, which costs less than reading it again. */
   isPrompt = false;
-  /** The last bytes of the chunk before, where the overlap is carried. */
+  /** The last bytes of the previous chunk, if the overlap is copied. */
   tail: Uint8Array | null = null;
   tailLength = 0;
-  /** Nothing comes after what was read. */
+  /** True if nothing follows what was read. */
   ended = false;
   /** Why it ended early. */
   fault: unknown = null;
   format: ArchiveFormat | null = null;
-  /** It is scanned as it is, whatever it looks like. */
+  /** True if its raw bytes are scanned, whatever it looks like. */
   isPlain = false;
-  /** Looks for an archive in what comes: it begins like a program that may unpack itself. */
+  /** Searches the chunks for an embedded archive, if it begins like a self-extracting program. */
   stubSearch: StubSearch | null = null;
   bytesScanned = 0;
 
@@ -141,5 +141,5 @@ export class ObjectReading implements ObjectWork {
 export function readingOf(object: ObjectRef): ObjectReading {
   const { work } = object.context;
   if (work instanceof ObjectReading) return work;
-  throw new Error('scan: the object is not one of this thread');
+  throw new Error('scan: the object belongs to another thread');
 }

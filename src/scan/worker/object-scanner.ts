@@ -18,7 +18,10 @@ export interface ObjectScannerOptions extends Pick<
   onDefect(error: unknown): void;
 }
 
-/** Takes top-level objects from their first chunk to their end, with all that is inside them: the steps of one thread. */
+/**
+ * Processes top-level objects from their first chunk to their end, with everything inside them: the steps of one
+ * thread.
+ */
 export class ObjectScanner {
   readonly executor: Executor<ArchiveListing>;
   readonly #context: ScanContext;
@@ -49,12 +52,12 @@ export class ObjectScanner {
     this.#archives = new ArchiveLister(this.#context);
   }
 
-  /** Top-level objects that were begun and are not done. */
+  /** Top-level objects in progress. */
   get open(): number {
     return this.#open;
   }
 
-  /** Begins a top-level object whose permit is on this thread's account. */
+  /** Begins a top-level object whose permit belongs to this thread. */
   begin(root: RootObject, object: ObjectRef): void {
     this.#open += 1;
     object.context.work = new Reading(
@@ -65,7 +68,7 @@ export class ObjectScanner {
     this.executor.spawn({ kind: 'fetch_sync', object, offset: 0 });
   }
 
-  /** Resolves when what was left open by an abort is closed. */
+  /** Resolves when everything that an abort left open is closed. */
   async closed(): Promise<void> {
     while (this.#closing.size > 0) await Promise.allSettled(this.#closing);
   }
@@ -91,17 +94,17 @@ export class ObjectScanner {
     const report = (problem: Problem): void => this.#context.report(reading.root, problem);
     if (reading.fault !== null) this.#reportFault(reading);
     for (const id of reading.detector?.timed_out_rules ?? []) {
-      const message = `the rule ${id} took too long on it and was stopped`;
+      const message = `the rule ${id} took too long and was stopped`;
       report({ code: 'rule_timed_out', path: reading.path, message, extent: 'partial' });
     }
     const dropped = reading.detector?.detections_dropped ?? 0;
     if (dropped > 0) {
-      const message = `it gives more findings than are kept; ${dropped} were left out`;
+      const message = `it has more findings than are kept; ${dropped} were dropped`;
       report({ code: 'findings_dropped', path: reading.path, message, extent: 'partial' });
     }
     const { findingsLeftOut } = reading.root;
     if (reading.inside === null && findingsLeftOut > 0) {
-      const message = `its archives give more findings than are kept before it is known whether they count; ${findingsLeftOut} were left out`;
+      const message = `its archives have more undecided findings than are kept; ${findingsLeftOut} were dropped`;
       report({ code: 'findings_dropped', path: reading.path, message, extent: 'partial' });
     }
     if (atClose !== undefined) report(atClose);
@@ -117,7 +120,7 @@ export class ObjectScanner {
   }
 
   #released(reading: ObjectReading): void {
-    // Only where a run was aborted, an object goes before it was finished.
+    // Only an aborted run releases an object before its end.
     if (reading.reader !== null) this.#watch(closeQuietly(reading.reader));
     else if (!this.executor.isAborted) reading.root.metrics.objects_completed += 1;
     if (reading.inside !== null) {
@@ -139,6 +142,6 @@ async function closeQuietly(reader: { close(): unknown }): Promise<void> {
   try {
     await reader.close();
   } catch {
-    // The run was aborted: nobody asks for this object any more.
+    // The run was aborted: errors of this object are irrelevant.
   }
 }

@@ -3,7 +3,7 @@ import { ObjectFault, type ObjectOpener } from '../source/port.ts';
 
 export type OpenOpener = (spec: SourceSpec) => ObjectOpener | Promise<ObjectOpener>;
 
-/** The openers of one thread, each made when the first object of its source comes. */
+/** The openers of one thread, each created for the first object of its source. */
 export class Openers {
   readonly #sources: readonly SourceSpec[];
   readonly #openOpener: OpenOpener;
@@ -15,7 +15,7 @@ export class Openers {
     this.#openOpener = openOpener;
   }
 
-  /** The source's opener; null while it is being made: `onReady` is called then. */
+  /** Returns the source's opener; null while it is being created: `onReady` is called afterwards. */
   of(source: number, onReady: () => void): ObjectOpener | null {
     const ready = this.#ready.get(source);
     if (ready !== undefined) return ready;
@@ -37,7 +37,7 @@ export class Openers {
   }
 }
 
-/** Stands for a source that cannot be opened here: each of its objects says so. */
+/** Replaces the opener of a source that cannot be opened: each of its objects reports the reason. */
 function brokenOpener(error: unknown): ObjectOpener {
   const message = `its source cannot be opened: ${error instanceof Error ? error.message : String(error)}`;
   return {

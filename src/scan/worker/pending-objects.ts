@@ -10,10 +10,10 @@ export interface PendingObject {
   commit: Commit | undefined;
 }
 
-/** Objects that were received and not begun, in order; records are made when they are taken. */
+/** A queue of received objects that were not begun; records are created when they are taken. */
 export class PendingObjects {
   #batches: ObjectBatch[] = [];
-  /** Objects of the first batch that were taken. */
+  /** Objects taken from the first batch. */
   #taken = 0;
   #length = 0;
   #first: PendingObject | null = null;
@@ -40,7 +40,7 @@ export class PendingObjects {
     this.#taken = 0;
   }
 
-  /** Returns the objects' numbers. */
+  /** Removes all objects and returns their numbers. */
   removeAll(): number[] {
     const all = this.#batches.flatMap(({ index }, i) => (i === 0 ? index.slice(this.#taken) : index));
     this.#batches = [];

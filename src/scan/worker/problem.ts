@@ -2,14 +2,17 @@ import { BudgetFault } from '../archive/context.ts';
 import type { Problem, ProblemCode } from '../result.ts';
 import { ObjectFault } from '../source/port.ts';
 
-/** The problem that an error is for an object. What is no `ObjectFault` is a defect of a reader: named, so that it is seen. */
+/**
+ * Converts an error to a problem of an object. Anything but an `ObjectFault` is a defect of a reader, reported with
+ * its name.
+ */
 export function problemOf(error: unknown, path: string, extent: Problem['extent']): Problem {
   if (error instanceof ObjectFault) return error.problem;
   const text = error instanceof Error ? error.message : String(error);
   return { code: 'unreadable', path, message: `it cannot be read: ${text}`, extent };
 }
 
-/** The budget that ended, where the error is one. */
+/** Returns the budget fault that caused the error, if any. */
 export function budgetOf(error: unknown): BudgetFault | null {
   return error instanceof BudgetFault ? error : null;
 }
@@ -27,7 +30,7 @@ const ARCHIVE_FAILURES: ReadonlySet<ProblemCode> = new Set([
   'overlapping_entries',
 ]);
 
-/** True where an archive was not read whole, for a budget or for what it is. */
+/** Returns true if an archive was not read completely, because of a budget or of its content. */
 export function isArchiveFailure({ code, extent }: Problem): boolean {
   return extent !== 'notice' && ARCHIVE_FAILURES.has(code);
 }

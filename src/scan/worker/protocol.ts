@@ -4,14 +4,14 @@ import type { LiveCounts } from '../graph/live.ts';
 import type { ArchiveOptions, SourceSpec } from '../options.ts';
 import type { Commit, Finding, Problem, TaskMetrics } from '../result.ts';
 
-/** What a worker thread is started with. */
+/** Startup data of a worker thread. */
 export interface WorkerInit {
   sources: readonly SourceSpec[];
-  /** Compiled by the coordinator: every thread scans with the same. */
+  /** Compiled by the coordinator and shared by all threads. */
   rules: CompiledRules;
   detection: DetectorOptions;
   archives: ArchiveOptions;
-  /** Globs that entries of archives are held against, too. */
+  /** Path globs, which also apply to archive entries. */
   exclude: readonly string[];
   object_bytes_max: number;
   chunk_bytes: number;
@@ -25,15 +25,15 @@ export interface WorkerInit {
   slot: number;
 }
 
-/** Words of the shared control memory: two for all, then two a worker. */
+/** Words of the shared control memory: two common ones, then two per worker. */
 export const CONTROL = {
-  /** Not 0: the run is over, drop everything. */
+  /** Not 0: the run was aborted; drop everything. */
   ABORT: 0,
-  /** Not 0: too many results wait for an earlier object; only objects whose numbers are lower are begun. */
+  /** Not 0: too many results wait for an earlier object; begin only objects with lower numbers. */
   BEGIN_BELOW: 1,
   FIRST: 2,
   PER_WORKER: 2,
-  /** Grows with every step. */
+  /** Incremented by every step. */
   PROGRESS: 0,
   /** Number of the object that a step is working on, plus one; 0 between steps. */
   CURRENT: 1,
@@ -43,7 +43,7 @@ export function controlWord(slot: number, word: 0 | 1): number {
   return CONTROL.FIRST + slot * CONTROL.PER_WORKER + word;
 }
 
-/** Objects, column by column: that costs a third of what as many small records cost to send. */
+/** A batch of objects in columns, which costs a third of sending as many small records. */
 export interface ObjectBatch {
   type: 'batch';
   /** The objects' numbers in the run. */
@@ -52,18 +52,18 @@ export interface ObjectBatch {
   path: readonly string[];
   locator: readonly string[];
   size_hint: readonly number[];
-  /** Null where none of them has one. */
+  /** Null if none of them has one. */
   commit: readonly (Commit | undefined)[] | null;
 }
 
 export type ToWorker =
   | ObjectBatch
-  /** So many findings of an object that is still being read were handed on. */
+  /** The number of delivered findings of an object that is still being read. */
   | { type: 'acknowledged'; index: number; count: number }
-  /** No more comes: answer `closed` when all is done, or at once after an abort. */
+  /** No more batches follow: reply `closed` when all is done, or at once after an abort. */
   | { type: 'close' };
 
-/** Findings and problems of one object, in order; what is found later follows in later parts. */
+/** Findings and problems of one object, in order; later ones follow in later parts. */
 export interface ResultPart {
   index: number;
   findings: readonly Finding[];
@@ -77,12 +77,12 @@ export type FromWorker =
   | {
       type: 'results';
       parts: readonly ResultPart[];
-      /** A row for each object that is done, after its last part: its number, then its metrics packed. */
+      /** One row per completed object, after its last part: its number, then its packed metrics. */
       completed: Float64Array;
     }
-  /** Objects that were not begun: one that is under way takes long, or (null) none may be begun for now. */
+  /** Objects that were not begun: the current one takes long, or (null) none may be begun for now. */
   | { type: 'handed_back'; index: readonly number[]; busy_with: number | null }
-  /** An archive was not read whole, under the policy `fail-run`. */
+  /** An archive was not read completely, under the policy `fail-run`. */
   | { type: 'fail_run'; problem: Problem }
   | { type: 'defect'; message: string }
   | { type: 'closed'; metrics: TaskMetrics; live: LiveCounts };

@@ -1,14 +1,14 @@
 import type { Problem } from '../result.ts';
 import type { ObjectReader } from '../source/port.ts';
 
-/** Reads an object of which the beginning was read already: that part comes from memory, the rest from its reader. */
+/** Reads an object whose beginning was already read: that part comes from memory, the rest from its reader. */
 export class ReplayReader implements ObjectReader {
   readonly access = 'carry';
   readonly #inner: ObjectReader;
   readonly #head: Uint8Array;
-  /** The head is all there is, or all that is wanted. */
+  /** True if the head is complete, or all that is needed. */
   #headIsAll: boolean;
-  #wentBeyond = false;
+  #hasPassedHead = false;
 
   constructor(inner: ObjectReader, head: Uint8Array, headIsAll: boolean) {
     this.#inner = inner;
@@ -20,12 +20,12 @@ export class ReplayReader implements ObjectReader {
     return this.#headIsAll ? this.#head.length : this.#inner.size;
   }
 
-  /** It can be read from the beginning once more, whole. */
+  /** True if the object can be read completely once more. */
   get canRewind(): boolean {
-    return !this.#wentBeyond;
+    return !this.#hasPassedHead;
   }
 
-  /** From here on, only the head is there. */
+  /** Restricts the reader to the head from here on. */
   keepHead(): void {
     this.#headIsAll = true;
   }
@@ -38,7 +38,7 @@ export class ReplayReader implements ObjectReader {
       return count;
     }
     if (this.#headIsAll) return 0;
-    this.#wentBeyond = true;
+    this.#hasPassedHead = true;
     return this.#inner.read(target, start, length, offset);
   }
 
@@ -47,8 +47,8 @@ export class ReplayReader implements ObjectReader {
   }
 }
 
-/** The reader for someone who closes what was given to him; its owner closes it himself. */
-export function lent(reader: ObjectReader): ObjectReader {
+/** Returns the reader without `close`: the owner closes it. */
+export function withoutClose(reader: ObjectReader): ObjectReader {
   return {
     size: reader.size,
     access: reader.access,

@@ -3,16 +3,16 @@ import type { TaskMetrics } from '../result.ts';
 import type { RootObject } from './object-reading.ts';
 import type { FromWorker, ResultPart } from './protocol.ts';
 
-/** Objects that are done but not sent, at most. */
+/** Maximum completed objects that are not sent yet. */
 const COMPLETED_MAX = 512;
 
-/** Numbers of one row of `completed`: the object's number, then its metrics. */
+/** Values per row of `completed`: the object's number, then its metrics. */
 export const COMPLETED_ROW = 1 + METRIC_COUNT;
 
-/** Gathers what a worker has to say, so that one message speaks of many objects. */
+/** Batches a worker's results, so that one message covers many objects. */
 export class ResultOutbox {
   readonly #post: (message: FromWorker) => void;
-  /** Of everything this thread did, whether it was sent or not. */
+  /** Totals of this thread, sent or not. */
   readonly total: TaskMetrics = emptyMetrics();
   #parts: ResultPart[] = [];
   #completed: number[] = [];
@@ -36,7 +36,7 @@ export class ResultOutbox {
     if (this.#completed.length >= COMPLETED_MAX * COMPLETED_ROW) this.flush();
   }
 
-  /** An object that was dropped by an abort: only what it cost is kept. */
+  /** Keeps only the metrics of an object that an abort dropped. */
   aborted(root: RootObject): void {
     mergeMetrics(this.total, root.metrics);
   }

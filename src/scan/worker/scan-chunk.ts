@@ -7,10 +7,10 @@ import type { ArchiveListing } from './archive-listing.ts';
 import type { ScanContext } from './context.ts';
 import { readingOf, type ObjectReading } from './object-reading.ts';
 
-/** Findings that are sent although their object is not done. */
+/** Findings of an unfinished object that are sent at once. */
 const PART_FINDINGS = 256;
 
-/** Scan: looks at one chunk, places what is found in it, and ends the object with its last one. */
+/** Handles Scan steps: scans one chunk, locates its findings, and ends the object after the last one. */
 export class ChunkScanner {
   readonly #context: ScanContext;
 
@@ -22,8 +22,8 @@ export class ChunkScanner {
     const reading = readingOf(step.object);
     const { root } = reading;
     this.#context.mark(reading);
-    // A chunk before this one failed: what follows cannot be judged without it.
-    if (reading.detector !== null && reading.detector !== undefined) this.#look(step, reading);
+    // A previous chunk failed: later ones cannot be scanned without it.
+    if (reading.detector !== null && reading.detector !== undefined) this.#scanBytes(step, reading);
     step.buffer[Symbol.dispose]();
     root.metrics.scan_count += 1;
     if (root.holds === 0 && root.findings.length >= PART_FINDINGS) this.#context.sink.part(root);
@@ -32,7 +32,7 @@ export class ChunkScanner {
     return null;
   }
 
-  #look(step: ScanChunkStep, reading: ObjectReading): void {
+  #scanBytes(step: ScanChunkStep, reading: ObjectReading): void {
     const { buffer, length, prefix_length, base_offset, last } = step;
     const { root } = reading;
     let detections: Detection[];

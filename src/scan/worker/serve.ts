@@ -20,7 +20,7 @@ import { PendingObjects, type PendingObject } from './pending-objects.ts';
 import { CONTROL, controlWord, type FromWorker, type ToWorker, type WorkerInit } from './protocol.ts';
 import { ResultOutbox } from './result-outbox.ts';
 
-/** What a worker thread scans with. */
+/** Components of a worker thread. */
 export interface WorkerParts {
   openOpener: OpenOpener;
   createDetector(rules: CompiledRules, options: DetectorOptions, limits: DetectorLimits): Detector | Promise<Detector>;
@@ -28,27 +28,27 @@ export interface WorkerParts {
   clock: Clock;
 }
 
-/** Top-level objects of one thread that are read at the same time, where reading waits. */
+/** Top-level objects that one thread reads concurrently if reading waits. */
 const OBJECTS_OPEN_MAX = 8;
 const BUFFERS_MAX = 8;
 
-/** What a detector may need as overlap is known only when it is made; room for that much is stated beforehand. */
-const OVERLAP_ROOM_BYTES = 128 * 1024;
+/** Reserved overlap: the actual one is known only once the detector exists. */
+const RESERVED_OVERLAP_BYTES = 128 * 1024;
 
-/** The thread looks at its messages after so long at the latest. */
+/** Maximum time between two checks for messages. */
 const SLICE_MS = 10;
 
-/** Steps between two looks at the time. */
-const STEPS_PER_LOOK = 32;
+/** Steps between two clock checks. */
+const STEPS_PER_CLOCK_CHECK = 32;
 
-/** An object of this size keeps the rest of its batch waiting too long, as does one that takes this time. */
+/** An object of this size, or that takes this time, delays the rest of its batch too long. */
 const LARGE_BYTES = 8 * 1024 * 1024;
 const LONG_MS = 200;
 
-/** Serves the coordinator until it says `close`: takes batches of objects, sends what is found in them. */
+/** Serves the coordinator until it sends `close`: receives batches of objects and sends their results. */
 export async function serveWorker(port: MessagePort, init: WorkerInit, parts: WorkerParts): Promise<void> {
   const post = (message: FromWorker): void => port.postMessage(message);
-  const bufferBytes = Math.min(BUFFER_LEN_MAX, init.chunk_bytes + OVERLAP_ROOM_BYTES);
+  const bufferBytes = Math.min(BUFFER_LEN_MAX, init.chunk_bytes + RESERVED_OVERLAP_BYTES);
   try {
     const limits = { buffers_max: BUFFERS_MAX, buffer_bytes: bufferBytes };
     const detector = await parts.createDetector(init.rules, init.detection, limits);
@@ -145,7 +145,7 @@ class WorkerService {
     this.#pump();
   }
 
-  /** Something can go on: at once, unless the thread has not looked at its messages for long. */
+  /** Schedules the next round: at once, unless messages have not been checked for long. */
   #ready(): void {
     if (this.#isPumping) return;
     if (this.#clock.monotonic() - this.#turnAt > SLICE_MS) this.#schedule();
@@ -175,13 +175,13 @@ class WorkerService {
     if (this.#isClosing && !isOutOfTime && this.#isDone()) void this.#close();
   }
 
-  /** True where there was more to do than time. */
+  /** Returns true if work was left when the time slice ended. */
   #runSteps(): boolean {
     const { executor } = this.#scanner;
     for (let steps = 1; ; steps++) {
       if (Atomics.load(this.#control, CONTROL.ABORT) !== 0) this.#abort();
       if (!executor.runOne() && !this.#beginNext()) return false;
-      if (steps % STEPS_PER_LOOK === 0 && this.#clock.monotonic() - this.#turnAt > SLICE_MS) return true;
+      if (steps % STEPS_PER_CLOCK_CHECK === 0 && this.#clock.monotonic() - this.#turnAt > SLICE_MS) return true;
     }
   }
 
@@ -203,7 +203,7 @@ class WorkerService {
     return true;
   }
 
-  /** True where what was not begun waits for this thread; where every slot is taken by objects that wait, it waits well. */
+  /** Returns true if this thread delays its pending objects: it has a free slot but has completed nothing for long. */
   #isSlow(): boolean {
     if (this.#pending.length === 0 || this.#scanner.open >= OBJECTS_OPEN_MAX) return false;
     return this.#clock.monotonic() - this.#lastCompletionAt > LONG_MS;
@@ -220,7 +220,7 @@ class WorkerService {
       this.#outbox.aborted(root);
       return;
     }
-    // The time is asked for rarely; that of the last look is near enough.
+    // The clock is checked rarely; the time of the last check is close enough.
     this.#lastCompletionAt = this.#turnAt;
     this.#outbox.completed(root);
   }
@@ -230,7 +230,7 @@ class WorkerService {
     Atomics.add(this.#control, this.#progressWord, 1);
   }
 
-  /** Steps that found no permit are tried again when there is one, not again and again. */
+  /** Retries steps that found no permit once there is one, instead of polling. */
   #waitForPermit(): void {
     if (this.#isWaitingForPermit) return;
     const waiting = this.#frontier.whenRefusedFits();

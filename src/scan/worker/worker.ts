@@ -17,7 +17,7 @@ await serveWorker(parentPort, workerData as WorkerInit, {
     detect: detectArchive,
     detectUnsupported,
     stubSearchOf,
-    // Loaded with the first archive: most of a thread's code is for them.
+    // Loaded with the first archive: most of a thread's code is for archives.
     open: async (format, reader, context) => {
       const { openArchive } = await import('../archive/open-archive.ts');
       return openArchive(format, reader, context);

@@ -20,7 +20,7 @@ const when = (text: string, branches: JsonObject): JsonObject => ({
   input: { when: text, ...branches },
 });
 
-/** Runs conditionals in this process, as every server does, until the check passes. */
+/** Runs conditionals in this process, like every server, until the check passes. */
 async function withWorker(engine: Engine, check: () => Promise<void>): Promise<void> {
   const switchboard = new Switchboard();
   const kind = conditional();
@@ -68,7 +68,7 @@ describe('Conditional', { concurrency: false }, () => {
     { id: 'last', kind: 'work' },
   );
 
-  it('runs the branch that its expression says, and disables the other', async () => {
+  it('runs the branch that its expression selects, and disables the other', async () => {
     const { engine } = await newBench();
     const id = await submitTree(engine, tree);
     await finishNext(engine, 'scan', { open: 3 });
@@ -109,7 +109,7 @@ describe('Conditional', { concurrency: false }, () => {
     assert.equal((await engine.getWorkflow(id))!.root_state, 'succeeded');
   });
 
-  it('fails where its expression gives no yes or no, or fails, and what comes after it is disabled by the stop', async () => {
+  it('fails if its expression fails or is not a boolean, and the stop disables what follows', async () => {
     const { engine } = await newBench();
     const number = await submitTree(
       engine,
@@ -132,7 +132,7 @@ describe('Conditional', { concurrency: false }, () => {
     assert.equal(await reasonOf(broken), 'input.when: No such key: y (character 16 of "nodes.x.result.y")');
   });
 
-  it('keeps its decision when what comes after it is tried again, and decides anew when what comes before it is', async () => {
+  it('keeps its decision when a later node is retried, and decides anew when an earlier one is', async () => {
     const { engine } = await newBench();
     const id = await submitTree(
       engine,
@@ -161,7 +161,7 @@ describe('Conditional', { concurrency: false }, () => {
     assert.equal((await engine.getWorkflow(id))!.root_state, 'succeeded');
   });
 
-  it('lets go of containers that generators on the branch not taken would have filled', async () => {
+  it('releases containers that generators on the untaken branch would have filled', async () => {
     const { engine } = await newBench();
     const id = await submitTree(
       engine,
@@ -202,7 +202,7 @@ describe('Conditional', { concurrency: false }, () => {
     ],
   ];
   for (const [name, root, expected] of faults) {
-    it(`is refused when submitted with ${name}`, async () => {
+    it(`is rejected when submitted with ${name}`, async () => {
       const { engine } = await newBench();
       const submission = { name: null, root: parsed(root), traceparent: null, idempotency: null, job_run_id: null };
       await assert.rejects(engine.submitWorkflows([submission]), (error: { details: string[] }) =>

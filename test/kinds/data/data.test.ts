@@ -41,13 +41,13 @@ async function newDataBench(wrap: (models: AllModels) => AllModels = (models) =>
 
 const hosts = (...names: string[]): JsonValue[] => names.map((host, port) => ({ host, port }));
 
-/** What a workflow holds under these names. */
+/** Returns the data of a workflow under these names. */
 async function dataOf(database: Queryable, workflowId: string, names: string[]): Promise<Record<string, JsonValue>> {
   return (await readForTemplates(database, [{ workflow_id: workflowId, names: [], data: names }]).next()).data;
 }
 
 describe('InsertData', () => {
-  it('puts values and lists where the whole workflow reads them', async () => {
+  it('stores values and lists that the whole workflow can read', async () => {
     const { run, database } = await newDataBench();
     const outcome = await run(
       { id: 'scan', kind: 'work', input: { result: { items: hosts('a', 'b', 'c') } } },
@@ -66,7 +66,7 @@ describe('InsertData', () => {
     assert.deepEqual(held, { found: [...hosts('a', 'b', 'c'), ...hosts('d')] });
   });
 
-  it('replaces what an earlier attempt put, and keeps what a later one did', async () => {
+  it('replaces what an earlier attempt stored, and keeps what a later one did', async () => {
     const { database } = await newDataBench();
     const shared = createSharedData({ database });
     const entry = { workflow_id: newId(), name: 'found', task_id: newId(), list: true };
@@ -77,7 +77,7 @@ describe('InsertData', () => {
     assert.deepEqual(await dataOf(database, entry.workflow_id, ['found']), { found: [3] });
   });
 
-  it('refuses to mix a value with a list, names that expressions cannot say, and what is too large', async () => {
+  it('rejects a mix of value and list, invalid names, and excessive data', async () => {
     const { run } = await newDataBench();
     const mixed = await run(
       { kind: 'InsertData', input: { name: 'x', data: 1 } },
@@ -92,7 +92,7 @@ describe('InsertData', () => {
 });
 
 describe('Filter', () => {
-  it('keeps what its expression holds true of, of items and of what is below a container', async () => {
+  it('keeps matching items, given or from below a container', async () => {
     const { run } = await newDataBench();
     const outcome = await run(
       {
@@ -112,7 +112,7 @@ describe('Filter', () => {
     assert.deepEqual((items as JsonObject[]).map(({ port }) => port).sort(), [1, 1, 2, 9]);
   });
 
-  it('bounds its result and says what it leaves out', async () => {
+  it('limits its result and reports what it leaves out', async () => {
     const { run } = await newDataBench();
     const large = Array.from({ length: 30 }, (_, n) => ({ n, text: 'x'.repeat(1000) }));
     const scans = Array.from({ length: 60 }, () => ({ kind: 'work', input: { result: large } }));
@@ -126,7 +126,7 @@ describe('Filter', () => {
     assert.ok((items as unknown[]).length > 1000, 'about a mebibyte of them');
   });
 
-  it('fails where the expression does, or says neither true nor false', async () => {
+  it('fails if the expression fails or is not a boolean', async () => {
     const { run } = await newDataBench();
     const items = hosts('a');
     const syntax = await run({ kind: 'Filter', input: { items, where: 'item.' } });
@@ -134,7 +134,7 @@ describe('Filter', () => {
     const missing = await run({ kind: 'Filter', input: { items, where: 'item.none == 1' } });
     assert.match(missing.reasons[0]!, /none/);
     const number = await run({ kind: 'Filter', input: { items, where: 'item.port' } });
-    assert.match(number.reasons[0]!, /must say true or false of every item, not 0/);
+    assert.match(number.reasons[0]!, /must be true or false for every item, not 0/);
     const elsewhere = await run({ kind: 'Filter', input: { items, where: 'port == 443' } });
     assert.match(elsewhere.reasons[0]!, /where: "port" is not known here; write item\.port \(character 1 of/);
     const deep = await run({ kind: 'Filter', input: { items, where: 'data.port == 443' } });
@@ -177,7 +177,7 @@ describe('models', () => {
     );
   });
 
-  it('come from what a node left, with keys by an expression; what has none is left out and told', async () => {
+  it("come from a node's result, with keys by an expression; items without a key are skipped and reported", async () => {
     const { run, models } = await newDataBench();
     const outcome = await run(
       { id: 'scan', kind: 'work', input: { result: [...hosts('a', 'b'), { port: 1 }, 5] } },
@@ -198,7 +198,7 @@ describe('models', () => {
     assert.deepEqual(listed.map(({ key }) => key).sort(), ['a!', 'b!']);
   });
 
-  it('are told apart by each of several members, whatever these hold', async () => {
+  it('are identified by each of several members, whatever their values', async () => {
     const { run, models } = await newDataBench();
     const parts = [
       { a: 'x|y', b: 'z' },
@@ -211,14 +211,14 @@ describe('models', () => {
     assert.deepEqual(listed.map(({ key }) => key).sort(), ['x\\\\|y', 'x\\|y|z', 'x|y\\|z']);
   });
 
-  it('say the same where an attempt died half-way and the task ran again', async () => {
+  it('are the same after a failed attempt and a retry', async () => {
     const { run, models } = await newDataBench((inner) => {
       let dies = true;
       return {
         ...inner,
         merge: async (id, page) => {
           await inner.merge(id, page);
-          // Stored, but the attempt never learns of it.
+          // Stored, but the attempt never sees the confirmation.
           if (!dies) return;
           dies = false;
           throw new Error('the connection is lost');
@@ -234,7 +234,7 @@ describe('models', () => {
     assert.equal(target!.runs, 1);
   });
 
-  it('are listed and filtered, bounded', async () => {
+  it('are listed and filtered, with limits', async () => {
     const { run } = await newDataBench();
     const many = Array.from({ length: 1200 }, (_, n) => ({ host: `h${n}`, port: n }));
     for (let at = 0; at < many.length; at += 600) await run(upsert(many.slice(at, at + 600)));

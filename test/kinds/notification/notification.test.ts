@@ -15,7 +15,7 @@ const SLACK = { slack: { url: 'https://hooks.slack.example/services/T0/B0/secret
 const dataOf = (body: JsonObject): JsonObject => body['data'] as JsonObject;
 
 describe('GenericNotification', () => {
-  it('renders its templates and succeeds with what it wrote', async () => {
+  it('renders its templates and succeeds with the message', async () => {
     const bench = await newTellingBench();
     const outcome = await runSequence(bench, [
       { id: 'scan', kind: 'work', input: { result: { open: 3 } } },
@@ -41,7 +41,7 @@ describe('GenericNotification', () => {
     assert.equal((dataOf(body)['task'] as JsonObject)['id'], notice!.task_id);
   });
 
-  it('leaves nothing behind where a template fails, and says which', async () => {
+  it('sends nothing if a template fails, and names it', async () => {
     const bench = await newTellingBench();
     const outcome = await runSequence(bench, [
       { id: 'scan', kind: 'work' },
@@ -53,7 +53,7 @@ describe('GenericNotification', () => {
     assert.deepEqual(await written(bench), []);
   });
 
-  it('refuses an address where webhooks may not go', async () => {
+  it('rejects an address that webhooks must not use', async () => {
     const bench = await newTellingBench((url) => (url.includes('10.') ? 'is a private address' : null));
     const outcome = await runSequence(bench, [
       { kind: 'GenericNotification', input: { to: { webhook: { url: 'http://10.0.0.1/' } } } },
@@ -62,7 +62,7 @@ describe('GenericNotification', () => {
     assert.equal(task!.failure_reason, 'input.to.webhook.url: is a private address');
   });
 
-  it('escapes what a result may smuggle into a Slack message', async () => {
+  it('escapes injections into a Slack message', async () => {
     const bench = await newTellingBench();
     await runSequence(bench, [
       { id: 'scan', kind: 'work', input: { result: '<!channel> & <https://evil.example|click>' } },
@@ -76,7 +76,7 @@ describe('GenericNotification', () => {
 });
 
 describe('TaskResultNotification', () => {
-  it('tells results as far as they fit, and how tasks ended', async () => {
+  it('sends results as far as they fit, and the outcomes of tasks', async () => {
     const bench = await newTellingBench();
     const outcome = await runSequence(bench, [
       ...Array.from({ length: 5 }, (_, n) => ({ id: `w${n}`, kind: 'work', input: { result: { n } } })),
@@ -98,7 +98,7 @@ describe('TaskResultNotification', () => {
     assert.match(data['text'] as string, /^Tasks: 6 succeeded, 1 failed\.\nw0 succeeded: \{"n":0\}\n/);
   });
 
-  it('says that there are more, and lets templates read what it tells', async () => {
+  it('states that there are more, and exposes the included ones to templates', async () => {
     const bench = await newTellingBench();
     await runSequence(bench, [
       ...Array.from({ length: 4 }, (_, n) => ({ id: `w${n}`, kind: 'work', input: { result: n } })),
@@ -116,7 +116,7 @@ describe('TaskResultNotification', () => {
 });
 
 describe('ErrorNotification', () => {
-  it('tells what ended badly before it and below, by name and reason', async () => {
+  it('reports failures before and below it, by name and reason', async () => {
     const bench = await newTellingBench();
     const below = [
       { kind: 'work', name: 'inner', input: { fail: 'no route to host' } },
@@ -137,14 +137,14 @@ describe('ErrorNotification', () => {
     ]);
   });
 
-  it('tells nothing where nothing ended badly', async () => {
+  it('sends nothing without failures', async () => {
     const bench = await newTellingBench();
     const outcome = await runSequence(bench, [{ kind: 'work' }, { kind: 'ErrorNotification', input: { to: WEBHOOK } }]);
     assert.deepEqual(outcome.of('ErrorNotification'), { sent: false, errors: 0 });
     assert.deepEqual(await written(bench), []);
   });
 
-  it('tells once, whichever of several comes first, and once more after a retry', async () => {
+  it('sends once, whichever of several comes first, and again after a retry', async () => {
     const bench = await newTellingBench();
     const tellers = Array.from({ length: 4 }, () => ({ kind: 'ErrorNotification', input: { to: WEBHOOK } }));
     const { id } = await runSequence(bench, [{ kind: 'work', input: { fail: 'always' } }, ...tellers]);
@@ -162,10 +162,10 @@ describe('ErrorNotification', () => {
     await ended(bench.engine, id);
     await stopping.stop();
     assert.deepEqual((await sent()).sort(), [false, false, false, true]);
-    assert.equal((await written(bench)).length, 1, 'one more than the one that was taken');
+    assert.equal((await written(bench)).length, 1, 'one in addition to the delivered one');
   });
 
-  it('tells in plain words where its template fails', async () => {
+  it('sends a plain message if its template fails', async () => {
     const bench = await newTellingBench();
     const outcome = await runSequence(bench, [
       { id: 'bad', kind: 'work', input: { fail: 'no route' } },
@@ -177,7 +177,7 @@ describe('ErrorNotification', () => {
   });
 });
 
-describe('from a task to a receiver', () => {
+describe('from a task to a recipient', () => {
   it('by a signed webhook, and by a Slack-compatible one', async () => {
     const target = await startTarget((_, response) => response.end('ok'));
     const deps = dependencies();
@@ -212,7 +212,7 @@ describe('from a task to a receiver', () => {
     await target.close();
   });
 
-  it('by mail, one for each recipient: those that are refused are dead, and can be replayed', async () => {
+  it('by mail, one per recipient: rejected ones are dead-lettered, and can be replayed', async () => {
     const server = await startMailServer({
       onRcptTo: ({ address }, _session, done) =>
         done(address.startsWith('gone') ? Object.assign(new Error('no such user'), { responseCode: 550 }) : undefined),

@@ -7,7 +7,7 @@ import { silentLogger } from '../../../src/runtime/log.ts';
 import { newBench, type Bench } from '../../engine/fixture.ts';
 import { ended, startKinds, submit, type Outcome } from '../recon/run-workflow.ts';
 
-/** Ends as its input says: with `result`, or by failing with the text `fail`. */
+/** Ends as its input says: with `result`, or by failing with the message `fail`. */
 export const work = defineKind({
   name: 'work',
   run: ({ result, fail }: JsonObject) => {
@@ -20,7 +20,7 @@ export interface TellingBench extends Bench {
   kinds: KindDefinition[];
 }
 
-/** An engine with the kinds that tell something, and one that works or fails. */
+/** An engine with the notification kinds, and a kind that succeeds or fails. */
 export async function newTellingBench(
   ssrf: (url: string) => string | null = () => null,
   more: readonly KindDefinition[] = [],
@@ -30,7 +30,7 @@ export async function newTellingBench(
   return { ...bench, kinds: [work, ...tellingKinds({ notices, ssrf }), ...more] };
 }
 
-/** Runs a sequence until it has ended; its tasks let any end of those before them pass. */
+/** Runs a sequence to completion; its tasks tolerate any outcome of earlier ones. */
 export async function runSequence(
   bench: TellingBench,
   children: readonly JsonObject[],

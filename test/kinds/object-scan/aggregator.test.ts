@@ -1,4 +1,4 @@
-/** The aggregator on a real database, and what is left of it when it dies anywhere. */
+/** The aggregator on a real database, including interruptions at any point. */
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 
@@ -66,7 +66,7 @@ describe('the aggregator of scans', () => {
     ({ database } = await createTestDatabase());
   });
 
-  /** One attempt of one run. */
+  /** Runs one attempt of one run. */
   async function aggregate(
     target: string,
     results: readonly TaskResult[],
@@ -81,7 +81,7 @@ describe('the aggregator of scans', () => {
   const scans = (...data: Json[]): TaskResult[] =>
     resultsOf(data.length, (n) => data[n]!).map((result) => ({ ...result, kind: 'ObjectScan' }));
 
-  it('merges what its siblings found and says what is new, known and gone', async () => {
+  it("merges its siblings' findings and reports what is new, known and gone", async () => {
     const target = 'plain';
     await aggregate(target, scans(scanned(range(0, 5)), scanned(range(5, 8))));
     const other = resultsOf(1, () => ({ tasks: 2 })).map((each) => ({ ...each, kind: 'ObjectScanGenerator' }));
@@ -103,7 +103,7 @@ describe('the aggregator of scans', () => {
     });
   });
 
-  it('sums the counters of the steps, those of an older worker as none, and refuses what is no counter', async () => {
+  it('sums the step counters, treats those of older workers as absent, and rejects invalid ones', async () => {
     const { metrics: _, ...older } = scanned([]) as Record<string, Json>;
     const sum = await aggregate('counters', scans(scanned([]), scanned([]), older));
     assert.deepEqual((sum.result as Record<string, Json>)['metrics'], sumOf(2));
@@ -113,7 +113,7 @@ describe('the aggregator of scans', () => {
     assert.match(reason!, /metrics\.scan_count must be an integer from 0$/);
   });
 
-  it('declares nothing gone where a scan left something out, and names what', async () => {
+  it('declares nothing gone if a scan left something out, and names it', async () => {
     await aggregate('left', scans(scanned(range(0, 3))));
     const problem = { code: 'unreadable', path: 'a/b', message: 'permission denied', extent: 'skipped' } as const;
     const partial = scanned([], { outcome: 'incomplete', problems: [problem], problem_count: 1 });
@@ -123,19 +123,19 @@ describe('the aggregator of scans', () => {
     assert.match((incomplete as string[])[0]!, /: a\/b: permission denied$/);
   });
 
-  it('fails where no scan stands before it, and where a result is none, and changes nothing', async () => {
+  it('fails without changes if no scan precedes it, or a result is invalid', async () => {
     await aggregate('nothing', scans(scanned(range(0, 2))));
     const empty = await aggregate('nothing', []);
-    assert.match(empty.reason!, /no ObjectScan stands before this task/);
+    assert.match(empty.reason!, /no ObjectScan precedes this task/);
     const odd = await aggregate('nothing', scans({ rows: 3 }));
-    assert.match(odd.reason!, /is not one of an ObjectScan$/);
+    assert.match(odd.reason!, /is not an ObjectScan result$/);
     const forged = await aggregate('nothing', scans(scanned([{ ...reported(1), fingerprint: "'; --" }])));
     assert.match(forged.reason!, /has no fingerprint, rule, path or count$/);
     const { result } = await aggregate('nothing', scans(scanned(range(0, 2))));
     assert.deepEqual([(result as Record<string, Json>)['known'], (result as Record<string, Json>)['gone']], [2, 0]);
   });
 
-  it('reads findings that were too many for a result, chunk by chunk', async () => {
+  it('reads findings that exceed a result, chunk by chunk', async () => {
     const books = findingsOf(database);
     const [result] = scans(scanned(range(5, 6), { chunks: 2, attempt: 3 }));
     const key = { task_id: result!.task_id, attempt: 3 };
@@ -148,7 +148,7 @@ describe('the aggregator of scans', () => {
     assert.deepEqual([lost['gone'], lost['complete']], [0, false]);
   });
 
-  it('comes to the same, wherever it dies and however often', async () => {
+  it('has the same outcome, wherever and however often it is interrupted', async () => {
     const results = scans(scanned(range(100, 700)), scanned(range(700, 1300)), scanned(range(1000, 1350)));
     const books = async (target: string): Promise<unknown> =>
       database.query(

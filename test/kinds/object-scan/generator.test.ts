@@ -1,4 +1,4 @@
-/** The generator of scans: parts that are the whole, and no task twice. */
+/** The generator of scans: parts that cover everything, and no duplicate tasks. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 
@@ -28,7 +28,7 @@ describe('the generator of scans', () => {
     return runOnce(scanKinds(tree.root, null).generator, { input: { ...sources(), ...input }, ...options });
   }
 
-  /** What the made tasks will scan, in order. */
+  /** Returns what the created tasks will scan, in order. */
   async function pathsOf(created: readonly NodeCreation[]): Promise<string[]> {
     const found: string[] = [];
     for (const { node } of created) {
@@ -45,7 +45,7 @@ describe('the generator of scans', () => {
     return found;
   }
 
-  it('divides a directory into parts that are the whole of it', async () => {
+  it('divides a directory into parts that cover all of it', async () => {
     const { completion, created, counted } = await generate({ partition: { objects_max: 25 } });
     assert.equal(completion.outcome, 'succeeded', completion.reason);
     assert.deepEqual(completion.result, { tasks: 5, objects: 120, bytes: (120 * 119) / 2 });
@@ -59,12 +59,12 @@ describe('the generator of scans', () => {
     assert.equal(paths.length, 120);
     tree.write('d3/e1/between', 'new');
     tree.write('zzz/last', 'new');
-    assert.equal((await pathsOf(created)).length, 122, 'what comes later belongs to one of them');
+    assert.equal((await pathsOf(created)).length, 122, 'later files belong to one of them');
     tree.delete('d3/e1/between');
     tree.delete('zzz');
   });
 
-  it('bounds the bytes of a task, and the number of tasks: the last one takes the rest', async () => {
+  it('limits the bytes of a task, and the number of tasks: the last one takes the rest', async () => {
     const bytes = await generate({ partition: { bytes_max: 1000 } });
     assert.ok(bytes.created.length >= 8 && bytes.created.length <= 14, `${bytes.created.length} tasks`);
     assert.equal((await pathsOf(bytes.created)).length, 120);
@@ -81,7 +81,7 @@ describe('the generator of scans', () => {
     assert.equal((await pathsOf(several.created)).length, 120 + 17 + 17);
   });
 
-  it('puts tasks where it is told to, with what they are to be given', async () => {
+  it('creates tasks in the requested container, with the requested settings', async () => {
     const options = { exclude: ['d1', 'd2'], decode_depth: 0 };
     const task = { timeout_secs: 120, policy: 'ContinueOnPartialFailure', retry: { max_attempts: 2 } };
     const { created, completion } = await generate({ options, into: 'scans', task });
@@ -97,17 +97,17 @@ describe('the generator of scans', () => {
     assert.equal((completion.result as JsonObject)['objects'], 120 - 34);
   });
 
-  it('that is killed half-way makes each task once', async () => {
+  it('creates each task once if it is killed halfway', async () => {
     const id = newId();
     const stored = new Map<string, number>();
-    let room = 20;
+    let remaining = 20;
     const nodes = {
       batchNodes: 5,
       underWayMax: 1,
       send: (creations: readonly NodeCreation[]) => {
         for (const { node } of creations) {
-          if (room === 0) return Promise.reject(new Error('it died'));
-          room -= 1;
+          if (remaining === 0) return Promise.reject(new Error('it died'));
+          remaining -= 1;
           stored.set(
             node.type === 'task' ? node.task.id : '',
             (stored.get(node.type === 'task' ? node.task.id : '') ?? 0) + 1,
@@ -120,13 +120,13 @@ describe('the generator of scans', () => {
     const dead = await generate(input, { task: { id }, ports: { nodes } });
     assert.equal(dead.completion.outcome, 'failed');
     assert.equal(stored.size, 20);
-    room = 1000;
+    remaining = 1000;
     const whole = await generate(input, { task: { id, attempt: 2 }, ports: { nodes } });
     assert.equal(whole.completion.expected_created, 60);
     assert.equal(stored.size, 60, 'the tasks of the first attempt are among those of the second');
   });
 
-  it('that runs again over what has changed leaves nothing out', async () => {
+  it('leaves nothing out when it runs again after changes', async () => {
     const id = newId();
     const before = await generate({ partition: { objects_max: 10 } }, { task: { id } });
     tree.delete('d0');
@@ -143,7 +143,7 @@ describe('the generator of scans', () => {
     );
   });
 
-  it('refuses what may not be read, and what does not exist', async () => {
+  it('rejects forbidden and missing sources', async () => {
     const refused = await generate({ sources: [{ type: 'path', path: '/etc' }] });
     assert.match(refused.completion.reason!, /^\/etc may not be read/);
     assert.equal(refused.created.length, 0);

@@ -7,7 +7,7 @@ import type { ScanBooks } from '../../../src/engine/port.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { startScan } from '../../../src/scan/scan.ts';
 
-/** The three kinds, allowed to read `root`. */
+/** The three kinds, permitted to read `root`. */
 export function scanKinds(root: string, books: ScanBooks | null) {
   const roots = new ScanRoots([root]);
   const kinds = {

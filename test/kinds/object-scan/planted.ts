@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-/** A made-up token of the form that the built-in rules look for; the same for the same seed. */
+/** A made-up token that matches the built-in rules; the same for the same seed. */
 export function madeUpToken(seed: string | number): string {
   const digits = createHash('sha512')
     .update(`made up ${seed}`)
@@ -12,7 +12,7 @@ export function madeUpToken(seed: string | number): string {
   return `ghp_${digits.slice(0, 36)}`;
 }
 
-/** A directory of its own with these files; `remove` takes it away. */
+/** A new directory with these files; `remove` deletes it. */
 export class Tree {
   readonly root: string;
 

@@ -26,7 +26,7 @@ test('buckets are allowed by name, prefix and service', () => {
   roots.requireAllowed(allowed);
 });
 
-test('everything else is refused, with what is allowed', () => {
+test('everything else is rejected, with what is allowed', () => {
   const refused: SourceSpec[] = [
     bucket('backups'),
     bucket('backups', { prefix: 'nightl' }),

@@ -1,4 +1,4 @@
-/** One task of the kind ObjectScan, on real files. */
+/** One ObjectScan task on real files. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { statSync, symlinkSync } from 'node:fs';
@@ -43,7 +43,7 @@ describe('a task that scans', () => {
 
   const sources = (path: string): JsonObject => ({ sources: [{ type: 'path', path }] });
 
-  it('tells where secrets are, counts objects, and hands no secret on', async () => {
+  it('reports where secrets are, counts objects, and returns no secret', async () => {
     const { completion, result, counted } = await scan(sources(tree.root));
     assert.equal(completion.outcome, 'succeeded', completion.reason);
     assert.deepEqual(
@@ -75,7 +75,7 @@ describe('a task that scans', () => {
     );
   });
 
-  it('takes rules, what to leave out, and single files', async () => {
+  it('accepts rules, exclusions and single files', async () => {
     const toml = `[[rules]]\nid = "made-up-word"\ndescription = "A word"\nregex = '''nothing to \\w+'''\nkeywords = ["nothing"]\n`;
     const own = await scan({ ...sources(tree.root), options: { rules: [{ name: 'own', toml }] } });
     assert.deepEqual(
@@ -97,12 +97,12 @@ describe('a task that scans', () => {
     assert.equal(broken.completion.outcome, 'failed');
   });
 
-  it('is partially failed where something was not scanned whole, unless that is accepted', async () => {
+  it('is partially failed if something was not scanned completely, unless that is accepted', async () => {
     const whole = gzipSync(Buffer.from(`token = ${madeUpToken(9)}\n`.repeat(2000)));
     const cut = new Tree({ 'cut.gz': whole.subarray(0, whole.length - 20), 'fine.txt': 'fine' });
     const { completion, result } = await scan(sources(cut.root), { root: cut.root });
     assert.equal(completion.outcome, 'partially_failed');
-    assert.match(completion.reason!, /^1 object was not scanned whole, the first: .*cut\.gz/);
+    assert.match(completion.reason!, /^1 object was not scanned completely, the first: .*cut\.gz/);
     assert.deepEqual([result.outcome, result.problem_count, result.objects >= 2], ['incomplete', 1, true]);
     const code = result.problems[0]!.code;
     const accepted = await scan({ ...sources(cut.root), options: { accept: [code] } }, { root: cut.root });
@@ -110,7 +110,7 @@ describe('a task that scans', () => {
     cut.remove();
   });
 
-  it('puts findings that are too many into chunks', async () => {
+  it('writes excess findings to chunks', async () => {
     const lines = Array.from({ length: 1300 }, (_, n) => `t${n} = "${madeUpToken(n)}"`);
     const many = new Tree({ 'many.txt': lines.join('\n') });
     chunks.length = 0;
@@ -126,7 +126,7 @@ describe('a task that scans', () => {
     many.remove();
   });
 
-  it('reads nothing but what it may', async () => {
+  it('reads only what is permitted', async () => {
     const outside = new Tree({ secret: madeUpToken(3) });
     symlinkSync(outside.root, join(tree.root, 'way-out'));
     for (const path of ['/etc', outside.root, join(tree.root, '..'), join(tree.root, 'way-out'), `${tree.root}-too`]) {
@@ -147,7 +147,7 @@ describe('a task that scans', () => {
     outside.remove();
   });
 
-  it('names what is wrong with its input', async () => {
+  it('reports the faults of its input', async () => {
     const { completion } = await scan({
       sources: [{ type: 'path', paht: 'x' }, { type: 'ftp' }],
       options: { decode_depth: -1 },
@@ -185,9 +185,9 @@ describe('a task that scans', () => {
         [true, 'Ann Example'],
         [false, 'Ann Example'],
       ],
-      'the message and the file hold it',
+      'both the message and the file contain it',
     );
-    assert.doesNotMatch(JSON.stringify(completion), new RegExp(madeUpToken(5)), 'nor does the subject tell');
+    assert.doesNotMatch(JSON.stringify(completion), new RegExp(madeUpToken(5)), 'the subject is redacted too');
     repository.remove();
   });
 

@@ -1,4 +1,4 @@
-/** A whole scan in the engine's process, with a generator that dies half-way. */
+/** A whole scan in the engine's process, with a generator that is interrupted. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
@@ -26,7 +26,7 @@ interface Outcome {
   merged: Record<string, unknown> | undefined;
 }
 
-/** Runs the kinds in this process until a workflow of them has ended. */
+/** Runs the kinds in this process until their workflow has ended. */
 async function runWorkflow(engine: Engine, kinds: readonly KindDefinition[], input: object): Promise<Outcome> {
   const stopping = new StopSequence(systemClock, silentLogger);
   const { values: settings } = loadConfiguration({ flags: {}, environment: {}, workingDirectory: '/' });
@@ -68,7 +68,7 @@ async function runWorkflow(engine: Engine, kinds: readonly KindDefinition[], inp
 }
 
 describe('a scan in the process of the engine', () => {
-  it('finds secrets in parts, and says in a second run what is gone', async () => {
+  it('finds secrets in parts, and reports in a second run what is gone', async () => {
     const { engine, database } = await newBench();
     const books = findingsOf(database);
     const tree = new Tree(Object.fromEntries(Array.from({ length: 12 }, (_, n) => [`d${n % 3}/f${n}`, `plain ${n}`])));
@@ -86,7 +86,7 @@ describe('a scan in the process of the engine', () => {
     await engine.close();
   });
 
-  it('makes each task once where its generator dies half-way and runs again', async () => {
+  it('creates each task once if its generator is interrupted and runs again', async () => {
     const { engine, database } = await newBench();
     const files = Array.from({ length: 2300 }, (_, n) => [`d${n % 20}/f${n}`, ''] as const);
     const tree = new Tree(Object.fromEntries(files));
@@ -94,7 +94,7 @@ describe('a scan in the process of the engine', () => {
     const dying: Engine = Object.create(engine) as Engine;
     dying.createNodes = async (creations) => {
       calls += 1;
-      // Stored, but the generator never learns of it.
+      // Stored, but the generator never sees the confirmation.
       const results = await engine.createNodes(creations);
       if (calls === 2) throw new Error('the connection is lost');
       return results;

@@ -32,7 +32,7 @@ describe('a scan of names as a workflow', () => {
       if (answers === 'SERVFAIL') return [reply(query, { rcode: 'SERVFAIL' })];
       if (answers === undefined) return [reply(query, { rcode: 'NXDOMAIN' })];
       const named = answers.map((answer) => ({ ...answer, name: query.name }));
-      // In another order each time, as round robins answer.
+      // In another order each time, like round robin.
       return [reply(query, { answers: query.repeat % 2 === 0 ? named : named.reverse() })];
     });
   });
@@ -49,7 +49,7 @@ describe('a scan of names as a workflow', () => {
   const keysOf = async (target: string): Promise<string[]> =>
     (await bench.models.list({ target, model: 'name' }, ALL)).map(({ key, state }) => `${state} ${key}`).sort();
 
-  it('knows what names resolve to, and what has changed since, but not in which order', async () => {
+  it('records what names resolve to and what has changed, regardless of order', async () => {
     zone = {
       'www.example.test/A': a('www', '10.0.0.2', '10.0.0.1'),
       'old.example.test/A': a('old', '10.0.0.3'),
@@ -80,7 +80,7 @@ describe('a scan of names as a workflow', () => {
     assert.deepEqual([second['new'], second['changed'], second['known'], second['gone']], [0, 1, 2, 1]);
   });
 
-  it('calls nothing gone where a resolver does not answer, or has no answer', async () => {
+  it('makes nothing gone if a resolver does not answer, or has no answer', async () => {
     zone = { 'a.example.test/A': a('a', '10.0.0.1'), 'b.example.test/A': a('b', '10.0.0.2') };
     const input = { target: 'dead', targets: ['a.example.test', 'b.example.test'], types: ['A'] };
     await runWorkflow(bench, generator(input));
@@ -106,7 +106,7 @@ describe('a scan of names as a workflow', () => {
     assert.equal(dead.of('DnsScanAggregator')!['gone'], 0);
   });
 
-  it('tries words before names, also many of them, and is not taken in by zones that answer for all', async () => {
+  it('prepends words to names, in large numbers too, and recognizes wildcard zones', async () => {
     const words = Array.from({ length: 3000 }, (_, n) => `word-${n}`);
     zone = {
       'example.test/A': a('x', '10.0.0.1'),
@@ -134,7 +134,7 @@ describe('a scan of names as a workflow', () => {
     ]);
   });
 
-  it('asks for nothing out of scope, and says so', async () => {
+  it('queries nothing out of scope, and reports it', async () => {
     const asked = server.queries.length;
     const run = await runWorkflow(bench, generator({ target: 'scope', targets: ['other.test', 'sub.other.test'] }));
     assert.deepEqual([run.state, server.queries.length], ['failed', asked]);
@@ -145,11 +145,11 @@ describe('a scan of names as a workflow', () => {
     );
     const merged = mixed.of('DnsScanAggregator')!;
     assert.deepEqual([merged['complete'], merged['new']], [false, 1]);
-    assert.match((merged['incomplete'] as string[])[0]!, /^other\.test: no line of the scope covers/);
+    assert.match((merged['incomplete'] as string[])[0]!, /^other\.test: no entry of the scope covers/);
     assert.ok(server.queries.every(({ name }) => !name.includes('other.test')));
   });
 
-  it('leaves names that nobody can look up out of a scan of ports, and says so', async () => {
+  it('leaves unresolvable names out of a port scan, and reports them', async () => {
     zone = {
       'up.example.test/A': a('x', '127.0.0.1'),
       'silent.example.test/A': 'SERVFAIL',
@@ -171,7 +171,7 @@ describe('a scan of names as a workflow', () => {
     const [left] = scan['left_out'] as JsonObject[];
     assert.deepEqual(left, {
       target: 'silent.example.test',
-      reason: 'no name server had an answer for silent.example.test',
+      reason: 'no resolver answered for silent.example.test',
     });
   });
 });

@@ -1,4 +1,4 @@
-/** What generators and scans take, and how scans are divided: without a database or a network. */
+/** The inputs of generators and scans, and the division of scans, without a database or a network. */
 import assert from 'node:assert/strict';
 import { getServers } from 'node:dns';
 import { describe, it } from 'node:test';
@@ -24,7 +24,7 @@ async function faultsOf(kind: string, input: JsonObject): Promise<string[]> {
 }
 
 describe('the inputs of recon kinds', () => {
-  it('say everything that is wrong with them at once, each by its place', async () => {
+  it('report all their faults at once, each with its position', async () => {
     const faults = await faultsOf('TcpSynGenerator', {
       targets: ['10.0.0.1', '10.0.0.300', 'ok.example', '10.0.0.0/33'],
       ports: '80,x-9',
@@ -52,9 +52,9 @@ describe('the inputs of recon kinds', () => {
     );
   });
 
-  it('need targets or models, a name to keep models under, and expressions that are some', async () => {
+  it('require targets or models, a name for the models, and valid expressions', async () => {
     const none = await faultsOf('TlsScanGenerator', { target: 'x' });
-    assert.deepEqual(none, ['targets: must be given, or `from`, and only one of the two']);
+    assert.deepEqual(none, ['targets: exactly one of `targets` and `from` is required']);
     assert.deepEqual(await faultsOf('TlsScanGenerator', { targets: ['127.0.0.1'], aggregator: false }), []);
     assert.deepEqual(await faultsOf('DnsScanGenerator', { target: 'x', targets: [] }), [
       'targets: must name at least one target',
@@ -70,15 +70,15 @@ describe('the inputs of recon kinds', () => {
     const [model] = await faultsOf('DnsScanGenerator', { target: 'x', from: { model: 'a b' } });
     assert.match(model!, /^from\.model: must be 1 to 100 of the characters/);
     const [types] = await faultsOf('DnsScan', { targets: ['a.example'], types: ['A', 'ANY'] });
-    assert.match(types!, /^types: must hold some of A, AAAA, .*; ANY is none$/);
+    assert.match(types!, /^types: must contain only A, AAAA, .*, not ANY$/);
     const [both] = await faultsOf('TcpSyn', { targets: ['127.0.0.1'], endpoints: ['127.0.0.1:1'] });
-    assert.match(both!, /^targets: must be given, or `endpoints`, and only one/);
+    assert.match(both!, /^targets: exactly one of `targets` and `endpoints` is required/);
     const [endpoint] = await faultsOf('TlsScan', { endpoints: ['127.0.0.1:443', 'example.com'] });
     assert.match(endpoint!, /^endpoints: \[1\] must be ADDRESS:PORT, or NAME@ADDRESS:PORT/);
   });
 });
 
-/** What the parts of a scan look at, by `host ip port`. */
+/** Returns what the parts of a scan cover, as `host ip port`. */
 async function lookedAt(parts: JsonObject[], ports: number[]): Promise<string[]> {
   const seen: string[] = [];
   for (const part of parts) {
@@ -107,7 +107,7 @@ async function lookedAt(parts: JsonObject[], ports: number[]): Promise<string[]>
 }
 
 describe('the parts of a scan', () => {
-  it('look at each endpoint once, whether their targets are described or written out', async () => {
+  it('cover each endpoint once, whether their targets are described or listed', async () => {
     const ports = [80, 443, 8080];
     const described = parseTargets(['10.0.0.0/22', 'a.localhost', '10.9.9.9:22'], { exclude: ['10.0.1.0/24'] });
     const few = partsOf({ targets: described, ports: 3, tasks_max: 3, seed: 7 });
@@ -121,11 +121,11 @@ describe('the parts of a scan', () => {
     for (const part of parts) assert.ok(JSON.stringify(part).length < 48 * 1024);
     const all = await lookedAt(parts, ports);
     assert.deepEqual([all.length, new Set(all).size], [written.size * 3, written.size * 3]);
-    assert.deepEqual(partsOf({ targets: written, ports: 3, tasks_max: 64, seed: 7 }), parts, 'and again the same');
+    assert.deepEqual(partsOf({ targets: written, ports: 3, tasks_max: 64, seed: 7 }), parts, 'deterministic');
     assert.throws(() => partsOf({ targets: written, ports: 3, tasks_max: 1, seed: 7 }), /raise partition\.tasks_max/);
   });
 
-  it('of one host are its ports; a small scan is one part; nothing is none', () => {
+  it('of one host are its ports; a small scan is one part; no targets yield none', () => {
     const one = parseTargets(['10.0.0.1']);
     assert.equal(partsOf({ targets: one, ports: 65_535, tasks_max: 8, seed: 1 }).length, 8);
     assert.deepEqual(partsOf({ targets: one, ports: 100, tasks_max: 8, seed: 1 }), [
@@ -163,7 +163,7 @@ describe('the parts of a scan', () => {
 });
 
 describe("the operator's rate", () => {
-  it('bounds all tasks of a process together, and each of them', async () => {
+  it('limits all tasks of a process together, and each of them', async () => {
     const clock = new VirtualClock();
     const bounded = new ReconPolicy({ scope: [], rate: 100, clock });
     const paces = [0, 1, 2].map(() => bounded.paceOf({ rate: 1_000_000, host_rate: 1_000_000 }));
@@ -176,11 +176,11 @@ describe("the operator's rate", () => {
     assert.ok(sent >= 190 && sent <= 203, `${sent} in two seconds`);
   });
 
-  it('asks no resolver of a task that its scope does not cover', () => {
+  it('queries no resolver of a task that its scope does not cover', () => {
     const operator = new ReconPolicy({ scope: ['192.0.2.53'], rate: 1, clock: systemClock });
     const asking = (...resolvers: string[]) => operator.scopeOf({ scope: ['198.51.100.0/24'], resolvers });
     assert.doesNotThrow(() => asking('192.0.2.53:5353', '127.0.0.1', '[::1]:53', '10.0.0.53', ...getServers()));
-    const widened = { name: 'HeddleError', message: /resolvers: 198\.51\.100\.53 is .*; only a line/ };
+    const widened = { name: 'HeddleError', message: /resolvers: 198\.51\.100\.53 is .*; only an entry/ };
     assert.throws(() => asking('198.51.100.53'), widened);
     assert.throws(() => asking('[::ffff:169.254.169.254]:53'), /resolvers: /);
   });

@@ -1,9 +1,9 @@
 import { createServer, type AddressInfo, type Server } from 'node:net';
 
-/** Real listeners on loopback, each of which says what it is told to. */
+/** Real listeners on loopback, each of which sends its given banner. */
 export class Listeners {
   readonly #servers = new Map<string, Server>();
-  /** When each connection came, milliseconds of the monotonic clock. */
+  /** Times of connections, in milliseconds of the monotonic clock. */
   readonly connections: number[] = [];
 
   async listen(host: string, port = 0, greeting = 'hello\r\n'): Promise<number> {

@@ -1,4 +1,4 @@
-/** What a scan keeps of what it sees: chunks, results, and the models that records stand for. */
+/** What a scan stores: chunks, results, and models of records. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
@@ -12,7 +12,7 @@ import type { DnsRecord, PortRecord, TlsRecord } from '../../../src/recon/record
 const TASK = { task_id: '01900000-0000-7000-8000-000000000001', attempt: 3 };
 
 describe('the records of a scan', () => {
-  it('stand in the result while they are few, else all of them in chunks', async () => {
+  it('are in the result while they are few, else all of them in chunks', async () => {
     const chunks: unknown[][] = [];
     const books = {
       putChunk: (key: { attempt: number; ordinal: number }, records: readonly unknown[]) => {
@@ -32,16 +32,16 @@ describe('the records of a scan', () => {
       chunks.map((chunk) => chunk.length),
       [500, 500, 201],
     );
-    assert.deepEqual(chunks[2]![200], { n: 1200, text: 'a\ufffdb\ufffd' }, 'as a database can take it');
+    assert.deepEqual(chunks[2]![200], { n: 1200, text: 'a\ufffdb\ufffd' }, 'storable in the database');
     chunks.length = 0;
     const large = new RecordCollector({ books, ...TASK });
     for (let n = 0; n < 100; n += 1) await large.take({ n, text: Array.from({ length: 20 }, () => 'x'.repeat(2000)) });
     const end = await large.end();
-    assert.ok(end.chunks > 5 && end.records.length < 10, 'by size, too');
+    assert.ok(end.chunks > 5 && end.records.length < 10, 'limited by size too');
     for (const chunk of chunks) assert.ok(JSON.stringify(chunk).length <= 520 * 1024);
   });
 
-  it('are counted as lost where a worker has no database for them', async () => {
+  it('are counted as lost if a worker has no database for them', async () => {
     const alone = new RecordCollector({ books: null, ...TASK });
     for (let n = 0; n < 5000; n += 1) await alone.take({ n, text: 'x'.repeat(1000) });
     const { records, chunks } = await alone.end();
@@ -53,7 +53,7 @@ describe('the records of a scan', () => {
 
 const AT = { rtt_ms: 1, timestamp: '2026-01-01T00:00:00.000Z' };
 
-describe('the models that records stand for', () => {
+describe('the models of records', () => {
   const port: PortRecord = {
     ...{ type: 'port', host: 'a.test', ip: '::1', port: 443, protocol: 'tcp', state: 'open', reason: 'connected' },
     ...{ method: 'connect', ...AT },
@@ -69,10 +69,10 @@ describe('the models that records stand for', () => {
     ]);
     assert.deepEqual(modelsOfPort({ ...port, state: 'filtered' }), []);
     const later = { ...port, method: 'syn' as const, rtt_ms: 9, timestamp: 'later', reason: 'syn-ack' };
-    assert.deepEqual(modelsOfPort(later), modelsOfPort(port), 'how it was found is no change');
+    assert.deepEqual(modelsOfPort(later), modelsOfPort(port), 'the method is not a change');
   });
 
-  it('are names with answers, whatever their order and their time to live', () => {
+  it('are names with answers, regardless of order and time to live', () => {
     const record: DnsRecord = {
       ...{ type: 'dns', host: 'a.test', resolver: '127.0.0.1:53', query_type: 'A', status_code: 'NOERROR' },
       ...{ a: ['10.0.0.2', '10.0.0.1'], ttl: 60, ...AT },
@@ -95,7 +95,7 @@ describe('the models that records stand for', () => {
     assert.ok(Buffer.byteLength(JSON.stringify(huge!.data)) <= MODEL_DATA_BYTES_MAX);
   });
 
-  it('are places and certificates, each with the findings that are its own', () => {
+  it('are endpoints and certificates, each with its own findings', () => {
     const sha256 = 'ab'.repeat(32);
     const record: TlsRecord = {
       ...{ type: 'tls', host: 'a.test', ip: '10.0.0.1', port: 443, sni: 'a.test', probe_status: true },

@@ -21,7 +21,7 @@ export interface ReconBench extends Bench {
   kinds: KindDefinition[];
 }
 
-/** An engine with models, and the nine kinds on them; nothing but loopback and private networks may be probed. */
+/** An engine with models and the nine kinds; only loopback and private networks may be probed. */
 export async function newReconBench(extra: Partial<ReconKindsOptions> = {}): Promise<ReconBench> {
   const bench = await newBench();
   const models = modelsOf(bench.database);
@@ -35,11 +35,11 @@ export interface Outcome {
   state: string;
   tasks: number;
   results: TaskResult[];
-  /** What the first task of a kind left behind. */
+  /** Returns the result of the first task of a kind. */
   of: (kind: string) => JsonObject | undefined;
 }
 
-/** Runs kinds in this process until told to stop. */
+/** Runs kinds in this process until it is stopped. */
 export function startKinds(engine: Engine, kinds: readonly KindDefinition[]): StopSequence {
   const stopping = new StopSequence(systemClock, silentLogger);
   const environment = { WORKER_LOOP_INTERVAL_MS: '50' };
@@ -74,7 +74,7 @@ export async function ended(engine: Engine, id: string): Promise<Outcome> {
   return { state: String(root_state), tasks: task_count, results, of };
 }
 
-/** Runs kinds in this process until a workflow of them has ended. */
+/** Runs kinds in this process until their workflow has ended. */
 export async function runWorkflow(
   { engine, kinds }: { engine: Engine; kinds: readonly KindDefinition[] },
   ...children: object[]

@@ -44,7 +44,7 @@ describe('a scan of ports as a workflow', () => {
   const keysOf = async (target: string, model: string): Promise<string[]> =>
     (await bench.models.list({ target, model }, ALL)).map(({ key, state }) => `${state} ${key}`).sort();
 
-  it('finds all that listen, in parts, and says in later runs what is new, changed and gone', async () => {
+  it('finds all listeners, in parts, and reports in later runs what is new, changed and gone', async () => {
     const hosts = Array.from({ length: 8 }, (_, n) => `127.20.0.${n + 1}`);
     for (const host of hosts) await listeners.listen(host, 7001, 'one\r\n');
     await listeners.listen('127.20.0.3', 7002, 'two\r\n');
@@ -93,7 +93,7 @@ describe('a scan of ports as a workflow', () => {
     assert.deepEqual(changed['changes'], [{ field: 'banner', old: 'one\\r\\n', new: 'other\\r\\n' }]);
   });
 
-  it('divides one host by ports, merges its parts, and runs no more of them at once than it may', async () => {
+  it('divides one host by ports, merges its parts, and respects the parallelism', async () => {
     for (const port of [7100, 9100, 11_100, 13_100]) await listeners.listen('127.20.1.1', port);
     const run = await runWorkflow(
       bench,
@@ -118,7 +118,7 @@ describe('a scan of ports as a workflow', () => {
     assert.ok(Math.max(...atOnce) <= 2, `${Math.max(...atOnce)} at once`);
   });
 
-  it('probes nothing out of scope, says so, and calls nothing gone because of it', async () => {
+  it('probes nothing out of scope, reports it, and makes nothing gone because of it', async () => {
     await listeners.listen('127.20.2.1', 7200);
     await listeners.listen('127.20.2.2', 7200);
     const input = { target: 'scope', ports: '7200', targets: ['127.20.2.1', '127.20.2.2'] };
@@ -126,7 +126,7 @@ describe('a scan of ports as a workflow', () => {
     const narrowed = await runWorkflow(bench, generator({ ...input, scope: ['127.20.2.1'] }));
     const merged = narrowed.of('TcpSynAggregator')!;
     assert.deepEqual([merged['complete'], merged['known'], merged['gone']], [false, 2, 0]);
-    assert.match((merged['incomplete'] as string[])[0]!, /^127\.20\.2\.2: no line of the scope covers/);
+    assert.match((merged['incomplete'] as string[])[0]!, /^127\.20\.2\.2: no entry of the scope covers/);
     const mixed = (await runWorkflow(bench, generator({ ...input, targets: ['127.20.2.1', '192.0.2.7'] }))).of(
       'TcpSynAggregator',
     )!;
@@ -144,12 +144,12 @@ describe('a scan of ports as a workflow', () => {
     assert.equal((scan['left_out'] as JsonObject[])[0]!['target'], '192.0.2.7');
   });
 
-  it('makes each task once where its generator dies half-way and runs again', async () => {
+  it('creates each task once if its generator is interrupted and runs again', async () => {
     let calls = 0;
     const dying: Engine = Object.create(bench.engine) as Engine;
     dying.createNodes = async (creations) => {
       calls += 1;
-      // Stored, but the generator never learns of it.
+      // Stored, but the generator never sees the confirmation.
       const results = await bench.engine.createNodes(creations);
       if (calls === 1) throw new Error('the connection is lost');
       return results;
@@ -175,7 +175,7 @@ describe('a scan of ports as a workflow', () => {
     assert.deepEqual([merged['complete'], merged['new']], [true, 2]);
   });
 
-  it('repeats what a scan that died half-way did, and doubles nothing', async () => {
+  it('repeats an interrupted scan without duplicates', async () => {
     const books = modelsOf(bench.database);
     let died = 0;
     const dying: ModelBooks & typeof books = {
@@ -210,7 +210,7 @@ describe('a scan of ports as a workflow', () => {
     assert.equal(host!.runs, 1);
   });
 
-  it('sends nothing more soon after its workflow is canceled', async () => {
+  it('stops sending soon after its workflow is canceled', async () => {
     const port = await listeners.listen('0.0.0.0', 0);
     const stopping = startKinds(bench.engine, bench.kinds);
     try {
@@ -232,7 +232,7 @@ describe('a scan of ports as a workflow', () => {
     }
   });
 
-  it('is aimed at what the models know, page by page, as far as an expression allows', async () => {
+  it('targets the models that match an expression, page by page', async () => {
     await listeners.listen('127.20.6.1', 7601);
     await listeners.listen('127.20.6.2', 7602);
     await listeners.listen('127.20.6.3', 7603);
@@ -249,7 +249,7 @@ describe('a scan of ports as a workflow', () => {
       bench,
       generator({ target: 'again', from: { model: 'host', target: 'known' }, ports: '7601' }),
     );
-    assert.equal(hosts.of('TcpSynAggregator')!['gone'], 4, 'it looked at 7601 alone');
+    assert.equal(hosts.of('TcpSynAggregator')!['gone'], 4, 'it scanned 7601 only');
     const nothing = await runWorkflow(
       bench,
       generator({ target: 'none', from: { model: 'host', target: 'nobody' }, ports: '7601' }),
@@ -262,7 +262,7 @@ describe('a scan of ports as a workflow', () => {
     assert.equal(failing.state, 'failed');
   });
 
-  it('puts tasks where it is told, and leaves the merging to others', async () => {
+  it('creates tasks in the requested container, without an aggregator', async () => {
     await listeners.listen('127.20.7.1', 7701);
     const run = await runWorkflow(
       bench,
@@ -282,7 +282,7 @@ describe('a scan of ports as a workflow', () => {
     assert.deepEqual(await keysOf('apart', 'service'), ['new 127.20.7.1:7701/tcp']);
   });
 
-  it('follows names, and knows them for it', async () => {
+  it('follows names, and records them', async () => {
     const port = await listeners.listen('127.0.0.1', 0);
     const run = await runWorkflow(bench, generator({ target: 'names', targets: ['localhost'], ports: String(port) }));
     assert.equal(run.of('TcpSynAggregator')!['complete'], true);

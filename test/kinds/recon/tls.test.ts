@@ -31,7 +31,7 @@ describe('a scan of TLS as a workflow', () => {
   });
   const list = (target: string, model: string): Promise<TrackedModel[]> => bench.models.list({ target, model }, ALL);
 
-  it('knows where TLS is spoken and with which certificates, and sees one being replaced', async (t: TestContext) => {
+  it('records TLS endpoints with their certificates, and detects a replaced one', async (t: TestContext) => {
     const first = await serveTls(t, [good]);
     const second = await serveTls(t, [good]);
     const plain = await serveTcp(t, answering(Buffer.from('220 hello\r\n'), true));
@@ -56,7 +56,7 @@ describe('a scan of TLS as a workflow', () => {
     assert.deepEqual([again['new'], again['changed'], again['known'], again['gone']], [0, 0, 3, 0]);
   });
 
-  it('asks services by the names that they were found under', async (t: TestContext) => {
+  it('requests services by the names under which they were found', async (t: TestContext) => {
     const names: (string | false)[] = [];
     const server = await serveTls(t, [good], {
       SNICallback: (name, callback) => {
@@ -84,10 +84,10 @@ describe('a scan of TLS as a workflow', () => {
     const [endpoint] = await list('services', 'tls');
     assert.ok((endpoint!.data['findings'] as string[]).includes('mismatched'));
     const [service] = await list('services', 'service');
-    assert.equal(service!.state, 'new', 'a scan of TLS says nothing of services');
+    assert.equal(service!.state, 'new', 'a TLS scan does not affect services');
   });
 
-  it('sees that another certificate is shown', async (t: TestContext) => {
+  it('detects that another certificate is presented', async (t: TestContext) => {
     const servers = [good, other];
     const server = await serveTls(t, [good], { SNICallback: (_name, callback) => callback(null) });
     const input = { target: 'swap', targets: [`127.0.0.1:${server.port}`] };

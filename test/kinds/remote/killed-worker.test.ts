@@ -1,4 +1,4 @@
-/** A worker that is killed while an executor runs its task, with real processes and a real wire. */
+/** A worker that is killed while an executor runs its task, with real processes and a real connection. */
 import assert from 'node:assert/strict';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -23,7 +23,7 @@ let environment: Record<string, string>;
 const executor = new MemoryExecutor({
   clock: systemClock,
   run: async (event: string, args: JsonObject, signal: AbortSignal): Promise<JsonObject> => {
-    // Only the run that is to be cut short lasts.
+    // Only the run that is interrupted takes long.
     // fixed wait: how long the event itself takes
     if (event === 'Wait' && executor.runs.size === 1) await systemClock.sleep(300_000, signal);
     return { event, args };
@@ -72,7 +72,7 @@ async function startWorker(): Promise<HeddleProcess> {
   return worker;
 }
 
-test('a killed worker leads to one more attempt, the first run is ended, and the outcome is there', async () => {
+test('a killed worker leads to one more attempt, the first run is canceled, and the outcome is stored', async () => {
   const server = start('server');
   const { url } = await server.ready();
   const client = new HeddleClient({ baseUrl: url });
@@ -92,7 +92,7 @@ test('a killed worker leads to one more attempt, the first run is ended, and the
     'it succeeds',
     90_000,
   );
-  assert.ok(executor.canceled.has(key(1)), 'the run of the lost worker was ended');
+  assert.ok(executor.canceled.has(key(1)), 'the run of the lost worker was canceled');
   assert.deepEqual([executor.runs.get(key(1)), executor.runs.get(key(2))], [1, 1]);
   assert.equal(executor.runs.size, 2);
   for await (const { data } of client.workflowResults(id)) assert.deepEqual(data, { event: 'Wait', args: { n: 1 } });

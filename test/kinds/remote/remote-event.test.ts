@@ -84,7 +84,7 @@ const taskOf = async (id: string) => (await bench.engine.getTask(id))!;
 const isRunning = (key: string): Promise<true> => eventually(() => executor.runs.has(key) || undefined, `${key} runs`);
 
 describe('a task of the kind RemoteEvent', () => {
-  it('runs once at the executor, and its result becomes the result of the task', async () => {
+  it('runs once at the executor, whose result becomes the result of the task', async () => {
     const { workflow, task } = await submitEvent({ event_name: 'Echo', args: { n: 1 } });
     const outcome = await ended(bench.engine, workflow);
     assert.equal(outcome.state, 'succeeded');
@@ -92,7 +92,7 @@ describe('a task of the kind RemoteEvent', () => {
     assert.equal(executor.runs.get(`${task}:1`), 1);
   });
 
-  it('passes the trace of its workflow on', async () => {
+  it('propagates the trace of its workflow', async () => {
     const tasks = [newTask({ kind: 'RemoteEvent', metadata: { event_name: 'Echo' } })];
     const workflow = { workflow_id: newId(), name: null, tasks, traceparent: TRACEPARENT, idempotency: null };
     await bench.engine.submit([workflow]);
@@ -110,17 +110,17 @@ describe('a task of the kind RemoteEvent', () => {
     const { task } = await submitEvent({ event_name: 'Wait' });
     await isRunning(`${task}:1`);
     await bench.engine.cancel([task]);
-    await eventually(() => executor.canceled.has(`${task}:1`) || undefined, 'the executor was told');
+    await eventually(() => executor.canceled.has(`${task}:1`) || undefined, 'the executor received the cancel');
   });
 
-  it('is canceled at the executor when its time is up', async () => {
+  it('is canceled at the executor when it times out', async () => {
     const { workflow, task } = await submitEvent({ event_name: 'Wait' }, { timeout_secs: 1 });
     await ended(bench.engine, workflow);
     assert.equal((await taskOf(task)).state, 'timed_out');
-    await eventually(() => executor.canceled.has(`${task}:1`) || undefined, 'the executor was told');
+    await eventually(() => executor.canceled.has(`${task}:1`) || undefined, 'the executor received the cancel');
   });
 
-  it('fails with the code and the message of the executor, and is tried again', async () => {
+  it("fails with the executor's code and message, and is retried", async () => {
     const input = { event_name: 'Fail', args: { code: 'TASK_OOM', message: 'too much' } };
     const { workflow, task } = await submitEvent(input, { retry: { max_attempts: 2, backoff_secs: 0 } });
     await ended(bench.engine, workflow);
@@ -130,7 +130,7 @@ describe('a task of the kind RemoteEvent', () => {
   });
 
   for (const code of ['INVALID_ARGS', 'EVENT_NOT_WHITELISTED', 'EVENT_NOT_REGISTERED', 'FORBIDDEN', 'QUARANTINED']) {
-    it(`is not tried again after ${code}`, async () => {
+    it(`is not retried after ${code}`, async () => {
       const input = { event_name: 'Fail', args: { code, message: 'no' } };
       const { workflow, task } = await submitEvent(input, { retry: { max_attempts: 3, backoff_secs: 0 } });
       await ended(bench.engine, workflow);
@@ -140,13 +140,13 @@ describe('a task of the kind RemoteEvent', () => {
     });
   }
 
-  it('is refused where its input is not valid, or names an executor that is not there', async () => {
+  it('is rejected if its input is invalid or names an unknown executor', async () => {
     for (const [input, reason] of [
       [{ event_name: 'ä' }, /input\.event_name: must be 1 to 200 of/],
       [{}, /input\.event_name: is required/],
       [{ event_name: 'Echo', args: [] }, /input\.args: must be an object/],
       [{ event_name: 'Echo', x: 1 }, /input\.x: is not a known member/],
-      [{ event_name: 'Echo', executor: 'gpu' }, /no executor named gpu; those that there are: default/],
+      [{ event_name: 'Echo', executor: 'gpu' }, /no executor named gpu; available: default/],
     ] as const) {
       const { workflow, task } = await submitEvent(input as unknown as JsonObject);
       await ended(bench.engine, workflow);
@@ -156,7 +156,7 @@ describe('a task of the kind RemoteEvent', () => {
 });
 
 describe('a task whose worker was lost', () => {
-  /** Has a first attempt of a task end without a word, while nothing of this process looks. */
+  /** Abandons the first attempt of a task without a report. */
   async function loseFirstAttempt(task: string): Promise<string> {
     await stopping.stop();
     const retry = { max_attempts: 2, backoff_secs: 0 };
@@ -171,7 +171,7 @@ describe('a task whose worker was lost', () => {
     return workflow;
   }
 
-  it('ends what its attempt before left running, then runs again', async () => {
+  it('cancels what the previous attempt left running, then runs again', async () => {
     const task = newId();
     const lost = await executors.find(null)!.submitAsync('Wait', {}, { idempotencyKey: `${task}:1` });
     const outcome = await ended(bench.engine, await loseFirstAttempt(task));
@@ -181,7 +181,7 @@ describe('a task whose worker was lost', () => {
     await assert.rejects(lost.result(), /canceled/);
   });
 
-  it('takes the result that its attempt before has left at the executor', async () => {
+  it('returns the result that the previous attempt left at the executor', async () => {
     const task = newId();
     const options = { idempotencyKey: `${task}:1`, acknowledge: 'never' } as const;
     await executors.find(null)!.submit('Echo', { from: 'the first' }, options);

@@ -16,7 +16,9 @@ export interface AuthoritativeServer {
   close(): Promise<void>;
 }
 
-/** Zone of `host0` to `host<count - 1>`, each with one address that is its number, and a name of every other type. */
+/**
+ * Zone of `host0` to `host<count - 1>`, each with one address derived from its number, and names of every other type.
+ */
 function zoneText(count: number): string {
   const lines = [
     `$ORIGIN ${ZONE}.`,
@@ -39,7 +41,7 @@ function zoneText(count: number): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** knot or nsd on a free port of loopback with a zone of `count` names; null where neither is installed. */
+/** Starts knot or nsd on a free loopback port with a zone of `count` names; null if neither is installed. */
 export async function startAuthoritativeServer(count: number): Promise<AuthoritativeServer | null> {
   const software = ['knotd', 'nsd'].find((name) => !('error' in spawnSync(name, ['-V'])));
   if (software === undefined) return null;

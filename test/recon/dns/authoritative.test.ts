@@ -16,7 +16,7 @@ suite('against a real authoritative server', () => {
   });
   after(() => server?.close());
 
-  test('every one of 100,000 names is found, with its own address', async (t) => {
+  test('finds each of 100,000 names with its own address', async (t) => {
     if (server === null) {
       t.skip(MISSING);
       return;
@@ -31,7 +31,7 @@ suite('against a real authoritative server', () => {
     t.diagnostic(`${server.software}: ${records.length} of ${NAMES}`);
   });
 
-  test('every type is read as the server has it, what is large over TCP', async (t) => {
+  test('reads every type as served, large answers over TCP', async (t) => {
     if (server === null) {
       t.skip(MISSING);
       return;
@@ -61,7 +61,7 @@ suite('against a real authoritative server', () => {
     assert.equal(elsewhere.records[0]!.status_code, 'REFUSED');
   });
 
-  test('words find what is there, and the wildcard for what it is', async (t) => {
+  test('words find existing names and identify the wildcard', async (t) => {
     if (server === null) {
       t.skip(MISSING);
       return;

@@ -38,7 +38,7 @@ function faultOf(bytes: Uint8Array): string {
   return result.ok ? 'none' : result.fault;
 }
 
-/** A response whose answer section is these bytes. */
+/** Builds a response with these bytes as its answer section. */
 function handmade(count: number, ...section: number[]): Uint8Array {
   const bytes = Buffer.concat([response([]), Buffer.from(section)]);
   bytes.writeUInt16BE(count, 6);
@@ -59,7 +59,7 @@ const fixed = (typeCode: number, length: number): number[] => [
 ];
 
 suite('queries', () => {
-  test('are what another codec reads', () => {
+  test('can be read by another codec', () => {
     for (const type of DNS_TYPES) {
       const { bytes } = query('_sip._tcp.example.test', TYPE_CODES[type]);
       writeId(bytes, 0, 0xbeef);
@@ -79,13 +79,13 @@ suite('queries', () => {
     assert.deepEqual(peerDecode(Buffer.from(bytes.subarray(0, questionEnd))).additionals, []);
   });
 
-  test('hold the longest name', () => {
+  test('can contain the longest name', () => {
     const name = [63, 63, 63, 61].map((length) => 'x'.repeat(length)).join('.');
     const { bytes } = query(name, 257);
     assert.equal(peerDecode(Buffer.from(bytes)).questions![0]!.name, name);
   });
 
-  test('are told from other questions', () => {
+  test('are distinguished from other questions', () => {
     const { bytes, questionEnd } = query(NAME, 1);
     const same = (other: Buffer): boolean => sameQuestion(other, bytes, 0, questionEnd);
     assert.equal(same(response([])), true);
@@ -148,19 +148,19 @@ suite('responses', () => {
     },
   ];
   for (const { answer, expected } of cases) {
-    test(`${answer.type} is read: ${JSON.stringify(expected)}`, () => {
+    test(`reads ${answer.type}: ${JSON.stringify(expected)}`, () => {
       const { answers, ttl } = decoded(response([{ ttl: 300, ...answer } as Answer]));
       assert.deepEqual(answers, expected);
       assert.equal(ttl, 300);
     });
   }
 
-  test('the time to live is the smallest', () => {
+  test('the time to live is the smallest one', () => {
     const answers: Answer[] = [300, 20, 100].map((ttl, at) => ({ type: 'A', name: NAME, ttl, data: `192.0.2.${at}` }));
     assert.equal(decoded(response(answers)).ttl, 20);
   });
 
-  test('aliases are followed in any order, and records of others are left out', () => {
+  test('aliases are followed in any order, and records of other names are ignored', () => {
     const answers: Answer[] = [
       { type: 'A', name: 'end.test', ttl: 5, data: '192.0.2.1' },
       { type: 'CNAME', name: 'middle.test', ttl: 5, data: 'End.test' },
@@ -172,7 +172,7 @@ suite('responses', () => {
     assert.equal(read.ttl, 5);
   });
 
-  test('aliases that lead in a circle end', () => {
+  test('alias loops end', () => {
     const answers: Answer[] = [
       { type: 'CNAME', name: NAME, data: 'other.test' },
       { type: 'CNAME', name: 'other.test', data: NAME },
@@ -200,7 +200,7 @@ suite('responses', () => {
     assert.equal(decoded(bytes).rcode, 16);
   });
 
-  test('every IPv6 address is written as the operating system writes it', () => {
+  test('every IPv6 address is formatted like the operating system does', () => {
     const groups = fc.array(fc.constantFrom(0, 0, 0, 1, 0xdb8, 0xffff), { minLength: 8, maxLength: 8 });
     fc.assert(
       fc.property(groups, (parts) => {
@@ -234,12 +234,12 @@ suite('malformed responses are faults', () => {
       fault: 'pointer_not_back',
     },
     {
-      what: 'a label that leads back into itself',
+      what: 'a label that points back into itself',
       bytes: handmade(1, 1, 0x61, 0xc0, QUESTION_END, ...fixed(1, 4), 1, 2, 3, 4),
       fault: 'pointer_not_back',
     },
     {
-      what: 'a label type that nobody knows',
+      what: 'an unknown label type',
       bytes: handmade(1, 0x80, 0, ...fixed(1, 4), 1, 2, 3, 4),
       fault: 'label_type_unknown',
     },
@@ -258,7 +258,7 @@ suite('malformed responses are faults', () => {
       fault: 'rdata_length_wrong',
     },
     {
-      what: 'a text longer than its data',
+      what: 'a string longer than its data',
       bytes: handmade(1, 0xc0, 0x0c, ...fixed(16, 2), 9, 0x61),
       fault: 'rdata_length_wrong',
     },
@@ -278,8 +278,8 @@ suite('malformed responses are faults', () => {
     test(what, () => assert.equal(faultOf(bytes), fault));
   }
 
-  test('a name that grows by pointers to more than 255 bytes', () => {
-    // Each name is a label of 63 bytes and a pointer to the one before.
+  test('a name that exceeds 255 bytes through pointers', () => {
+    // Each name is a label of 63 bytes and a pointer to the previous one.
     const section: number[] = [];
     let before = 0xc000 + HEADER_BYTES;
     for (let index = 0; index < 5; index++) {
@@ -292,7 +292,7 @@ suite('malformed responses are faults', () => {
   });
 });
 
-suite('whatever comes', () => {
+suite('arbitrary input', () => {
   const rich = response([
     { type: 'CNAME', name: NAME, data: 'alias.example.test' },
     { type: 'A', name: 'alias.example.test', ttl: 60, data: '192.0.2.1' },
@@ -303,7 +303,7 @@ suite('whatever comes', () => {
     { type: 'CAA', name: NAME, data: { tag: 'issue', value: 'ca.test' } },
   ]);
 
-  test('2,000 mutations of a message are read or refused', () => {
+  test('2,000 mutations of a message are read or rejected', () => {
     const random = seededRandom(42);
     let faults = 0;
     for (let round = 0; round < 2000; round++) {
@@ -320,7 +320,7 @@ suite('whatever comes', () => {
     assert.ok(faults > 400, `only ${faults} of the mutations were faults`);
   });
 
-  test('random bytes are read or refused', () => {
+  test('random bytes are read or rejected', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 600 }), (bytes) => {
         const result = decodeResponse(bytes, QUESTION_END);
@@ -330,7 +330,7 @@ suite('whatever comes', () => {
     );
   });
 
-  test('what another codec wrote is read as it was meant', () => {
+  test('messages of another codec are read correctly', () => {
     const label = fc.stringMatching(/^[a-z0-9_-]{1,20}$/);
     const name = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => labels.join('.'));
     const uint16 = fc.integer({ min: 0, max: 65_535 });

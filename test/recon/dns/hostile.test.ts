@@ -32,22 +32,22 @@ function asQuery(query: Query): Reply {
   return { bytes };
 }
 
-suite('answers of others are ignored and counted', () => {
+suite('foreign answers are ignored and counted', () => {
   const cases: { what: string; forged: (query: Query) => Reply; counted: RegExp }[] = [
     { what: 'with a wrong id', forged: (query) => withId(query, (id) => id + 1), counted: /100 late/ },
     {
       what: 'from another port',
       forged: (query) => ({ ...answer(query, FALSE_ADDRESS), from: 'elsewhere' }),
-      counted: /\d+ (late|from elsewhere)/,
+      counted: /\d+ (late|from other sources)/,
     },
-    { what: 'of another question', forged: forAnother, counted: /100 of other questions/ },
-    { what: 'of no question', forged: withoutQuestion, counted: /100 of other questions/ },
-    { what: 'that are queries themselves', forged: asQuery, counted: /100 not to be read/ },
-    { what: 'of one byte', forged: () => ({ bytes: Buffer.from([1]) }), counted: /100 not to be read/ },
+    { what: 'of another question', forged: forAnother, counted: /100 for other questions/ },
+    { what: 'of no question', forged: withoutQuestion, counted: /100 for other questions/ },
+    { what: 'that are queries themselves', forged: asQuery, counted: /100 unreadable/ },
+    { what: 'of one byte', forged: () => ({ bytes: Buffer.from([1]) }), counted: /100 unreadable/ },
   ];
   for (const { what, forged, counted } of cases) {
     test(what, async (t) => {
-      // One at a time: a wrong id must not be that of another question by chance.
+      // One at a time: a wrong id must not match another question by chance.
       const server = await startNameServer((query) => [forged(query), answer(query)]);
       t.after(() => server.close());
       const { records, notices } = await scan({ names: numbered(100), resolvers: [server.address], in_flight: 1 });
@@ -58,7 +58,7 @@ suite('answers of others are ignored and counted', () => {
   }
 });
 
-test('an answer that comes twice is one record', async (t) => {
+test('a duplicate answer yields one record', async (t) => {
   const server = await startNameServer((query) => [answer(query), answer(query), answer(query)]);
   t.after(() => server.close());
   const { records } = await scan({ names: numbered(200), resolvers: [server.address] });
@@ -66,8 +66,8 @@ test('an answer that comes twice is one record', async (t) => {
   assert.equal(records.length, 200);
 });
 
-test('an answer to the first of several queries is an answer still', async (t) => {
-  // The first query is answered when the second one is there.
+test('an answer to an earlier attempt counts', async (t) => {
+  // The first query is answered once the second one has arrived.
   const held = new Map<string, () => void>();
   const server = await startNameServer(async (query) => {
     if (query.repeat > 0) {
@@ -84,7 +84,7 @@ test('an answer to the first of several queries is an answer still', async (t) =
   assert.equal(server.queries.length, 40);
 });
 
-test('an answer that comes after everything was given up changes nothing', async (t) => {
+test('an answer after the timeout changes nothing', async (t) => {
   const { promise: over, resolve: release } = Promise.withResolvers<undefined>();
   const server = await startNameServer(async (query) => {
     if (query.name === 'last.test') {
@@ -102,10 +102,10 @@ test('an answer that comes after everything was given up changes nothing', async
     records.map(({ host, status_code }) => `${host} ${status_code}`),
     ['host0.test TIMEOUT', 'last.test TIMEOUT'],
   );
-  assert.match(notices.join(), /1 (late|of other questions)/);
+  assert.match(notices.join(), /1 (late|for other questions)/);
 });
 
-suite('messages that cannot be read', () => {
+suite('unreadable messages', () => {
   const compressionLoop = (query: Query): Reply => {
     const { bytes } = answer(query);
     const at = bytes.length - 16 - query.name.length;
@@ -117,7 +117,7 @@ suite('messages that cannot be read', () => {
   const cutShort = (query: Query): Reply => ({ bytes: answer(query).bytes.subarray(0, -3) });
 
   for (const [what, broken] of Object.entries({ compressionLoop, cutShort })) {
-    test(`${what}: another try, then MALFORMED`, async (t) => {
+    test(`${what}: one retry, then MALFORMED`, async (t) => {
       const server = await startNameServer((query) => [broken(query)]);
       t.after(() => server.close());
       const { records } = await scan({ names: numbered(10), resolvers: [server.address], retries: 2 });
@@ -131,7 +131,7 @@ suite('messages that cannot be read', () => {
     });
   }
 
-  test('damage that passes costs nothing but another query', async (t) => {
+  test('transient damage costs only another query', async (t) => {
     const server = await startNameServer((query) => [query.repeat === 0 ? cutShort(query) : answer(query)]);
     t.after(() => server.close());
     const { records } = await scan({ names: numbered(50), resolvers: [server.address] });
@@ -139,7 +139,7 @@ suite('messages that cannot be read', () => {
   });
 });
 
-test('2,000 answers with random changes, over UDP and TCP, end every question', async (t) => {
+test('2,000 randomly changed answers, over UDP and TCP, end every question', async (t) => {
   const random = seededRandom(7);
   const mutate = (query: Query): Reply => {
     const { bytes } = answer(query);

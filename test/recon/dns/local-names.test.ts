@@ -1,11 +1,11 @@
-/** RFC 6761: names of the machine itself are answered without asking anybody. */
+/** RFC 6761: names of the local machine are answered without a query. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { isLocalName } from '../../../src/recon/dns/local-names.ts';
 import { reply, scan, startNameServer } from './scanning.ts';
 
-test('localhost and what lies below it is the loopback, for whatever type, and no resolver hears of it', async (t) => {
+test('localhost and names below it are the loopback for every type, without a query', async (t) => {
   const server = await startNameServer((query) => [
     reply(query, { answers: query.type === 'A' ? [{ type: 'A', name: query.name, data: '192.0.2.1' }] : [] }),
   ]);
@@ -42,7 +42,7 @@ test('localhost and what lies below it is the loopback, for whatever type, and n
   );
 });
 
-test('many of them are records like others: a reader gets every one, and the scan ends', async () => {
+test('many of them are regular records: a consumer receives each one, and the scan ends', async () => {
   const names = Array.from({ length: 20_000 }, (_, index) => `host${index}.localhost`);
   const { records } = await scan({ names, resolvers: ['127.0.0.1:9'] });
   assert.equal(new Set(records.map(({ host }) => host)).size, 20_000);

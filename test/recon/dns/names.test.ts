@@ -13,7 +13,7 @@ const normalized = (text: string): string => {
 };
 
 suite('names', () => {
-  test('become lower case, ASCII, and lose the dot at the end', () => {
+  test('are converted to lower-case ASCII without a trailing dot', () => {
     assert.equal(normalized('WWW.Example.Test.'), 'www.example.test');
     assert.equal(normalized('Bücher.Example'), 'xn--bcher-kva.example');
     assert.equal(normalized('例え.テスト'), 'xn--r8jz45g.xn--zckzah');
@@ -23,7 +23,7 @@ suite('names', () => {
     assert.equal(normalized('1.0.0.127.in-addr.arpa'), '1.0.0.127.in-addr.arpa');
   });
 
-  test('that are none are refused with a reason', () => {
+  test('that are invalid are rejected with a reason', () => {
     const refused = [
       '',
       '.',
@@ -42,7 +42,7 @@ suite('names', () => {
     assert.equal(normalized(Array<string>(63).fill('abc').join('.') + 'd').length, 252);
   });
 
-  test('are told from addresses', () => {
+  test('are distinguished from addresses', () => {
     fc.assert(
       fc.property(fc.oneof(fc.ipV4(), fc.ipV6(), fc.domain(), fc.string()), (text) => {
         const expected = isIP(text);
@@ -51,7 +51,7 @@ suite('names', () => {
     );
   });
 
-  test('of addresses are the way PTR is asked', () => {
+  test('of addresses have the form for PTR', () => {
     assert.equal(reverseName('192.0.2.10', 4), '10.2.0.192.in-addr.arpa');
     const zeros = (count: number): string => '0.'.repeat(count);
     assert.equal(reverseName('::1', 6), `1.${zeros(31)}ip6.arpa`);
@@ -62,7 +62,7 @@ suite('names', () => {
 });
 
 suite('wordlists', () => {
-  test('become names of every domain, as the words come', async () => {
+  test('become names of every domain, in order', async () => {
     let taken = 0;
     const words = (function* () {
       for (const word of ['www', '', '# a comment', ' mail ', '.dev.api.', 'last']) {
@@ -72,7 +72,7 @@ suite('wordlists', () => {
     })();
     const names = expandNames(['example.test', 'other.test.'], words);
     assert.equal((await names.next()).value, 'www.example.test');
-    assert.equal(taken, 1, 'words are not read ahead');
+    assert.equal(taken, 1, 'no words are read ahead');
     const rest: string[] = [];
     for await (const name of names) rest.push(name);
     assert.deepEqual(rest, [

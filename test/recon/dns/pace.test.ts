@@ -1,4 +1,4 @@
-/** Queries at a rate, to a server that answers at once: nothing but the pace is waited for. */
+/** Queries at a rate, to a server that answers at once: only the pace causes waits. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
@@ -20,10 +20,10 @@ after(() => {
   server.close();
 });
 
-/** Timers of this one fire too early, as those of the system may by a part of a millisecond. */
+/** Its timers fire too early, as the system's may by a fraction of a millisecond. */
 const hasty: Clock = { ...systemClock, after: (ms, run) => systemClock.after(ms / 3, run) };
 
-test('a timer that fires too early leaves no query waiting for ever', async () => {
+test('a timer that fires too early leaves no query waiting forever', async () => {
   const pace = createPace({ clock: systemClock, rate: 200, host_rate: 200 });
   const resolvers = [`127.0.0.1:${server.address().port}`];
   const { records } = await scan({ names: numbered(40, ZONE), resolvers }, { clock: hasty, pace });

@@ -1,4 +1,4 @@
-/** How many queries at once a resolver is asked, in made-up time: nothing is sent, and nothing takes long. */
+/** The concurrency of queries to one resolver, in simulated time without any packets. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
@@ -6,16 +6,16 @@ import { parseResolver, Resolver } from '../../../src/recon/dns/resolver.ts';
 import { seededRandom } from '../../../src/runtime/random.ts';
 
 const TIMEOUT_MS = 2000;
-/** A server keeps what it cannot answer at once for so long. */
+/** How long a server keeps what it cannot answer at once. */
 const BACKLOG_MS = 20;
-/** Of a millisecond, so that no test takes long. */
+/** Fractions of a millisecond, to keep tests short. */
 const SENT_MAX = 100;
 
 interface Line {
   rttMs: number;
-  /** Share of the queries that are lost whatever is sent. */
+  /** Share of queries lost regardless of the rate. */
   loss?: number;
-  /** Queries a second that the server bears; what is beyond is lost. */
+  /** Queries per second that the server sustains; excess ones are lost. */
   bears?: number;
 }
 
@@ -29,7 +29,7 @@ interface Simulated {
 
 const newResolver = (): Resolver => new Resolver(parseResolver('192.0.2.1'), TIMEOUT_MS, 4096);
 
-/** Asks as fast as the window lets it. */
+/** Sends as fast as the window permits. */
 function simulate(line: Line, secs: number, seed: number): Simulated {
   const { rttMs, loss = 0, bears = Infinity } = line;
   const resolver = newResolver();
@@ -41,7 +41,7 @@ function simulate(line: Line, secs: number, seed: number): Simulated {
     events.set(at, known);
     return known;
   };
-  let [sent, answered, halfway, room] = [0, 0, 0, 0];
+  let [sent, answered, halfway, credit] = [0, 0, 0, 0];
   for (let ms = 0; ms < secs * 1000; ms++) {
     const { answers, losses } = eventsAt(ms);
     events.delete(ms);
@@ -49,16 +49,16 @@ function simulate(line: Line, secs: number, seed: number): Simulated {
     for (const sentAt of answers) resolver.onAnswer(ms - sentAt, ms);
     for (const sentAt of losses) resolver.onTimeout(ms, sentAt);
     answered += answers.length;
-    room = Math.min((bears * BACKLOG_MS) / 1000, room + bears / 1000);
-    for (let count = 0; resolver.hasRoom && count < SENT_MAX; count++) {
+    credit = Math.min((bears * BACKLOG_MS) / 1000, credit + bears / 1000);
+    for (let count = 0; resolver.hasCapacity && count < SENT_MAX; count++) {
       resolver.inFlight += 1;
       sent += 1;
-      const isHeard = room >= 1;
-      if (isHeard) room -= 1;
-      if (isHeard && random.next() >= loss) eventsAt(ms + rttMs).answers.push(ms);
+      const isServed = credit >= 1;
+      if (isServed) credit -= 1;
+      if (isServed && random.next() >= loss) eventsAt(ms + rttMs).answers.push(ms);
       else eventsAt(ms + resolver.timeoutMs(0)).losses.push(ms);
     }
-    if (!resolver.hasRoom) resolver.onFull();
+    if (!resolver.hasCapacity) resolver.onFull();
     if (ms === secs * 500) halfway = answered;
   }
   return { resolver, sent, answered, answersPerSec: (answered - halfway) / (secs / 2) };
@@ -66,13 +66,13 @@ function simulate(line: Line, secs: number, seed: number): Simulated {
 
 const SEEDS = [1, 2, 3];
 
-test('a window grows while that pays', () => {
+test('a window grows while that pays off', () => {
   const { resolver, answersPerSec } = simulate({ rttMs: 50 }, 4, 1);
   assert.ok(resolver.window > 1000, `${resolver.window}`);
   assert.ok(answersPerSec > 15_000, `${answersPerSec} answers a second, each after 50 ms`);
 });
 
-test('loss that has nothing to do with how much is asked leaves a window free to grow', () => {
+test('loss unrelated to load does not stop a window from growing', () => {
   for (const [loss, rttMs, expected] of [
     [0.1, 1, 50_000],
     [0.3, 1, 10_000],
@@ -86,7 +86,7 @@ test('loss that has nothing to do with how much is asked leaves a window free to
   }
 });
 
-test('a server that bears no more is asked no more: nearly all that it bears, and little is lost', () => {
+test('a saturated server gets nearly its full load with little loss', () => {
   for (const [bears, rttMs] of [
     [5000, 1],
     [1000, 1],
@@ -99,11 +99,11 @@ test('a server that bears no more is asked no more: nearly all that it bears, an
   }
 });
 
-test('a window that brings no more answers a second does not stay grown', () => {
+test('a window that brings no more answers per second shrinks again', () => {
   const resolver = newResolver();
   let nowMs = 0;
   for (let round = 0; round < 200; round++) {
-    // 100 answers a millisecond, whatever is asked.
+    // 100 answers per millisecond, whatever the load.
     nowMs += Math.max(resolver.window, 2500) / 100;
     resolver.onFull();
     for (let count = Math.max(resolver.window, 2500); count > 0; count--) resolver.onAnswer(1, nowMs);
@@ -111,11 +111,11 @@ test('a window that brings no more answers a second does not stay grown', () => 
   assert.ok(resolver.window <= 200, `${resolver.window}`);
 });
 
-test('many queries that get lost together are no silence, where answers came after they left', () => {
+test('a burst of lost queries is not silence if answers came after they were sent', () => {
   const resolver = newResolver();
   for (let nowMs = 0; nowMs < 100; nowMs++) resolver.onAnswer(1, nowMs);
   for (let count = 0; count < 100; count++) resolver.onTimeout(200, 50);
   assert.ok(resolver.restsUntil <= 200);
   for (let count = 0; count < 16; count++) resolver.onTimeout(300, 150);
-  assert.ok(resolver.restsUntil > 300, 'those that left after its last answer are');
+  assert.ok(resolver.restsUntil > 300, 'queries sent after its last answer count');
 });

@@ -13,7 +13,7 @@ const lossy = (share: number, seed: number): ((query: Query) => Reply[]) => {
   return (query) => (random.next() < share ? [] : [answer(query)]);
 };
 
-test('without loss every name is answered, with one query each', async (t) => {
+test('without loss every name is answered with one query each', async (t) => {
   const server = await startNameServer((query) => [answer(query)]);
   t.after(() => server.close());
   const { records } = await scan({ names: numbered(20_000), resolvers: [server.address] });
@@ -21,7 +21,7 @@ test('without loss every name is answered, with one query each', async (t) => {
   assert.equal(records.length, 20_000);
 });
 
-test('under one percent of loss every name is answered, for little more', async (t) => {
+test('under one percent of loss every name is answered with few extra queries', async (t) => {
   const server = await startNameServer(lossy(0.01, 11));
   t.after(() => server.close());
   const { records } = await scan({ names: numbered(20_000), resolvers: [server.address] });
@@ -38,7 +38,7 @@ test('a resolver that loses packets is used less', async (t) => {
   assert.ok(bad.queries.length * 2 < good.queries.length, `${bad.queries.length} to the bad, ${good.queries.length}`);
 });
 
-test('a resolver that is dead is left alone', async (t) => {
+test('a dead resolver is avoided', async (t) => {
   const dead = await startNameServer(() => []);
   const good = await startNameServer((query) => [answer(query)]);
   t.after(() => Promise.all([dead.close(), good.close()]));
@@ -56,7 +56,7 @@ test('many resolvers share the work', async (t) => {
   for (const { queries } of servers) assert.ok(queries.length > 50, `one got ${queries.length} of 6,000`);
 });
 
-test('resolvers are read in every spelling', () => {
+test('parses resolvers in every spelling', () => {
   const read = (text: string): string => new Resolver(parseResolver(text), 1000, 10).text;
   assert.equal(read('192.0.2.1'), '192.0.2.1:53');
   assert.equal(read('192.0.2.1:5353'), '192.0.2.1:5353');
@@ -67,7 +67,7 @@ test('resolvers are read in every spelling', () => {
   assert.throws(() => parseResolver('one.example.test'), /is not a resolver/);
 });
 
-test('waits follow what a resolver needs, and double', () => {
+test("timeouts follow a resolver's latency, and double", () => {
   const resolver = new Resolver(parseResolver('192.0.2.1'), 5000, 100);
   assert.equal(resolver.timeoutMs(0), 5000, 'nothing is known yet');
   for (let nowMs = 0; nowMs < 5000; nowMs += 100) resolver.onAnswer(400, nowMs);

@@ -24,7 +24,7 @@ import {
 
 const address = ({ name }: Query, data = '192.0.2.1', ttl = 60): Answer => ({ type: 'A', name, ttl, data });
 
-test('every type is asked for and read', async (t) => {
+test('queries and reads every type', async (t) => {
   const data: Partial<Record<string, object>> = {
     A: { data: '192.0.2.1' },
     AAAA: { data: '2001:db8::1' },
@@ -67,7 +67,7 @@ test('every type is asked for and read', async (t) => {
   assert.deepEqual(merged.caa, [{ flags: 0, tag: 'issue', value: 'ca.test' }]);
 });
 
-test('addresses of both families are asked for PTR', async (t) => {
+test('queries addresses of both families for PTR', async (t) => {
   const server = await startNameServer((query) => [
     reply(query, { answers: [{ type: 'PTR', name: query.name, ttl: 1, data: 'host.test' }] }),
   ]);
@@ -96,7 +96,7 @@ test('a resolver may have an IPv6 address', async (t) => {
   assert.equal(records.filter(({ a }) => a?.[0] === '192.0.2.1').length, 50);
 });
 
-test('names that do not exist, have no such records or fail are told apart', async (t) => {
+test('distinguishes nonexistent names, missing records and failures', async (t) => {
   const codes: Record<string, Parameters<typeof reply>[1]> = {
     'gone.test': { rcode: 'NXDOMAIN' },
     'empty.test': {},
@@ -113,11 +113,11 @@ test('names that do not exist, have no such records or fail are told apart', asy
     'refused.test REFUSED null',
   ]);
   const asked = (name: string): number => server.queries.filter((query) => query.name === name).length;
-  assert.equal(asked('broken.test'), 2, 'a failure may pass');
-  assert.equal(asked('refused.test'), 1, 'a refusal does not');
+  assert.equal(asked('broken.test'), 2, 'a failure is retried');
+  assert.equal(asked('refused.test'), 1, 'a refusal is not');
 });
 
-test('what one resolver refuses, another one answers', async (t) => {
+test('another resolver answers what one refuses', async (t) => {
   const refusing = await startNameServer((query) => [reply(query, { rcode: 'REFUSED' })]);
   const answering = await startNameServer((query) => [reply(query, { answers: [address(query)] })]);
   t.after(() => Promise.all([refusing.close(), answering.close()]));
@@ -127,7 +127,7 @@ test('what one resolver refuses, another one answers', async (t) => {
   assert.ok(records.every(({ status_code, resolver }) => status_code === 'NOERROR' && resolver === answering.address));
 });
 
-test('a server that does not know EDNS is asked without', async (t) => {
+test('a server without EDNS support is queried without it', async (t) => {
   for (const bare of [true, false]) {
     const server = await startNameServer((query) => {
       if ((query.packet.additionals?.length ?? 0) === 0) return [reply(query, { answers: [address(query)] })];
@@ -139,11 +139,11 @@ test('a server that does not know EDNS is asked without', async (t) => {
     t.after(() => server.close());
     const { records } = await scan({ names: numbered(20), resolvers: [server.address], in_flight: 1 });
     assert.equal(records.filter(({ status_code }) => status_code === 'NOERROR').length, 20);
-    assert.equal(server.queries.length, 21, 'it is tried once');
+    assert.equal(server.queries.length, 21, 'EDNS is tried once');
   }
 });
 
-test('what does not fit comes over TCP, on connections that are kept', async (t) => {
+test('truncated answers are fetched over TCP, on persistent connections', async (t) => {
   const many = (query: Query): Answer[] =>
     Array.from({ length: 200 }, (_, at) => address(query, `10.0.${at >> 8}.${at & 255}`));
   const server = await startNameServer((query) =>
@@ -156,7 +156,7 @@ test('what does not fit comes over TCP, on connections that are kept', async (t)
   assert.ok(server.connections.total <= 2, `${server.connections.total} connections`);
 });
 
-test('connections that the server closes after each answer are made anew', async (t) => {
+test('connections that the server closes after each answer are reopened', async (t) => {
   const server = await startNameServer((query) => {
     if (query.via === 'udp') return [truncated(query)];
     return [{ ...reply(query, { answers: [address(query)] }), close: true }];
@@ -166,7 +166,7 @@ test('connections that the server closes after each answer are made anew', async
   assert.deepEqual(new Set(records.map(({ status_code }) => status_code)), new Set(['NOERROR']));
 });
 
-test('a server that truncates and takes no connection costs no more than its time', async (t) => {
+test('a server that truncates and accepts no connection costs no more than its timeout', async (t) => {
   const server = await startNameServer((query) => (query.via === 'udp' ? [truncated(query)] : []));
   t.after(() => server.close());
   const changes = { names: numbered(20), resolvers: [server.address], retries: 1, timeout_ms: 100 };
@@ -175,7 +175,7 @@ test('a server that truncates and takes no connection costs no more than its tim
   assert.ok(records.every(({ status_code, resolver }) => status_code === 'TIMEOUT' && resolver === null));
 });
 
-test('nobody who answers is a timeout, after as many queries as were allowed', async (t) => {
+test('a silent resolver leads to a timeout after the permitted number of queries', async (t) => {
   const server = await startNameServer(() => []);
   t.after(() => server.close());
   const changes = { names: numbered(10), resolvers: [server.address], retries: 2, timeout_ms: 50 };
@@ -187,7 +187,7 @@ test('nobody who answers is a timeout, after as many queries as were allowed', a
   assert.equal(server.queries.length, 30);
 });
 
-test('names are checked against the scope and for what they are; refusals are told and counted', async (t) => {
+test('names are validated and checked against the scope; rejections are reported and counted', async (t) => {
   const server = await startNameServer((query) => [reply(query, { answers: [address(query)] })]);
   t.after(() => server.close());
   const scope: Scope = {
@@ -209,22 +209,22 @@ test('names are checked against the scope and for what they are; refusals are to
   const { records, notices } = await scan({ names, scope, resolvers: [server.address], types: ['A', 'PTR'] });
   assert.deepEqual(records.map(({ host }) => host).sort(), ['10.0.0.1', 'ok.test', 'xn--bcher-kva.test']);
   assert.equal(notices.length, 6);
-  assert.match(notices[0]!, /"www\.example\.com" is not asked for: example\.com is not listed/);
+  assert.match(notices[0]!, /"www\.example\.com" not queried: example\.com is not listed/);
   assert.match(notices[1]!, /' ' cannot be in a name/);
   assert.equal(server.queries.length, 3);
 });
 
-test('a long list of refusals is told as a number', async (t) => {
+test('many rejections are reported as a number', async (t) => {
   const server = await startNameServer((query) => [reply(query)]);
   t.after(() => server.close());
   const scope: Scope = { ...EVERYTHING, checkName: () => ({ allowed: false, reason: 'no' }) };
   const { records, notices } = await scan({ names: numbered(5000), scope, resolvers: [server.address] });
   assert.equal(records.length, 0);
   assert.equal(notices.length, 21);
-  assert.equal(notices.at(-1), '5000 names in all were not asked for');
+  assert.equal(notices.at(-1), '5000 names in total were not queried');
 });
 
-test('the pace is kept, and told what comes back', async (t) => {
+test('respects the pace, and reports answers to it', async (t) => {
   const server = await startNameServer((query) => [reply(query, { answers: [address(query)] })]);
   t.after(() => server.close());
   const startMs = performance.now();
@@ -249,7 +249,7 @@ test('the pace is kept, and told what comes back', async (t) => {
   assert.ok(observed > 0 && observed < 100);
 });
 
-test('a reader that stops reading stops the asking', async (t) => {
+test('sending pauses while the consumer does not read', async (t) => {
   const server = await startNameServer((query) => [reply(query, { answers: [address(query)] })]);
   t.after(() => server.close());
   let read = 0;
@@ -272,7 +272,7 @@ test('a reader that stops reading stops the asking', async (t) => {
   await records.return();
 });
 
-test('lists may come slowly, and end when they end', async (t) => {
+test('lists may be slow, and the scan ends with them', async (t) => {
   const server = await startNameServer((query) => [reply(query, { answers: [address(query)] })]);
   t.after(() => server.close());
   const steps = Array.from({ length: 3 }, () => Promise.withResolvers<string>());
@@ -284,12 +284,12 @@ test('lists may come slowly, and end when they end', async (t) => {
     const next = records.next();
     resolve(`host${at}.test`);
     const { value } = await next;
-    assert.equal((value as DnsRecord).host, `host${at}.test`, 'a name is asked for when it comes, not when more come');
+    assert.equal((value as DnsRecord).host, `host${at}.test`, 'a name is queried as soon as it arrives');
   }
   assert.equal((await records.next()).done, true);
 });
 
-test('what the list of names throws ends the scan', async (t) => {
+test('an error of the list of names ends the scan', async (t) => {
   const server = await startNameServer((query) => [reply(query, { answers: [address(query)] })]);
   t.after(() => server.close());
   const failing = (function* () {
@@ -312,7 +312,7 @@ test('an abort ends a scan at once, with its reason', async (t) => {
   await assert.rejects(scan({ names: ['a.test'], resolvers: [] }, { signal: controller.signal }), /enough/);
 });
 
-test('leaving early releases every socket and timer', async (t) => {
+test('ending early releases every socket and timer', async (t) => {
   const server = await startNameServer((query) =>
     query.via === 'udp' && query.name.startsWith('host1')
       ? [truncated(query)]
@@ -332,7 +332,7 @@ test('leaving early releases every socket and timer', async (t) => {
     assert.ok(record.host !== '');
     if (++seen === 500) break;
   }
-  assert.equal(returned, true, 'the list is told that nobody reads on');
+  assert.equal(returned, true, 'the list is closed');
   await eventually(() => udpSockets() === 2, 'those of the server are left alone');
   await eventually(() => server.connections.open === 0, 'connections are closed');
 });
@@ -349,7 +349,7 @@ test('progress is reported, and complete at the end', async (t) => {
   assert.deepEqual(reports.at(-1), { done: 201, total: 201, sent: 400, found: 200 });
 });
 
-test('resolvers that are none are refused with what would be one', async () => {
+test('invalid resolvers are rejected with the expected form', async () => {
   for (const resolver of ['dns.example.test', '127.0.0.1:0', '127.0.0.1:99999', '300.1.1.1', '']) {
     await assert.rejects(
       scan({ names: ['a.test'], resolvers: [resolver] }),

@@ -35,7 +35,7 @@ export interface Scanned {
   notices: string[];
 }
 
-/** Runs a scan to its end. */
+/** Runs a scan to completion. */
 export async function scan(
   changes: Parameters<typeof options>[0],
   environmentChanges: Partial<ProbeEnvironment> = {},
@@ -49,7 +49,7 @@ export async function scan(
   return { records, notices };
 }
 
-/** UDP sockets of this process that are open; a name server has two. */
+/** Counts the open UDP sockets of this process; a name server has two. */
 export function udpSockets(): number {
   return process.getActiveResourcesInfo().filter((name) => name === 'UDPWrap').length;
 }

@@ -9,7 +9,7 @@ test('every deadline is reported once, never early, and at most a tick late', ()
   const SLOTS = 20;
   const step = fc.record({
     slot: fc.nat(SLOTS - 1),
-    // Beyond one turn of the wheel, too.
+    // Including deadlines beyond one revolution of the wheel.
     delayMs: fc.double({ min: -5, max: 30_000, noNaN: true }),
     clear: fc.boolean(),
     passMs: fc.double({ min: 0, max: 15_000, noNaN: true }),
@@ -29,10 +29,10 @@ test('every deadline is reported once, never early, and at most a tick late', ()
         }
         nowMs += passMs;
         wheel.expire(nowMs, (due) => {
-          assert.ok(model.get(due)! <= nowMs, 'not before its time');
+          assert.ok(model.get(due)! <= nowMs, 'not early');
           model.delete(due);
         });
-        for (const deadlineMs of model.values()) assert.ok(deadlineMs > nowMs - TICK_MS - 10, 'not long after it');
+        for (const deadlineMs of model.values()) assert.ok(deadlineMs > nowMs - TICK_MS - 10, 'not late');
         assert.equal(wheel.size, model.size);
       }
     }),
@@ -40,7 +40,7 @@ test('every deadline is reported once, never early, and at most a tick late', ()
   );
 });
 
-test('what is set again while others expire waits for its own time', () => {
+test('a deadline set during expiry waits for its own time', () => {
   const wheel = new TimingWheel(4, 0);
   for (const slot of [0, 1, 2]) wheel.set(slot, 10);
   const due: number[] = [];

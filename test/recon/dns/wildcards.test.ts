@@ -10,7 +10,7 @@ import { EVERYTHING, numbered, type Query, reply, scan, startNameServer } from '
 
 type Zone = (name: string, type: string) => Omit<Answer, 'name'>[] | null;
 
-/** Answers from a function; null does not exist. */
+/** Answers by a function; null means nonexistent. */
 const serve = (zone: Zone) =>
   startNameServer((query: Query) => {
     const found = zone(query.name, query.type);
@@ -35,7 +35,7 @@ async function wildcardsOf(
   }
 }
 
-test('what a zone answers for every name is told from what it has', async () => {
+test('distinguishes wildcard answers from existing names', async () => {
   const own: Record<string, string> = { 'www.wild.test': '192.0.2.1', 'same.wild.test': '192.0.2.9' };
   const zone: Zone = (name) => (name.endsWith('.wild.test') ? a(own[name] ?? '192.0.2.9') : null);
   const { marks } = await wildcardsOf(zone, ['www.wild.test', 'same.wild.test', 'nothing.wild.test', 'gone.test']);
@@ -56,7 +56,7 @@ test('each level of a zone has its own verdict', async () => {
   assert.deepEqual(marks, { 'api.example.test': false, 'x.dev.example.test': true, 'y.x.dev.example.test': true });
 });
 
-test('sets in another order, and parts of them, are the same wildcard', async () => {
+test('reordered sets and subsets are the same wildcard', async () => {
   let turn = 0;
   const zone: Zone = (name) => {
     if (name === 'real.wild.test') return a('192.0.2.1', '192.0.2.200');
@@ -75,14 +75,14 @@ test('addresses that change within their networks are the same wildcard', async 
   assert.deepEqual(marks, { 'one.wild.test': true, 'two.wild.test': true, 'real.wild.test': false });
 });
 
-test('where every answer is from another network, none can be told from the wildcard', async () => {
+test('if every answer is from another network, all are marked', async () => {
   let turn = 0;
   const zone: Zone = () => a(`10.${turn++}.0.1`);
   const { marks } = await wildcardsOf(zone, ['one.wild.test']);
   assert.deepEqual(marks, { 'one.wild.test': true });
 });
 
-test('an alias is compared by where it leads, whatever stands behind it', async () => {
+test('an alias is compared by its target, whatever its addresses', async () => {
   let turn = 0;
   const server = await startNameServer((query) => {
     const target = query.name === 'real.wild.test' ? 'own.host.test' : 'cdn.host.test';
@@ -99,7 +99,7 @@ test('an alias is compared by where it leads, whatever stands behind it', async 
   assert.deepEqual(marks, { 'one.wild.test': true, 'real.wild.test': false });
 });
 
-test('wildcards of other types are found, too', async () => {
+test('finds wildcards of other types too', async () => {
   const zone: Zone = (_name, type) =>
     type === 'TXT' ? [{ type: 'TXT', data: ['v=any'] } as Omit<Answer, 'name'>] : [];
   const { records } = await wildcardsOf(zone, ['one.wild.test'], { types: ['A', 'TXT'] });
@@ -109,7 +109,7 @@ test('wildcards of other types are found, too', async () => {
   ]);
 });
 
-test('a zone is asked a few times, however many of its names are', async () => {
+test('a zone gets a few extra queries, whatever the number of its names', async () => {
   const zone: Zone = () => a('192.0.2.9');
   const { asked, records } = await wildcardsOf(zone, numbered(2000, 'wild.test'));
   assert.ok(records.every(({ wildcard }) => wildcard === true));
@@ -126,7 +126,7 @@ test('random names respect the scope', async () => {
   assert.deepEqual(marks, { 'example.test': false });
 });
 
-test('a zone whose random names are not answered holds up nothing', async () => {
+test('a zone without answers to random names delays nothing', async () => {
   const server = await startNameServer((query) =>
     query.name.startsWith('host')
       ? [reply(query, { answers: [{ type: 'A', name: query.name, data: '192.0.2.1' }] })]

@@ -7,12 +7,12 @@ import ipaddr from 'ipaddr.js';
 
 import { formatIpv4, formatIpv6, IPV6_MAX, parseIpv4, parseIpv6 } from '../../../src/recon/targets/address.ts';
 
-test('every address is read back from what it is written as', () => {
+test('every address can be parsed back from its formatted form', () => {
   fc.assert(fc.property(fc.nat(2 ** 32 - 1), (value) => parseIpv4(formatIpv4(value)) === value));
   fc.assert(fc.property(fc.bigInt(0n, IPV6_MAX), (value) => parseIpv6(formatIpv6(value)) === value));
 });
 
-test('IPv6 is written as another implementation writes it, runs of zeros included', () => {
+test('IPv6 is formatted like another implementation does, including runs of zeros', () => {
   const groups = fc.array(fc.oneof(fc.constant(0), fc.nat(0xffff)), { minLength: 8, maxLength: 8 });
   fc.assert(
     fc.property(groups, (parts) => {
@@ -22,7 +22,7 @@ test('IPv6 is written as another implementation writes it, runs of zeros include
   );
 });
 
-test('exactly what Node takes for an address is one, zone ids aside', () => {
+test('accepts exactly what Node accepts as an address, except zone ids', () => {
   const near = fc
     .array(fc.constantFrom('0', '1', '7', '9', '10', '255', '256', '.', '.', ':', ':', '::', 'f', 'ffff', 'x'), {
       minLength: 1,

@@ -28,7 +28,7 @@ const source = (texts: readonly string[], options: Partial<EndpointOptions> = {}
 const ascending = (list: readonly string[]): string[] => [...list].sort();
 
 describe('order', () => {
-  test('every host at every port once, in an order that the seed decides', async () => {
+  test('every host at every port once, in an order that the seed determines', async () => {
     const ports = [22, 80, 443];
     const all = await drain(source(['10.0.0.0/28', '10.9.0.1:8080', 'fd00::1'], { ports }));
     const expected = Array.from({ length: 16 }, (_, host) => ports.map((port) => `10.0.0.${host} ${port}`)).flat();
@@ -37,12 +37,12 @@ describe('order', () => {
       ascending([...expected, ...ports.map((port) => `fd00::1 ${port}`), '10.9.0.1 8080']),
     );
     const again = await drain(source(['10.0.0.0/28', '10.9.0.1:8080', 'fd00::1'], { ports }), 1000);
-    assert.deepEqual(again, all, 'the size of batches changes nothing');
+    assert.deepEqual(again, all, 'the batch size does not matter');
     const other = await drain(source(['10.0.0.0/28', '10.9.0.1:8080', 'fd00::1'], { ports, seed: 2 }));
     assert.notDeepEqual(other, all);
   });
 
-  test('a host with a port that is probed anyway comes once', async () => {
+  test('a host with a port that is probed anyway occurs once', async () => {
     const all = await drain(source(['10.0.0.1', '10.0.0.1:80', '10.0.0.1:81'], { ports: [80, 443] }));
     assert.deepEqual(ascending(all), ['10.0.0.1 443', '10.0.0.1 80', '10.0.0.1 81']);
   });
@@ -66,7 +66,7 @@ describe('slices', () => {
     ...Array.from({ length: pinned }, (_, index) => `10.1.0.${index}:${1000 + index}`),
   ];
 
-  test('however hosts and ports are cut, every endpoint is in exactly one slice', async () => {
+  test('every endpoint is in exactly one slice, however hosts and ports are cut', async () => {
     await fc.assert(
       fc.asyncProperty(arrangement, async ({ hosts, pinned, ports: count, seed, hostCuts, portCuts }) => {
         const texts = textsOf(hosts, pinned);
@@ -76,7 +76,7 @@ describe('slices', () => {
         let size = 0;
         for (const slice of slicesOf(hostCuts, hosts + pinned)) {
           for (const port_slice of slicesOf(portCuts, count)) {
-            // Of two slices that begin at the first port, only one may hold something.
+            // Of two slices that begin at the first port, only one may be nonempty.
             if (port_slice.count === 0) continue;
             const part = source(texts, { ports, seed, slice, port_slice });
             size += part.size;
@@ -91,7 +91,7 @@ describe('slices', () => {
     );
   });
 
-  test('parts of about the same size hold every endpoint once, and no host twice', async () => {
+  test('parts of about equal size contain every endpoint once, and no host twice', async () => {
     await fc.assert(
       fc.asyncProperty(arrangement, fc.integer({ min: 1, max: 9 }), async (given, wanted) => {
         const { hosts, pinned, ports: count, seed } = given;
@@ -114,7 +114,7 @@ describe('slices', () => {
     );
   });
 
-  test('one host is divided by ports; a scan that is not worth it is not divided', () => {
+  test('a single host is divided by ports; small scans are not divided', () => {
     assert.deepEqual(partition(parseTargets(['127.0.0.1']), 10, 2), [
       { slice: { from: 0, count: 1 }, port_slice: { from: 0, count: 5 } },
       { slice: { from: 0, count: 1 }, port_slice: { from: 5, count: 5 } },
@@ -124,7 +124,7 @@ describe('slices', () => {
     assert.deepEqual(partition(parseTargets([]), 10, 4), []);
   });
 
-  test('a slice beyond what there is, is a defect', () => {
+  test('a slice out of range is a defect', () => {
     assert.throws(
       () => source(['10.0.0.0/30'], { slice: { from: 3, count: 2 } }),
       /slice \{ from: 3, count: 2 \} is not within 4/,
@@ -134,7 +134,7 @@ describe('slices', () => {
 });
 
 describe('names', () => {
-  test('are looked up once, however many ports; all ports go to the same address', async () => {
+  test('are resolved once, whatever the number of ports; all ports use the same address', async () => {
     const asked: string[] = [];
     const resolve = (name: string): Promise<string[]> => {
       asked.push(name);
@@ -146,7 +146,7 @@ describe('names', () => {
     assert.equal(new Set(all.map((text) => text.split(' ').slice(0, 2).join(' '))).size, 2);
   });
 
-  test('at all of their addresses: those that are allowed, at most sixteen, in batches no larger than asked for', async () => {
+  test('at all addresses: the allowed ones, at most sixteen, in batches no larger than requested', async () => {
     const answers: Record<string, string[]> = {
       'two.example': ['10.0.0.1', '169.254.169.254', 'fd00::1', '10.0.0.66'],
       'many.example': Array.from({ length: 100 }, (_, index) => `10.1.0.${index}`),
@@ -164,7 +164,7 @@ describe('names', () => {
     assert.equal(found.length, 6 + 2 * 16);
   });
 
-  test('what does not resolve, is excluded or out of scope falls out, and each is told of once', async () => {
+  test('unresolvable, excluded and out-of-scope names are skipped and each reported once', async () => {
     const answers: Record<string, string[] | Error> = {
       'none.example': [],
       'silent.example': new Error('no resolver answered'),
@@ -197,8 +197,8 @@ describe('names', () => {
     ]);
     const lines = ascending(told);
     assert.equal(lines.length, 6);
-    assert.match(lines[0]!, /^refused 8\.8\.8\.8: no line of the scope covers 8\.8\.8\.8/);
-    assert.match(lines[1]!, /^refused other\.test: no line of the scope covers other\.test/);
+    assert.match(lines[0]!, /^refused 8\.8\.8\.8: no entry of the scope covers 8\.8\.8\.8/);
+    assert.match(lines[1]!, /^refused other\.test: no entry of the scope covers other\.test/);
     assert.match(lines[2]!, /^refused special\.example: special\.example resolves to 169\.254\.169\.254: .* metadata/);
     assert.deepEqual(lines.slice(3), [
       'unresolved excluded.example: all of its addresses are excluded',
@@ -207,7 +207,7 @@ describe('names', () => {
     ]);
   });
 
-  test('no more than 64 are looked up at once', async () => {
+  test('at most 64 are resolved concurrently', async () => {
     let [now, most] = [0, 0];
     const resolve = async (): Promise<string[]> => {
       now += 1;
@@ -232,7 +232,7 @@ describe('names', () => {
 });
 
 describe('size', () => {
-  test('a /8 with all ports costs no memory; more than 2^53 endpoints are refused', async () => {
+  test('a /8 with all ports costs no memory; more than 2^53 endpoints are rejected', async () => {
     const ports = parsePorts('all');
     const before = process.memoryUsage().heapUsed;
     const large = source(['10.0.0.0/8'], { ports });
@@ -242,7 +242,7 @@ describe('size', () => {
     assert.throws(() => source(['fd00::/80'], { ports }), /endpoints are more than the 2\^53 that can be counted/);
   });
 
-  test('targets that all fall out end, and let others have their turn on the way', async () => {
+  test('targets that are all skipped end, and yield to the event loop', async () => {
     let turns = 0;
     const count = (): void => {
       turns += 1;
@@ -254,7 +254,7 @@ describe('size', () => {
       source(['8.0.0.0/13'], { scope: createScope([]), onRefused: (host) => refused.push(host) }),
     );
     assert.deepEqual(all, []);
-    assert.equal(refused.length, 10_000, 'no more of them are told');
+    assert.equal(refused.length, 10_000, 'reports are limited');
     assert.ok(turns >= 5, `${turns} turns`);
   });
 });

@@ -30,7 +30,7 @@ const bigints = (list: readonly Interval<bigint>[]): IntervalSet<bigint> => Inte
 
 const ascending = (values: Iterable<number>): number[] => [...values].sort((left, right) => left - right);
 
-test('counts, members, indexes and set operations are those of the numbers written out', () => {
+test('counts, members, indexes and set operations match those of enumerated numbers', () => {
   fc.assert(
     fc.property(intervals, intervals, (left, right) => {
       const [one, two] = [numbers(left), numbers(right)];
@@ -44,7 +44,7 @@ test('counts, members, indexes and set operations are those of the numbers writt
   );
 });
 
-test('the same with BigInt, far beyond what numbers can count', () => {
+test('the same with BigInt, beyond the range of safe numbers', () => {
   const base = 2n ** 127n;
   const lift = ({ first, last }: Interval<number>): Interval<bigint> => {
     return { first: base + BigInt(first), last: base + BigInt(last) };

@@ -1,4 +1,4 @@
-/** Rates under loss, on a virtual clock: what is sent goes through a line that loses some of it. */
+/** Rates under loss on a virtual clock: packets pass a lossy line. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
@@ -8,16 +8,16 @@ import { VirtualClock } from '../../../src/runtime/clock.ts';
 
 const STEP_MS = 10;
 
-/** What becomes of packets that are sent in one step: how many are answered. */
+/** Returns how many of the packets sent in one step are answered. */
 type Line = (sent: number) => number;
 
-/** Bears so many packets a second; what is beyond is lost. */
+/** Sustains this many packets per second; excess ones are lost. */
 const narrow =
   (rate: number): Line =>
   (sent) =>
     Math.min(sent, (rate * STEP_MS) / 1000);
 
-/** Loses a share of whatever is sent: no rate changes that. */
+/** Loses a share of all packets, whatever the rate. */
 function lossy(share: number): Line {
   let seed = 42;
   return (sent) => {
@@ -39,13 +39,13 @@ class Sender {
   readonly #offered: number;
   #owed = 0;
 
-  /** @param offered packets a second that there are to send */
+  /** @param offered packets per second that are available to send */
   constructor(rate: number, offered = rate) {
     this.pace = createPace({ clock: this.clock, rate, host_rate: Infinity });
     this.#offered = offered;
   }
 
-  /** Sends for so long as fast as it may; returns packets a second. */
+  /** Sends at the permitted rate for this long; returns packets per second. */
   async send(secs: number, line: Line): Promise<number> {
     let all = 0;
     for (let step = 0; step < (secs * 1000) / STEP_MS; step += 1) {
@@ -64,7 +64,7 @@ class Sender {
 }
 
 describe('loss', () => {
-  test('lowers the rate to what the line bears, and it is found again within three seconds when there is none', async () => {
+  test('lowers the rate to what the line sustains, and it recovers within three seconds without loss', async () => {
     for (const rate of [1000, 20_000]) {
       const sender = new Sender(rate);
       const bears = rate / 2;
@@ -76,7 +76,7 @@ describe('loss', () => {
     }
   });
 
-  test('never lowers it below a tenth of what was asked for, nor below 100 a second, nor below less than that', async () => {
+  test('never lowers it below a tenth of the request, 100 per second, or the request itself', async () => {
     for (const [rate, floor] of [
       [100_000, 10_000],
       [1000, 100],
@@ -94,7 +94,7 @@ describe('loss', () => {
     }
   });
 
-  test('that a lower rate does not lessen slows nothing down for long; the rate is still lowered for loss beyond it', async () => {
+  test('unrelated to the rate slows nothing for long; loss beyond it still lowers the rate', async () => {
     for (const share of [0.1, 0.3, 0.6]) {
       const sender = new Sender(10_000);
       await sender.send(5, lossy(share));
@@ -105,13 +105,13 @@ describe('loss', () => {
     await sender.send(5, lossy(0.2));
     await sender.send(1, (sent) => narrow(3000)(lossy(0.2)(sent)));
     assert.ok(sender.pace.rate < 8000, String(sender.pace.rate));
-    // And when it has gone, what is lost later counts as before.
+    // Once it has ceased, later loss counts as before.
     await sender.send(20, whole);
     await sender.send(1, lossy(0.2));
     assert.ok(sender.pace.rate < 8000, String(sender.pace.rate));
   });
 
-  test('on a line that bears less than a tenth is not taken for loss that no rate changes', async () => {
+  test('on a line that sustains less than a tenth is not mistaken for unrelated loss', async () => {
     const sender = new Sender(10_000);
     await sender.send(3, narrow(500));
     for (let secs = 0; secs < 10; secs += 1) {
@@ -120,7 +120,7 @@ describe('loss', () => {
     }
   });
 
-  test('of less than a twentieth, or of too few packets to tell, changes nothing', async () => {
+  test('of less than a twentieth, or of too few packets, changes nothing', async () => {
     const sender = new Sender(1000);
     await sender.send(10, lossy(0.02));
     assert.equal(sender.pace.rate, 1000);
@@ -129,18 +129,18 @@ describe('loss', () => {
     assert.equal(sender.pace.rate, 1000);
   });
 
-  test('is not what comes late: who is told of the answer later was not lost', async () => {
+  test('does not include late answers', async () => {
     const sender = new Sender(1000);
     for (let round = 0; round < 50; round += 1) {
       await sender.clock.advance(20);
-      // Forty were given up; forty of the round before were answered after all.
+      // Forty were given up; forty of the previous round were answered after all.
       sender.pace.observe(40, 0);
       sender.pace.observe(0, 40);
     }
     assert.equal(sender.pace.rate, 1000);
   });
 
-  test('is forgotten when nothing more is heard of it', async () => {
+  test('is forgotten if there is no further data', async () => {
     const sender = new Sender(1000);
     await sender.send(2, dead);
     assert.equal(sender.pace.rate, 100);
@@ -153,7 +153,7 @@ describe('loss', () => {
 });
 
 describe('without a limit, loss', () => {
-  test('gives a rate, and takes it away again', async () => {
+  test('imposes a rate, and removes it again', async () => {
     const sender = new Sender(Infinity, 50_000);
     await sender.send(3, narrow(20_000));
     assert.ok(sender.pace.rate < 30_000, String(sender.pace.rate));
@@ -163,16 +163,16 @@ describe('without a limit, loss', () => {
     assert.equal(sender.pace.rate, Infinity);
   });
 
-  test('never brings it below 1,000 a second, or a tenth of the fastest', async () => {
+  test('never lowers it below 1,000 per second, or a tenth of the highest', async () => {
     const slow = new Sender(Infinity, 300);
     await slow.send(20, dead);
-    assert.equal(slow.pace.rate, 1000, 'three hundred a second were all that was asked for');
+    assert.equal(slow.pace.rate, 1000, 'only three hundred per second were sent');
     const fast = new Sender(Infinity, 100_000);
     await fast.send(20, dead);
     assert.ok(fast.pace.rate >= 9000, String(fast.pace.rate));
   });
 
-  test('makes no burst of what was sent before', async () => {
+  test('grants no burst for packets sent before', async () => {
     const sender = new Sender(Infinity, 50_000);
     await sender.send(0.2, dead);
     assert.ok(sender.pace.rate < Infinity);

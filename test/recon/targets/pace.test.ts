@@ -13,7 +13,7 @@ const collectGarbage = runInNewContext('gc') as () => void;
 
 const rates = fc.oneof(fc.integer({ min: 1, max: 2000 }), fc.constantFrom(1000, 10_000, 150_000));
 
-/** In any window, whatever its ends: counted between every two packets. */
+/** Checks every window, counted between every two packets. */
 function assertWithin(timesMs: readonly number[], rate: number, what: string): void {
   for (let first = 0; first < timesMs.length; first += 1) {
     for (let last = first; last < timesMs.length; last += 7) {
@@ -26,7 +26,7 @@ function assertWithin(timesMs: readonly number[], rate: number, what: string): v
   }
 }
 
-test('no window ever holds more than the rate and one burst, in all and for each host', async () => {
+test('no window exceeds the rate and one burst, in total and for each host', async () => {
   const steps = fc.array(fc.record({ waitMs: fc.double({ min: 0, max: 40, noNaN: true }), tries: fc.nat(60) }), {
     maxLength: 40,
   });
@@ -52,7 +52,7 @@ test('no window ever holds more than the rate and one burst, in all and for each
   );
 });
 
-test('who waits as long as he is told gets the whole rate', async () => {
+test('a client that waits as advised gets the whole rate', async () => {
   for (const [rate, hostRate] of [
     [100, Infinity],
     [Infinity, 100],
@@ -77,13 +77,13 @@ test('a host at its limit does not take from the others', async () => {
   const pace = createPace({ clock, rate: 1000, host_rate: 1 });
   assert.equal(pace.take('10.0.0.1'), 0);
   assert.ok(Math.abs(pace.take('10.0.0.1') - 1000) < 1e-6);
-  assert.equal(pace.available(100), 15, 'what was refused to a host is still there');
+  assert.equal(pace.available(100), 15, 'tokens refused to a host remain');
   assert.equal(pace.take('10.0.0.2'), 0);
   await clock.advance(1000);
   assert.equal(pace.take('10.0.0.1'), 0);
 });
 
-test('without limits nothing waits; available is never more than was asked for', () => {
+test('without limits nothing waits; available never exceeds the request', () => {
   const pace = createPace({ clock: new VirtualClock(), rate: Infinity, host_rate: Infinity });
   for (let packet = 0; packet < 10_000; packet += 1) assert.equal(pace.take('10.0.0.1'), 0);
   assert.equal(pace.available(512), 512);
@@ -103,7 +103,7 @@ test('a million hosts leave no buckets behind', async () => {
   assert.ok(process.memoryUsage().heapUsed - before < 20_000_000);
 });
 
-test('a rate that lets nothing through is a defect of the caller', () => {
+test('a rate of zero is a defect of the caller', () => {
   for (const rate of [0, -1, Number.NaN]) {
     assert.throws(() => createPace({ clock: new VirtualClock(), rate, host_rate: 1 }), RangeError);
     assert.throws(() => createPace({ clock: new VirtualClock(), rate: 1, host_rate: rate }), RangeError);

@@ -10,7 +10,7 @@ const orderOf = (size: number, seed: number, purpose = 0): number[] => {
   return Array.from({ length: size }, (_, index) => permutation.at(index));
 };
 
-test('each number below the size comes exactly once, whatever size and seed', () => {
+test('each number below the size occurs exactly once, for any size and seed', () => {
   fc.assert(
     fc.property(fc.nat(3000), fc.maxSafeInteger(), (size, seed) => {
       const seen = new Set(orderOf(size, seed));
@@ -20,7 +20,7 @@ test('each number below the size comes exactly once, whatever size and seed', ()
   );
 });
 
-test('up to 2^53 it stays within the size, and different indexes go to different places', () => {
+test('up to 2^53 it stays within the size, and different indexes map to different numbers', () => {
   const size = fc.oneof(fc.integer({ min: 2 ** 40, max: 2 ** 53 - 1 }), fc.constant(2 ** 53));
   fc.assert(
     fc.property(size, fc.maxSafeInteger(), fc.double({ min: 0, max: 1, noNaN: true }), (count, seed, share) => {
@@ -34,13 +34,13 @@ test('up to 2^53 it stays within the size, and different indexes go to different
   );
 });
 
-test('the same seed gives the same order; another seed, or another purpose, another', () => {
+test('the same seed gives the same order; another seed or purpose gives another', () => {
   assert.deepEqual(orderOf(500, 7), orderOf(500, 7));
   const orders = [orderOf(500, 7), orderOf(500, 8), orderOf(500, -7), orderOf(500, 7 + 2 ** 40), orderOf(500, 7, 1)];
   assert.equal(new Set(orders.map((order) => order.join())).size, orders.length);
 });
 
-test('no network is visited in order: what follows lies anywhere', () => {
+test('no network is visited in order: successors are scattered', () => {
   const size = 2 ** 24;
   const permutation = new Permutation(size, 1);
   const networks = new Map<number, number>();

@@ -15,10 +15,10 @@ interface Attack {
   why?: string;
   target: string;
   scope: string[];
-  /** What the name resolves to. */
+  /** The addresses of the name. */
   resolves?: string[];
   exclude?: string[];
-  /** Of a range that straddles: what may be probed all the same. */
+  /** For a range across the boundary: the part that may be probed. */
   remains?: string[];
 }
 
@@ -27,7 +27,7 @@ const CORPUS = JSON.parse(readFileSync(join(import.meta.dirname, 'scope-evasions
   allowed: Attack[];
 };
 
-/** What would be probed, by the whole way that a target goes; with `cut` false, by the check of each endpoint alone. */
+/** Returns what would be probed through the whole pipeline; with `cut` false, by the check of each endpoint alone. */
 async function probed({ target, scope: entries, resolves, exclude = [] }: Attack, cut: boolean): Promise<Endpoint[]> {
   const scope = createScope(entries);
   const parsed = parseTargets([target], { exclude });
@@ -58,7 +58,7 @@ describe('attacks on the scope', () => {
     });
   }
 
-  test('what is allowed is probed: the scope does not simply refuse everything', async () => {
+  test('allowed targets are probed: the scope does not simply refuse everything', async () => {
     for (const entry of CORPUS.allowed) {
       for (const cut of [true, false]) assert.equal((await probed(entry, cut)).length, 1, JSON.stringify(entry));
     }
@@ -71,28 +71,22 @@ describe('reasons', () => {
     return verdict.allowed ? 'allowed' : verdict.reason;
   };
 
-  test('say what it is, and which line would allow it; that line does', () => {
-    assert.equal(
-      reason('8.8.8.8'),
-      'no line of the scope covers 8.8.8.8; a line that says 8.8.8.8, or names a network that it is in, allows it',
-    );
+  test('name the kind of address and the entry that would allow it; that entry does', () => {
+    assert.equal(reason('8.8.8.8'), 'no entry of the scope covers 8.8.8.8; add it, or a network that contains it');
     assert.equal(
       reason('169.254.169.254', '0.0.0.0/0'),
-      '169.254.169.254 is a metadata service of clouds; only a line that names it by address allows it: 169.254.169.254',
+      '169.254.169.254 is a metadata service of clouds; only an entry that names it by address allows it: 169.254.169.254',
     );
     assert.match(
       reason('2002:a00:1::1'),
-      /tunnelled IPv4 address \(6to4\) and leads to 10\.0\.0\.1; aim at 10\.0\.0\.1 itself/,
+      /tunnelled IPv4 address \(6to4\) and leads to 10\.0\.0\.1; target 10\.0\.0\.1 itself/,
     );
-    assert.match(
-      reason('::ffff:8.8.8.8'),
-      /or add a line that says ::ffff:808:808, beside one that allows 8\.8\.8\.8$/,
-    );
+    assert.match(reason('::ffff:8.8.8.8'), /or add an entry ::ffff:808:808, and one that allows 8\.8\.8\.8$/);
     const verdict = createScope([]).checkName('www.example.com');
-    assert.match(verdict.allowed ? '' : verdict.reason, /a line that says www\.example\.com allows it/);
+    assert.match(verdict.allowed ? '' : verdict.reason, /covers www\.example\.com; add it/);
   });
 
-  test('every refused address is allowed by the lines that its refusal names', () => {
+  test('every refused address is allowed by the entries that its refusal names', () => {
     const v4 = fc.nat(2 ** 32 - 1).map((value): Address => ({ family: 4, value }));
     const v6 = fc.bigInt(0n, IPV6_MAX).map((value): Address => ({ family: 6, value }));
     const embedded = fc
@@ -103,7 +97,7 @@ describe('reasons', () => {
         const verdict = createScope([]).check(ip, null);
         if (verdict.allowed) return;
         const lines = [
-          ...verdict.reason.matchAll(/(?:says|address allows it:|allows|leads to) ([0-9a-f.:]*[0-9a-f]|::)/g),
+          ...verdict.reason.matchAll(/(?:covers|address allows it:|allows|add an entry|leads to) ([0-9a-f.:]*[0-9a-f]|::)/g),
         ];
         assert.deepEqual(
           createScope(lines.map(([, line]) => line!)).check(ip, null),
@@ -116,7 +110,7 @@ describe('reasons', () => {
   });
 });
 
-test('the ranges of a scope and its checks of single addresses say the same', () => {
+test('the ranges of a scope agree with its checks of single addresses', () => {
   const entries = [
     '203.0.112.0/22',
     '64:ff9b::/96',
@@ -145,7 +139,7 @@ test('the ranges of a scope and its checks of single addresses say the same', ()
   }
 });
 
-test('names that are followed may be looked up, and make no address one of the scope', () => {
+test('followed names may be resolved, and add no address to the scope', () => {
   const scope = createScope([], ['zone.test']);
   const allowed = ['zone.test', 'a.zone.test', 'azone.test', 'zone.test.example.com'].map(
     (name) => scope.checkName(name).allowed,
@@ -159,7 +153,7 @@ test('names that are followed may be looked up, and make no address one of the s
 describe('a scope within a scope', () => {
   const outer = createScope(['8.8.8.0/24', 'example.com']);
 
-  test('both must allow it; loopback and private networks are only left where the inner one lists them', () => {
+  test('both must allow it; loopback and private networks remain only if the inner one lists them', () => {
     const inner = narrowScope(outer, ['8.8.8.8', '1.1.1.1', '10.0.0.0/8', 'www.example.com', 'evil.test']);
     const verdicts = ['8.8.8.8', '8.8.8.9', '1.1.1.1', '10.0.0.1', '192.168.0.1', '127.0.0.1'];
     assert.deepEqual(
@@ -186,10 +180,10 @@ describe('a scope within a scope', () => {
   test('without entries nothing changes', () => assert.equal(narrowScope(outer, []), outer));
 });
 
-test('lines of a scope that say too much, or nothing, are refused with their place', () => {
+test('overly broad or invalid scope entries are rejected with their position', () => {
   for (const [entry, fault] of [
-    ['10.0.0.5/24', /scope\[0\]: "10\.0\.0\.5\/24" is an address within a network/],
-    ['8.8.8.8:53', /names a port, and a scope is of hosts/],
+    ['10.0.0.5/24', /scope\[0\]: "10\.0\.0\.5\/24" has host bits set/],
+    ['8.8.8.8:53', /names a port, but a scope contains hosts/],
     ['*', /cannot be a part/],
     ['0x08080808', /reads like an IPv4 address/],
   ] as const) {
@@ -197,7 +191,7 @@ test('lines of a scope that say too much, or nothing, are refused with their pla
   }
 });
 
-test('names for looking an address up backwards are those of the address', () => {
+test('reverse names are those of the address', () => {
   const scope = createScope(['8.8.8.8', '2606:4700::/32']);
   const allowed = (name: string): boolean => scope.checkName(name).allowed;
   assert.equal(allowed('8.8.8.8.in-addr.arpa'), true);

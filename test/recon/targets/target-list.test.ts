@@ -46,24 +46,24 @@ test('every notation', () => {
   ]);
 });
 
-test('faults name place, text and remedy; several come in one error', () => {
+test('faults name position, entry and remedy; one error contains several', () => {
   for (const [text, fault] of [
-    ['10.0.0.300', /targets\[0\]: "10\.0\.0\.300" is no IPv4 address: 300 is larger than 255/],
+    ['10.0.0.300', /targets\[0\]: "10\.0\.0\.300" is not an IPv4 address: 300 is larger than 255/],
     ['010.0.0.1', /leading zeros, which some read as octal/],
     ['0x7f000001', /reads like an IPv4 address; write it as four decimal numbers/],
     ['2130706433', /reads like an IPv4 address/],
     ['127.1', /reads like an IPv4 address/],
     ['10.0.0.0/33', /must be a number from 0 to 32/],
-    ['10.0.0.0/8/8', /is no network/],
+    ['10.0.0.0/8/8', /is not a network/],
     ['fd00::/129', /must be a number from 0 to 128/],
     ['example.com/path', /has a path/],
     ['10.0.0.9-10.0.0.1', /ends before it begins/],
-    ['10.0.0.1-fd00::1', /is no range/],
-    ['10.0.0.1-256', /is no range/],
+    ['10.0.0.1-fd00::1', /is not a range/],
+    ['10.0.0.1-256', /is not a range/],
     ['fe80::1%eth0', /zone id/],
     ['a.example:0', /has no port from 1 to 65535 at its end: 0/],
     ['a.example:', /no port .* there is none/],
-    ['[10.0.0.1]:80', /brackets around something that is no IPv6 address/],
+    ['[10.0.0.1]:80', /brackets around something that is not an IPv6 address/],
     ['fd00::1:2:3:4:5:6:7:8:9', /with a port, write \[address\]:port/],
     ['http://user@10.0.0.1/', /has a user before its host/],
     ['a..example', /two dots in a row/],
@@ -72,7 +72,7 @@ test('faults name place, text and remedy; several come in one error', () => {
     [`${'a'.repeat(64)}.example`, /a part of more than 63 characters/],
     [`${'a.'.repeat(130)}example`, /longer than 253 characters/],
     ['a\u001b[2J', /"a\\u001b\[2J"/],
-    ['\u202eexample.com', /"\\u202eexample\.com" is no host name/],
+    ['\u202eexample.com', /"\\u202eexample\.com" is not a host name/],
   ] as const) {
     assert.throws(() => parseTargets([text]), fault, text);
   }
@@ -87,10 +87,10 @@ test('faults name place, text and remedy; several come in one error', () => {
     },
   );
   const file = linesOf('# hosts\r\n10.0.0.1\r\n\r\nhttp://a.example/#x\r\n10.0.0.1 10.0.0.999 # both\r\n', 'hosts.txt');
-  assert.throws(() => parseTargets(file), /^HeddleError: hosts\.txt:5: "10\.0\.0\.999" is no IPv4 address/);
+  assert.throws(() => parseTargets(file), /^HeddleError: hosts\.txt:5: "10\.0\.0\.999" is not an IPv4 address/);
 });
 
-test('exclusions leave out exactly what they name, checked against hosts written out', () => {
+test('exclusions remove exactly what they name, compared with enumerated hosts', () => {
   const base = 0x0a000000;
   const piece = fc.oneof(
     fc.tuple(fc.nat(300), fc.integer({ min: 23, max: 32 })).map(([at, bits]) => {
@@ -124,7 +124,7 @@ test('exclusions leave out exactly what they name, checked against hosts written
   );
 });
 
-test('exclusions reach names, hosts with ports, and names below a domain', () => {
+test('exclusions apply to names, hosts with ports, and names below a domain', () => {
   const targets = parseTargets(['a.example', 'b.a.example', 'c.test', 'c.test:80', '10.0.0.1:80', '10.0.0.2:80'], {
     exclude: ['c.test', '*.a.example', '10.0.0.1'],
   });
@@ -135,7 +135,7 @@ test('exclusions reach names, hosts with ports, and names below a domain', () =>
   );
 });
 
-test('a /8, half of IPv4 and a large part of IPv6 cost no memory, and any index is there at once', () => {
+test('a /8, half of IPv4 and a large part of IPv6 cost no memory, and any index is available at once', () => {
   const before = process.memoryUsage().heapUsed;
   const sets = Array.from({ length: 200 }, (_, index) => parseTargets([`${index + 1}.0.0.0/8`, `fd00:${index}::/76`]));
   const grownBytes = process.memoryUsage().heapUsed - before;
@@ -145,14 +145,14 @@ test('a /8, half of IPv4 and a large part of IPv6 cost no memory, and any index 
   assert.equal(sets[9]!.size, 2 ** 24 + 2 ** 52);
 });
 
-test('more than 2^53 hosts are refused with their number; with exclusions it is what is left that counts', () => {
+test('more than 2^53 hosts are rejected with their number; exclusions are deducted first', () => {
   assert.throws(() => parseTargets(['fd00::/64']), /18,446,744,073,709,551,616 hosts, and at most 2\^53/);
   const left = parseTargets(['fd00::/64'], { exclude: ['fd00::1:0:0:0-fd00::ffff:ffff:ffff:ffff', 'fd00::/80'] });
   assert.equal(left.size, 0);
   assert.equal(parseTargets(['fd00::/64'], { exclude: ['fd00::2-fd00::ffff:ffff:ffff:ffff'] }).size, 2);
 });
 
-test('a scope cuts targets as ranges, and says what fell out and why', () => {
+test('a scope cuts targets as ranges, and reports what it removes and why', () => {
   const scope = createScope(['203.0.113.0/28', 'example.com']);
   const texts = ['203.0.113.0/24', '10.0.0.0/24', 'www.example.com', 'evil.test', '8.8.8.8:53', '::ffff:10.0.0.1'];
   const { targets, refused, refusedHosts } = parseTargets(texts).within(scope);
@@ -168,7 +168,7 @@ test('a scope cuts targets as ranges, and says what fell out and why', () => {
     ],
   );
   assert.match(refused[0]!.reason, /203\.0\.113\.16 is an address of documentation/);
-  assert.match(refused[1]!.reason, /leads to 10\.0\.0\.1; aim at 10\.0\.0\.1 itself/);
+  assert.match(refused[1]!.reason, /leads to 10\.0\.0\.1; target 10\.0\.0\.1 itself/);
   const everything = parseTargets(['0.0.0.0/0']).within(createScope(['1.2.3.4']));
   assert.equal(
     everything.targets.size,

@@ -17,12 +17,12 @@ async function bannersOf(says: NonNullable<ListenRequest['says']>): Promise<(str
 }
 
 describe('banners', () => {
-  it('are what a service says by itself', async () => {
+  it('contain what a service sends by itself', async () => {
     assert.deepEqual(new Set(await bannersOf('greeting')), new Set(['SSH-2.0-Heddle_1.0\\r\\n']));
     assert.deepEqual(new Set(await bannersOf('goodbye')), new Set(['bye\\n']));
   });
 
-  it('are escaped where they cannot be printed', async () => {
+  it('are escaped if not printable', async () => {
     const [banner] = await bannersOf('garbage');
     assert.ok(banner!.startsWith('\\x00\\x01\\x02\\x03\\x04\\x05\\x06\\x07\\x08\\t\\n\\x0b'));
     assert.ok(banner!.includes(' !"#$%&\'()*+,-./0123456789'));
@@ -37,16 +37,16 @@ describe('banners', () => {
     assert.deepEqual(new Set(await bannersOf('endless')), new Set(['x'.repeat(1024)]));
   });
 
-  it('of services that say nothing, or hang up, are not there', async () => {
+  it('of silent services, or ones that hang up, are absent', async () => {
     assert.deepEqual(new Set(await bannersOf('nothing')), new Set([undefined]));
     assert.deepEqual(new Set(await bannersOf('reset')), new Set([undefined]));
   });
 
-  it('of services that talk slowly and without end come to theirs', async () => {
+  it('of slow endless services end at their deadline', async () => {
     for (const banner of await bannersOf('trickle')) assert.match(banner!, /^\.+$/);
   });
 
-  it('hold no more than 1,024 bytes, however they come', () => {
+  it('contain at most 1,024 bytes, however they arrive', () => {
     const banner = new Banner();
     assert.ok(banner.add(new Uint8Array(1000).fill(0x41)));
     assert.equal(banner.add(new Uint8Array(1000).fill(0x42)), false);

@@ -21,19 +21,19 @@ import {
   untilSteady,
 } from './scan-fixture.ts';
 
-/** An address of loopback that nobody else listens on. */
+/** A loopback address without other listeners. */
 const IP = '127.77.0.5';
 const RANGE = portsBetween(20_000, 24_999);
 const EVERY_NINTH = RANGE.filter((port) => port % 9 === 0);
 
-/** Where banners are read, connections are Node's sockets; else, with koffi, they are made by the system's own calls. */
+/** With banners, connections use Node's sockets; otherwise, with koffi, system calls. */
 const WAYS = [
-  { way: 'sockets of Node', banner: true },
-  { way: 'calls of the system', banner: false },
+  { way: "Node's sockets", banner: true },
+  { way: 'system calls', banner: false },
 ];
 
 for (const { way, banner } of WAYS)
-  describe(`connect scan by ${way}`, () => {
+  describe(`connect scan with ${way}`, () => {
     it('finds each of hundreds of listeners, and nothing else', async () => {
       await using _listeners = await startListeners({ ip: IP, ports: EVERY_NINTH, says: 'goodbye' });
       const environment = environmentOf();
@@ -57,7 +57,7 @@ for (const { way, banner } of WAYS)
       assert.match(open.timestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     });
 
-    it('scans IPv6, and reports only the states that are asked for', async (t) => {
+    it('scans IPv6, and reports only the requested states', async (t) => {
       const listeners = await startListeners({ ip: '::1', ports: 20, says: 'goodbye' }).catch(() => null);
       if (listeners === null) {
         t.skip('this machine has no IPv6 loopback');
@@ -73,7 +73,7 @@ for (const { way, banner } of WAYS)
       assert.equal(records.length, listeners.ports.length);
     });
 
-    it('tries again what does not answer, then calls it filtered; hosts that are near are not waited for long', async () => {
+    it('retries silent ports, then reports them filtered; nearby hosts have short timeouts', async () => {
       const worker = new Worker(new URL('./stuck-listener.ts', import.meta.url));
       try {
         const port = await new Promise<number>((resolve) => worker.once('message', resolve));
@@ -81,13 +81,13 @@ for (const { way, banner } of WAYS)
         await eventually(() => held.filter((socket) => !socket.connecting).length >= 2, 'its queue is full');
         const environment = environmentOf();
         const startedAt = performance.now();
-        // One after the other, so that the host is known by its first answer.
+        // One after the other, so that the first answer of the host sets its timeout.
         const options = tcpOptions(endpointsOf('127.0.0.1', [1, port]), { concurrency: 1, timeout_ms: 60_000, banner });
         const records = await collect(options, environment);
         for (const socket of held) socket.destroy();
         const silent = records.find((record) => record.port === port)!;
         assert.deepEqual([silent.state, silent.reason, silent.rtt_ms], ['filtered', 'no-response', null]);
-        assert.equal(environment.progress.sent, 1 + 3, 'one port that answers, three tries of the other');
+        assert.equal(environment.progress.sent, 1 + 3, 'one answering port, three attempts at the other');
         const elapsedMs = performance.now() - startedAt;
         assert.ok(elapsedMs > 650 && elapsedMs < 30_000, `100, 200 and 400 ms are enough for it, not ${elapsedMs}`);
       } finally {
@@ -95,7 +95,7 @@ for (const { way, banner } of WAYS)
       }
     });
 
-    it('keeps to the pace', async () => {
+    it('respects the pace', async () => {
       const pace = createPace({ clock: systemClock, rate: 1000, host_rate: Infinity });
       const startedAt = performance.now();
       await collect(tcpOptions(endpointsOf(IP, RANGE.slice(0, 400)), { banner }), environmentOf({ pace }));
@@ -103,7 +103,7 @@ for (const { way, banner } of WAYS)
       assert.ok(elapsedMs > 370, `400 connections at 1,000 a second in ${elapsedMs} ms`);
     });
 
-    it('stops where nobody reads, and goes on where somebody does', async () => {
+    it('pauses while the consumer does not read, and resumes afterwards', async () => {
       const environment = environmentOf();
       const endpoints = endpointsOf(IP, portsBetween(1, 20_000));
       const iterator = scanTcp(tcpOptions(endpoints, { banner }), environment);
@@ -120,12 +120,12 @@ for (const { way, banner } of WAYS)
       }
     });
 
-    it('says what its source failed with', async () => {
+    it('rejects with the error of its source', async () => {
       const broken = { size: 1, next: () => Promise.reject(new Error('no names today')) };
       await assert.rejects(collect(tcpOptions([], { endpoints: broken }), environmentOf()), /no names today/);
     });
 
-    it('backs off where it may open no more files, says so, and misses nothing', async () => {
+    it('backs off at the limit of open files, reports it, and misses nothing', async () => {
       await using _listeners = await startListeners({ ip: IP, ports: EVERY_NINTH.slice(0, 100), says: 'greeting' });
       const ports = RANGE.slice(0, 1000);
       const limited = ['sh', '-c', 'ulimit -n 64; exec "$@"', 'sh'];
@@ -136,8 +136,8 @@ for (const { way, banner } of WAYS)
         ports.filter((port) => port % 9 === 0 && port <= EVERY_NINTH[99]!),
       );
       assert.deepEqual(portsIn(records, 'filtered'), []);
-      // The system's own calls answer at once on loopback, so that there are never many sockets.
-      if (banner) assert.match(notices.join('\n'), /open no more files/);
+      // System calls return at once on loopback, so there are never many sockets.
+      if (banner) assert.match(notices.join('\n'), /limit of open files/);
     });
   });
 
@@ -166,7 +166,7 @@ describe('the end of a connect scan', () => {
     }
   });
 
-  it('leaves no socket behind when its consumer has had enough', async () => {
+  it('leaves no socket behind when its consumer stops', async () => {
     await using listeners = await startListeners({ ip: IP, ports: 50, says: 'trickle' });
     const before = openSockets();
     const options = tcpOptions([...endpointsOf(IP, RANGE), ...endpointsOf(IP, listeners.ports)]);

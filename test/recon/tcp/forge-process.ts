@@ -3,9 +3,9 @@ import { MessageBatch } from '../../../src/recon/tcp/syn/message-batch.ts';
 import { RawSocket } from '../../../src/recon/tcp/syn/raw-socket.ts';
 
 /**
- * Answers SYN packets in the name of addresses that nobody has, by the last byte of the address:
- * 1: a right answer; 2: one whose acknowledgement is wrong by one; 3: a right one three times, then a reset; 4: one from
- * another port; 5: a right one without the ACK flag; 6: many guesses; 7: a right one to the third try only.
+ * Answers SYN packets on behalf of unused addresses, by the last byte of the address:
+ * 1: a correct answer; 2: one with a wrong acknowledgement; 3: a correct one three times, then a reset; 4: one from
+ * another port; 5: a correct one without the ACK flag; 6: many guesses; 7: a correct one to the third attempt only.
  */
 const AF_PACKET = 17;
 const SOCK_DGRAM = 2;

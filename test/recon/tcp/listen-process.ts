@@ -2,9 +2,9 @@ import { createServer, type Socket } from 'node:net';
 
 export interface ListenRequest {
   ip: string;
-  /** Which ports; or how many, wherever there is room. */
+  /** The ports, or the number of random free ports. */
   ports: readonly number[] | number;
-  /** What is done with those who connect. */
+  /** How connections are handled. */
   says?: 'nothing' | 'greeting' | 'garbage' | 'endless' | 'goodbye' | 'reset' | 'trickle';
 }
 
@@ -24,7 +24,7 @@ const SPEECHES: Readonly<Record<NonNullable<ListenRequest['says']>, (socket: Soc
   },
   goodbye: (socket) => socket.end('bye\n'),
   reset: (socket) => socket.resetAndDestroy(),
-  /** Never quiet for long enough to be done, never much: only the deadline ends it. */
+  /** Never silent long enough to be done, never much data: only the deadline ends it. */
   trickle(socket) {
     const timer = setInterval(() => socket.write('.'), 50);
     socket.on('close', () => clearInterval(timer));
@@ -33,7 +33,7 @@ const SPEECHES: Readonly<Record<NonNullable<ListenRequest['says']>, (socket: Soc
 
 if (import.meta.main) await listen(JSON.parse(process.argv[2]!) as ListenRequest);
 
-/** Listens until it is killed, or whoever started it has gone; prints the ports once all are open. */
+/** Listens until it is killed, or its parent exits; prints the ports once all are open. */
 async function listen({ ip, ports, says }: ListenRequest): Promise<void> {
   const wanted = typeof ports === 'number' ? Array.from({ length: ports }, () => 0) : ports;
   const opened: number[] = [];

@@ -26,7 +26,7 @@ function reasonsOf(records: readonly PortRecord[], where: (record: PortRecord) =
 }
 
 describe('scans through a network', { skip }, () => {
-  it('tell apart what is open, closed, without an answer, and unreachable', async () => {
+  it('distinguish open, closed, silent and unreachable ports', async () => {
     await using pair = NetworkPair.create();
     const open = portsBetween(1000, 1099);
     await using _four = await startListeners({ ip: TARGET_IPV4, ports: open }, pair.within(pair.target));
@@ -54,7 +54,7 @@ describe('scans through a network', { skip }, () => {
     assert.deepEqual(by('10.78.1.3'), new Set(['filtered icmp-admin-prohibited']));
   });
 
-  it('say where there is no route, and never call that closed', async () => {
+  it('report missing routes, and never as closed', async () => {
     await using pair = NetworkPair.create();
     for (const method of ['syn', 'connect'] as const) {
       const targets = [
@@ -70,7 +70,7 @@ describe('scans through a network', { skip }, () => {
     }
   });
 
-  it('take an answer only where it acknowledges what was sent, and once', async () => {
+  it('accept an answer only if it acknowledges the probe, and once', async () => {
     await using pair = NetworkPair.create();
     pair.ip(pair.scanner, 'route', 'add', '10.79.0.0/24', 'via', TARGET_IPV4);
     const forger = pair.spawn(pair.target, [process.execPath, new URL('./forge-process.ts', import.meta.url).pathname]);
@@ -90,10 +90,10 @@ describe('scans through a network', { skip }, () => {
       7: 'open',
     });
     const late = records.find(({ ip }) => ip.endsWith('.7'))!;
-    assert.ok(late.rtt_ms! < 400, 'the time is that of the try that was answered');
+    assert.ok(late.rtt_ms! < 400, 'the time is that of the answered attempt');
   });
 
-  it('by connections back off where this process may open no more files, say so, and miss nothing', async () => {
+  it('by connections back off at the limit of open files, report it, and miss nothing', async () => {
     await using pair = NetworkPair.create();
     pair.ip(pair.scanner, 'route', 'add', '10.78.1.1', 'via', TARGET_IPV4);
     const open = portsBetween(1000, 1099);
@@ -112,10 +112,10 @@ describe('scans through a network', { skip }, () => {
       reasonsOf(records, ({ state }) => state === 'filtered'),
       new Set(['filtered no-response']),
     );
-    assert.match(notices.join('\n'), /open no more files/);
+    assert.match(notices.join('\n'), /limit of open files/);
   });
 
-  it('of connections that meet themselves call that closed', async () => {
+  it('report connections to themselves as closed', async () => {
     await using pair = NetworkPair.create();
     pair.set(pair.scanner, 'net.ipv4.ip_local_port_range', '40000 40003');
     const targets = [{ ip: '127.0.0.1', ports: Array.from({ length: 40 }, () => portsBetween(40_000, 40_003)).flat() }];
@@ -136,7 +136,7 @@ describe('scans through a packet filter', { skip: skipFiltered }, () => {
     'tcp dport 2300-2399 reject with icmpx admin-prohibited',
   ];
 
-  it('tell drop from reject, by both methods', async () => {
+  it('distinguish drop from reject, by both methods', async () => {
     await using pair = NetworkPair.create();
     pair.filter(pair.target, 'input', RULES);
     pair.set(pair.target, 'net.ipv4.icmp_ratelimit', '0');
@@ -147,7 +147,7 @@ describe('scans through a packet filter', { skip: skipFiltered }, () => {
       await using _listeners = await startListeners({ ip, ports: portsBetween(2050, 2350) }, pair.within(pair.target));
       for (const method of ['syn', 'connect'] as const) {
         const options = { method, timeout_ms: 300, retries: 1 };
-        // Hosts tell of rejected packets by ICMP, but not of more than so many a second.
+        // Hosts report rejected packets by ICMP at a limited rate.
         const request = { targets: [{ ip, ports }], options, rate: 500 };
         const { records } = await scanElsewhere(request, pair.within(pair.scanner));
         const syn = method === 'syn';
@@ -158,7 +158,7 @@ describe('scans through a packet filter', { skip: skipFiltered }, () => {
           new Set([syn ? 'closed rst' : 'closed refused']),
           `${method} ${ip}`,
         );
-        // What a connection is told of ICMP is an error code, and some mean several things.
+        // Connections see ICMP as error codes, some of which are ambiguous.
         if (!syn) continue;
         assert.deepEqual(reasonsOf(records, within(2100)), new Set(['filtered icmp-port-unreachable']), ip);
         assert.deepEqual(reasonsOf(records, within(2300)), new Set(['filtered icmp-admin-prohibited']), ip);
@@ -166,7 +166,7 @@ describe('scans through a packet filter', { skip: skipFiltered }, () => {
     }
   });
 
-  it('find everything where one packet of a hundred is lost each way', async () => {
+  it('find everything under one percent of loss in each direction', async () => {
     await using pair = NetworkPair.create();
     for (const name of [pair.scanner, pair.target])
       pair.filter(name, 'input', ['meta l4proto tcp numgen random mod 100 lt 1 drop']);
@@ -184,7 +184,7 @@ describe('scans through a packet filter', { skip: skipFiltered }, () => {
     assert.ok(sent > ports.length * 1.01 && sent < ports.length * 1.06, `${sent} packets for ${ports.length} ports`);
   });
 
-  it('say that this machine keeps packets back, and never call that closed', async () => {
+  it('report that this machine blocks packets, and never as closed', async () => {
     await using pair = NetworkPair.create();
     pair.filter(pair.scanner, 'output', ['tcp dport 4000-4009 drop']);
     for (const method of ['syn', 'connect'] as const) {
@@ -193,7 +193,7 @@ describe('scans through a packet filter', { skip: skipFiltered }, () => {
       const { records, notices } = await scanElsewhere({ targets, options }, pair.within(pair.scanner));
       assert.deepEqual(portsIn(records, 'closed'), portsBetween(4010, 4019), method);
       assert.deepEqual(portsIn(records, 'filtered'), portsBetween(4000, 4009), method);
-      if (method === 'syn') assert.match(notices.join('\n'), /packet filter of this machine/);
+      if (method === 'syn') assert.match(notices.join('\n'), /packet filter on this machine/);
     }
   });
 });

@@ -24,7 +24,7 @@ export function endpointsOf(ip: string, ports: readonly number[]): Endpoint[] {
   return ports.map((port) => ({ host: ip, ip, family: ip.includes(':') ? 6 : 4, port }));
 }
 
-/** A list as a source, in the order of the list. */
+/** A list as a source, in order. */
 export function sourceOf(endpoints: readonly Endpoint[]): EndpointSource {
   let at = 0;
   return {
@@ -76,7 +76,7 @@ export async function collect(options: TcpOptions, environment: ProbeEnvironment
   return records;
 }
 
-/** Ports of the records that are in a state, in order. */
+/** Returns the ports of the records in a state, in order. */
 export function portsIn(records: readonly PortRecord[], state: PortRecord['state']): number[] {
   return records
     .filter((record) => record.state === state)
@@ -84,7 +84,7 @@ export function portsIn(records: readonly PortRecord[], state: PortRecord['state
     .sort((a, b) => a - b);
 }
 
-/** Waits until a number is the same for longer than it takes to report progress twice. */
+/** Waits until a number is stable for longer than two progress reports take. */
 export async function untilSteady(read: () => number): Promise<void> {
   let last = -1;
   let same = 0;
@@ -95,7 +95,7 @@ export async function untilSteady(read: () => number): Promise<void> {
   }, 'it does not change any more');
 }
 
-/** How many sockets this process has open: those of other processes and pipes do not count. */
+/** Counts the open sockets of this process: not those of other processes, nor pipes. */
 export function openSockets(): number {
   return readdirSync('/proc/self/fd').filter((fd) => {
     try {
@@ -114,7 +114,7 @@ export interface Listeners extends AsyncDisposable {
   ports: number[];
 }
 
-/** The process that answers, so that its sockets are not this one's. */
+/** Starts the listening process, whose sockets are separate from this one's. */
 export async function startListeners(request: ListenRequest, within: readonly string[] = []): Promise<Listeners> {
   const [command, ...rest] = [...within, ...script('./listen-process.ts', request)];
   const child = spawn(command!, rest, { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -131,10 +131,10 @@ export async function startListeners(request: ListenRequest, within: readonly st
 
 export async function firstLine(child: ChildProcess): Promise<string> {
   for await (const line of createInterface({ input: child.stdout! })) return line;
-  throw new Error('it ended without a word');
+  throw new Error('it exited without output');
 }
 
-/** Scans from a process of its own: in another network, or with fewer rights. */
+/** Scans from a separate process: in another network, or with fewer rights. */
 export async function scanElsewhere(
   request: ScanRequest,
   within: readonly string[] = [],

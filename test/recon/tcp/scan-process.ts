@@ -7,7 +7,7 @@ import { collect, endpointsOf, environmentOf, tcpOptions } from './scan-fixture.
 export interface ScanRequest {
   targets: readonly { ip: string; ports: readonly number[] }[];
   options: Partial<Omit<TcpOptions, 'endpoints'>>;
-  /** Packets a second; as fast as possible where it is not given. */
+  /** Packets per second; unlimited by default. */
   rate?: number;
 }
 
@@ -16,7 +16,7 @@ export interface ScanAnswer {
   notices: string[];
   sent: number;
   elapsed_ms: number;
-  /** Code and message of what it failed with. */
+  /** Code and message of its failure. */
   error?: { code: string; message: string };
 }
 

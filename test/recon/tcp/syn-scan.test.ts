@@ -41,7 +41,7 @@ describe('SYN scan', { skip }, () => {
     assert.ok(records.every(({ rtt_ms }) => rtt_ms !== null && rtt_ms >= 0 && rtt_ms < 1000));
   });
 
-  it('finds each of all 65,535 ports, its own source ports among them, in one state', async () => {
+  it('reports each of all 65,535 ports, including its own source ports, in one state', async () => {
     const records = await collect(
       tcpOptions(endpointsOf(IP, portsBetween(1, 65_535)), { method: 'syn' }),
       environmentOf(),
@@ -77,7 +77,7 @@ describe('SYN scan', { skip }, () => {
     );
   });
 
-  it('reads banners by connecting to what is open', async () => {
+  it('reads banners by connecting to open ports', async () => {
     await using listeners = await startListeners({ ip: IP, ports: 100, says: 'greeting' });
     const endpoints = endpointsOf(IP, [...listeners.ports, 1, 2, 3]);
     const before = openSockets();
@@ -89,7 +89,7 @@ describe('SYN scan', { skip }, () => {
     assert.equal(openSockets(), before);
   });
 
-  it('keeps to the pace', async () => {
+  it('respects the pace', async () => {
     const pace = createPace({ clock: systemClock, rate: 1000, host_rate: Infinity });
     const startedAt = performance.now();
     await collect(tcpOptions(endpointsOf(IP, RANGE.slice(0, 400)), { method: 'syn' }), environmentOf({ pace }));
@@ -97,7 +97,7 @@ describe('SYN scan', { skip }, () => {
     assert.ok(elapsedMs > 370, `400 packets at 1,000 a second in ${elapsedMs} ms`);
   });
 
-  it('stops where nobody reads, and goes on where somebody does', async () => {
+  it('pauses while the consumer does not read, and resumes afterwards', async () => {
     const environment = environmentOf();
     const endpoints = endpointsOf(IP, portsBetween(1, 30_000));
     const iterator = scanTcp(tcpOptions(endpoints, { method: 'syn' }), environment);
@@ -114,7 +114,7 @@ describe('SYN scan', { skip }, () => {
     }
   });
 
-  it('leaves the process its turns', async () => {
+  it('yields to the rest of the process', async () => {
     let turns = 0;
     let watching = true;
     const watch = (): void => {
@@ -152,23 +152,23 @@ describe('SYN scan', { skip }, () => {
 
 describe('the method', () => {
   const targets = [{ ip: IP, ports: [1, 2, 3] }];
-  /** Nobody's rights: where this process is not root, it has none to give up. */
+  /** An unprivileged user; only needed if this process is root. */
   const rights = process.getuid?.() === 0 ? { uid: 65_534 } : {};
 
-  it('is said to be connections where it has to be', async () => {
+  it('reports the fallback to connections', async () => {
     const { records, notices } = await scanElsewhere({ targets, options: { method: 'auto' } }, [], rights);
     assert.deepEqual(new Set(records.map(({ method }) => method)), new Set(['connect']));
-    assert.match(notices.join('\n'), /whole connections.*(CAP_NET_RAW|koffi|Linux only|64-bit)/);
+    assert.match(notices.join('\n'), /full connections.*(CAP_NET_RAW|koffi|require Linux|64-bit)/);
   });
 
-  it('is refused where it was asked for and cannot be, with what is missing', async () => {
+  it('is rejected with what is missing if SYN is requested but not possible', async () => {
     const { records, error } = await scanElsewhere({ targets, options: { method: 'syn' } }, [], rights);
     assert.deepEqual(records, []);
     assert.equal(error?.code, 'VALIDATION_FAILED');
-    assert.match(error.message, /SYN scan is not possible: .*(CAP_NET_RAW|koffi|Linux only|64-bit)/);
+    assert.match(error.message, /SYN scan is not possible: .*(CAP_NET_RAW|koffi|require Linux|64-bit)/);
   });
 
-  it('is SYN packets where it may be', { skip }, async () => {
+  it('is SYN where permitted', { skip }, async () => {
     const records = await collect(tcpOptions(endpointsOf(IP, [1, 2, 3]), { method: 'auto' }), environmentOf());
     assert.deepEqual(new Set(records.map(({ method }) => method)), new Set(['syn']));
   });

@@ -1,4 +1,4 @@
-/** How long SYN packets are waited for, on a virtual clock: a network of made-up hosts, and no packet anywhere. */
+/** Timeouts of SYN packets on a virtual clock: a simulated network without any packets. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
@@ -22,7 +22,7 @@ interface Packet {
   answer: Answer;
 }
 
-/** Answers each packet with a RST after the time that its host takes, or never. */
+/** Answers each packet with a RST after the latency of its host, or never. */
 class MadeUpNetwork implements SynWire {
   readonly clock = new VirtualClock();
   readonly sent: Packet[] = [];
@@ -71,11 +71,11 @@ class MadeUpNetwork implements SynWire {
   }
 
   close(): void {
-    // Nothing is open.
+    // All ports are closed.
   }
 }
 
-/** Scans one batch of hosts after the other, a batch each 200 ms; returns what was found, and when each was sent to. */
+/** Scans one batch of hosts every 200 ms; returns the results, and the send times of each host. */
 async function scan(network: MadeUpNetwork, batches: readonly (readonly string[])[], changes: Partial<TcpOptions>) {
   const { clock } = network;
   const waiting = batches.map((ips) => ips.flatMap((ip) => endpointsOf(ip, [PORT])));
@@ -106,7 +106,7 @@ async function scan(network: MadeUpNetwork, batches: readonly (readonly string[]
   return {
     records,
     endedAt: clock.monotonic(),
-    /** Between one try and the next. */
+    /** The times between successive attempts. */
     gaps: (ip: string): number[] => {
       const times = network.sent.filter((packet) => packet.ip === ip).map(({ sentAt }) => Math.round(sentAt));
       return times.slice(1).map((time, index) => time - times[index]!);
@@ -120,7 +120,7 @@ function assertAbout(gaps: readonly number[], expected: readonly number[]): void
   for (const [index, gap] of gaps.entries()) assert.ok(Math.abs(gap - expected[index]!) <= 3, String(gaps));
 }
 
-test('what does not answer in a network that answers fast is tried again soon, each time after twice as long', async () => {
+test('a silent port in a fast network is retried soon, each time after twice as long', async () => {
   for (const [near, silent, far] of [
     ['10.5.0.1', '10.5.0.2', '10.6.0.2'],
     ['fd00:5::1', 'fd00:5:0:9::2', 'fd00:6::2'],
@@ -137,7 +137,7 @@ test('what does not answer in a network that answers fast is tried again soon, e
   }
 });
 
-test('a slow host among fast ones is not missed, with the time that it took; the last try is waited for in full', async () => {
+test('a slow host among fast ones is not missed, with its latency; the last attempt waits in full', async () => {
   const network = new MadeUpNetwork({ '10.5.0.1': 20, '10.5.0.3': 900, '10.5.0.4': 990 });
   for (const retries of [0, 1, 3]) {
     network.sent.length = 0;
@@ -153,10 +153,10 @@ test('a slow host among fast ones is not missed, with the time that it took; the
   }
 });
 
-test('a slow network is given its time, up to the timeout; a timeout of less than 200 ms is kept as it is', async () => {
+test('a slow network gets its time, up to the timeout; a timeout below 200 ms is kept', async () => {
   const network = new MadeUpNetwork({ '10.5.0.1': 150 });
   const { gaps } = await scan(network, [['10.5.0.1'], ['10.5.0.2']], { retries: 2, timeout_ms: 1000 });
-  // 150 ms, and four times the half of it.
+  // 150 ms, and four times its half.
   assertAbout(gaps('10.5.0.2'), [500, 1000]);
   const short = await scan(new MadeUpNetwork({ '10.5.0.1': 5 }), [['10.5.0.1'], ['10.5.0.2']], {
     retries: 2,

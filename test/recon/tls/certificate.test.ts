@@ -6,12 +6,12 @@ import fc from 'fast-check';
 import { parseCertificate } from '../../../src/recon/tls/certificate.ts';
 import type { ParsedCertificate } from '../../../src/recon/tls/certificate.ts';
 import { DerFault, DerReader, oidText } from '../../../src/recon/tls/der.ts';
-import { speaksFor } from '../../../src/recon/tls/host-name.ts';
+import { coversHost } from '../../../src/recon/tls/host-name.ts';
 import { TrustStore } from '../../../src/recon/tls/trust.ts';
 import { makeCertificate } from '../../support/certificates.ts';
 import { threadMs } from '../../support/processor-time.ts';
 
-test('roots of the world, as OpenSSL reads them', () => {
+test('parses public roots like OpenSSL', () => {
   assert.ok(rootCertificates.length > 50);
   for (const pem of rootCertificates) {
     const expected = new X509Certificate(pem);
@@ -36,7 +36,7 @@ test('roots of the world, as OpenSSL reads them', () => {
   }
 });
 
-test('names with everything in them are written by RFC 4514, last attribute first', async () => {
+test('formats unusual names per RFC 4514, last attribute first', async () => {
   const subject = 'C=CH, O=Müller\\, Söhne+OU=Net, 2.5.4.97=NTRCH-1, CN=#0c0378202c';
   const { der } = await makeCertificate({ name: 'unused', names: ['a.example.test'], subject });
   const { record } = parseCertificate(der);
@@ -44,7 +44,7 @@ test('names with everything in them are written by RFC 4514, last attribute firs
   assert.equal(record.subject_cn, 'x ,');
 });
 
-test('signatures by old hashes are weak, whatever signs', async () => {
+test('signatures with old hashes are weak, whatever the key', async () => {
   const { der } = await makeCertificate({ name: 'a.example.test', key: 'rsa2048' });
   const sha256 = Buffer.from('2a864886f70d01010b', 'hex');
   for (const [last, name, isWeak] of [
@@ -62,7 +62,7 @@ test('signatures by old hashes are weak, whatever signs', async () => {
   }
 });
 
-test('hosts are matched by RFC 6125', () => {
+test('matches hosts by RFC 6125', () => {
   const certificate = (names: readonly string[], addresses: readonly string[], commonName: string | null) =>
     ({ dns_names: names, addresses, record: { subject_cn: commonName } }) as unknown as ParsedCertificate;
   const cases: readonly (readonly [readonly string[], string, boolean])[] = [
@@ -81,15 +81,15 @@ test('hosts are matched by RFC 6125', () => {
     [['www.example.test\0.evil.test'], 'www.example.test', false],
   ];
   for (const [names, host, expected] of cases)
-    assert.equal(speaksFor(certificate(names, [], null), host), expected, `${names.join()} for ${host}`);
+    assert.equal(coversHost(certificate(names, [], null), host), expected, `${names.join()} for ${host}`);
   assert.equal(
-    speaksFor(certificate([], [], 'www.example.test'), 'www.example.test'),
+    coversHost(certificate([], [], 'www.example.test'), 'www.example.test'),
     true,
     'no names: the common name',
   );
-  assert.equal(speaksFor(certificate(['a.test'], [], 'b.test'), 'b.test'), false, 'names: never the common name');
-  assert.equal(speaksFor(certificate([], ['fe80::1'], null), 'fe80:0:0::0001'), true);
-  assert.equal(speaksFor(certificate([], ['192.0.2.1'], '192.0.2.2'), '192.0.2.2'), false);
+  assert.equal(coversHost(certificate(['a.test'], [], 'b.test'), 'b.test'), false, 'names: never the common name');
+  assert.equal(coversHost(certificate([], ['fe80::1'], null), 'fe80:0:0::0001'), true);
+  assert.equal(coversHost(certificate([], ['192.0.2.1'], '192.0.2.2'), '192.0.2.2'), false);
 });
 
 test('wildcards and names agree with OpenSSL', async () => {
@@ -104,10 +104,10 @@ test('wildcards and names agree with OpenSSL', async () => {
     'wild.example.test',
     'a.b.wild.example.test',
   ];
-  for (const host of hosts) assert.equal(speaksFor(own, host), theirs.checkHost(host) !== undefined, host);
+  for (const host of hosts) assert.equal(coversHost(own, host), theirs.checkHost(host) !== undefined, host);
 });
 
-test('paths: authorities only, as long as they may be, and valid ones', async () => {
+test('paths: only valid authorities, within their path length', async () => {
   const now = Date.now();
   const root = await makeCertificate({ name: 'Root', authority: true });
   const upper = await makeCertificate({ name: 'Upper', authority: true, issuer: root, pathLength: 0 });
@@ -132,18 +132,18 @@ test('paths: authorities only, as long as they may be, and valid ones', async ()
   assert.equal(new TrustStore().judge([parseCertificate(direct.der)], now).untrusted, true);
 });
 
-test('roots of the caller: many in one text, and texts that hold none', async () => {
+test('custom roots: several in one string, and strings without any', async () => {
   const first = await makeCertificate({ name: 'First', authority: true });
   const second = await makeCertificate({ name: 'Second', authority: true });
   const leaf = await makeCertificate({ name: 'leaf.example.test', issuer: second });
   const store = new TrustStore([`two roots\n${first.pem}\n${second.pem}`]);
   assert.equal(store.judge([parseCertificate(leaf.der)], Date.now()).untrusted, false);
-  assert.throws(() => new TrustStore(['nothing']), { code: 'VALIDATION_FAILED', message: /without a certificate/ });
+  assert.throws(() => new TrustStore(['nothing']), { code: 'VALIDATION_FAILED', message: /without a PEM certificate/ });
   const broken = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----';
   assert.throws(() => new TrustStore([first.pem + broken]), { code: 'VALIDATION_FAILED', message: /cannot be read/ });
 });
 
-test('certificates that all sign each other are no maze', async () => {
+test('certificates that all sign each other do not cause loops', async () => {
   const first = await makeCertificate({ name: 'Mirror', authority: true });
   const mirrors = [first];
   for (let count = 1; count < 16; count++)
@@ -154,7 +154,7 @@ test('certificates that all sign each other are no maze', async () => {
   assert.ok(threadMs() - startedMs < 1000);
 });
 
-test('DER of any kind is read or refused', () => {
+test('arbitrary DER is read or rejected', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
       try {

@@ -22,7 +22,7 @@ const VERSIONS = [
 ] as const;
 
 for (const [version, name] of VERSIONS) {
-  test(`${version}: the chain as it was sent, traced to its root`, async (t) => {
+  test(`${version}: the chain as sent, traced to its root`, async (t) => {
     const server = await serveTls(t, [leaf, intermediate], { minVersion: name, maxVersion: name });
     const record = await probe({ port: server.port, host: HOST, roots });
     const expected = new X509Certificate(leaf.pem);
@@ -46,7 +46,7 @@ for (const [version, name] of VERSIONS) {
     await server.idle();
   });
 
-  test(`${version}: a client certificate that is demanded changes nothing`, async (t) => {
+  test(`${version}: a required client certificate changes nothing`, async (t) => {
     const options = { minVersion: name, maxVersion: name, requestCert: true, rejectUnauthorized: true };
     const server = await serveTls(t, [leaf, intermediate], options);
     const record = await probe({ port: server.port, host: HOST, roots });
@@ -54,7 +54,7 @@ for (const [version, name] of VERSIONS) {
     assert.equal(record.untrusted, false);
   });
 
-  test(`${version}: an OCSP answer that is stapled, and one that is not`, async (t) => {
+  test(`${version}: with and without a stapled OCSP response`, async (t) => {
     const versions = { minVersion: name, maxVersion: name };
     const stapling = await serveTls(t, [leaf, intermediate], versions, Buffer.from('3003020100', 'hex'));
     const without = await serveTls(t, [leaf, intermediate], versions);
@@ -62,7 +62,7 @@ for (const [version, name] of VERSIONS) {
     assert.equal((await probe({ port: without.port, host: HOST })).ocsp_stapled, false);
   });
 
-  test(`${version}: the protocol that was negotiated, and none`, async (t) => {
+  test(`${version}: with and without a negotiated protocol`, async (t) => {
     const versions = { minVersion: name, maxVersion: name };
     const speaking = await serveTls(t, [leaf], { ...versions, ALPNProtocols: ['h2', 'http/1.1'] });
     const silent = await serveTls(t, [leaf], versions);
@@ -72,7 +72,7 @@ for (const [version, name] of VERSIONS) {
     assert.equal((await probe({ port: silent.port, host: HOST, alpn })).alpn, null);
     const refused = await probe({ port: others.port, host: HOST, alpn });
     assert.equal(refused.alpn, null);
-    assert.equal(refused.subject_cn, HOST, 'asked again without a protocol');
+    assert.equal(refused.subject_cn, HOST, 'retried without a protocol');
   });
 }
 
@@ -86,7 +86,7 @@ const KEYS: readonly (readonly [KeyKind, string, number, boolean])[] = [
 ];
 
 for (const [kind, type, bits, isWeak] of KEYS) {
-  test(`a key of the kind ${kind}`, async (t) => {
+  test(`a key of the type ${kind}`, async (t) => {
     const certificate = await makeCertificate({ name: HOST, key: kind, issuer: intermediate });
     const server = await serveTls(t, [certificate, intermediate]);
     const record = await probe({ port: server.port, host: HOST, roots });
@@ -96,7 +96,7 @@ for (const [kind, type, bits, isWeak] of KEYS) {
   });
 }
 
-test('what is wrong with a certificate is found, and nothing else', async (t) => {
+test('finds exactly the problems of a certificate', async (t) => {
   const issuer = intermediate;
   const expired = await makeCertificate({ name: HOST, issuer, notBefore: inDays(-20), notAfter: inDays(-10) });
   const early = await makeCertificate({ name: HOST, issuer, notBefore: inDays(10), notAfter: inDays(20) });
@@ -134,7 +134,7 @@ test('what is wrong with a certificate is found, and nothing else', async (t) =>
   }
 });
 
-test('an address is compared with the addresses of the certificate, and asked for without a name', async (t) => {
+test('an address is compared with the addresses of the certificate, and sent without a name', async (t) => {
   const withAddress = await makeCertificate({ name: HOST, names: ['127.0.0.1', '::1'], issuer: intermediate });
   const server = await serveTls(t, [withAddress, intermediate]);
   const record = await probe({ port: server.port, roots });
@@ -144,7 +144,7 @@ test('an address is compared with the addresses of the certificate, and asked fo
   assert.equal((await probe({ port: server.port, host: HOST, roots })).mismatched, true);
 });
 
-test('each name is asked for by itself', async (t) => {
+test('each name is requested by itself', async (t) => {
   const { createSecureContext } = await import('node:tls');
   const asked: string[] = [];
   const server = await serveTls(t, [leaf, intermediate], {
@@ -166,7 +166,7 @@ test('each name is asked for by itself', async (t) => {
   assert.deepEqual(asked, ['a.example.test', 'b.example.test', 'xn--bcher-kva.example.test']);
 });
 
-test('without certificates one message each way is enough', async (t) => {
+test('without certificates one message in each direction suffices', async (t) => {
   const server = await serveTls(t, [leaf, intermediate]);
   const record = await probe({ port: server.port, host: HOST, certificates: false });
   assert.equal(record.tls_version, 'tls13');
@@ -177,7 +177,7 @@ test('without certificates one message each way is enough', async (t) => {
 });
 
 for (const ecdhCurve of ['P-256', 'P-384', 'P-521', 'X25519', 'X448']) {
-  test(`a server that exchanges keys with ${ecdhCurve} only`, async (t) => {
+  test(`a server that supports only ${ecdhCurve}`, async (t) => {
     const server = await serveTls(t, [leaf, intermediate], { ecdhCurve, minVersion: 'TLSv1.3', ALPNProtocols: ['h2'] });
     const record = await probe({ port: server.port, host: HOST, roots, alpn: ['h2'] });
     assert.equal(record.tls_version, 'tls13');

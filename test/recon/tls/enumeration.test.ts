@@ -45,7 +45,7 @@ test('every number has one name, and unknown numbers are shown', () => {
   assert.ok(!ciphersOf('tls11').includes(0xc02f), 'AEAD begins with TLS 1.2');
 });
 
-test('versions that a server takes, and no others', async (t) => {
+test('finds exactly the versions that a server accepts', async (t) => {
   const cases = [
     ['TLSv1', 'TLSv1', ['tls10']],
     ['TLSv1', 'TLSv1.1', ['tls11', 'tls10']],
@@ -64,7 +64,7 @@ test('versions that a server takes, and no others', async (t) => {
   }
 });
 
-test('ciphers that a server takes, in its order, and no others', async (t) => {
+test('finds exactly the ciphers that a server accepts, in its order', async (t) => {
   const wanted = [
     'ECDHE-RSA-CHACHA20-POLY1305',
     'AES256-SHA',
@@ -93,7 +93,7 @@ test('ciphers that a server takes, in its order, and no others', async (t) => {
   await server.idle();
 });
 
-test('without versions, the ciphers of the one that was chosen', async (t) => {
+test('without versions, the ciphers of the chosen one', async (t) => {
   const server = await serveTls(t, [leaf]);
   const record = await probe({ port: server.port, host: HOST, certificates: false, enumerate_ciphers: true });
   assert.equal(record.version_enum, undefined);
@@ -101,7 +101,7 @@ test('without versions, the ciphers of the one that was chosen', async (t) => {
   assert.equal(record.cipher_enum?.tls13?.length, 3);
 });
 
-test('a server that falls silent is left, and the record says so', async (t) => {
+test('a server that stops answering is abandoned, and the record states it', async (t) => {
   const real = await serveTls(t, [leaf], { maxVersion: 'TLSv1.2' });
   const { connect } = await import('node:net');
   let seen = 0;
@@ -119,7 +119,7 @@ test('a server that falls silent is left, and the record says so', async (t) => 
   const record = await probe({ port: server.port, ...options });
   assert.equal(record.error, 'ciphers of tls12: timeout');
   assert.equal(record.cipher_enum?.tls12?.length, 2);
-  assert.equal(seen, 5, 'asked twice more');
+  assert.equal(seen, 5, 'queried twice more');
   [seen, say] = [0, 'HTTP/1.1 400 Bad Request\r\n'];
   const confused = await probe({ port: server.port, ...options });
   assert.equal(confused.error, 'ciphers of tls12: not TLS: HTTP: "HTTP/1.1 400 Bad Request"');
@@ -127,7 +127,7 @@ test('a server that falls silent is left, and the record says so', async (t) => 
 });
 
 test('SSL 3.0, of a server that knows nothing newer', async (t) => {
-  // A ServerHello of SSL 3.0 with RC4, then a certificate and the end of the flight; anything newer is cut off.
+  // A ServerHello of SSL 3.0 with RC4, then a certificate and the end of the flight; anything newer is closed.
   const der = rsaLeaf.der;
   const uint24 = (value: number): Buffer => Buffer.of(value >> 16, (value >> 8) & 255, value & 255);
   const message = (type: number, body: Buffer): Buffer => Buffer.concat([Buffer.of(type), uint24(body.length), body]);
@@ -151,7 +151,7 @@ test('SSL 3.0, of a server that knows nothing newer', async (t) => {
   await server.idle();
 });
 
-/** A port that was free a moment ago. */
+/** A port that was free just before. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -195,7 +195,7 @@ test('openssl: anonymous and null ciphers beside sound ones', needsOpenssl, asyn
   assert.deepEqual(record.findings, ['weak_cipher']);
 });
 
-test('openssl: a certificate over a second hello, behind the rarest cipher of TLS 1.3', needsOpenssl, async (t) => {
+test('openssl: a certificate after a second hello, with the rarest cipher of TLS 1.3', needsOpenssl, async (t) => {
   const port = await opensslServer(t, ['-tls1_3', '-groups', 'P-521', '-ciphersuites', 'TLS_AES_128_CCM_8_SHA256']);
   const record = await probe({ port, host: HOST });
   assert.equal(record.cipher, 'TLS_AES_128_CCM_8_SHA256');

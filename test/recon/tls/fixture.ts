@@ -41,7 +41,7 @@ export interface ProbeRequest extends Partial<TlsOptions> {
   port: number;
 }
 
-/** The record of one endpoint on loopback. */
+/** Returns the record of one loopback endpoint. */
 export async function probe({ host = '127.0.0.1', port, ...options }: ProbeRequest): Promise<TlsRecord> {
   const endpoints = endpointsOf([{ host, ip: '127.0.0.1', family: 4, port }]);
   const records = await collect(scanTls(optionsOf({ endpoints, ...options }), environmentOf()));

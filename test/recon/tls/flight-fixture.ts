@@ -6,7 +6,7 @@ import type { ProbeKeys } from '../../../src/recon/tls/key-exchange.ts';
 import { GROUP } from '../../../src/recon/tls/protocol.ts';
 import { seededRandom } from '../../../src/runtime/random.ts';
 
-/** A ClientHello that is always the same: what a server answered to it once can be read again. */
+/** A constant ClientHello, so that a recorded answer can be read again. */
 export function fixedHello(keys: ProbeKeys, version: 'tls12' | 'tls13' = 'tls13'): Buffer {
   return clientHello({
     version,
@@ -18,7 +18,7 @@ export function fixedHello(keys: ProbeKeys, version: 'tls12' | 'tls13' = 'tls13'
   });
 }
 
-/** Everything that a server says to a hello until it waits for the client. */
+/** Records everything that a server sends after a hello, until it waits for the client. */
 export async function recordFlight(port: number, hello: Buffer, isWhole: (bytes: Buffer) => boolean): Promise<Buffer> {
   const socket = connect({ port, host: '127.0.0.1' });
   await once(socket, 'connect');

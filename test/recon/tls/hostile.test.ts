@@ -30,7 +30,7 @@ async function flightOf12(t: Parameters<typeof serveTls>[0]): Promise<Buffer> {
   );
 }
 
-test('a port that speaks something else', async (t) => {
+test('a port with another protocol', async (t) => {
   const http = await serveTcp(t, answering(Buffer.from('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n'), true));
   assert.equal((await outcome(http)).error, 'not TLS: HTTP: "HTTP/1.1 400 Bad Request"');
   const ssh = await serveTcp(t, (socket) => socket.write('SSH-2.0-OpenSSH_9.2p1\r\n'));
@@ -40,7 +40,7 @@ test('a port that speaks something else', async (t) => {
   assert.equal(record.tls_version, undefined);
 });
 
-test('nobody there, and somebody who says nothing', async (t) => {
+test('a closed port, and a silent one', async (t) => {
   const closing = await serveTcp(t, () => undefined);
   const silent = await outcome(closing, 200);
   assert.equal(silent.error, 'timeout');
@@ -67,7 +67,7 @@ test('closed abruptly at every byte of the answer', async (t) => {
       reset = isReset;
       const record = await outcome(server);
       if (record.subject_cn === HOST) continue;
-      assert.match(record.error ?? '', /^closed (?:without an answer|within the handshake)$/, `${stage} ${isReset}`);
+      assert.match(record.error ?? '', /^closed (?:without an answer|during the handshake)$/, `${stage} ${isReset}`);
     }
   }
   length = flight.length;
@@ -94,7 +94,7 @@ async function drip(socket: Socket, bytes: Buffer): Promise<void> {
   }
 }
 
-/** Writes again and again, as fast as it is taken. */
+/** Writes repeatedly, as fast as the data is read. */
 function endless(bytes: Buffer): (socket: Socket) => void {
   const many = Buffer.concat(Array.from({ length: Math.ceil(65_536 / bytes.length) }, () => bytes));
   return (socket) => {
@@ -106,7 +106,7 @@ function endless(bytes: Buffer): (socket: Socket) => void {
   };
 }
 
-test('a handshake without end is left, whatever it is made of', async (t) => {
+test('an endless handshake is abandoned, whatever it consists of', async (t) => {
   const emptyHandshake = Buffer.of(22, 3, 3, 0, 0);
   const warnings = Buffer.of(21, 3, 3, 0, 2, 1, 112);
   const zeros = Buffer.concat([Buffer.of(22, 3, 3, 0x40, 0), Buffer.alloc(16_384)]);
@@ -126,11 +126,11 @@ test('a handshake without end is left, whatever it is made of', async (t) => {
     });
   });
   const record = await outcome(afterHello);
-  assert.equal(record.tls_version, 'tls12', 'what was learned before stays');
-  assert.match(record.error ?? '', /^malformed: records that say nothing/);
+  assert.equal(record.tls_version, 'tls12', 'earlier results are kept');
+  assert.match(record.error ?? '', /^malformed: too many records without content/);
 });
 
-test('an answer that goes on slowly ends with its time', async (t) => {
+test('a slow endless answer ends with its timeout', async (t) => {
   const server = await serveTcp(t, (socket) => {
     socket.write(Buffer.of(22, 3, 3, 0x40, 0));
     const timer = setInterval(() => socket.write(Buffer.of(0)), 20);
@@ -140,7 +140,7 @@ test('an answer that goes on slowly ends with its time', async (t) => {
   assert.equal(record.error, 'timeout');
 });
 
-test('certificates that are huge, and chains that are long', async (t) => {
+test('huge certificates and long chains', async (t) => {
   const names = Array.from({ length: 1500 }, (_, index) => `host-${index}.example.test`);
   const huge = await makeCertificate({ name: HOST, names: [HOST, ...names] });
   for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
@@ -157,7 +157,7 @@ test('certificates that are huge, and chains that are long', async (t) => {
   }
 });
 
-test('random bytes, with and without the look of TLS', async (t) => {
+test('random bytes, with and without the appearance of TLS', async (t) => {
   let bytes = Buffer.alloc(0);
   const server = await serveTcp(t, (socket) => {
     socket.once('data', () => socket.end(bytes));
@@ -172,7 +172,7 @@ test('random bytes, with and without the look of TLS', async (t) => {
   await server.idle();
 });
 
-test('2,000 mutations of a certificate behind a real handshake are described or refused', async (t) => {
+test('2,000 mutations of a certificate in a real handshake are described or rejected', async (t) => {
   const { parseCertificate } = await import('../../../src/recon/tls/certificate.ts');
   const { CertificateReader } = await import('../../../src/recon/tls/certificate-record.ts');
   const { TrustStore } = await import('../../../src/recon/tls/trust.ts');

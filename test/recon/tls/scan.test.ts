@@ -21,7 +21,7 @@ function many(count: number, port: number): Endpoint[] {
   }));
 }
 
-test('each endpoint has one record, no more connections at once than were allowed, and none is left', async (t) => {
+test('yields one record per endpoint, respects the concurrency, and leaves no connection open', async (t) => {
   let most = 0;
   const server = await serveTls(t, [leaf]);
   const progress: ProbeProgress[] = [];
@@ -39,7 +39,7 @@ test('each endpoint has one record, no more connections at once than were allowe
   await server.idle();
 });
 
-test('while nobody reads, nothing new begins', async (t) => {
+test('starts nothing new while the consumer does not read', async (t) => {
   const server = await serveTcp(t, answering(CLOSING));
   const endpoints = endpointsOf(many(500, server.port));
   const options = optionsOf({ endpoints, concurrency: 4, certificates: false });
@@ -52,7 +52,7 @@ test('while nobody reads, nothing new begins', async (t) => {
   assert.equal(server.accepted, settled);
 });
 
-test('leaving the iteration closes what is open', async (t) => {
+test('ending the iteration closes open connections', async (t) => {
   const silent = await serveTcp(t, () => undefined);
   const quick = await serveTcp(t, answering(CLOSING));
   const [first, ...rest] = [...many(1, quick.port), ...many(30, silent.port)];
@@ -65,7 +65,7 @@ test('leaving the iteration closes what is open', async (t) => {
   await silent.idle();
 });
 
-test('a signal ends it with its reason, and nothing more is connected', async (t) => {
+test('a signal ends it with its reason, and no further connection is made', async (t) => {
   const silent = await serveTcp(t, () => undefined);
   const controller = new AbortController();
   const endpoints = endpointsOf(many(100, silent.port));
@@ -80,7 +80,7 @@ test('a signal ends it with its reason, and nothing more is connected', async (t
   await assert.rejects(collect(scanTls(optionsOf({ endpoints }), environment)), reason);
 });
 
-test('a source that fails fails the scan, and what is open is closed', async (t) => {
+test('a failing source fails the scan, and open connections are closed', async (t) => {
   const silent = await serveTcp(t, () => undefined);
   let calls = 0;
   const endpoints = {
@@ -97,7 +97,7 @@ test('a source that fails fails the scan, and what is open is closed', async (t)
   await silent.idle();
 });
 
-test('each connection waits for its turn, those of enumerations too', async (t) => {
+test('each connection waits for the pace, including those of enumerations', async (t) => {
   const server = await serveTls(t, [leaf], { minVersion: 'TLSv1.2' });
   let taken = 0;
   let refused = 0;
@@ -119,11 +119,11 @@ test('each connection waits for its turn, those of enumerations too', async (t) 
   assert.equal(records.length, 2);
   assert.equal(taken, server.accepted);
   assert.ok(refused > 0);
-  assert.equal(observed.length, taken - 2, 'who answered before can lose something');
+  assert.equal(observed.length, taken - 2, 'only hosts that answered before count');
   assert.ok(observed.every((answered) => answered === 1));
 });
 
-test('options that cannot be used are named', async () => {
+test('invalid options are reported', async () => {
   const options = optionsOf({ endpoints: endpointsOf([]), alpn: ['x'.repeat(256), ''], concurrency: 0, timeout_ms: 0 });
   await assert.rejects(collect(scanTls(options, environmentOf())), (error: Error & { details: string[] }) => {
     assert.deepEqual(

@@ -14,7 +14,7 @@ const HOST = 'mail.example.test';
 const leaf = await makeCertificate({ name: HOST });
 const roots = [leaf.pem];
 
-/** Speaks lines: what it greets with, then an answer for each line, until TLS begins after `tls`. */
+/** A line-based server: a greeting, then an answer for each line, until TLS starts after `tls`. */
 function speaking(
   greeting: string,
   answer: (line: string) => { say: string; tls?: boolean },
@@ -62,7 +62,7 @@ test('SMTP: a real server', async (t) => {
   assert.deepEqual(record.version_enum, ['tls13', 'tls12']);
 });
 
-test('IMAP and FTP, with answers of many lines', async (t) => {
+test('IMAP and FTP, with multi-line answers', async (t) => {
   const imap = await serveTcp(
     t,
     speaking('* OK [CAPABILITY IMAP4rev1 STARTTLS] ready\r\n', (line) => {
@@ -81,14 +81,14 @@ test('IMAP and FTP, with answers of many lines', async (t) => {
   await Promise.all([imap.idle(), ftp.idle()]);
 });
 
-test('what does not agree to TLS is told with its answer', async (t) => {
+test('a service that refuses TLS is reported with its answer', async (t) => {
   const cases = [
     { greeting: '554 no service\r\n', starttls: 'smtp', error: 'starttls smtp: "554 no service"' },
     { greeting: 'SSH-2.0-x\r\n', starttls: 'smtp', error: 'starttls smtp: "SSH-2.0-x"' },
     { greeting: '* BYE go away\r\n', starttls: 'imap', error: 'starttls imap: "* BYE go away"' },
     { greeting: '220 ready\r\n', starttls: 'ftp', error: 'starttls ftp: "500 unknown"' },
-    { greeting: `220-${'x'.repeat(2000)}`, starttls: 'smtp', error: 'starttls smtp: a line without end' },
-    { greeting: '220-x\r\n'.repeat(100), starttls: 'ftp', error: 'starttls ftp: lines without end' },
+    { greeting: `220-${'x'.repeat(2000)}`, starttls: 'smtp', error: 'starttls smtp: a line is too long' },
+    { greeting: '220-x\r\n'.repeat(100), starttls: 'ftp', error: 'starttls ftp: too many lines' },
     { greeting: '* hello\r\n', starttls: 'imap', error: 'starttls imap: "* hello"' },
   ] as const;
   for (const { greeting, starttls, error } of cases) {
@@ -104,14 +104,14 @@ test('what does not agree to TLS is told with its answer', async (t) => {
   }
 });
 
-test('a service that is silent, or goes away', async (t) => {
+test('a silent service, and one that disconnects', async (t) => {
   const silent = await serveTcp(t, () => undefined);
   const gone = await serveTcp(t, (socket) => socket.end('220-bye\r\n'));
   assert.equal((await probe({ port: silent.port, starttls: 'smtp', timeout_ms: 200 })).error, 'timeout');
   assert.equal((await probe({ port: gone.port, starttls: 'smtp' })).error, 'starttls smtp: closed before TLS');
 });
 
-test('ports whose services begin in plain text', () => {
+test('ports whose services start in plain text', () => {
   assert.deepEqual([25, 587, 143, 21, 443, 465, 993].map(startTlsOfPort), [
     'smtp',
     'smtp',

@@ -18,10 +18,10 @@ import { MemoryReader, readers } from './reading.ts';
 
 const MIB = 1024 * 1024;
 const TIMES = 100;
-/** A decoder that is left over holds 40 KiB and more, and its pieces 256 KiB each. */
+/** A leaked decoder holds at least 40 KiB, and its pieces 256 KiB each. */
 const GROWTH_BYTES_MAX = 2 * MIB;
 
-/** Text that packs to three quarters and is longer than what is unpacked at once. */
+/** Text that compresses to three quarters and exceeds one unpacked piece. */
 const TEXT = Buffer.from(seededRandom(7).bytes(1.5 * MIB)).toString('base64');
 const TAR = buildTar([{ name: 'text', content: TEXT }]);
 const fixture = (name: string): Buffer => readFileSync(join(import.meta.dirname, 'fixtures', name));
@@ -67,7 +67,7 @@ function heldBytes(): number {
   return heapUsed + external;
 }
 
-suite('an archive that is given up halfway holds nothing', () => {
+suite('an archive that is abandoned halfway holds nothing', () => {
   for (const [name, archive] of Object.entries(ARCHIVES)) {
     test(name, async () => {
       const open = readers.open;
@@ -75,7 +75,7 @@ suite('an archive that is given up halfway holds nothing', () => {
       const before = heldBytes();
       for (let i = 0; i < TIMES; i++) await readABit(archive, i % 4 > 0);
       assert.equal(readers.open, open);
-      // Threads that unpack end their piece first.
+      // Unpacking threads finish their piece first.
       await eventually(() => heldBytes() - before < GROWTH_BYTES_MAX, `what ${TIMES} archives held is given back`);
     });
   }

@@ -13,16 +13,16 @@ import { briefly, readArchive, type ReadOptions } from './reading.ts';
 
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
-/** Packed data is looked at in slices of 64 KiB: what they may unfold to, and one piece that was under way. */
+/** Compressed data is charged in slices of 64 KiB: their maximum output, and one piece in progress. */
 const STOPPED_BY_RATIO_BYTES = RATIO_FLOOR_BYTES + 128 * 64 * 1024 + MIB;
-/** Beyond a budget goes only the piece that was under way, at each level. */
+/** Only the piece in progress exceeds a budget, at each level. */
 const PIECE_BYTES = 2 * MIB;
 
 interface Bomb {
   path: string;
   bytes: () => Uint8Array;
   options?: ReadOptions;
-  /** The codes that the report names. */
+  /** The codes in the report. */
   codes: readonly string[];
   unpacked_bytes_max: number;
 }
@@ -42,13 +42,13 @@ const BOMBS: Readonly<Record<string, Bomb>> = {
     codes: ['ratio_budget'],
     unpacked_bytes_max: STOPPED_BY_RATIO_BYTES + 16 * MIB,
   },
-  'a zip entry of 1 GiB that claims to hold a thousand bytes': {
+  'a zip entry of 1 GiB that declares a thousand bytes': {
     path: 'zeros.zip',
     bytes: () => bombs.lyingZip(GIB),
     codes: ['ratio_budget'],
     unpacked_bytes_max: STOPPED_BY_RATIO_BYTES,
   },
-  'the same, within another archive': {
+  'the same in a nested archive': {
     path: 'outer.zip',
     bytes: () => buildZip([{ name: 'zeros.zip', content: bombs.lyingZip(GIB), stored: true }]),
     options: { nested: true },
@@ -79,7 +79,7 @@ const BOMBS: Readonly<Record<string, Bomb>> = {
     codes: ['ratio_budget'],
     unpacked_bytes_max: STOPPED_BY_RATIO_BYTES,
   },
-  'archives in archives, sixteen in each': {
+  'nested archives, sixteen in each': {
     path: '42.zip',
     bytes: () => bombs.nestedZips(5, 16, 64 * MIB),
     options: { nested: true },
@@ -96,7 +96,7 @@ const BOMBS: Readonly<Record<string, Bomb>> = {
     codes: ['ratio_budget'],
     unpacked_bytes_max: 48 * MIB,
   },
-  'entries that share one piece of data': {
+  'entries that share their data': {
     path: 'shared.zip',
     bytes: () => bombs.sharedZip(1000, 16 * MIB),
     codes: ['overlapping_entries'],
@@ -154,14 +154,14 @@ suite('bombs are stopped', () => {
   }
 });
 
-test('where the ratio counts for nothing the bytes of the archive still do, and those of everything', async () => {
+test('with an unlimited ratio, the byte budgets of archive and root still apply', async () => {
   const bytes = bombs.gzippedZeros(10 * GIB);
   const archive = await readArchive('a.gz', bytes, {
     budgets: { ratio_max: 1e9, entry_bytes_max: GIB, archive_bytes_max: 20 * MIB },
   });
   assert.deepEqual(briefly(archive.problems), ['archive_bytes_budget partial a.gz']);
   assert.ok(archive.unpacked_bytes <= 20 * MIB + PIECE_BYTES);
-  assert.equal(archive.entries[0]!.content!.length, 20 * MIB, 'what fits is handed on, to the byte');
+  assert.equal(archive.entries[0]!.content!.length, 20 * MIB, 'delivers exactly the bytes that fit');
   const root = await readArchive('a.gz', bytes, {
     budgets: { ratio_max: 1e9, entry_bytes_max: GIB, root_bytes_max: 10 * MIB },
   });
@@ -169,7 +169,7 @@ test('where the ratio counts for nothing the bytes of the archive still do, and 
   assert.ok(root.unpacked_bytes <= 10 * MIB + PIECE_BYTES);
 });
 
-test('ten thousand levels: as many archives are opened as there are levels to open, and the last one is named', async () => {
+test('ten thousand levels: opens archives up to the maximum depth and reports the last one', async () => {
   const read = await readArchive('levels.gz', bombs.nestedGzips(10_000), { nested: true });
   const { depth_max } = ARCHIVE_BUDGETS_DEFAULT;
   assert.equal(read.opened_archives, depth_max + 1);

@@ -15,12 +15,12 @@ const FILES = [
   { name: 'last.txt', content: 'last' },
 ];
 
-/** The same files in each kind of archive, and how it can be read. */
+/** The same files in each kind of archive, and how to read it. */
 const KINDS: Readonly<Record<string, { path: string; bytes: Buffer; options: ReadOptions }>> = {
   zip: { path: 'a.zip', bytes: buildZip(FILES), options: {} },
   'stored zip': { path: 'a.zip', bytes: buildZip(FILES.map((file) => ({ ...file, stored: true }))), options: {} },
   'zip front to back': { path: 'a.zip', bytes: buildZip(FILES), options: { access: 'carry' } },
-  'zip with sizes behind the data': {
+  'zip with sizes after the data': {
     path: 'a.zip',
     bytes: buildZip(FILES.map((file) => ({ ...file, descriptor: 'marked' as const }))),
     options: { access: 'carry' },
@@ -31,25 +31,25 @@ const KINDS: Readonly<Record<string, { path: string; bytes: Buffer; options: Rea
 
 for (const [kind, { path, bytes, options }] of Object.entries(KINDS)) {
   suite(`budgets of ${kind}`, () => {
-    test('an entry that is too large ends, to the byte, and the archive goes on', async () => {
+    test('an entry that is too large is cut exactly at the limit, and the archive continues', async () => {
       const read = await readArchive(path, bytes, { ...options, budgets: { entry_bytes_max: 100 } });
       assert.deepEqual(briefly(read.problems), [`entry_bytes_budget partial ${path}!large.txt`]);
       assert.deepEqual(contents(read), { 'small.txt': 'small', 'large.txt': 'x'.repeat(100), 'last.txt': 'last' });
     });
 
-    test('an entry that just fits is no problem', async () => {
+    test('an entry exactly at the limit is no problem', async () => {
       const read = await readArchive(path, bytes, { ...options, budgets: { entry_bytes_max: 1000 } });
       assert.deepEqual(read.problems, []);
     });
 
-    test('after as many entries as there may be the archive ends', async () => {
+    test('the archive ends after the maximum number of entries', async () => {
       const read = await readArchive(path, bytes, { ...options, budgets: { entries_max: 2 } });
       assert.deepEqual(briefly(read.problems), [`entry_count_budget partial ${path}`]);
       assert.equal(read.entries.length, 2);
       assert.deepEqual((await readArchive(path, bytes, { ...options, budgets: { entries_max: 3 } })).problems, []);
     });
 
-    test('entries that are left alone cost nothing but what has to be read', async () => {
+    test('skipped entries cost only the bytes that must be read', async () => {
       const read = await readArchive(path, bytes, { ...options, abandon_after_bytes: 0 });
       assert.deepEqual(read.problems, []);
       assert.deepEqual(
@@ -58,7 +58,7 @@ for (const [kind, { path, bytes, options }] of Object.entries(KINDS)) {
       );
     });
 
-    test('entries that are given up halfway', async () => {
+    test('abandoned entries cost only the bytes that were read', async () => {
       const read = await readArchive(path, bytes, { ...options, abandon_after_bytes: 10, target_bytes: 10 });
       assert.deepEqual(read.problems, []);
       assert.equal(contents(read)['last.txt'], 'last');
@@ -66,7 +66,7 @@ for (const [kind, { path, bytes, options }] of Object.entries(KINDS)) {
   });
 }
 
-test('the bytes of an archive, all entries together', async () => {
+test('counts the bytes of all entries of an archive', async () => {
   for (const [kind, { path, bytes, options }] of Object.entries(KINDS)) {
     if (kind === 'tar.gz') continue;
     const read = await readArchive(path, bytes, { ...options, budgets: { archive_bytes_max: 505 } });
@@ -77,14 +77,14 @@ test('the bytes of an archive, all entries together', async () => {
   }
 });
 
-test('in a packed tar file everything that is unpacked counts, headers too', async () => {
+test('in a compressed tar file everything unpacked counts, including headers', async () => {
   const { path, bytes } = KINDS['tar.gz']!;
   const read = await readArchive(path, bytes, { budgets: { archive_bytes_max: 512 + 512 + 512 + 500 } });
   assert.deepEqual([...new Set(briefly(read.problems))], [`archive_bytes_budget partial ${path}`]);
   assert.deepEqual(contents(read), { 'small.txt': 'small', 'large.txt': 'x'.repeat(500) });
 });
 
-test('what everything below one object unfolds to is counted over all levels', async () => {
+test('the root budget counts unpacked bytes across all levels', async () => {
   const inner = buildZip([{ name: 'a', content: 'x'.repeat(600) }]);
   const outer = buildZip([
     { name: '1.zip', content: inner, stored: true },
@@ -99,7 +99,7 @@ test('what everything below one object unfolds to is counted over all levels', a
   assert.equal(contents(ends)['2.zip!a'], 'x'.repeat(500));
 });
 
-test('what can be packed a little tighter than allowed is fine below the floor', async () => {
+test('data below the floor may exceed the ratio', async () => {
   const read = await readArchive('a.gz', gzipSync(Buffer.alloc(3 * 1024 * 1024)));
   assert.deepEqual(read.problems, []);
 });
@@ -115,7 +115,7 @@ test('a tar.gz is one level', async () => {
   assert.deepEqual(briefly(shallow.problems), ['depth_budget skipped a.tgz!b.tgz']);
 });
 
-test('a budget that ended says at which level, and goes on saying it', async () => {
+test('an exhausted budget reports its level every time', async () => {
   const context = (budgets: Partial<typeof ARCHIVE_BUDGETS_DEFAULT>): ArchiveContext => {
     const all = { ...ARCHIVE_BUDGETS_DEFAULT, ...budgets };
     return {

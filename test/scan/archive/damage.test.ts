@@ -6,7 +6,7 @@ import fc from 'fast-check';
 
 import { readArchive, type ArchiveRead, type ReadOptions } from './reading.ts';
 
-/** One of each kind of archive, none of them large. */
+/** One small archive of each kind. */
 const NAMES = [
   ...['gnu.tar', 'posix.tar', 'sparse-gnu.tar', 'tree.tar.gz', 'tree.tar.bz2', 'tree.tar.xz', 'tree.tar.zst'],
   ...[
@@ -24,7 +24,7 @@ const NAMES = [
 
 const PREFIXES_EACH = 40;
 const MUTATIONS = 1500;
-/** What any damaged form of these archives may unfold to: far more than they hold, and far less than would hurt. */
+/** Limits for any damaged form of these archives: far above their content, and far below anything harmful. */
 const BUDGETS = { entry_bytes_max: 512 * 1024, archive_bytes_max: 1024 * 1024, root_bytes_max: 2 * 1024 * 1024 };
 const UNPACKED_BYTES_MAX = BUDGETS.root_bytes_max + 2 * 1024 * 1024;
 
@@ -45,7 +45,10 @@ const CODES = new Set([
 
 const ARCHIVES = new Map(NAMES.map((name) => [name, readFileSync(join(import.meta.dirname, 'fixtures', name))]));
 
-/** Reads something damaged in the format that it had, nested archives too; whatever comes out, it is within bounds and closed. */
+/**
+ * Reads damaged data in its original format, nested archives too; the output is within limits and everything is
+ * closed.
+ */
 async function readDamaged(name: string, bytes: Uint8Array, options: ReadOptions): Promise<ArchiveRead> {
   const format = FORMATS.find(([pattern]) => pattern.test(name))![1];
   const read = await readArchive(name, bytes, { ...options, format, nested: true, budgets: BUDGETS });
@@ -63,7 +66,7 @@ const FORMATS = [
   [/\.(?:zip|jar)$/, 'zip'],
 ] as const;
 
-suite('archives that were cut off', () => {
+suite('truncated archives', () => {
   for (const [name, bytes] of ARCHIVES) {
     test(name, async () => {
       const whole = await readArchive(name, bytes);
@@ -86,7 +89,7 @@ suite('archives that were cut off', () => {
   }
 });
 
-test('archives of which one byte is another one', async () => {
+test('archives with one changed byte', async () => {
   const anyMutation = fc.record({
     name: fc.constantFrom(...NAMES),
     access: fc.constantFrom('range' as const, 'carry' as const),
@@ -103,7 +106,7 @@ test('archives of which one byte is another one', async () => {
   );
 });
 
-test('archives of which a part is missing or comes twice', async () => {
+test('archives with a missing or repeated part', async () => {
   const anyEdit = fc.record({
     name: fc.constantFrom(...NAMES),
     access: fc.constantFrom('range' as const, 'carry' as const),
@@ -120,7 +123,7 @@ test('archives of which a part is missing or comes twice', async () => {
   );
 });
 
-test('bytes at random, taken for an archive of each kind', async () => {
+test('random bytes, read as an archive of each kind', async () => {
   const anyBytes = fc.record({
     bytes: fc.uint8Array({ maxLength: 2000 }),
     name: fc.constantFrom(...NAMES),

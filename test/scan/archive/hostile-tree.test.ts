@@ -14,7 +14,7 @@ const MIB = 1024 * 1024;
 const KEY = 'MADEUP-424242';
 const UNIX = 3;
 
-/** Each with what the report says of it at least; a fixture by its name, else its bytes. */
+/** Each with the minimum report; a fixture by its name, else its bytes. */
 const CORPUS: Readonly<Record<string, [codes: readonly ProblemCode[], bytes: (() => Uint8Array) | null]>> = {
   'zeros.gz': [['ratio_budget'], () => bombs.gzippedZeros(1024 * MIB)],
   'members.gz': [['ratio_budget'], () => bombs.gzipMembers(2000, 64 * 1024)],
@@ -52,7 +52,7 @@ const CORPUS: Readonly<Record<string, [codes: readonly ProblemCode[], bytes: (()
   ],
 };
 
-/** Nothing is wrong with these, or nothing that keeps from scanning them whole: what is found in each, how often. */
+/** Intact, or scanned completely despite a fault: the expected number of findings of each. */
 const SOUND: Readonly<Record<string, [findings: number, bytes: () => Uint8Array]>> = {
   'twice.zip': [2, () => buildZip([1, 2].map(() => ({ name: 'same', content: KEY })))],
   'links.zip': [
@@ -64,12 +64,12 @@ const SOUND: Readonly<Record<string, [findings: number, bytes: () => Uint8Array]
   'members-of-text.gz': [2, () => Buffer.concat([gzipSync(`${KEY} MADE`), gzipSync(`UP-424242 and on`)])],
 };
 
-test('a tree of hostile archives is scanned to its end, and the report names each of them', async (t) => {
+test('a tree of hostile archives is scanned completely, and the report names each of them', async (t) => {
   const folder = temporaryFolder(t);
   for (const [name, [, bytes]] of Object.entries(CORPUS)) {
     if (bytes !== null) write(join(folder, name), bytes());
     else copyFileSync(join(import.meta.dirname, 'fixtures', name), join(folder, name));
-    // What lies between them is found all the same.
+    // Files between them are scanned nevertheless.
     write(join(folder, `${name}.txt`), KEY);
   }
   for (const [name, [, bytes]] of Object.entries(SOUND)) write(join(folder, name), bytes());
@@ -88,6 +88,6 @@ test('a tree of hostile archives is scanned to its end, and the report names eac
   const plain = places(findings, folder).filter((place) => place.endsWith(`.txt:${KEY}`) && !place.includes('!'));
   assert.equal(plain.length, Object.keys(CORPUS).length);
   assert.equal(findings.filter((finding) => of(finding, 'names.zip')).length, 4);
-  // What all bombs together may unfold to before each is stopped.
+  // The maximum output of all bombs together before each is stopped.
   assert.ok(summary.metrics.bytes_scanned < 1024 * MIB, `${summary.metrics.bytes_scanned} bytes were scanned`);
 });

@@ -10,7 +10,7 @@ const A: ZipEntry = { name: 'a', content: 'first' };
 const Z: ZipEntry = { name: 'z', content: 'last' };
 const UNIX = 3;
 
-/** A middle entry that lies between two honest ones, and what is said about it when read by the directory. */
+/** A middle entry between two valid ones, and the expected report when read by the directory. */
 const LIES: Readonly<Record<string, { entry: ZipEntry; content: string; reports: readonly string[] }>> = {
   'a size that is too small': {
     entry: { name: 'm', content: 'middle', directory: { size: 3 }, local: { size: 3 } },
@@ -22,17 +22,17 @@ const LIES: Readonly<Record<string, { entry: ZipEntry; content: string; reports:
     content: 'middle',
     reports: ['malformed_archive notice a.zip!m'],
   },
-  'a checksum that is wrong': {
+  'a wrong checksum': {
     entry: { name: 'm', content: 'middle', directory: { crc: 1 }, local: { crc: 1 } },
     content: 'middle',
     reports: ['malformed_archive notice a.zip!m'],
   },
-  'another name before the data': {
+  'a local header with another name': {
     entry: { name: 'm', content: 'middle', local: { name: 'other' } },
     content: 'middle',
     reports: ['malformed_archive notice a.zip!m'],
   },
-  'another method before the data': {
+  'a local header with another method': {
     entry: { name: 'm', content: 'middle', local: { method: 0 } },
     content: 'middle',
     reports: ['malformed_archive notice a.zip!m'],
@@ -42,17 +42,17 @@ const LIES: Readonly<Record<string, { entry: ZipEntry; content: string; reports:
     content: '',
     reports: ['malformed_archive skipped a.zip!m'],
   },
-  'an offset into the middle of something': {
+  'an offset into other data': {
     entry: { name: 'm', content: 'x'.repeat(100), stored: true, directory: { offset: 60, packed_size: 2 } },
     content: '',
     reports: ['malformed_archive skipped a.zip!m'],
   },
-  'data that is no deflate data': {
+  'data that is not deflate': {
     entry: { name: 'm', packed: Buffer.alloc(50, 0xff), directory: { size: 10 } },
     content: '',
     reports: ['malformed_archive skipped a.zip!m'],
   },
-  'deflate data that ends too early': {
+  'truncated deflate data': {
     entry: { name: 'm', content: 'x', directory: { packed_size: 1 } },
     content: '',
     reports: ['malformed_archive skipped a.zip!m'],
@@ -62,7 +62,7 @@ const LIES: Readonly<Record<string, { entry: ZipEntry; content: string; reports:
     content: '',
     reports: ['unsupported_archive skipped a.zip!m'],
   },
-  'a link that holds a lot': {
+  'a link with much content': {
     entry: { name: 'm', content: 'x'.repeat(5000), directory: { made_by: UNIX, attributes: 0xa1ff0000 } },
     content: 'x'.repeat(5000),
     reports: [],
@@ -74,7 +74,7 @@ const LIES: Readonly<Record<string, { entry: ZipEntry; content: string; reports:
   },
 };
 
-suite('zip: entries that lie', () => {
+suite('zip: entries with contradictory headers', () => {
   for (const [name, { entry, content, reports }] of Object.entries(LIES)) {
     test(name, async () => {
       const read = await readArchive('a.zip', buildZip([A, entry, Z]));
@@ -83,7 +83,7 @@ suite('zip: entries that lie', () => {
     });
   }
 
-  test('a directory that was cut out: the entries are read by their own headers', async () => {
+  test('without a directory, entries are read by their own headers', async () => {
     const whole = buildZip([A, Z]);
     const cut = whole.subarray(0, whole.indexOf('PK\x01\x02'));
     const read = await readArchive('a.zip', cut);
@@ -91,7 +91,7 @@ suite('zip: entries that lie', () => {
     assert.deepEqual(briefly(read.problems), ['malformed_archive partial a.zip', 'malformed_archive partial a.zip']);
   });
 
-  test('a damaged line of the directory: what stands before it is read', async () => {
+  test('a damaged directory line: the entries before it are read', async () => {
     const bytes = buildZip([A, Z]);
     bytes[bytes.lastIndexOf('PK\x01\x02')] = 0;
     const read = await readArchive('a.zip', bytes);
@@ -99,7 +99,7 @@ suite('zip: entries that lie', () => {
     assert.deepEqual(briefly(read.problems), ['malformed_archive partial a.zip']);
   });
 
-  test('another count of entries than is stated', async () => {
+  test('the number of entries differs from the declared one', async () => {
     const read = await readArchive('a.zip', buildZip([A, Z], { stated_entries: 7 }));
     assert.deepEqual(contents(read), { a: 'first', z: 'last' });
     assert.deepEqual(briefly(read.problems), ['malformed_archive notice a.zip']);
@@ -120,21 +120,21 @@ suite('zip front to back', () => {
     readArchive('a.zip', buildZip(entries), { access: 'carry', read_bytes: 11 });
 
   for (const descriptor of ['marked', 'unmarked'] as const) {
-    test(`sizes behind the data, ${descriptor}`, async () => {
+    test(`sizes after the data, ${descriptor}`, async () => {
       const result = await read([A, { name: 'm', content: 'middle', descriptor }, { name: 'e', descriptor }, Z]);
       assert.deepEqual(contents(result), { a: 'first', m: 'middle', e: '', z: 'last' });
       assert.deepEqual(result.problems, []);
     });
   }
 
-  test('stored data ends before a descriptor with the right size, not before one without', async () => {
+  test('stored data ends before a descriptor with the right size, not before any other', async () => {
     const content = `PK\x07\x08${'\x01'.repeat(12)}PK\x03\x04 and more`;
     const result = await read([A, { name: 'm', content, stored: true, descriptor: 'marked' }, Z]);
     assert.deepEqual(contents(result), { a: 'first', m: content, z: 'last' });
     assert.deepEqual(result.problems, []);
   });
 
-  test('damaged data of unknown length: the entry is named, and the next one found', async () => {
+  test('damaged data of unknown length: the entry is reported, and the next one found', async () => {
     const result = await read([A, { name: 'm', packed: Buffer.alloc(50, 0xff), descriptor: 'marked' }, Z]);
     assert.deepEqual(contents(result), { a: 'first', m: '', z: 'last' });
     assert.deepEqual(briefly(result.problems), ['malformed_archive skipped a.zip!m']);
@@ -144,7 +144,7 @@ suite('zip front to back', () => {
 suite('tar', () => {
   const damaged = { name: 'damaged', content: 'lost', damaged: true };
 
-  test('a damaged header is reported, and the next whole one found', async () => {
+  test('a damaged header is reported, and the next intact one found', async () => {
     const read = await readArchive(
       'a.tar',
       buildTar([{ name: 'a', content: 'first' }, damaged, { name: 'z', content: 'last' }]),
@@ -153,14 +153,14 @@ suite('tar', () => {
     assert.deepEqual(briefly(read.problems), ['malformed_archive partial a.tar']);
   });
 
-  test('an archive that was cut is never taken for whole, wherever the cut is', async () => {
+  test('a truncated archive is never taken for complete, wherever the cut is', async () => {
     const whole = buildTar([{ name: 'a', content: 'x'.repeat(700) }], false);
     const header = buildTar([{ name: 'pax', type: 'x', content: paxRecord('size', '4') }], false);
     const cuts = {
-      'behind an entry': whole,
+      'after an entry': whole,
       'within the padding of an entry': whole.subarray(0, BLOCK + 700),
-      'behind an extended header': Buffer.concat([whole, header]),
-      'behind an extended header, and zeros': Buffer.concat([whole, header, Buffer.alloc(2 * BLOCK)]),
+      'after an extended header': Buffer.concat([whole, header]),
+      'after an extended header and zeros': Buffer.concat([whole, header, Buffer.alloc(2 * BLOCK)]),
     };
     for (const [cut, bytes] of Object.entries(cuts)) {
       for (const access of ['range', 'carry'] as const) {
@@ -170,13 +170,13 @@ suite('tar', () => {
       }
     }
     const marked = await readArchive('a.tar', Buffer.concat([whole, Buffer.alloc(BLOCK)]));
-    assert.deepEqual(marked.problems, [], 'one block of zeros is an end');
+    assert.deepEqual(marked.problems, [], 'one block of zeros is an end marker');
     const cut = await readArchive('a.tar', whole.subarray(0, BLOCK + 600));
     assert.deepEqual(briefly(cut.problems), ['malformed_archive partial a.tar!a', 'malformed_archive partial a.tar']);
     assert.equal(contents(cut)['a'], 'x'.repeat(600));
   });
 
-  test('what is no file is named as what it is', async () => {
+  test('entries other than files are reported by their kind', async () => {
     const types = { '1': 'link', '2': 'link', '3': 'special', '4': 'special', '5': 'directory', '6': 'special' };
     const read = await readArchive(
       'a.tar',
@@ -186,7 +186,7 @@ suite('tar', () => {
     assert.deepEqual(read.problems, []);
   });
 
-  test('a hard link may have content of its own, and need not', async () => {
+  test('a hard link may, but need not, have content of its own', async () => {
     const pax = { name: 'pax', type: 'x', content: paxRecord('size', '4') };
     const read = await readArchive(
       'a.tar',
@@ -223,7 +223,7 @@ suite('tar', () => {
     assert.deepEqual(read.problems, []);
   });
 
-  test('sizes that make no sense end the archive', async () => {
+  test('invalid sizes end the archive', async () => {
     for (const raw of [
       Buffer.alloc(12, 0xff),
       Buffer.from('not a number'),
@@ -240,7 +240,7 @@ suite('tar', () => {
     }
   });
 
-  test('extended headers without end', async () => {
+  test('endless extended headers', async () => {
     const pax = { name: 'x', type: 'x', content: paxRecord('comment', 'and on') };
     const read = await readArchive(
       'a.tar',
@@ -250,7 +250,7 @@ suite('tar', () => {
     assert.equal(read.entries.length, 0);
   });
 
-  test('what follows the end is said to be there', async () => {
+  test('trailing data is reported', async () => {
     const bytes = Buffer.concat([buildTar([{ name: 'a', content: 'first' }]), Buffer.alloc(BLOCK, 'x')]);
     const read = await readArchive('a.tar', bytes);
     assert.deepEqual(contents(read), { a: 'first' });
@@ -267,7 +267,7 @@ suite('gzip', () => {
       assert.deepEqual(contents(await readArchive('a.gz', bytes, { read_bytes })), { name: 'content' });
   });
 
-  test('a wrong checksum and a wrong length are said, after the content', async () => {
+  test('a wrong checksum and a wrong length are reported after the content', async () => {
     for (const at of [-8, -4]) {
       const bytes = gzipSync('content');
       bytes[bytes.length + at]! ^= 1;
@@ -277,7 +277,7 @@ suite('gzip', () => {
     }
   });
 
-  test('a second member that is damaged', async () => {
+  test('a damaged second member', async () => {
     const read = await readArchive('a.gz', Buffer.concat([gzipSync('content'), gzipSync('more').subarray(0, 12)]));
     assert.match(contents(read)['a']!, /^content/);
     assert.deepEqual(briefly(read.problems), ['malformed_archive partial a.gz']);

@@ -20,7 +20,7 @@ const UNSAFE = [
 ];
 const SAFE = ['..hidden', 'a..b', 'dots.../x', 'a:b', 'with blank', 'ümläut', '日本語.txt', 'a!b'];
 
-test('names that lead elsewhere are reported, and what they name is read', async () => {
+test('unsafe names are reported, and their entries are read', async () => {
   const entries = [...UNSAFE, ...SAFE].map((name, i) => ({ name, content: `content ${i}` }));
   const expected = UNSAFE.map((name) => `unsafe_name notice a.zip!${name}`);
   for (const access of ['range', 'carry'] as const) {
@@ -40,7 +40,7 @@ test('names that lead elsewhere are reported, and what they name is read', async
   assert.equal(tar.entries.length, plain.length);
 });
 
-test('names beyond the bound are cut and reported; what they name is read', async () => {
+test('names beyond the limit are truncated and reported; their entries are read', async () => {
   const name = 'é'.repeat(700);
   const zip = await readArchive('a.zip', buildZip([{ name, content: 'x' }]));
   const cut = 'é'.repeat(512);
@@ -51,14 +51,14 @@ test('names beyond the bound are cut and reported; what they name is read', asyn
     { name: 'short', content: 'x' },
   ]);
   const tar = await readArchive('a.tar', pax);
-  assert.deepEqual(contents(tar), { [`a${'é'.repeat(511)}`]: 'x' }, 'no half characters');
+  assert.deepEqual(contents(tar), { [`a${'é'.repeat(511)}`]: 'x' }, 'no split characters');
   assert.deepEqual(
     tar.problems.map(({ code }) => code),
     ['name_budget'],
   );
 });
 
-test('a name of a megabyte costs no more than is looked at', async () => {
+test('a name of a megabyte costs no more than the bytes that are read', async () => {
   const tar = buildTar([
     { name: 'long', type: 'L', content: 'n'.repeat(1024 * 1024) },
     { name: 'short', content: 'x' },
@@ -71,7 +71,7 @@ test('a name of a megabyte costs no more than is looked at', async () => {
   );
 });
 
-test('names that are not UTF-8 stay different from each other', async () => {
+test('names that are not UTF-8 stay distinct', async () => {
   const names = [Buffer.from([0x61, 0xff]), Buffer.from([0x61, 0xfe])];
   const zip = await readArchive('a.zip', buildZip(names.map((name) => ({ name, content: 'x' }))));
   assert.deepEqual(
@@ -85,7 +85,7 @@ test('names that are not UTF-8 stay different from each other', async () => {
   );
 });
 
-test('a name may hold the character that stands for what is not UTF-8', () => {
+test('a name may contain the replacement character', () => {
   assert.equal(decodeName(Buffer.from('a\ufffdb'), 'latin1'), 'a\ufffdb');
 });
 
@@ -96,7 +96,7 @@ test('code page 437 has a character for each byte', () => {
   assert.ok(upper.startsWith('ÇüéâäàåçêëèïîìÄÅ') && upper.includes('░▒▓') && upper.includes('αßΓπΣσµτΦΘΩδ∞φε∩'));
 });
 
-test('the same name twice is two entries', async () => {
+test('duplicate names are separate entries', async () => {
   const entries = [
     { name: 'twice', content: 'first' },
     { name: 'twice', content: 'second' },
@@ -131,7 +131,7 @@ test('a compressed file is named by its header, else by its archive', async () =
     assert.deepEqual(Object.keys(contents(await readArchive(path!, gzipSync('x')))), [name]);
 });
 
-test('of many reports of one kind some are shown, and the rest counted', async () => {
+test('the first reports of one kind are listed, and the rest counted', async () => {
   const entries = Array.from({ length: 100 }, (_, i) => ({ name: `../${i}`, content: 'x' }));
   const { problems } = await readArchive('a.zip', buildZip(entries));
   assert.equal(problems.length, 33);

@@ -9,7 +9,7 @@ import { readPage, tableRows } from '../../docs/pages.ts';
 const MIB = 1024 * 1024;
 const page = readPage('docs/scan-archives.md');
 
-test('the page states the defaults of the budgets', () => {
+test('the page states the default budgets', () => {
   const budgets = ARCHIVE_BUDGETS_DEFAULT;
   const stated = tableRows(page).filter(([name]) => name!.endsWith('_budget`'));
   assert.deepEqual(Object.fromEntries(stated.map(([name, , value]) => [name!.slice(1, -1), value])), {
@@ -21,13 +21,13 @@ test('the page states the defaults of the budgets', () => {
     ratio_budget: String(budgets.ratio_max),
     name_budget: `${budgets.name_bytes_max.toLocaleString('en')} bytes`,
   });
-  assert.ok(page.text.includes(`It counts from ${RATIO_FLOOR_BYTES / MIB} MiB on`));
+  assert.ok(page.text.includes(`is checked from ${RATIO_FLOOR_BYTES / MIB} MiB on`));
 });
 
-test('each name that the page takes for a zip file is taken for one', () => {
-  const [, list] = /so what is called ([\s\S]*?) \(and their kin\)/.exec(page.text)!;
-  const endings = [...list!.matchAll(/`(\.\w+)`/g)].map((match) => match[1]!);
-  assert.ok(endings.length > 15);
-  for (const ending of endings) assert.equal(detectArchive(`a${ending}`, Buffer.alloc(100, 'x')), 'zip', ending);
+test('detects a zip file for each suffix that the page lists', () => {
+  const [, list] = /so files\s+called ([\s\S]*?)\(and\s+similar\)/.exec(page.text)!;
+  const suffixes = [...list!.matchAll(/`(\.\w+)`/g)].map((match) => match[1]!);
+  assert.ok(suffixes.length > 15);
+  for (const suffix of suffixes) assert.equal(detectArchive(`a${suffix}`, Buffer.alloc(100, 'x')), 'zip', suffix);
   assert.equal(detectArchive('a.txt', Buffer.alloc(100, 'x')), null);
 });

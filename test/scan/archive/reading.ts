@@ -7,18 +7,18 @@ import { ARCHIVE_BUDGETS_DEFAULT, type ArchiveBudgets } from '../../../src/scan/
 import type { Problem } from '../../../src/scan/result.ts';
 import { ObjectFault, type ObjectReader } from '../../../src/scan/source/port.ts';
 
-/** Readers that were made and not closed. */
+/** Readers that were created and not closed. */
 export const readers = { open: 0 };
 
 export interface MemoryOptions {
   access?: 'carry' | 'range';
-  /** Bytes that one read gives at most. */
+  /** Maximum bytes per read. */
   read_bytes?: number;
-  /** Answers with a promise. */
+  /** Returns a promise. */
   later?: boolean;
 }
 
-/** An object in memory, which checks that it is read as readers are to be read. */
+/** An object in memory that verifies the contract of its consumer. */
 export class MemoryReader implements ObjectReader {
   readonly size: number;
   readonly access: 'carry' | 'range';
@@ -36,8 +36,8 @@ export class MemoryReader implements ObjectReader {
   }
 
   read(target: Uint8Array, start: number, length: number, offset: number): number | Promise<number> {
-    assert.equal(this.#closed, false, 'a reader is read after it was closed');
-    assert.ok(length > 0 && start >= 0 && start + length <= target.length, 'a read is out of its target');
+    assert.equal(this.#closed, false, 'read after close');
+    assert.ok(length > 0 && start >= 0 && start + length <= target.length, 'read outside its target');
     if (this.access === 'carry') assert.equal(offset, this.#next, 'a reader of `carry` is read in order');
     const count = Math.max(0, Math.min(length, this.#options.read_bytes ?? Infinity, this.#bytes.length - offset));
     target.set(this.#bytes.subarray(offset, offset + count), start);
@@ -46,7 +46,7 @@ export class MemoryReader implements ObjectReader {
   }
 
   close(): undefined {
-    assert.equal(this.#closed, false, 'a reader is closed twice');
+    assert.equal(this.#closed, false, 'closed twice');
     this.#closed = true;
     readers.open--;
     return undefined;
@@ -57,15 +57,15 @@ export interface EntryRead {
   /** From the top-level archive on: `inner.zip!file.txt`. */
   name: string;
   kind: ArchiveEntry['kind'];
-  /** Null where it was not opened. */
+  /** Null if it was not opened. */
   content: Buffer | null;
 }
 
 export interface ArchiveRead {
   entries: EntryRead[];
-  /** All problems, in the order in which they became known. */
+  /** All problems, in order of occurrence. */
   problems: Problem[];
-  /** Charged to the budget of everything. */
+  /** Charged to the root budget. */
   unpacked_bytes: number;
   opened_archives: number;
 }
@@ -73,11 +73,11 @@ export interface ArchiveRead {
 export interface ReadOptions extends MemoryOptions {
   budgets?: Partial<ArchiveBudgets>;
   format?: ArchiveFormat;
-  /** Opens archives within archives, too. */
+  /** Opens nested archives. */
   nested?: boolean;
-  /** Stops reading each entry after so many bytes. */
+  /** Stops reading each entry after this many bytes. */
   abandon_after_bytes?: number;
-  /** Bytes of one read of an entry. */
+  /** Bytes per read of an entry. */
   target_bytes?: number;
 }
 
@@ -88,7 +88,7 @@ interface Reading {
   result: ArchiveRead;
 }
 
-/** Reads an archive like a scan does, one entry after another, and says what came out. Checks that all is closed. */
+/** Reads an archive like a scan, one entry after another, and returns the result. Checks that everything is closed. */
 export async function readArchive(path: string, bytes: Uint8Array, options: ReadOptions = {}): Promise<ArchiveRead> {
   const before = readers.open;
   const budgets = { ...ARCHIVE_BUDGETS_DEFAULT, ...options.budgets };
@@ -163,7 +163,7 @@ async function readEntry(reading: Reading, entry: ArchiveEntry, path: string, de
   }
 }
 
-/** An entry's reader among those that must be closed. */
+/** Tracks an entry's reader among those that must be closed. */
 class CountedReader implements ObjectReader {
   readonly size: number;
   readonly access = 'carry';
@@ -186,7 +186,7 @@ class CountedReader implements ObjectReader {
   }
 }
 
-/** A reader whose beginning was read before. */
+/** A reader whose beginning was already read. */
 class HeadReader implements ObjectReader {
   readonly size = -1;
   readonly access = 'carry';
@@ -217,12 +217,12 @@ async function reportingFaults(result: ArchiveRead, work: () => Promise<void>): 
   }
 }
 
-/** `code extent path`, which is what most tests compare. */
+/** Formats problems as `code extent path`, which most tests compare. */
 export function briefly(problems: readonly Problem[]): string[] {
   return problems.map(({ code, extent, path }) => `${code} ${extent} ${path}`);
 }
 
-/** What came out, by name. */
+/** Returns the content by name. */
 export function contents({ entries }: ArchiveRead): Record<string, string> {
   return Object.fromEntries(
     entries.flatMap(({ name, content }) => (content === null ? [] : [[name, content.toString()]])),

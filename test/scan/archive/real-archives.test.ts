@@ -16,7 +16,7 @@ const OLD_TREE = { ...FILES, 'tree/link': '' };
 const TREE = { ...OLD_TREE, [LONG_NAME]: 'behind a long name\n' };
 const TWINS = { 'tree/greeting.txt': HELLO, 'tree/twin.txt': '' };
 
-/** What each archive of `fixtures/` holds (made by its make.sh), and what is reported: `code extent path`. */
+/** The content of each archive in `fixtures/` (created by its make.sh), and its report: `code extent path`. */
 const ARCHIVES: Readonly<Record<string, { holds: Record<string, string>; reports?: readonly string[] }>> = {
   'v7.tar': { holds: OLD_TREE },
   'ustar.tar': { holds: OLD_TREE },
@@ -63,7 +63,7 @@ const ARCHIVES: Readonly<Record<string, { holds: Record<string, string>; reports
   'frames.zst': { holds: { frames: HELLO + LIST } },
 };
 
-/** Entries that are named, and cannot be read. */
+/** Entries that are reported and cannot be read. */
 const UNREAD: Readonly<Record<string, string>> = {
   'encrypted.zip': 'encrypted skipped',
   'aes.zip': 'encrypted skipped',
@@ -75,7 +75,7 @@ const UNREAD: Readonly<Record<string, string>> = {
 const READERS: Readonly<Record<string, MemoryOptions>> = {
   'at any offset': { access: 'range' },
   'front to back': { access: 'carry' },
-  'front to back, later, seven bytes at a time': { access: 'carry', later: true, read_bytes: 7 },
+  'front to back, asynchronously, seven bytes at a time': { access: 'carry', later: true, read_bytes: 7 },
 };
 
 function fixture(name: string): Buffer {
@@ -83,7 +83,7 @@ function fixture(name: string): Buffer {
 }
 
 for (const [how, options] of Object.entries(READERS)) {
-  suite(`archives that other programs made, read ${how}`, () => {
+  suite(`archives of other programs, read ${how}`, () => {
     for (const [name, { holds, reports = [] }] of Object.entries(ARCHIVES)) {
       test(name, async () => {
         const read = await readArchive(name, fixture(name), options);
@@ -95,10 +95,10 @@ for (const [how, options] of Object.entries(READERS)) {
 }
 
 for (const [name, problem] of Object.entries(UNREAD)) {
-  test(`${name}: each entry that cannot be read is named, and the archive is read on`, async () => {
+  test(`${name}: each unreadable entry is reported, and the archive continues`, async () => {
     for (const access of ['range', 'carry'] as const) {
       const read = await readArchive(name, fixture(name), { access });
-      // What is small was not packed, and what is empty was not encrypted, by some programs.
+      // Some programs do not compress small files or encrypt empty ones.
       const named = briefly(read.problems);
       assert.ok(named.includes(`${problem} ${name}!tree/sub/list.txt`), named.join('\n'));
       for (const entry of read.entries) {
@@ -111,7 +111,7 @@ for (const [name, problem] of Object.entries(UNREAD)) {
   });
 }
 
-test('one part of an archive that was split is refused by name', async () => {
+test('one part of a split archive is rejected', async () => {
   const read = await readArchive('split.zip', fixture('split.zip'));
   assert.deepEqual(briefly(read.problems), ['unsupported_archive skipped split.zip']);
   assert.equal(read.entries.length, 0);
@@ -131,7 +131,7 @@ test('sparse files in tar archives are read without their holes', async () => {
   }
 });
 
-test('what packs badly is read, too', async () => {
+test('incompressible data is read too', async () => {
   const packed = fixture('noise.xz');
   const { entries } = await readArchive('noise.xz', packed);
   const digest = createHash('sha256').update(entries[0]!.content!).digest('hex');
@@ -139,18 +139,18 @@ test('what packs badly is read, too', async () => {
   assert.equal(digest, createHash('sha256').update(noise(200_000)).digest('hex'));
 });
 
-/** What make.sh packs: the key stream of AES-128 in counter mode, all of its key zeros. */
+/** The content that make.sh compresses: the key stream of AES-128 in counter mode with a zero key. */
 function noise(length: number): Buffer {
   const cipher = createCipheriv('aes-128-ctr', Buffer.alloc(16), Buffer.alloc(16));
   return cipher.update(Buffer.alloc(length));
 }
 
-test('formats that are known and not read have a name', () => {
+test('recognized but unsupported formats are named', () => {
   const head = (name: string): Uint8Array => fixture(name).subarray(0, DETECT_BYTES);
   assert.equal(detectArchive('tree.7z', head('tree.7z')), null);
   assert.equal(detectUnsupported(head('tree.7z')), '7z');
   assert.equal(detectUnsupported(head('tree.zip')), null);
-  // As `xz --format=lzma` and Python write it: its size unknown, and known.
+  // As written by `xz --format=lzma` and Python: with unknown and with known size.
   const lzma = ['5d00008000ffffffffffffffff002a1a', '5d00000001290000000000000000', '5d00008000ffffffffffffffff7f2a1a'];
   const names = lzma.map((start) => detectUnsupported(Buffer.from(start.padEnd(64, '5'), 'hex')));
   assert.deepEqual(names, ['LZMA', 'LZMA', null]);
@@ -158,10 +158,10 @@ test('formats that are known and not read have a name', () => {
   assert.equal(detectUnsupported(Buffer.from('hsqs\x07\0\0\0')), 'SquashFS');
 });
 
-test('checksums are looked at: content that came out whole, and its checksum does not fit', async () => {
+test('checksums are verified: intact content with a wrong checksum', async () => {
   for (const name of ['crc32.xz', 'crc64.xz', 'sha256.xz', 'list.bz2']) {
     const bytes = Buffer.from(fixture(name));
-    // Behind the header of a bzip2 block; before the index and the footer (28 and 12 bytes) of an xz file.
+    // After the header of a bzip2 block; before the index and the footer (28 and 12 bytes) of an xz file.
     const at = name.endsWith('.bz2') ? 11 : bytes.length - bytes.readUInt32LE(bytes.length - 8) * 4 - 4 - 12 - 4;
     bytes[at]! ^= 1;
     const read = await readArchive(name, bytes);
@@ -171,7 +171,7 @@ test('checksums are looked at: content that came out whole, and its checksum doe
   }
 });
 
-test('what is not opened is never passed over in silence: variants of formats, and archives behind a program', () => {
+test('unopened archives are always reported: variants of formats, and embedded archives', () => {
   const entry = Buffer.from('504b0304140000000800000000000000000000000000000000000500000061', 'hex');
   const program = Buffer.concat([Buffer.from('MZ'), Buffer.alloc(4000, 0x90)]);
   const lha = Buffer.concat([Buffer.from([0x20, 0x10]), Buffer.from('-lh5-'), Buffer.alloc(30)]);

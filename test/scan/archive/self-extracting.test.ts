@@ -1,4 +1,6 @@
-/** Archives behind programs and scripts, and LZMA files: named whatever their parameters, and nothing else is. */
+/**
+ * Archives behind programs and scripts, and LZMA files: recognized whatever their parameters, without false positives.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -47,7 +49,7 @@ function cabinet(): Buffer {
   return header;
 }
 
-test('what stands behind a program is known by its header, not by its signature alone', () => {
+test('embedded archives are recognized by their header, not by their signature alone', () => {
   const script = Buffer.from('#!/bin/sh\ntail -n +3 "$0" | tar xz\nexit\n');
   const named: readonly (readonly [string, Buffer])[] = [
     ['7z', SEVEN_ZIP],
@@ -64,12 +66,12 @@ test('what stands behind a program is known by its header, not by its signature 
     assert.equal(detectUnsupported(Buffer.concat([program(5000), broken, Buffer.alloc(100, 0x41)])), null, name);
   }
   assert.equal(detectUnsupported(Buffer.concat([script, gzipSync('x')])), 'gzip, self-extracting');
-  // Programs that read archives hold the signatures.
+  // Programs that read archives contain the signatures.
   const constants = Buffer.from('PK\x03\x04PK\x01\x02 7z\xbc\xaf\x27\x1c\0Rar!\x1a\x07\0-lh5-\0MSCF\0\0\0\0', 'latin1');
   assert.equal(detectUnsupported(Buffer.concat([program(100), constants, Buffer.alloc(64, 0x41)])), null);
 });
 
-test('a stub may be large, and end anywhere in a chunk; beyond the bound nothing is looked for', async (t) => {
+test('a stub may be large and end anywhere in a chunk; nothing is searched beyond the limit', async (t) => {
   const folder = temporaryFolder(t);
   const chunk = optionsFor(folder).chunk_bytes;
   const stubs = { large: 3 * MIB, 'at-end': chunk - 7, 'before-end': 2 * chunk - 31, beyond: STUB_BYTES_MAX + chunk };
@@ -88,7 +90,7 @@ test('a stub may be large, and end anywhere in a chunk; beyond the bound nothing
   assert.equal(failed.summary.outcome, 'aborted');
 });
 
-/** Made by Python's `lzma`: literal context bits, literal position bits, position bits, dictionary. */
+/** Created by Python's `lzma`: literal context bits, literal position bits, position bits, dictionary. */
 const LZMA = {
   'lc0 lp2 pb1 64K':
     '3f00000100ffffffffffffffff0035994b9b22a6f3e982d9d81fb31148cab24234dddb0d0c178e9ff8d2b0c5102eb8a5d78167dffdb3a100',
@@ -100,7 +102,7 @@ const LZMA = {
     '3700001000ffffffffffffffff00006ffdffffa3b7ff441f9af8f38b465fcd862b4ecdd2d4f12029fcccd5ffffef298000',
 };
 
-test('an LZMA file is known by its content, whatever its parameters and its name', () => {
+test('an LZMA file is recognized by its content, whatever its parameters and name', () => {
   for (const [parameters, text] of Object.entries(LZMA)) {
     const bytes = hex(text);
     assert.equal(detectUnsupported(bytes, 'data.bin'), 'LZMA', parameters);

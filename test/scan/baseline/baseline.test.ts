@@ -17,7 +17,7 @@ function written(...findings: Parameters<BaselineCollector['add']>[0][]): string
   return sink.text;
 }
 
-test('what was written is known when it is read, as often as it was there', () => {
+test('a written baseline matches each finding as often as it occurred', () => {
   const text = written(finding(), finding({ line: 9 }), finding({ fingerprint: OTHER }));
   const baseline = new Baseline(readBaseline('b.json', text));
   assert.deepEqual(baseline.counts, { known: 0, gone: 3 });
@@ -27,7 +27,7 @@ test('what was written is known when it is read, as often as it was there', () =
   assert.deepEqual(baseline.counts, { known: 2, gone: 1 });
 });
 
-test('it holds no secrets, and is the same text whatever the order of findings', () => {
+test('it contains no secrets and does not depend on the order of findings', () => {
   const one = finding();
   const two = finding({ fingerprint: OTHER, path: 'a' });
   assert.equal(written(one, two), written(two, one));
@@ -35,13 +35,13 @@ test('it holds no secrets, and is the same text whatever the order of findings',
   assert.deepEqual(JSON.parse(written()), { heddle_baseline: 1, findings: [] });
 });
 
-test('a report in JSON lines is a baseline, too', () => {
+test('a JSON Lines report is a baseline too', () => {
   const line = JSON.stringify({ type: 'finding', ...finding({ secret: 'ghp_***' }) });
   const baseline = new Baseline(readBaseline('r.jsonl', `${line}\n${JSON.stringify({ type: 'summary' })}\n`));
   assert.equal(baseline.take(finding()), true);
 });
 
-test('a report of gitleaks is known by secret and path, or by place where it is redacted', () => {
+test('a gitleaks report matches by secret and path, or by location if it is redacted', () => {
   const leak = {
     RuleID: 'github-pat',
     File: 'app.env',
@@ -58,18 +58,18 @@ test('a report of gitleaks is known by secret and path, or by place where it is 
   }
 });
 
-test('what is no baseline says what is wrong with it, and where', () => {
+test('invalid baselines are rejected with the fault and its position', () => {
   const faults: [string, RegExp][] = [
     ['', /b\.json is empty; write a baseline with --write-baseline/],
     ['{', /b\.json is not valid JSON/],
-    ['{}', /b\.json is no baseline/],
-    ['"x"', /b\.json is no baseline/],
-    ['{"heddle_baseline":2,"findings":[]}', /version 2, and this Heddle reads version 1/],
+    ['{}', /b\.json is not a baseline/],
+    ['"x"', /b\.json is not a baseline/],
+    ['{"heddle_baseline":2,"findings":[]}', /version 2, but this Heddle reads 1/],
     ['{"heddle_baseline":1,"findings":{}}', /findings: must be an array/],
     ['{"heddle_baseline":1,"findings":[{"fingerprint":"x"}]}', /findings\[0\]\.fingerprint: must be 32/],
     [`{"heddle_baseline":1,"findings":[{"fingerprint":"${OTHER}","count":0}]}`, /findings\[0\]\.count: must be/],
-    ['[{"RuleID":"a"}]', /\[0\]: has no RuleID and File/],
-    ['[3]', /\[0\]: must be a finding of gitleaks/],
+    ['[{"RuleID":"a"}]', /\[0\]: has no RuleID or no File/],
+    ['[3]', /\[0\]: must be a gitleaks finding/],
     ['{"type":"finding"\nx', /line 1 is not valid JSON/],
   ];
   for (const [text, message] of faults) {
@@ -77,7 +77,7 @@ test('what is no baseline says what is wrong with it, and where', () => {
   }
 });
 
-test('a list exempts by fingerprint, with comments and any case', () => {
+test('an ignore list matches fingerprints, with comments and in any case', () => {
   const list = new IgnoreList();
   const text = `# why\n${finding().fingerprint.toUpperCase()}  # a test key\r\n\n`;
   assert.deepEqual(list.addText('.heddleignore', text), []);
@@ -85,7 +85,7 @@ test('a list exempts by fingerprint, with comments and any case', () => {
   assert.equal(list.has(finding({ fingerprint: OTHER })), false);
 });
 
-test('a list of gitleaks exempts by place, relative to what was scanned, in a commit or outside of one', () => {
+test('a gitleaks ignore list matches locations, relative to the scanned directories, with or without a commit', () => {
   const id = 'a1'.repeat(20);
   const commit = { id, author: 'A', email: 'a@example.com', date: '2026-01-01T00:00:00Z', subject: 's' };
   const list = new IgnoreList(['repo']);
@@ -97,7 +97,7 @@ test('a list of gitleaks exempts by place, relative to what was scanned, in a co
   assert.equal(list.has(finding({ path: 'b.zip!c.txt', rule_id: 'rule-b', line: 3 })), false);
 });
 
-test('lines that say nothing are named', () => {
+test('invalid lines are reported', () => {
   const faults = new IgnoreList().addText('.heddleignore', 'nonsense\n# fine\nabc:def\n');
   assert.deepEqual(
     faults.map((fault) => fault.split(': ')[0]),

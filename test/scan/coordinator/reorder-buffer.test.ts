@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { type Delivery, ReorderBuffer } from '../../../src/scan/coordinator/reorder-buffer.ts';
 import type { Finding, Problem } from '../../../src/scan/result.ts';
 
-/** Only what tells one finding from another: the buffer passes them on as they are. */
+/** Only the identifying fields: the buffer passes findings on unchanged. */
 const finding = (secret: string): Finding => ({ secret, path: '', match: '', description: '' }) as Finding;
 const problem = (path: string): Problem => ({ code: 'unreadable', path, message: 'no', extent: 'skipped' });
 
@@ -20,7 +20,7 @@ function bufferOf(changes: Partial<Delivery> = {}): { buffer: ReorderBuffer; see
   return { buffer, seen };
 }
 
-test('results come out in the order of their objects, whichever ends first', () => {
+test('delivers results in the order of their objects, whichever ends first', () => {
   const { buffer, seen } = bufferOf();
   buffer.add(1, [finding('b')], []);
   buffer.complete(1);
@@ -33,7 +33,7 @@ test('results come out in the order of their objects, whichever ends first', () 
   assert.deepEqual(seen, ['a', 'problem x', 'b', 'next 3']);
 });
 
-test('parts of the oldest object are delivered and acknowledged at once', () => {
+test('delivers and acknowledges parts of the oldest object at once', () => {
   const { buffer, seen } = bufferOf();
   buffer.add(0, [finding('a'), finding('b')], []);
   buffer.deliver();
@@ -43,7 +43,7 @@ test('parts of the oldest object are delivered and acknowledged at once', () => 
   assert.deepEqual(seen, ['a', 'b', 'acknowledged 2 of 0', 'c', 'next 1']);
 });
 
-test('an object that is read again gives only what it had not given before', () => {
+test('an object that is read again yields only new results', () => {
   const { buffer, seen } = bufferOf();
   buffer.add(0, [finding('a'), finding('b')], [problem('x')]);
   buffer.deliver();
@@ -55,7 +55,7 @@ test('an object that is read again gives only what it had not given before', () 
   assert.deepEqual(seen, ['a', 'b', 'acknowledged 2 of 0', 'problem x', 'c', 'problem y', 'next 1']);
 });
 
-test('a delivery that takes time holds back the next; one that fails is told', async () => {
+test('a slow delivery delays the next one; a failed one is reported', async () => {
   const waiting: PromiseWithResolvers<undefined>[] = [];
   const { buffer, seen } = bufferOf({
     finding: ({ secret }) => {
@@ -78,7 +78,7 @@ test('a delivery that takes time holds back the next; one that fails is told', a
   assert.deepEqual(seen, ['a', 'b', 'Error: closed']);
 });
 
-test('large findings fill it as many small ones do', () => {
+test('large findings fill it like many small ones', () => {
   const { buffer } = bufferOf();
   const large = finding('x'.repeat(1024 * 1024));
   buffer.add(1, Array<Finding>(10).fill(large), []);
@@ -90,7 +90,7 @@ test('large findings fill it as many small ones do', () => {
   assert.equal(buffer.isFull, false);
 });
 
-test('what is held is bounded, and given out at an abort although something before it is missing', async () => {
+test('holds a bounded amount, and delivers it on abort despite gaps', async () => {
   const { buffer, seen } = bufferOf();
   buffer.add(5, [finding('f')], []);
   buffer.add(3, [finding('d')], [problem('p')]);
@@ -101,7 +101,7 @@ test('what is held is bounded, and given out at an abort although something befo
     ['d', 'problem p', 'f'],
   );
   for (let index = 10; !buffer.isFull; index++) {
-    assert.ok(index < 100_000, 'it takes no end of objects');
+    assert.ok(index < 100_000, 'it never fills up');
     buffer.complete(index);
   }
 });

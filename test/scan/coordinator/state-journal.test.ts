@@ -38,27 +38,27 @@ function writeState(t: TestContext): string {
 const secrets = (parts: Iterable<{ findings: readonly Finding[] }>): string[] =>
   [...parts].flatMap(({ findings }) => findings.map(({ secret }) => secret));
 
-test('what was done before the last boundary is replayed in order, what lies after it is known', (t) => {
+test('results before the last boundary are replayed in order; later ones are known', (t) => {
   const path = writeState(t);
   const journal = StateJournal.open(path, options);
   const { position, next_index, metrics: before } = journal.checkpoint;
   assert.deepEqual(position, { source: 0, cursor: { type: 'offset', offset: 2 } });
   assert.equal(next_index, 2);
   assert.equal(before.objects_completed, 2);
-  assert.equal(before.objects_discovered, 4, 'of the boundary, and of both objects');
+  assert.equal(before.objects_discovered, 4, 'from the boundary and both objects');
   assert.deepEqual(secrets(journal.replay()), ['a', 'b']);
   assert.equal(journal.known(2, 'two'), null);
   assert.deepEqual(secrets([journal.known(3, 'three')!]), ['d', 'e']);
   journal.close();
 });
 
-test('an object of another path than before is not known', (t) => {
+test('an object with a different path than before is not known', (t) => {
   const journal = StateJournal.open(writeState(t), options);
   assert.equal(journal.known(3, 'another'), null);
   journal.close();
 });
 
-test('parts that were left behind by a killed run or a lost thread do not count', (t) => {
+test('parts left behind by a killed run or a lost thread do not count', (t) => {
   const path = writeState(t);
   const second = StateJournal.open(path, options);
   second.part(2, [finding('c')], []);
@@ -71,7 +71,7 @@ test('parts that were left behind by a killed run or a lost thread do not count'
   third.close();
 });
 
-test('a half written line is cut off, wherever it was cut', (t) => {
+test('an incomplete line is truncated, wherever it was cut', (t) => {
   const path = writeState(t);
   const whole = readFileSync(path);
   const header = whole.indexOf('\n') + 1;

@@ -11,13 +11,13 @@ const lines = VALUES.map((value, index) => `  key-${index}: ${value}\n`).join(''
 const registry = (host: string, auth: string): string => `"${host}": { "email": "a@b.test", "auth": "${auth}" }`;
 const builtin = detectorOf();
 
-/** Rule and line of each value that is found. */
+/** Rule and line of each value found. */
 function found(text: string): string[] {
   const all = scanObject(builtin, text).filter(({ secret }) => VALUES.includes(secret));
   return all.map(({ rule_id, line, secret }) => `${rule_id}:${line}:${VALUES.indexOf(secret)}`);
 }
 
-test('each value of a Kubernetes secret is a finding of its own, on its line', () => {
+test('each value of a Kubernetes secret is a separate finding on its line', () => {
   const expected = VALUES.map((_, index) => `kubernetes-secret-value:${index + 6}:${index}`);
   const manifest = `apiVersion: v1\nkind: Secret\nmetadata:\n  name: shop\ndata:\n${lines}type: Opaque\n`;
   assert.deepEqual(found(manifest), expected);
@@ -30,18 +30,18 @@ test('each value of a Kubernetes secret is a finding of its own, on its line', (
   );
 });
 
-test('what follows a secret in another manifest is not one of its values', () => {
+test('values of another manifest after a secret are not part of it', () => {
   const next = `---\nkind: ConfigMap\ndata:\n${lines}`;
   assert.deepEqual(found(`kind: Secret\ndata:\n  a: b\n${next}`), []);
 });
 
-test('each registry of a Docker configuration is a finding of its own', () => {
+test('each registry of a Docker configuration is a separate finding', () => {
   const entries = VALUES.slice(0, 3).map((value, index) => registry(`r${index}.test`, value));
   const expected = [0, 1, 2].map((index) => `docker-config-auth:${index + 1}:${index}`);
   assert.deepEqual(found(`{ "auths": { ${entries.join(',\n')} }, "credsStore": "" }`), expected);
 });
 
-test('a value that is added to a block is new to a baseline that knows the others', () => {
+test('a value added to a block is new for a baseline that knows the others', () => {
   const fingerprints = (text: string): Set<string> =>
     new Set(scanObject(builtin, text).map(({ rule_id, secret }) => fingerprintOf(rule_id, 'a.yaml', secret)));
   const all = `kind: Secret\ndata:\n${lines}`;
@@ -50,7 +50,7 @@ test('a value that is added to a block is new to a baseline that knows the other
   assert.equal(added.length, 1);
 });
 
-test('rules of users have blocks, too; secretGroup is one of `each`', () => {
+test('custom rules have blocks too; secretGroup refers to `each`', () => {
   const rule = (group: number): string =>
     [
       '[[rules]]',

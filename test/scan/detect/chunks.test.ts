@@ -91,7 +91,7 @@ function assertSame(found: readonly Detection[], whole: readonly Detection[], ch
 
 const plain = detectorOf(RULES, { decode_depth: 0 });
 
-test('any chunk size finds what one chunk finds, in the same order', () => {
+test('every chunk size finds what one chunk finds, in the same order', () => {
   fc.assert(
     fc.property(fc.array(words, { maxLength: 120 }), fc.integer({ min: 1, max: 5000 }), (parts, size) => {
       const text = parts.join('');
@@ -103,7 +103,7 @@ test('any chunk size finds what one chunk finds, in the same order', () => {
   );
 });
 
-test('chunk sizes from 1 byte on, over a text longer than the overlap', () => {
+test('chunk sizes from 1 byte on, for a text longer than the overlap', () => {
   const parts = [
     'key = "value_1x"\n',
     'hex 0ab12 ',
@@ -123,7 +123,7 @@ test('chunk sizes from 1 byte on, over a text longer than the overlap', () => {
 
 const decoding = detectorOf(RULES, { decode_depth: 2 });
 
-test('encoded text is found the same way whatever the chunks, also where it is longer than they are', () => {
+test('encoded text is found the same way with any chunks, even if it is longer than they are', () => {
   fc.assert(
     fc.property(fc.array(encoded, { maxLength: 150 }), fc.integer({ min: 500, max: 30_000 }), (parts, chunk_bytes) => {
       const text = parts.join('');
@@ -133,7 +133,7 @@ test('encoded text is found the same way whatever the chunks, also where it is l
   );
 });
 
-test('UTF-16 is found the same way whatever the chunks, odd ones included', () => {
+test('UTF-16 is found the same way with any chunks, including odd sizes', () => {
   fc.assert(
     fc.property(
       fc.array(encoded, { minLength: 1, maxLength: 60 }),
@@ -148,14 +148,14 @@ test('UTF-16 is found the same way whatever the chunks, odd ones included', () =
   );
 });
 
-test('the first chunks may be too short to tell how an object is encoded', () => {
+test('the first chunks may be too short to determine the encoding', () => {
   const bytes = Buffer.from('a key = value12 ', 'utf16le');
   const whole = scanObject(decoding, bytes);
   assert.deepEqual(whole[0]?.encodings, ['utf-16le']);
   for (const chunk_bytes of [1, 3, 7]) assertSame(scanObject(decoding, bytes, { chunk_bytes }), whole, chunk_bytes);
 });
 
-test('the built-in rules find the same in the detector’s own memory and outside of it, cut anywhere', () => {
+test('the built-in rules find the same in the detector’s own memory and outside it, with any cuts', () => {
   const detector = detectorOf();
   const allocated = detector.allocate(256 * 1024);
   const line = (at: number) => `const name${at} = require('./module-${at}');\n`;

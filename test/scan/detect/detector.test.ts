@@ -15,7 +15,7 @@ keywords = ["tok_"]
 tags = ["t"]
 `;
 
-test('a detection says what was found, where, and how', () => {
+test('a detection states what was found, where, and how', () => {
   const text = 'one\ntwo = "tok_abcd1234";\n';
   assert.deepEqual(scanObject(detectorOf(TOKEN), text), [
     {
@@ -36,7 +36,7 @@ test('a detection says what was found, where, and how', () => {
   ]);
 });
 
-test('places count lines and bytes over chunks; a match over lines ends on its last one', () => {
+test('positions count lines and bytes across chunks; a match over several lines ends on its last one', () => {
   const rule = `[[rules]]\nid = "key"\nregex = '''(?s)BEGIN KEY.{4,}?END KEY'''\nkeywords = ["begin key"]\n`;
   const text = `é\n\n  BEGIN KEY\nabc\nEND KEY\n`;
   for (const chunk_bytes of [100, 5]) {
@@ -46,12 +46,12 @@ test('places count lines and bytes over chunks; a match over lines ends on its l
   }
 });
 
-test('keywords are found in any case, the pattern keeps its own', () => {
+test('keywords match in any case, patterns in their own', () => {
   const detector = detectorOf(TOKEN);
   assert.deepEqual(briefly(scanObject(detector, 'TOK_abcd1234 tok_abcd1234')), [['token', 'abcd1234']]);
 });
 
-test('secretGroup names the secret; without it the first group that holds anything, or the match', () => {
+test('secretGroup selects the secret; by default it is the first non-empty group, or the match', () => {
   const rule = (group: string, regex: string) =>
     `[[rules]]\nid = "r"\nregex = '''${regex}'''\nkeywords = ["k="]\n${group}`;
   const secret = (toml: string) => scanObject(detectorOf(toml), 'k=abc-def ')[0]?.secret;
@@ -60,12 +60,12 @@ test('secretGroup names the secret; without it the first group that holds anythi
   assert.equal(secret(rule('', 'k=\\w+')), 'k=abc');
 });
 
-test('the entropy of the secret must be exceeded', () => {
+test('the secret must exceed the entropy', () => {
   const detector = detectorOf(`${TOKEN}entropy = 2\n`);
   assert.deepEqual(briefly(scanObject(detector, 'tok_aabbccdd tok_abcd1234')), [['token', 'abcd1234']]);
 });
 
-test('a rule with a path looks at such paths only; one of paths only reports the object', () => {
+test('a rule with a path applies to matching paths only; a path-only rule reports the object', () => {
   const detector = detectorOf(`${TOKEN}path = '''\\.env$'''\n[[rules]]\nid = "keystore"\npath = '''\\.p12$'''\n`);
   assert.deepEqual(briefly(scanObject(detector, 'tok_abcd1234', { path: 'a/.env' })), [['token', 'abcd1234']]);
   assert.equal(detector.begin('a/main.ts'), null);
@@ -73,7 +73,7 @@ test('a rule with a path looks at such paths only; one of paths only reports the
   assert.deepEqual([found?.rule_id, found?.match, found?.offset], ['keystore', 'a/b.p12', 0]);
 });
 
-test('allow lists: path and commit of the object; regexes and stop words of the secret, the match, the line', () => {
+test('allow lists: path and commit of the object; regexes and stop words of the secret, match or line', () => {
   const found = (list: string, text: string, cut = {}) =>
     scanObject(detectorOf(`${TOKEN}[[rules.allowlists]]\n${list}\n`), text, cut).length;
   const text = 'example: tok_abcd1234';
@@ -89,7 +89,7 @@ test('allow lists: path and commit of the object; regexes and stop words of the 
   assert.equal(found(`stopwords = ["BCD1"]`, text), 0);
 });
 
-test('an allow list with AND needs all of its kinds', () => {
+test('an allow list with AND requires all of its kinds', () => {
   const list = `[[rules.allowlists]]\ncondition = "AND"\npaths = ['''test/''']\nstopwords = ["abcd"]\n`;
   const detector = detectorOf(TOKEN + list);
   assert.equal(scanObject(detector, 'tok_abcd1234', { path: 'test/a' }).length, 0);
@@ -97,20 +97,20 @@ test('an allow list with AND needs all of its kinds', () => {
   assert.equal(scanObject(detector, 'tok_efgh1234', { path: 'test/a' }).length, 1);
 });
 
-test('global allow lists hold for all rules', () => {
+test('global allow lists apply to all rules', () => {
   const detector = detectorOf(`[[allowlists]]\npaths = ['''vendor/''']\nstopwords = ["abcd"]\n${TOKEN}`);
   assert.equal(detector.begin('vendor/x'), null);
   assert.equal(scanObject(detector, 'tok_abcd1234').length, 0);
   assert.equal(scanObject(detector, 'tok_efgh1234').length, 1);
 });
 
-test('comments exempt their line, and only theirs, unless told otherwise', () => {
+test('comments exempt only their own line, unless disabled', () => {
   const text = 'tok_aaaa1111 # heddle:allow\ntok_bbbb2222\n// gitleaks:allow\ntok_cccc3333 gitleaks:allow\n';
   assert.deepEqual(briefly(scanObject(detectorOf(TOKEN), text)), [['token', 'bbbb2222']]);
   assert.equal(scanObject(detectorOf(TOKEN, { inline_ignores: false }), text).length, 3);
 });
 
-test('a generic rule gives way to a specific one of the same secret', () => {
+test('a generic rule yields to a specific one for the same secret', () => {
   const generic = `[[rules]]\nid = "generic-key"\nregex = '''key = (\\S+)'''\nkeywords = ["key"]\n`;
   const detector = detectorOf(TOKEN + generic);
   assert.deepEqual(briefly(scanObject(detector, 'key = tok_abcd1234\nkey = other\n')), [
@@ -119,7 +119,7 @@ test('a generic rule gives way to a specific one of the same secret', () => {
   ]);
 });
 
-test('required rules must match near the one that requires them', () => {
+test('required rules must match near the requiring one', () => {
   const composite = (within: string) => `
 [[rules]]
 id = "pair"
@@ -141,7 +141,7 @@ ${TOKEN}skipReport = true
   assert.deepEqual(found('withinColumns = 7', 'id_abcd tok_abcd1234'), []);
 });
 
-test('a rule without keywords takes a literal of its pattern, or is looked for everywhere', () => {
+test('a rule without keywords uses a literal of its pattern, or is searched everywhere', () => {
   const detector = detectorOf(
     `[[rules]]\nid = "literal"\nregex = '''[a-z]{3}-live-[0-9]+'''\n[[rules]]\nid = "digits"\nregex = '''\\b[0-9]{9}\\b'''\n`,
   );
@@ -154,20 +154,20 @@ test('a rule without keywords takes a literal of its pattern, or is looked for e
   ]);
 });
 
-test('a keyword that is no part of the pattern gates what stands near it', () => {
+test('a keyword outside the pattern gates matches near it', () => {
   const detector = detectorOf(`[[rules]]\nid = "near"\nregex = '''\\b[a-f0-9]{12}\\b'''\nkeywords = ["acme"]\n`);
   assert.equal(scanObject(detector, `acme ${' '.repeat(900)} abcdef012345`).length, 1);
   assert.equal(scanObject(detector, `abcdef012345 ${' '.repeat(900)} acme acme`).length, 1);
   assert.equal(scanObject(detector, `acme ${' '.repeat(1100)} abcdef012345`).length, 0);
 });
 
-test('non-ASCII literals are their UTF-8 bytes, and found text is text again', () => {
+test('non-ASCII literals are their UTF-8 bytes, and findings contain text again', () => {
   const detector = detectorOf(`[[rules]]\nid = "word"\nregex = '''clé=(\\S+)'''\nkeywords = ["clé"]\n`);
   const [found] = scanObject(detector, 'clé=säfe');
   assert.deepEqual([found?.match, found?.secret, found?.length], ['clé=säfe', 'säfe', 10]);
 });
 
-test('no more than a bounded number of detections of one object; the rest is counted', () => {
+test('detections of one object are limited; the rest is counted', () => {
   const detector = detectorOf(TOKEN);
   const object = detector.begin('x')!;
   const bytes = Buffer.from('tok_abcd1234\n'.repeat(DETECTIONS_PER_OBJECT_MAX + 5));
@@ -176,7 +176,7 @@ test('no more than a bounded number of detections of one object; the rest is cou
   assert.equal(object.detections_dropped, 5);
 });
 
-test('a rule that takes too long on an object is stopped there, and named', () => {
+test('a rule that takes too long on an object is stopped there and reported', () => {
   const clock = new VirtualClock();
   const slow = new Proxy(clock, {
     get: (target, name) => (name === 'monotonic' ? () => (ticks += 30) : (Reflect.get(target, name) as unknown)),
@@ -196,21 +196,21 @@ test('a rule that takes too long on an object is stopped there, and named', () =
   assert.equal(detector.begin('y')!.timed_out_rules.length, 0);
 });
 
-test('an object without bytes has nothing but its path', () => {
+test('path-only rules apply to an empty object', () => {
   const detector = detectorOf(`${TOKEN}[[rules]]\nid = "keystore"\npath = '''\\.p12$'''\n`);
   assert.equal(scanObject(detector, '').length, 0);
   assert.equal(scanObject(detector, '', { path: 'a.p12' }).length, 1);
 });
 
-test('a chunk without its overlap is refused', () => {
+test('a chunk without its overlap is rejected', () => {
   const object = detectorOf(TOKEN).begin('x')!;
   const bytes = Buffer.alloc(200_000);
   const chunk = { bytes, length: bytes.length, prefix_length: 0, last: false };
   object.scan({ ...chunk, base_offset: 0 });
-  assert.throws(() => object.scan({ ...chunk, base_offset: 200_000 }), /without the overlap/);
+  assert.throws(() => object.scan({ ...chunk, base_offset: 200_000 }), /lacks the overlap/);
 });
 
-test('its own buffers are bounded', () => {
+test("the detector's own buffers are limited", () => {
   const detector = detectorOf(TOKEN);
   const buffer = detector.allocate(1024);
   assert.equal(buffer.length, 1024);

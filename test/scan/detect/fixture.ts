@@ -3,7 +3,7 @@ import { createDetector } from '../../../src/scan/detect/detector.ts';
 import type { Detection, Detector } from '../../../src/scan/detect/port.ts';
 import type { DetectionOptions } from '../../../src/scan/options.ts';
 
-/** A detector for a rule set in a string; nothing given: the built-in rules. */
+/** Creates a detector for a rule set in a string; by default for the built-in rules. */
 export function detectorOf(toml?: string, options: Partial<DetectionOptions> = {}): Detector {
   const rules = toml === undefined ? [] : [{ name: 'test.toml', toml }];
   const defaults: DetectionOptions = { rules, decode_depth: 2, inline_ignores: true, rule_timeout_ms: 60_000 };
@@ -16,11 +16,11 @@ export interface Cut {
   chunk_bytes?: number;
   path?: string;
   commit?: string;
-  /** Scan from the detector's own memory. */
+  /** Scans from the detector's own memory. */
   allocated?: Uint8Array;
 }
 
-/** Scans a whole object in chunks of one size, each with the overlap it needs. */
+/** Scans a whole object in chunks of one size, each with the required overlap. */
 export function scanObject(detector: Detector, content: Uint8Array | string, cut: Cut = {}): Detection[] {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content;
   const object = detector.begin(cut.path ?? 'src/app.ts', cut.commit);
@@ -38,7 +38,7 @@ export function scanObject(detector: Detector, content: Uint8Array | string, cut
   return found;
 }
 
-/** Rule and secret of each detection. */
+/** Returns rule and secret of each detection. */
 export function briefly(detections: readonly Detection[]): [string, string][] {
   return detections.map(({ rule_id, secret }) => [rule_id, secret]);
 }

@@ -7,7 +7,7 @@ import { toJavaScript } from '../../../src/scan/detect/regex/translate.ts';
 import { expandCase, readCases } from './rules/case-text.ts';
 import { detectorOf, scanObject } from './fixture.ts';
 
-/** Patterns whose every match has the keyword, with spans well below the windows. */
+/** Patterns whose every match contains the keyword, with spans well below the windows. */
 const PATTERNS: readonly { id: string; regex: string; keywords: readonly string[] }[] = [
   { id: 'literal', regex: 'ghx_[0-9a-z]{4,6}', keywords: ['ghx_'] },
   { id: 'boundary', regex: '\\b(?:sk|rk)_live_[a-z0-9]{3,5}\\b', keywords: ['sk_live', 'rk_live'] },
@@ -49,7 +49,7 @@ const texts = fc
   )
   .map((parts) => parts.join(''));
 
-/** Each rule's pattern, as the native engine finds it over the whole text, one match after the other. */
+/** Each rule's successive matches, as found by the native engine in the whole text. */
 function oracle(text: string): string[] {
   const bytes = Buffer.from(text).toString('latin1');
   const found = PATTERNS.flatMap(({ id, regex }) =>
@@ -63,7 +63,7 @@ function oracle(text: string): string[] {
     .map(({ id, offset, match }) => `${id}@${offset}:${match}`);
 }
 
-test('what is found is what each pattern finds by itself over the whole text', () => {
+test('finds what each pattern finds by itself in the whole text', () => {
   fc.assert(
     fc.property(texts, (text) => {
       const found = scanObject(detector, text).map(
@@ -75,7 +75,7 @@ test('what is found is what each pattern finds by itself over the whole text', (
   );
 });
 
-test('secrets of every built-in rule are found wherever they stand in a file, chunks or not', () => {
+test('finds secrets of every built-in rule anywhere in a file, with or without chunks', () => {
   const cases = readCases();
   const rules = loadRules({ rules: [] }).rules;
   const builtin = detectorOf(undefined, { decode_depth: 0 });

@@ -39,7 +39,7 @@ function executorOf(handlers: Partial<StepHandlers<Source>>): {
   return { executor, events };
 }
 
-test('steps run first in, first out, also those that were spawned meanwhile', () => {
+test('steps run first in, first out, including newly spawned ones', () => {
   const order: number[] = [];
   const { executor } = executorOf({
     fetchSync: (step) => {
@@ -75,7 +75,7 @@ test('an executor whose steps all wait idles until it is woken', () => {
   assert.ok(executor.isStalled);
   executor.spawn(fetchStep(3));
   while (executor.runOne());
-  assert.equal(runs, 7, 'a new step is tried, and what waited with it, once');
+  assert.equal(runs, 7, 'tries the new step and the waiting ones, once each');
   isOpen = true;
   assert.equal(executor.runOne(), false);
   executor.wake();
@@ -84,7 +84,7 @@ test('an executor whose steps all wait idles until it is woken', () => {
   assert.ok(executor.isEmpty);
 });
 
-test('a step that gets on lets those that came back try again', () => {
+test('progress of one step lets waiting ones retry', () => {
   let free = 0;
   const { executor } = executorOf({
     fetchSync: (step) => {
@@ -100,7 +100,7 @@ test('a step that gets on lets those that came back try again', () => {
   assert.ok(executor.isEmpty);
 });
 
-test('an answer that is awaited leaves room for other steps, and may come back for more', async () => {
+test('a pending step leaves capacity for other steps, and may return to wait again', async () => {
   const answers: (() => void)[] = [];
   let refusals = 1;
   const { executor, events } = executorOf({
@@ -124,7 +124,7 @@ test('an answer that is awaited leaves room for other steps, and may come back f
   assert.ok(executor.isEmpty);
 });
 
-test('an abort drops what is queued, what answers later and what is spawned after it', async () => {
+test('an abort drops queued steps, pending ones when they resolve, and ones spawned later', async () => {
   const pool = new BufferPool({ buffers_max: 1, buffer_bytes: 1, allocate: (length) => new Uint8Array(length) });
   const source = new Source();
   let answer = (): void => undefined;
@@ -170,7 +170,7 @@ test('a handler that throws or rejects is a defect, not an end', async () => {
   );
 });
 
-test('buffers have a hard cap, are kept, and come back once', () => {
+test('buffers have a hard cap, are kept, and are returned once', () => {
   let made = 0;
   const allocate = (length: number): Uint8Array => {
     made += 1;
@@ -181,7 +181,7 @@ test('buffers have a hard cap, are kept, and come back once', () => {
   const [a, b] = [pool.tryAcquire()!, pool.tryAcquire()!];
   assert.deepEqual([pool.tryAcquire(), pool.hasFree, pool.inUse], [null, false, 2]);
   a[Symbol.dispose]();
-  assert.throws(() => a[Symbol.dispose](), /released already/);
+  assert.throws(() => a[Symbol.dispose](), /already released/);
   const c = pool.tryAcquire()!;
   assert.equal(c.bytes, a.bytes);
   b[Symbol.dispose]();

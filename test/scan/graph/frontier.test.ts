@@ -87,13 +87,13 @@ test('a reference is released once, and used only before', () => {
   const frontier = frontierOf(1);
   const object = frontier.tryAcquireContext(descriptor(0), 0)!;
   object[Symbol.dispose]();
-  assert.throws(() => object[Symbol.dispose](), /released already/);
-  assert.throws(() => object.clone(), /released already/);
-  assert.throws(() => object.context, /released already/);
+  assert.throws(() => object[Symbol.dispose](), /already released/);
+  assert.throws(() => object.clone(), /already released/);
+  assert.throws(() => object.context, /already released/);
   assert.equal(frontier.available, 1);
 });
 
-test('what an object keeps hears of its end after its permit is free', () => {
+test("an object's work is notified of its end after the permit is free", () => {
   const frontier = frontierOf(1);
   const object = frontier.tryAcquireContext(descriptor(0), 0)!;
   const seen: number[] = [];
@@ -105,7 +105,7 @@ test('what an object keeps hears of its end after its permit is free', () => {
   assert.deepEqual(seen, [1]);
 });
 
-test('a permit moves with its object to another owner, who releases it', () => {
+test('a permit moves with its object to another owner, which releases it', () => {
   const budget = CountBudget.create(2, 2);
   const here = new ObjectFrontier(budget, 0);
   const there = new ObjectFrontier(CountBudget.attach(budget.memory, 1), 0);
@@ -136,7 +136,7 @@ test('objects leave one permit to each deeper level', () => {
   assert.throws(() => frontier.tryAcquireContext(descriptor(0), 4), /depth/);
 });
 
-test('a producer outside waits for its permit, or until it is told not to', async () => {
+test('a producer outside waits for its permit, or until it is aborted', async () => {
   const frontier = frontierOf(1);
   const object = frontier.tryAcquireContext(descriptor(0), 0)!;
   const waiting = frontier.acquire(descriptor(1), 0);
@@ -149,7 +149,7 @@ test('a producer outside waits for its permit, or until it is told not to', asyn
   assert.equal(frontier.available, 1);
 });
 
-test('an executor is told when an object that was refused would fit', async () => {
+test('an executor is notified when a refused object would fit', async () => {
   const frontier = frontierOf(2, 1);
   assert.equal(frontier.whenRefusedFits(), null);
   const outer = frontier.tryAcquireContext(descriptor(0), 0)!;
@@ -161,7 +161,7 @@ test('an executor is told when an object that was refused would fit', async () =
   outer[Symbol.dispose]();
 });
 
-test('what an owner that is no more held is free again', () => {
+test('permits of a dead owner become free again', () => {
   const budget = CountBudget.create(3, 2);
   const other = CountBudget.attach(budget.memory, 1);
   assert.ok(other.tryAcquire() && other.tryAcquire() && budget.tryAcquire());

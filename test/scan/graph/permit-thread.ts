@@ -3,11 +3,11 @@ import { CountBudget } from '../../../src/scan/graph/count-budget.ts';
 import { ObjectFrontier } from '../../../src/scan/graph/frontier.ts';
 import { liveCounts } from '../../../src/scan/graph/live.ts';
 
-/** Takes objects through a frontier that other threads use at the same time; each is held by two steps for some turns. */
+/** Takes objects through a frontier shared with other threads; two steps hold each of them for some turns. */
 const { memory, owner, objects } = workerData as { memory: SharedArrayBuffer; owner: number; objects: number };
 const frontier = new ObjectFrontier(CountBudget.attach(memory, owner), 0);
 let completed = 0;
-// A wait for a permit alone does not keep a thread alive; one that serves messages, as the scanner's do, lives on.
+// Waiting for a permit alone does not keep a thread alive; handling messages, as the scanner does, does.
 parentPort!.on('message', () => undefined);
 await Promise.all(
   Array.from({ length: objects }, async (_, idx) => {

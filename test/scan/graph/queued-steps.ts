@@ -1,4 +1,7 @@
-/** Prints the bytes of heap that one queued step takes, by kind, as JSON. Run with `--expose-gc`; the argument is how many steps are queued. */
+/**
+ * Prints the heap bytes per queued step, by kind, as JSON. Run with `--expose-gc`; the argument is the number of
+ * queued steps.
+ */
 import { BufferPool } from '../../../src/scan/graph/buffer-pool.ts';
 import { CountBudget } from '../../../src/scan/graph/count-budget.ts';
 import { EnumCursor } from '../../../src/scan/graph/cursor.ts';
@@ -25,7 +28,7 @@ function heapBytes(): number {
   return process.memoryUsage().heapUsed;
 }
 
-/** Heap per step while all of them are queued; they are dropped again. */
+/** Returns the heap per step while all of them are queued, and drops them. */
 function bytesPerStep(stepOf: (n: number) => ScanStep<Enumerable>): number {
   const never = (): never => {
     throw new Error('no step is run');
@@ -61,6 +64,6 @@ const figures = {
   object: 0,
 };
 one[Symbol.dispose]();
-/** A FetchSync step that is the only one of its object: what the object itself adds. */
+/** A FetchSync step that is the only one of its object, to measure the object itself. */
 figures.object = bytesPerStep((n) => ({ kind: 'fetch_sync', object: objectOf(n), offset: 0 })) - figures.fetch_sync;
 process.stdout.write(JSON.stringify(figures));

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 const QUEUED_STEPS = new URL('./queued-steps.ts', import.meta.url).pathname;
 const STEPS = 250_000;
 
-/** Bytes of heap, as docs/scan.md states them; `object` is what the object of a step adds. */
+/** Heap bytes as stated in docs/scan.md; `object` is the share of a step's object. */
 const BYTES_MAX = { fetch_sync: 128, scan: 208, enumerate: 208, object: 208 };
 
 test('a queued step takes little memory, however many there are', (t) => {

@@ -1,8 +1,8 @@
-/** What the tests of reports write and read. */
+/** Shared fixtures of the report tests. */
 import type { Finding, ScanSummary } from '../../../src/scan/result.ts';
 import type { ReportSummary, TextSink } from '../../../src/scan/report/report.ts';
 
-/** Made up, and in pieces, so that no scanner takes it for somebody's. */
+/** Made up, and in pieces, so that no scanner mistakes it for a real one. */
 export const SECRET = ['ghp', 'Zq3v9LmT7xK2wB8nR4cY6dF1sJ5hG0aE'].join('_');
 
 export function finding(changes: Partial<Finding> = {}): Finding {

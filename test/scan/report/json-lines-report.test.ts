@@ -30,7 +30,7 @@ function written(fill: (report: JsonLinesReport) => void): Record<string, unknow
   return sink.lines.slice(0, -1).map((text) => JSON.parse(text) as Record<string, unknown>);
 }
 
-test('every line fits the schema, and says what it is', () => {
+test('every line matches the schema and has a type', () => {
   const evil = 'a\n\u0000\u2028\ud800"';
   const lines = written((report) => {
     report.finding(finding({ path: evil, match: evil, encodings: ['utf-16be', 'base64'] }));
@@ -42,14 +42,14 @@ test('every line fits the schema, and says what it is', () => {
   for (const each of lines) assert.ok(line.Check(each), JSON.stringify(each));
 });
 
-test('the schema refuses what is none of these', () => {
+test('the schema rejects anything else', () => {
   const [one] = written((report) => report.problem(PROBLEM));
   for (const other of [{ ...one, code: 'other' }, { ...one, extra: 1 }, { ...one, type: 'finding' }, {}]) {
     assert.equal(line.Check(other), false, JSON.stringify(other));
   }
 });
 
-test('the schema names exactly the members that the types have', () => {
+test('the schema has exactly the members of the types', () => {
   type Names<T> = Record<keyof T, true>;
   const finding: Names<Finding> = {
     rule_id: true,

@@ -13,7 +13,7 @@ function junit(fill: (report: JunitReport) => void, end = summary()): string {
   return written.text;
 }
 
-/** Tags are balanced, and outside of them nothing is left unescaped. */
+/** Checks that tags are balanced, and everything outside them is escaped. */
 function assertWellFormed(xml: string): void {
   const open: string[] = [];
   const rest = xml
@@ -27,13 +27,13 @@ function assertWellFormed(xml: string): void {
   assert.doesNotMatch(rest, /[<>]|&(?!(amp|lt|gt|quot|apos|#\d+);)/);
 }
 
-test('a clean scan is one test that passed', () => {
+test('a clean scan is one passed test', () => {
   const xml = junit(() => undefined);
   assert.match(xml, /<testsuites name="heddle scan" tests="1" failures="0" errors="0" skipped="0" time="1\.500">/);
   assert.match(xml, /<testcase classname="heddle scan" name="no secrets were found"\/>/);
 });
 
-test('findings fail, objects that were not scanned are errors, notices are skipped', () => {
+test('findings fail, unscanned objects are errors, notices are skipped', () => {
   const xml = junit(
     (report) => {
       report.finding(finding());
@@ -57,7 +57,7 @@ test('an aborted scan is an error with its reason', () => {
   assert.match(xml, /errors="1".*\n[\s\S]*<error type="aborted" message="a &lt;budget&gt; ended"\/>/);
 });
 
-test('whatever names and contents hold, the XML is well-formed', () => {
+test('the XML is well-formed, whatever names and contents contain', () => {
   const evil = ']]></failure><x a="\'&\u0000\u001b\u0008\ufffe\uffff\ud800\udc00\ud800\udc00x\udfff"\r\n\t';
   const xml = junit((report) => {
     report.finding(finding({ path: evil, match: evil, description: evil, rule_id: evil }));
@@ -67,7 +67,7 @@ test('whatever names and contents hold, the XML is well-formed', () => {
   assert.ok(xml.isWellFormed());
 });
 
-test('text of XML: what it cannot hold is replaced, whole pairs stay', () => {
+test('XML text: invalid characters are replaced, surrogate pairs stay', () => {
   assert.equal(xmlText('a\u0000b\ud83d'), 'a\ufffdb\ufffd');
   assert.equal(xmlText('😀<&>"\''), '😀&lt;&amp;&gt;&quot;&apos;');
 });

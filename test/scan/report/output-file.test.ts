@@ -24,7 +24,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(directory, { recursive: true }));
 
-test('it is there when it is whole, and nothing else is left', () => {
+test('the file appears when it is complete, and nothing else is left', () => {
   const path = join(directory, 'report.json');
   writeFileSync(path, 'before');
   const file = new OutputFile(path);
@@ -36,7 +36,7 @@ test('it is there when it is whole, and nothing else is left', () => {
   assert.deepEqual(readdirSync(directory), ['report.json']);
 });
 
-test('what is discarded leaves what was there before', () => {
+test('a discarded file keeps the previous content', () => {
   const path = join(directory, 'report.json');
   writeFileSync(path, 'before');
   const file = new OutputFile(path);
@@ -58,20 +58,20 @@ test('a link stays a link', () => {
   assert.equal(readFileSync(path, 'utf8'), 'new');
 });
 
-test('what holds secrets is for its owner alone', () => {
+test('a file with secrets is readable by its owner only', () => {
   const path = join(directory, 'clear.json');
   const file = new OutputFile(path, 0o600);
   file.commit();
   assert.equal(statSync(path).mode & 0o777, 0o600);
 });
 
-test('what is no file of data is written to directly', () => {
+test('anything but a regular file is written directly', () => {
   const file = new OutputFile('/dev/null');
   file.write('x');
   file.commit();
   assert.equal(statSync('/dev/null').isCharacterDevice(), true);
 });
 
-test('a directory is refused', () => {
+test('a directory is rejected', () => {
   assert.throws(() => new OutputFile(directory), { code: 'EISDIR' });
 });

@@ -7,7 +7,7 @@ import { readPage, tableRows } from '../../docs/pages.ts';
 
 const rows = tableRows(readPage('docs/scan.md'));
 
-test('the page explains every code of a problem, in their order', () => {
+test('the page explains every problem code, in order', () => {
   const codes = rows.map(([code]) => /^`([a-z_]+)`$/.exec(code ?? '')?.[1] ?? '');
   assert.deepEqual(
     codes.filter((code) => code.includes('_') || Object.hasOwn(PROBLEM_WORDS, code)),
@@ -15,7 +15,7 @@ test('the page explains every code of a problem, in their order', () => {
   );
 });
 
-test('the budgets of archives that it names are the default ones', () => {
+test('the archive budgets on the page are the default ones', () => {
   const figure = (code: string): number => {
     const text = rows.find(([first]) => first === `\`${code}\``)?.[1] ?? '';
     const [, number = '', unit] = /\(?([\d,]+)( MiB| bytes)?\)/.exec(text) ?? /([\d,]+)( bytes)/.exec(text) ?? [];
@@ -43,7 +43,7 @@ test('the budgets of archives that it names are the default ones', () => {
   );
 });
 
-test('advice names only options that there are', () => {
+test('advice names only existing options', () => {
   const options = readPage('docs/cli.md').text;
   for (const { title, advice } of Object.values(PROBLEM_WORDS)) {
     for (const [flag] of `${title} ${advice ?? ''}`.matchAll(/--[a-z-]+/g)) assert.ok(options.includes(flag), flag);

@@ -11,11 +11,11 @@ test('a secret shows its beginning and neither its end nor its length', () => {
   assert.equal(redactSecret(''), '***');
 });
 
-test('a pair of surrogates is not cut in half', () => {
+test('a surrogate pair is not split', () => {
   assert.ok(redactSecret('abc😀😀😀😀😀😀😀😀😀😀').isWellFormed());
 });
 
-test('the secret is nowhere in what is shown: match, every occurrence, the subject of the commit', () => {
+test('the secret appears nowhere: match, every occurrence, the subject of the commit', () => {
   const commit = { id: 'a'.repeat(40), author: 'A', email: 'a@example.com', date: '2026-01-01T00:00:00Z' };
   const shown = redactFinding(
     finding({ match: `${SECRET}:${SECRET}@host`, commit: { ...commit, subject: `use ${SECRET}` } }),
@@ -25,13 +25,13 @@ test('the secret is nowhere in what is shown: match, every occurrence, the subje
   assert.equal(shown.match, 'ghp_***:ghp_***@host');
 });
 
-test('what looks like another secret beside it is masked, too; words stay', () => {
+test('text that looks like another secret is masked too; words stay', () => {
   const other = ['AKIA', 'Q7RZ5TNWXYV3PJ2M'].join('');
   const shown = redactFinding(finding({ match: `access_key = ${other} token = ${SECRET}` }));
   assert.equal(shown.match, 'access_key = AKIA*** token = ghp_***');
 });
 
-test('a match in which the secret does not stand shows nothing of itself', () => {
+test('a match without the secret shows nothing of itself', () => {
   const encoded = Buffer.from(SECRET).toString('base64');
   assert.equal(redactFinding(finding({ match: encoded })).match, 'ghp_***');
 });

@@ -32,7 +32,7 @@ function sarifText(findings: Finding[], problems: Problem[] = [], end: Partial<R
   return written.text;
 }
 
-test('a clean scan is a run without results that succeeded', () => {
+test('a clean scan is a successful run without results', () => {
   const [run] = sarif([]).runs;
   assert.deepEqual(run!.results, []);
   assert.equal(run!.invocations[0]!.executionSuccessful, true);
@@ -40,7 +40,7 @@ test('a clean scan is a run without results that succeeded', () => {
   assert.equal(run!.columnKind, 'utf16CodeUnits');
 });
 
-test('results name their rule by id and index, and each rule comes once, with help', () => {
+test('results name their rule by id and index; each rule is listed once, with help', () => {
   const [run] = sarif([finding(), finding({ rule_id: 'other' }), finding({ line: 8, end_line: 8 })]).runs;
   const { rules } = run!.tool.driver;
   assert.deepEqual(
@@ -52,7 +52,7 @@ test('results name their rule by id and index, and each rule comes once, with he
   assert.deepEqual(run!.results[0]!.partialFingerprints, { 'heddleFingerprint/v1': finding().fingerprint });
 });
 
-test('what a rule says of itself is never refused: tags once and few, a name that is not the id, a description', () => {
+test('rule metadata is always valid: tags unique and few, a name other than the id, a description', () => {
   const tags = Array.from({ length: 30 }, (_, index) => `tag-${index}`);
   const findings = ['internal-token', 'InternalToken', '...'].map((rule_id) =>
     finding({ rule_id, tags, description: '', secret: '' }),
@@ -65,7 +65,7 @@ test('what a rule says of itself is never refused: tags once and few, a name tha
   );
 });
 
-test('a rule that repeats a tag has it once, the built-in ones too', () => {
+test('a repeated tag is listed once, for built-in rules too', () => {
   const toml = `[[rules]]\nid = "a"\nregex = "a"\ntags = ["x", "y", "x"]\n`;
   const options = { decode_depth: 0, inline_ignores: true, rule_timeout_ms: 1000 };
   const own = loadRules({ ...options, rules: [{ name: 'own', toml }] });
@@ -73,7 +73,7 @@ test('a rule that repeats a tag has it once, the built-in ones too', () => {
   sarif(loadRules({ ...options, rules: [] }).rules.map(({ id, tags }) => finding({ rule_id: id, tags: [...tags] })));
 });
 
-test('columns count UTF-16 units, as it states; the byte order mark of a file counts as none', () => {
+test('columns count UTF-16 units; the byte order mark of a file counts as none', () => {
   const path = join(directory, 'wide.txt');
   const line = `\ufeffgrüße 😀 ${SECRET} end`;
   writeFileSync(path, line);
@@ -87,7 +87,7 @@ test('columns count UTF-16 units, as it states; the byte order mark of a file co
   assert.deepEqual([region.byteOffset, region.byteLength], [offset, SECRET.length]);
 });
 
-test('of files in UTF-16 two bytes are a column', () => {
+test('in UTF-16 files two bytes are a column', () => {
   const path = join(directory, 'utf16.txt');
   writeFileSync(path, Buffer.from(`\ufeffkey ${SECRET}\n`, 'utf16le'));
   const offset = 2 + 8;
@@ -98,7 +98,7 @@ test('of files in UTF-16 two bytes are a column', () => {
   assert.deepEqual([region.startColumn, region.endColumn], [5, 5 + SECRET.length]);
 });
 
-test('where the line cannot be read again the region is the whole lines, never a wrong column', () => {
+test('if the line cannot be read again, the region is whole lines, never a wrong column', () => {
   const commit = {
     id: 'a'.repeat(40),
     author: 'A',
@@ -131,12 +131,12 @@ test('problems are notifications of the invocation; an aborted scan did not succ
   );
 });
 
-test('the same scan gives the same bytes, whenever it runs and however long it takes', () => {
+test('the same scan gives the same bytes, independent of time and duration', () => {
   const problem: Problem = { code: 'encrypted', path: 'a.zip', message: 'm', extent: 'skipped' };
   assert.equal(sarifText([finding()], [problem]), sarifText([finding()], [problem], { duration_ms: 99 }));
 });
 
-test('it is written as it comes: nothing of a finding is kept back', () => {
+test('results are written as they arrive, and findings are not kept', () => {
   const written = new Written();
   const report = new SarifReport({ sink: written, version: '1.2.3', workingDirectory: directory });
   for (let index = 0; index < 3; index += 1) {
@@ -146,7 +146,7 @@ test('it is written as it comes: nothing of a finding is kept back', () => {
   }
 });
 
-test('locations are URIs: relative ones stay relative, names are escaped, what is outside is absolute', () => {
+test('locations are URIs: relative ones stay relative, names are escaped, outside paths are absolute', () => {
   assert.equal(artifactUri('./a b/ü#?%.txt', '/work'), 'a%20b/%C3%BC%23%3F%25.txt');
   assert.equal(artifactUri('c:d/e', '/work'), 'c%3Ad/e');
   assert.equal(artifactUri('../x/y', '/work/z'), pathToFileURL('/work/x/y').href);

@@ -1,4 +1,4 @@
-/** What a SARIF file must be: valid by the OASIS schema, and accepted by code scanning, which asks for more. */
+/** Requirements for a SARIF file: valid by the OASIS schema, and within the limits of code scanning. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -59,20 +59,20 @@ export interface Sarif {
   runs: SarifRun[];
 }
 
-/** Of SARIF 2.1.0 as OASIS approved it (`rtm.5`). */
+/** SARIF 2.1.0 as approved by OASIS (`rtm.5`). */
 const SCHEMA_PATH = fileURLToPath(import.meta.resolve('@microsoft/jest-sarif'));
 const SCHEMA = JSON.parse(
   readFileSync(new URL('schemas/sarif-2.1.0-rtm.5.json', `file://${SCHEMA_PATH}`), 'utf8'),
-  // `language` has a pattern that is no expression in Unicode mode, in which schemas are read today.
+  // `language` has a pattern that is invalid in Unicode mode, which today's schema validators use.
   (key, value: unknown) => (key === 'language' ? {} : value),
 ) as Record<string, unknown>;
-// The schema is of draft 4, where `id` is the name of the schema and no keyword of today's.
+// The schema is draft 4, where `id` names the schema; today's drafts have no such keyword.
 delete SCHEMA.id;
 const schema = Compile(SCHEMA);
 
 const URI = /^([a-z][a-z0-9+.-]*:)?[\w\-.~!$&'()*+,;=:@%/]*$/i;
 
-/** What code scanning takes: files that exceed these are refused. */
+/** Limits of code scanning, which rejects files that exceed them. */
 const CODE_SCANNING = { rules_max: 25_000, tags_max: 20, locations_max: 1000, text_length_max: 1024 };
 
 export function assertSarif(value: unknown): asserts value is Sarif {

@@ -7,7 +7,7 @@ import { Spool } from '../../../src/scan/report/spool.ts';
 import { Written } from './fixture.ts';
 
 for (const limit of [0, 10, 1_000_000]) {
-  test(`what is written comes out in order, with ${limit} characters in memory`, () => {
+  test(`writes everything back in order, with ${limit} characters in memory`, () => {
     const spool = new Spool(limit);
     const texts = Array.from({ length: 3000 }, (_, index) => `${index} grüße 😀 ${'x'.repeat(index % 50)}\n`);
     for (const text of texts) spool.write(text);

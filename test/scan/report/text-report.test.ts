@@ -13,7 +13,7 @@ function report(): { written: Written; report: TextReport } {
   return { written, report: new TextReport(written, { paint: plain, withSummary: true }) };
 }
 
-test('findings stand in blocks under their file, with a place that terminals open', () => {
+test('findings are blocks under their file, with a location that terminals can open', () => {
   const { written, report: text } = report();
   text.finding(finding({ secret: 'ghp_***', match: 'TOKEN=ghp_***' }));
   text.finding(finding({ line: 9, secret: 'ghp_***', match: 'ghp_***' }));
@@ -28,7 +28,7 @@ test('findings stand in blocks under their file, with a place that terminals ope
   assert.match(written.text, /✖ 3 secrets in 2 objects, 4\.8 MiB in 1\.5 s \(3\.3 MB\/s\)/);
 });
 
-test('names and contents cannot steer the terminal', () => {
+test('names and contents cannot control the terminal', () => {
   const { written, report: text } = report();
   const evil = 'a\u001b]0;owned\u0007\u001b[2J\r\n\u202egnp.exe\u0000\u009b31m';
   text.finding(finding({ path: evil, match: evil, secret: evil, description: evil, rule_id: evil }));
@@ -38,11 +38,11 @@ test('names and contents cannot steer the terminal', () => {
   assert.match(written.text, /a\\e\]0;owned\\x07\\e\[2J\\r\\n\\u202egnp\.exe\\x00\\x9b31m/);
 });
 
-test('halves of surrogate pairs are shown by their number, whole pairs as they are', () => {
+test('unpaired surrogates are escaped, pairs stay', () => {
   assert.equal(visible('\ud83d|😀|\ude00'), '\\ud83d|😀|\\ude00');
 });
 
-test('problems are told by reason with what helps, a few by name, the others counted', () => {
+test('problems are grouped by reason with advice, a few listed, the others counted', () => {
   const { written, report: text } = report();
   for (let index = 0; index < 7; index += 1) {
     text.problem({ code: 'encrypted', path: `${index}.zip`, message: 'it needs a password', extent: 'skipped' });
@@ -55,11 +55,11 @@ test('problems are told by reason with what helps, a few by name, the others cou
   assert.match(written.text, /4\.zip: it needs a password/);
   assert.doesNotMatch(written.text, /5\.zip/);
   assert.match(written.text, /and 2 more/);
-  assert.match(written.text, /a\.zip!b: it is large \(a part of it was scanned\)/);
-  assert.match(written.text, /note: no files of data .*: 1/);
+  assert.match(written.text, /a\.zip!b: it is large \(partly scanned\)/);
+  assert.match(written.text, /note: not regular files .*: 1/);
 });
 
-test('why a scan did not come to its end is told once', () => {
+test('the reason of an aborted scan is shown once', () => {
   const told = (reason: string): string => {
     const { written, report: text } = report();
     text.problem({ code: 'source_failed', path: 'shop', message: 'no such repository', extent: 'partial' });
@@ -67,23 +67,23 @@ test('why a scan did not come to its end is told once', () => {
     return written.text;
   };
   assert.equal(told('shop: no such repository').match(/no such repository/g)?.length, 1);
-  assert.match(told('shop: no such repository'), /✖ the scan did not come to its end$/m);
-  assert.match(told('it was stopped'), /✖ the scan did not come to its end: it was stopped$/m);
+  assert.match(told('shop: no such repository'), /✖ the scan was aborted$/m);
+  assert.match(told('it was stopped'), /✖ the scan was aborted: it was stopped$/m);
 });
 
-test('a baseline is told in numbers, and what is gone is doubted where not all was looked at', () => {
+test('a baseline is summarized in numbers, with a caveat for missing findings of an incomplete scan', () => {
   const told = (outcome: 'complete' | 'incomplete'): string => {
     const { written, report: text } = report();
     text.end(summary({ outcome, baseline: { known: 3, gone: 2 }, ignored: 1 }));
     return written.text;
   };
   assert.match(told('complete'), /✔ no new secrets in/);
-  assert.match(told('complete'), /baseline: 3 findings known, 2 findings of it gone$/m);
-  assert.match(told('incomplete'), /gone or not looked at/);
-  assert.match(told('complete'), /exempt by fingerprint: 1 finding/);
+  assert.match(told('complete'), /baseline: 3 findings known, 2 findings no longer found$/m);
+  assert.match(told('incomplete'), /no longer found or not scanned/);
+  assert.match(told('complete'), /ignored by fingerprint: 1 finding/);
 });
 
-test('without its summary a clean scan says nothing', () => {
+test('without its summary, a clean scan prints nothing', () => {
   const written = new Written();
   new TextReport(written, { paint: plain, withSummary: false }).end(summary());
   assert.equal(written.text, '');

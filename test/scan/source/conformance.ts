@@ -9,13 +9,13 @@ import type { DiscoveredObject, ObjectReader, ObjectSource } from '../../../src/
 export interface Listing {
   objects: DiscoveredObject[];
   problems: Problem[];
-  /** What each batch ended with. */
+  /** The cursor after each batch. */
   cursors: (CursorState | 'start' | 'done')[];
-  /** How many objects had been handed out by then. */
+  /** The number of objects returned by then. */
   counts: number[];
 }
 
-/** All that a source has from `from` on, in batches of `limit`. */
+/** Lists everything that a source has from `from` on, in batches of `limit`. */
 export async function listAll(
   source: ObjectSource,
   limit = 32,
@@ -32,7 +32,7 @@ export async function listAll(
     listing.problems.push(...batch.problems);
     cursor = batch.cursor;
     const state = structuredClone(cursor.toJSON());
-    assert.notDeepEqual(state, listing.cursors.at(-1), 'the cursor goes on');
+    assert.notDeepEqual(state, listing.cursors.at(-1), 'the cursor advances');
     listing.cursors.push(state);
     listing.counts.push(listing.objects.length);
   }
@@ -59,15 +59,15 @@ export async function readAll(reader: ObjectReader, length = 64 * 1024): Promise
 
 export interface ConformanceOptions {
   name: string;
-  /** A source over the same things at each call, as another process would make it. */
+  /** Creates a new source over the same content at each call, like another process. */
   open: () => ObjectSource | Promise<ObjectSource>;
-  /** Objects that it has. */
+  /** Objects that it contains. */
   objects: number;
 }
 
-/** What is promised of every source. */
+/** The contract of every source. */
 export function conforms({ name, open, objects }: ConformanceOptions): void {
-  it(`${name}: the same objects in the same order for every limit`, async () => {
+  it(`${name}: lists the same objects in the same order for every limit`, async () => {
     const whole = await fresh(open, (source) => listAll(source, 1000));
     assert.equal(whole.objects.length, objects);
     for (const limit of [1, 2, 7, 32]) {
@@ -77,7 +77,7 @@ export function conforms({ name, open, objects }: ConformanceOptions): void {
     }
   });
 
-  it(`${name}: goes on from every cursor, also elsewhere`, async () => {
+  it(`${name}: resumes from every cursor, in any process`, async () => {
     const whole = await fresh(open, (source) => listAll(source, 3));
     for (const [index, state] of whole.cursors.entries()) {
       const rest = await fresh(open, (source) => listAll(source, 5, structuredClone(state)));
@@ -90,7 +90,7 @@ export function conforms({ name, open, objects }: ConformanceOptions): void {
     assert.deepEqual(again.objects, whole.objects.slice(whole.counts[0]), 'back to an earlier cursor');
   });
 
-  it(`${name}: nothing comes after the end, and closing twice is closing once`, async () => {
+  it(`${name}: returns nothing after the end, and closes idempotently`, async () => {
     const source = await open();
     const batch = await source.enumerate(EnumCursor.done(), 5);
     assert.deepEqual([batch.objects, batch.problems, batch.cursor.isDone], [[], [], true]);
@@ -109,7 +109,7 @@ async function fresh<T>(open: ConformanceOptions['open'], use: (source: ObjectSo
   }
 }
 
-/** Reads a whole object and closes it; what became apparent at the end is an error. */
+/** Reads a whole object and closes it; a problem on close is an error. */
 export async function readAndClose(reader: ObjectReader): Promise<string> {
   try {
     return (await readAll(reader)).toString();

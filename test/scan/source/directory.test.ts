@@ -62,7 +62,7 @@ describe('directory source', () => {
     objects: 5,
   });
 
-  it('goes depth first, names in the order of their bytes', async () => {
+  it('lists depth first, names by their bytes', async () => {
     const { paths, problems } = await list(sample);
     assert.deepEqual(paths, [
       'B.txt',
@@ -76,7 +76,7 @@ describe('directory source', () => {
     assert.deepEqual(problems, ['link_not_followed link']);
   });
 
-  it('names what it finds as the user named the root', async () => {
+  it('names objects as the user named the root', async () => {
     const { objects } = await listAll(await openSource({ type: 'path', path: `${sample}/./b/../b//` }));
     assert.equal(objects[0]?.path, `${sample}/b/deep/er/three.txt`);
     const here = await listAll(
@@ -90,7 +90,7 @@ describe('directory source', () => {
     assert.ok(!here.objects.some(({ path }) => path.startsWith('test/')));
   });
 
-  it('has names that are not UTF-8', async () => {
+  it('supports names that are not UTF-8', async () => {
     const tree = newTree({ 'a.txt': 'a' });
     const name = Buffer.from([0x6e, 0xe4, 0x6d, 0x65]);
     const directory = Buffer.concat([Buffer.from(`${tree}/`), name]);
@@ -101,7 +101,7 @@ describe('directory source', () => {
     assert.equal(objects[1]!.locator, `${tree}/n\xe4me/n\xe4me`);
   });
 
-  it('goes on where names vanished, appeared, or became something else', async () => {
+  it('resumes after names that vanished, appeared or changed their type', async () => {
     const tree = newTree({ 'a/1': '', 'a/2': '', 'a/3': '', 'b/1': '', c: '' });
     const open = () => openSource({ type: 'path', path: tree });
     const after = (...names: string[]): CursorState => ({ type: 'fs_directory', after: names });
@@ -121,7 +121,7 @@ describe('directory source', () => {
     );
   });
 
-  it('stops in between where there is much to walk and nothing to find', async () => {
+  it('returns early if there is much to walk and nothing to find', async () => {
     const names = Array.from({ length: 3_000 }, (_, index) => `d${index}/e/f`);
     const tree = newTree({ ...Object.fromEntries(names.map((name) => [name, null])), z: '' });
     const whole = await listAll(await openSource({ type: 'path', path: tree }));
@@ -143,7 +143,7 @@ describe('directory source', () => {
     assert.deepEqual(await list(tree), { paths: ['a/b/c'], problems: ['link_not_followed a/inner'] });
   });
 
-  it('does not walk what is pruned', async () => {
+  it('does not walk pruned directories', async () => {
     const asked: string[] = [];
     const prune = (path: string): boolean => asked.push(path) > 0 && path.endsWith('/deep');
     const { paths } = await list(sample, {}, { prune });
@@ -151,7 +151,7 @@ describe('directory source', () => {
     assert.ok(asked.includes(`${sample}/b/deep`) && !asked.includes(`${sample}/b/deep/er`));
   });
 
-  it('leaves out the object stores of git, wherever they are', async () => {
+  it('skips the object stores of git, wherever they are', async () => {
     const git = { HEAD: 'ref', config: 'c', 'objects/00/11': 'x', 'refs/heads/main': 'y' };
     const below = (prefix: string): Tree =>
       Object.fromEntries(Object.entries(git).map(([key, value]) => [`${prefix}/${key}`, value]));
@@ -166,7 +166,7 @@ describe('directory source', () => {
     assert.equal(all.paths.filter((path) => path.includes('objects/')).length, 4);
   });
 
-  it('leaves out data directories of Heddle, unless one is named', async () => {
+  it('skips data directories of Heddle unless named', async () => {
     const data = { secret: 's', 'cluster/PG_VERSION': '18' };
     const below = (prefix: string): Tree =>
       Object.fromEntries(Object.entries(data).map(([key, value]) => [`${prefix}/${key}`, value]));
@@ -177,7 +177,7 @@ describe('directory source', () => {
     assert.deepEqual((await list(join(tree, '.heddle'))).paths, ['cluster/PG_VERSION', 'secret']);
   });
 
-  it('names special files and unreadable directories, and goes on', async (t) => {
+  it('reports special files and unreadable directories, and continues', async (t) => {
     const tree = newTree({ 'a/secret': 's', 'z.txt': 'z' });
     execFileSync('mkfifo', [join(tree, 'fifo')]);
     const server = createServer().listen(join(tree, 'socket'));
@@ -189,7 +189,7 @@ describe('directory source', () => {
     assert.deepEqual(problems, ['unreadable a', 'special_file fifo', 'special_file socket']);
   });
 
-  it('follows links out of the tree once, and never in circles', async () => {
+  it('follows links out of the tree once, and never in cycles', async () => {
     const base = newTree({
       'tree/a/self': '-> ..',
       'tree/a/file': 'f',
@@ -214,7 +214,7 @@ describe('directory source', () => {
     assert.equal(all.paths.filter((path) => path.endsWith('/inner/x') || path.endsWith('/y')).length, 1);
   });
 
-  it('goes below the longest path that the system opens', async () => {
+  it('descends below the longest path that the system opens', async () => {
     const tree = newTree({});
     const name = 'd'.repeat(200);
     execFileSync('bash', [
@@ -228,7 +228,7 @@ describe('directory source', () => {
     assert.deepEqual(listing.problems, []);
   });
 
-  it('ends where the root is not there', async () => {
+  it('ends if the root does not exist', async () => {
     await assert.rejects(async () => openSource({ type: 'path', path: join(root, 'missing') }), /does not exist/);
     const gone = newTree({ a: '' });
     const source = await openSource({ type: 'path', path: gone });
@@ -265,7 +265,7 @@ describe('directory source', () => {
   });
 });
 
-/** Runs `run` without the rights of the superuser, for whom everything is readable. */
+/** Runs `run` without superuser rights, which would make everything readable. */
 async function asNobody<T>(path: string, run: () => Promise<T>): Promise<T> {
   if (process.geteuid!() !== 0) return await run();
   const nobody = 65_534;

@@ -50,7 +50,7 @@ describe('files', () => {
   conforms({ name: 'list', open: () => openSource(list), objects: 5 });
   conforms({ name: 'file', open: () => openSource({ type: 'path', path: listed[0]! }), objects: 1 });
 
-  it('of a list come in its order; what is missing, or a directory, is a problem', async () => {
+  it('of a list are in its order; missing files and directories are problems', async () => {
     const { objects, problems } = await listAll(await openSource(list));
     assert.deepEqual(
       objects.map(({ path, size_hint }) => [path.slice(root.length), size_hint]),
@@ -76,7 +76,7 @@ describe('files', () => {
     assert.equal((await readAll(await openFile(objects[0]!.locator, spec))).toString(), 'content');
   });
 
-  it('are read whole, with every length of read', async () => {
+  it('are read completely with every read length', async () => {
     const content = Buffer.from(Array.from({ length: 10_000 }, (_, index) => index % 251));
     const path = file('whole', content);
     for (const length of [7, 4096, 10_000, 20_000]) {
@@ -92,7 +92,7 @@ describe('files', () => {
     await reader.close();
   });
 
-  it('that state no size are read to their end', async () => {
+  it('without a size are read to their end', async () => {
     const reader = await openFile('/proc/self/status');
     assert.equal(reader.size, -1);
     assert.match((await readAll(reader)).toString(), /VmRSS/);
@@ -102,14 +102,14 @@ describe('files', () => {
     assert.equal(await empty.close(), undefined);
   });
 
-  it('that state too large a size are no problem where nobody changed them', async () => {
+  it('with too large a stated size are no problem if unchanged', async () => {
     const reader = await openFile('/sys/kernel/mm/transparent_hugepage/enabled');
     assert.equal(reader.size, 4096);
     assert.ok((await readAll(reader)).length < 100);
     assert.equal(await reader.close(), undefined);
   });
 
-  it('that change while they are read are named', async () => {
+  it('that change during reading are reported', async () => {
     const changes: [string, (path: string) => void, number, RegExp][] = [
       ['grows', (path) => appendFileSync(path, 'more'), 1000, /grew from 1000 to 1004 bytes/],
       ['shrinks', (path) => truncateSync(path, 500), 500, /shrank from 1000 to 500 bytes.*only 500/],
@@ -128,10 +128,10 @@ describe('files', () => {
     const replaced = await openFile(file('replaced', 'old'));
     renameSync(file('newer', 'new'), join(root, 'replaced'));
     assert.equal((await readAll(replaced)).toString(), 'old');
-    assert.equal(await replaced.close(), undefined, 'what was opened is what was read');
+    assert.equal(await replaced.close(), undefined, 'reads the opened version');
   });
 
-  it('that have holes are read as the zeros that they hold', async () => {
+  it('with holes are read as zeros', async () => {
     const path = file('sparse', 'begin');
     truncateSync(path, 50_000_000);
     appendFileSync(path, 'end');
@@ -140,7 +140,7 @@ describe('files', () => {
     assert.equal(content.subarray(-3).toString(), 'end');
   });
 
-  it('that vanished, or became something else, are problems and never block', async () => {
+  it('that vanished or changed their type are problems and never block', async () => {
     const path = file('then', 'x');
     const became = async (make: () => void): Promise<string> => {
       rmSync(path, { recursive: true, force: true });
@@ -157,7 +157,7 @@ describe('files', () => {
     assert.equal(await faultOf('/dev/kmsg'), 'special_file skipped');
   });
 
-  it('that may not be read are problems', async () => {
+  it('that are not readable are problems', async () => {
     const path = file('private', 'x');
     chmodSync(path, 0);
     if (process.geteuid!() === 0) process.seteuid!(65_534);
@@ -178,7 +178,7 @@ describe('files', () => {
     execFileSync('rm', ['-rf', join(root, 'deep')]);
   });
 
-  it('that are pipes are read where they were named', async () => {
+  it('that are pipes are read if named', async () => {
     const path = join(root, 'named-pipe');
     execFileSync('mkfifo', [path]);
     const reader = await openFile(path, { type: 'path', path });

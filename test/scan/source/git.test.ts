@@ -16,7 +16,7 @@ import { makeTree, temporaryDirectory, type Tree } from './tree.ts';
 const root = temporaryDirectory();
 let clock = 1_700_000_000;
 
-/** Runs git as nobody in particular, at a time of its own. */
+/** Runs git with a neutral identity and a fixed time. */
 function git(repository: string, ...args: string[]): string {
   clock += 60;
   const identity = { NAME: 'Ada', EMAIL: 'ada@example.org', DATE: `${clock} +0000` };
@@ -54,7 +54,7 @@ function commit(repository: string, message: string, tree: Tree): string {
 
 type GitOptions = Omit<Extract<SourceSpec, { type: 'git' }>, 'type' | 'repository'>;
 
-/** Without what commits and tags say. */
+/** Without messages of commits and tags. */
 async function list(repository: string, options: GitOptions = {}) {
   const { objects, ...rest } = await listWhole(repository, options);
   return { ...rest, objects: objects.filter(({ path }) => !isMessage(path)) };
@@ -73,12 +73,12 @@ async function listWhole(repository: string, options: GitOptions = {}) {
   }
 }
 
-/** Each object's path and the subject of its commit. */
+/** Returns each object's path and the subject of its commit. */
 async function named(repository: string, options?: GitOptions): Promise<string[]> {
   return (await list(repository, options)).objects.map((object) => `${object.path} ${object.commit!.subject}`);
 }
 
-/** Two branches, the same content twice, a removed file, a merge that changes what both had, and a tag. */
+/** Two branches, duplicate content, a removed file, a merge that changes what both had, and a tag. */
 function storied(...options: string[]): string {
   const repository = newRepository(...options);
   commit(repository, 'first', { 'a.txt': 'one', 'same.txt': 'same', 'sub dir/\u00fc.txt': 'umlaut' });
@@ -108,7 +108,7 @@ describe('git source', () => {
   const commits = git(repository, 'rev-list', '--all', 'HEAD').split('\n').length;
   conforms({ name: 'git', open: () => openSource({ type: 'git', repository }), objects: blobs.length + commits });
 
-  it('has each commit before its blobs, and annotated tags, as they were written', async () => {
+  it('lists each commit before its blobs, and annotated tags, as written', async () => {
     const tagged = newRepository();
     const id = commit(tagged, 'subject\n\nthe body', { a: '1' });
     git(tagged, 'tag', '-a', 'v1', '-m', 'what the tag says');
@@ -130,7 +130,7 @@ describe('git source', () => {
     assert.equal((await listWhole(tagged, { revisions: ['v1^{commit}'] })).objects.length, 2);
   });
 
-  it('has every blob of every branch once, with the oldest commit', async () => {
+  it('lists every blob of every branch once, with the oldest commit', async () => {
     const { objects, problems } = await list(repository);
     assert.deepEqual(objects.map(({ locator }) => locator).sort(), blobs.sort());
     assert.deepEqual(problems, []);
@@ -159,7 +159,7 @@ describe('git source', () => {
     assert.match(first.date, /^2023-11-14T22:\d\d:\d\d(Z|\+00:00)$/);
   });
 
-  it('takes revisions and times as git does', async () => {
+  it('accepts revisions and times like git', async () => {
     assert.deepEqual(await named(repository, { revisions: ['main..side'] }), []);
     assert.deepEqual(await named(repository, { revisions: ['side', '^main~1'] }), ['a.txt aside', 'b.txt aside']);
     assert.deepEqual(await named(repository, { since: '2020-01-01', revisions: ['other'] }), [
@@ -175,7 +175,7 @@ describe('git source', () => {
     assert.ok(!existsSync(join(root, 'written')));
   });
 
-  it('reads bare repositories, those with SHA-256, and empty ones', async () => {
+  it('reads bare, SHA-256 and empty repositories', async () => {
     const bare = join(root, 'bare.git');
     git(root, 'clone', '-q', '--bare', repository, bare);
     assert.deepEqual(await named(bare), await named(repository));
@@ -193,7 +193,7 @@ describe('git source', () => {
     assert.deepEqual(await named(join(repository, '.git')), await named(repository));
   });
 
-  it('says where a history is not whole', async () => {
+  it('reports incomplete histories', async () => {
     const shallow = join(root, 'shallow');
     git(root, 'clone', '-q', '--depth', '1', `file://${repository}`, shallow, '-b', 'main');
     const { objects, problems } = await list(shallow);
@@ -216,17 +216,17 @@ describe('git source', () => {
     );
   });
 
-  it('does not go on where the references are others', async () => {
+  it('does not resume with different references', async () => {
     const moving = newRepository();
     commit(moving, 'first', { a: '1', b: '2' });
     const source = await openSource({ type: 'git', repository: moving });
     const { cursors } = await listAll(source, 1);
     commit(moving, 'second', { c: '3' });
-    await assert.rejects(listAll(source, 1, cursors[0]), /begin anew/);
+    await assert.rejects(listAll(source, 1, cursors[0]), /start over/);
     await source.close();
   });
 
-  it('runs nothing that a repository names', async () => {
+  it('runs no program that a repository names', async () => {
     const hostile = newRepository();
     commit(hostile, 'first', { a: '1', '.gitattributes': '* diff=evil filter=evil' });
     const mark = join(root, 'ran');
@@ -265,10 +265,10 @@ describe('git source', () => {
     assert.equal(await readAndClose(await opener.open(objects[1]!)), '1');
     await assert.rejects(async () => opener.open({ path: 'x', locator: '1'.repeat(40) }), ObjectFault);
     await opener.close();
-    assert.ok(!existsSync(mark), 'a program that the repository names was run');
+    assert.ok(!existsSync(mark), 'a program from the configuration ran');
   });
 
-  it('reads the repository that was named, also within a hook of another one', async () => {
+  it('reads the named repository, even within a hook of another one', async () => {
     const variables = { GIT_DIR: '/nowhere', GIT_INDEX_FILE: '/nowhere', GIT_OBJECT_DIRECTORY: '/nowhere' };
     const expected = await named(repository);
     Object.assign(process.env, variables);
@@ -279,7 +279,7 @@ describe('git source', () => {
     }
   });
 
-  it('survives names and messages that look like something else', async () => {
+  it('handles names and messages that look like other output', async () => {
     const odd = newRepository();
     const names = [':100644 100644', 'new\nline', '-n', 'a\tb', '"quoted"', ' '];
     commit(odd, ':000000 100644 subject\n\nbody\n:100644', Object.fromEntries(names.map((name) => [name, name])));
@@ -288,12 +288,12 @@ describe('git source', () => {
     assert.equal(objects[0]!.commit!.subject, ':000000 100644 subject');
   });
 
-  it('explains what keeps git from reading', async () => {
+  it('explains why git cannot read a repository', async () => {
     const plain = join(root, 'plain');
     mkdirSync(plain);
-    await assert.rejects(named(plain), /is no git repository; name one/);
+    await assert.rejects(named(plain), /is not a git repository; name one/);
     await assert.rejects(named(join(root, 'missing')), /cannot be read/);
-    await assert.rejects(async () => openOpener({ type: 'git', repository: plain }), /is no git repository/);
+    await assert.rejects(async () => openOpener({ type: 'git', repository: plain }), /is not a git repository/);
     const path = process.env['PATH'];
     process.env['PATH'] = plain;
     try {
@@ -308,7 +308,7 @@ describe('git source', () => {
     await assert.rejects(named(foreign), /git config --global --add safe\.directory/);
   });
 
-  it('lets go of git when it is closed early', async () => {
+  it('terminates git when it is closed early', async () => {
     const source = await openSource({ type: 'git', repository });
     const { objects } = await source.enumerate(EnumCursor.start(), 1);
     assert.equal(objects.length, 1);
@@ -319,7 +319,7 @@ describe('git source', () => {
   });
 });
 
-describe('what is staged', () => {
+describe('staged changes', () => {
   const staged = async (repository: string, index_file?: string) => {
     const spec: SourceSpec = { type: 'staged', repository, ...(index_file === undefined ? {} : { index_file }) };
     const { objects, problems } = await listAll(await openSource(spec));
@@ -331,7 +331,7 @@ describe('what is staged', () => {
   };
   const repository = newRepository();
 
-  it('is what the index has, whatever the working tree has, also before the first commit', async () => {
+  it('are read from the index, whatever the working tree, even before the first commit', async () => {
     makeTree(repository, { a: 'staged', 'sub/b': 'as it is', 'new\nline': 'odd' });
     git(repository, 'add', '-A');
     makeTree(repository, { a: 'cleaned up', c: 'not staged' });
@@ -345,7 +345,7 @@ describe('what is staged', () => {
     assert.deepEqual((await staged(repository)).contents, ['a cleaned up']);
   });
 
-  it('is what another index has, as in the hooks of a commit of some files', async () => {
+  it('are read from another index, as in hooks of a partial commit', async () => {
     const index = join(root, 'other-index');
     execFileSync('git', ['-C', repository, 'read-tree', 'HEAD'], { env: { ...process.env, GIT_INDEX_FILE: index } });
     assert.deepEqual((await staged(repository, index)).contents, []);
@@ -360,7 +360,7 @@ describe('git blobs', () => {
   commit(repository, 'first', { a: 'first', b: '', c: big, d: 'line\n'.repeat(1000), e: 'last' });
   const spec: SourceSpec = { type: 'git', repository };
 
-  it('are read one after another, opened in any number, read whole or in part', async () => {
+  it('are read one after another, opened in any number, completely or in part', async () => {
     const { objects } = await list(repository);
     const opener = await openOpener(spec);
     const read = async (index: number, close = true): Promise<string> => {
@@ -412,7 +412,7 @@ describe('git blobs', () => {
 });
 
 describe('a set of ids', () => {
-  it('has each id once, however many', () => {
+  it('contains each id once, however many', () => {
     const set = new IdSet(20);
     const hex = (index: number): Buffer => Buffer.from(index.toString(16).padStart(8, '0').padEnd(40, '7'));
     for (let index = 0; index < 50_000; index += 1) assert.ok(set.addHex(hex(index), 0));

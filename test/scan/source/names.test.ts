@@ -13,19 +13,19 @@ function collect(names: readonly string[]) {
   return collector.finish();
 }
 
-/** What is measured is what is held, not what waits to be collected. */
+/** Measures held memory, without uncollected garbage. */
 function collectGarbage(): void {
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();
 }
 
 describe('names of a directory', () => {
-  it('sort by their bytes, few or many, with their kinds', () => {
+  it('sort by their bytes, few or many, with their types', () => {
     const alphabet = fc.constantFrom('a', 'b', 'ab', '\x01', '\xff', '.', 'prefix-that-is-shared-');
     const names = fc.uniqueArray(fc.array(alphabet, { minLength: 1, maxLength: 6 }).map((parts) => parts.join('')));
     fc.assert(
       fc.property(names, (few) => {
-        // Above the bound, the same names are kept in another form.
+        // Above the limit, the same names have another representation.
         const many = [...few, ...Array.from({ length: 9_000 }, (_, index) => `n${(index * 7_919) % 9_000}`)];
         for (const all of [few, many]) {
           const list = collect(all);
@@ -41,7 +41,7 @@ describe('names of a directory', () => {
     );
   });
 
-  it('take few bytes more than they have, when they are many', () => {
+  it('take few bytes more than their length, if they are many', () => {
     const collector = new NameCollector();
     collectGarbage();
     const before = process.memoryUsage().arrayBuffers;
@@ -53,11 +53,11 @@ describe('names of a directory', () => {
     const bytes = process.memoryUsage().arrayBuffers - before;
     assert.equal(list.length, count);
     assert.equal(list.name(count - 1), 'a-file-of-many-99999');
-    // 21 of the name, 2 beside it, 4 for where it is, and half as much again that is free.
+    // 21 of the name, 2 beside it, 4 for its offset, plus half as much of spare capacity.
     assert.ok(bytes / count < 42, `${bytes / count} bytes a name`);
   });
 
-  it('are found, and what comes after them', () => {
+  it('are found, and so are their successors', () => {
     const list = collect(['b', 'd', 'dd']);
     assert.deepEqual(
       ['a', 'b', 'c', 'd', 'dd', 'e'].map((name) => indexAfter(list, name)),

@@ -1,4 +1,4 @@
-/** Reads standard input through its source, in a thread as a scan does, and prints what came. */
+/** Reads standard input through its source, in a thread like a scan, and prints the result. */
 import { createHash } from 'node:crypto';
 import { isMainThread, parentPort, Worker } from 'node:worker_threads';
 

@@ -11,7 +11,7 @@ import { openSource } from '../../../src/scan/source/open-source.ts';
 import { ObjectFault } from '../../../src/scan/source/port.ts';
 import { conforms, listAll, readAll, readAndClose } from './conformance.ts';
 
-// What the SDK finds by itself in production; the server takes any.
+// The SDK finds these by itself in production; the test server accepts any.
 process.env['AWS_ACCESS_KEY_ID'] ??= 'test';
 process.env['AWS_SECRET_ACCESS_KEY'] ??= 'test';
 
@@ -75,7 +75,7 @@ for (let from = 0; from < 2100; from += 100) {
 describe('S3 source', () => {
   conforms({ name: 's3', open: () => openSource(spec), objects: keys.length - 1 });
 
-  it('reads objects by keys of any characters', async () => {
+  it('reads objects whose keys have any characters', async () => {
     const { objects } = await list(spec);
     assert.deepEqual(objects.map(({ locator }) => locator).sort(), keys.filter((key) => key !== 'b/').sort());
     const opener = await openOpener(spec);
@@ -89,7 +89,7 @@ describe('S3 source', () => {
     assert.ok(below.objects.every(({ locator }) => locator.startsWith('b/')));
   });
 
-  it('goes on within any page, also where it has lost objects', async () => {
+  it('resumes within any page, even after it lost objects', async () => {
     const source = await openSource(many);
     const whole = await listAll(source, 700);
     assert.equal(new Set(whole.objects.map(({ locator }) => locator)).size, 2100);
@@ -126,7 +126,7 @@ describe('S3 source', () => {
     await opener.close();
   });
 
-  it('says what changed or vanished', async () => {
+  it('reports what changed or vanished', async () => {
     const large = Buffer.alloc(3_000_000, 'x');
     const changing = await newBucket({ one: large, two: large });
     const opener = await openOpener(changing);
@@ -142,13 +142,13 @@ describe('S3 source', () => {
     await opener.close();
   });
 
-  it('explains what keeps it from listing', async () => {
+  it('explains why it cannot list', async () => {
     await assert.rejects(list({ ...spec, bucket: 'no-such-bucket' }), /there is no bucket no-such-bucket/);
   });
 });
 
-describe('S3, where only a service in the cloud would do so', () => {
-  it('names archived objects, reads restored ones, and tries broken transfers again', async () => {
+describe('S3 behaviour that only a cloud service has', () => {
+  it('reports archived objects, reads restored ones, and retries broken transfers', async () => {
     const contents = [
       ['cold', '<StorageClass>GLACIER</StorageClass>'],
       [

@@ -1,4 +1,4 @@
-/** Parts of a walk through directories, which together are the whole. */
+/** Parts of a directory walk, which together cover all of it. */
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -36,7 +36,7 @@ async function list(slice?: PathSlice, limit = 3): Promise<string[]> {
   return found;
 }
 
-test('slices that meet are the whole, wherever they meet and however many objects are asked for at a time', async () => {
+test('adjacent slices cover everything, for any boundary and batch size', async () => {
   const whole = await list();
   assert.equal(whole.length, 10);
   const places = whole.map((locator) => placeOf({ locator }, rootLocatorOf({ path: root })));
@@ -54,7 +54,7 @@ test('slices that meet are the whole, wherever they meet and however many object
   }
 });
 
-test('a slice takes what came between its ends, and needs neither of them to be there', async () => {
+test('a slice includes later additions between its ends, neither of which needs to exist', async () => {
   const between = { from: ['b', '1.5'], through: ['b.zzz'] };
   const names = (await list(between)).map((locator) => locator.slice(root.length + 1));
   assert.deepEqual(names, ['b/2/3', 'b/2/4', 'b.txt']);

@@ -30,7 +30,7 @@ async function shell(command: string, stdin: 'pipe' | 'ignore' | number | Socket
   const child = spawn('bash', ['-c', command.replaceAll('READ', READ)], { stdio: [stdin, 'pipe', 'inherit'] });
   let text = '';
   for await (const chunk of child.stdout!) text += String(chunk);
-  // A terminal writes what was typed, too.
+  // A terminal also echoes what was typed.
   return JSON.parse(text.slice(text.lastIndexOf('{"path"'))) as Result;
 }
 
@@ -50,7 +50,7 @@ describe('standard input', () => {
     assert.ok(rss_bytes < 200 * MIB, `${rss_bytes} bytes`);
   });
 
-  it('is read from a file, from where it stands', async () => {
+  it('is read from a file, from its current position', async () => {
     const file = join(temporaryDirectory(), 'file');
     writeFileSync(file, 'first\nsecond\n');
     assert.equal((await shell('READ', openSync(file, 'r'))).sha256, sha256('first\nsecond\n'));
@@ -58,8 +58,8 @@ describe('standard input', () => {
     assert.equal((await shell('READ < /dev/null')).bytes, 0);
   });
 
-  it('is waited for without spinning', async () => {
-    // fixed wait: the time without data is what is measured
+  it('is awaited without spinning', async () => {
+    // fixed wait: the time without data is measured
     const { bytes, cpu_ms } = await shell('{ echo one; sleep 2; echo two; } | READ');
     const base = await shell('echo | READ');
     assert.equal(bytes, 8);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after } from 'node:test';
 
-/** A directory for one test file, removed at its end. */
+/** A directory for one test file, removed at the end. */
 export function temporaryDirectory(): string {
   const path = mkdtempSync(join(tmpdir(), 'heddle-source-'));
   after(() => rmSync(path, { recursive: true, force: true }));
@@ -13,7 +13,7 @@ export function temporaryDirectory(): string {
 /** A file's content; `-> target`: a link; null: an empty directory. */
 export type Tree = Readonly<Record<string, string | Uint8Array | null>>;
 
-/** Makes files by their path below `root`. */
+/** Creates files by their path below `root`. */
 export function makeTree(root: string, tree: Tree): string {
   mkdirSync(root, { recursive: true });
   for (const [path, content] of Object.entries(tree)) {

@@ -3,7 +3,7 @@ import type { ArchiveEntry, ArchiveReader } from '../../../src/scan/archive/port
 import type { Random } from '../../../src/runtime/random.ts';
 import { ObjectFault, type ObjectReader } from '../../../src/scan/source/port.ts';
 
-/** A file, or an archive with what is in it. */
+/** A file, or an archive with its content. */
 export interface MadeUpObject {
   name: string;
   size: number;
@@ -11,12 +11,12 @@ export interface MadeUpObject {
   entries: MadeUpObject[] | null;
   access: 'carry' | 'range';
   isPrompt: boolean;
-  /** Reading fails when it comes to this offset; -1 never. */
+  /** Reading fails at this offset; -1 never. */
   faultAt: number;
   cannotOpen: boolean;
-  /** Listing ends with a budget after so many entries; -1 never. */
+  /** Listing exhausts a budget after this many entries; -1 never. */
   budgetAfter: number;
-  /** It looks like an archive and is none. */
+  /** It looks like an archive but is none. */
   isFalseArchive: boolean;
 }
 
@@ -37,12 +37,12 @@ export function makeUp(random: Random, depth: number, name: string): MadeUpObjec
   };
 }
 
-/** What a byte of an object is, so that any chunk can be checked. */
+/** Returns a byte of an object, so that any chunk can be verified. */
 export function byteAt(path: string, offset: number): number {
   return (path.length * 31 + offset * 7 + path.charCodeAt(path.length - 1)) & 0x7f;
 }
 
-/** Answers later: when the schedule says so. */
+/** Resolves later, as scheduled. */
 export type Later = <T>(answer: () => T) => Promise<T>;
 
 export function openMadeUp(object: MadeUpObject, path: string, later: Later, open: Set<string>): ObjectReader {
@@ -54,7 +54,7 @@ export function openMadeUp(object: MadeUpObject, path: string, later: Later, ope
         throw new ObjectFault({ code: 'unreadable', path, message: 'ill', extent: 'partial' });
     }
     const end = object.faultAt >= 0 ? Math.min(object.size, object.faultAt) : object.size;
-    // Fewer bytes than asked for are no end.
+    // A short read is not the end.
     const count = Math.max(0, Math.min(length, end - offset, 1 + (length % 13)));
     if (count === 0 && object.faultAt >= 0 && object.faultAt < object.size)
       throw new ObjectFault({ code: 'unreadable', path, message: 'ill', extent: 'partial' });
@@ -73,7 +73,7 @@ export function openMadeUp(object: MadeUpObject, path: string, later: Later, ope
   };
 }
 
-/** An archive whose entries are not in its bytes, but in its description. */
+/** An archive whose entries come from its description, not from its bytes. */
 export function openMadeUpArchive(
   object: MadeUpObject,
   context: ArchiveContext,

@@ -10,7 +10,7 @@ const at = { index: 0, source: 0, path: 'a.zip', locator: 'a.zip', commit: undef
 const finding = (bytes: number): Finding =>
   ({ path: 'a.zip!b', match: 'x'.repeat(bytes), secret: '', description: '' }) as Finding;
 
-test('what an archive gives while it is open whether it counts is bounded', () => {
+test('findings of an archive that may be discarded are limited', () => {
   const root = new RootObject(at, opener);
   root.holds = 1;
   for (let count = 0; count < 1024; count++) root.add(finding(64 * KIB));
@@ -18,7 +18,7 @@ test('what an archive gives while it is open whether it counts is bounded', () =
   assert.equal(root.findings.length + root.findingsLeftOut, 1024);
 });
 
-test('what is dropped makes room; what lay before it stays', () => {
+test('discarding frees capacity; earlier findings stay', () => {
   const root = new RootObject(at, opener);
   root.holds = 1;
   root.add(finding(KIB));
@@ -31,7 +31,7 @@ test('what is dropped makes room; what lay before it stays', () => {
   assert.equal(root.findingsLeftOut, 0);
 });
 
-test('without anything that may be dropped, all is kept until it is sent', () => {
+test('if nothing may be discarded, everything is kept until it is sent', () => {
   const root = new RootObject(at, opener);
   for (let count = 0; count < 200; count++) root.add(finding(64 * KIB));
   assert.equal(root.takeFindings().length, 200);

@@ -5,7 +5,7 @@ import { checkLeaks } from '../graph/no-leaks.ts';
 import type { MadeUpObject } from './made-up-objects.ts';
 import { type Outcome, type Scenario, simulate } from './simulation.ts';
 
-/** HEDDLE_PROPERTY_RUNS multiplies the effort; HEDDLE_PROPERTY_SEED plays again what a failure printed. */
+/** HEDDLE_PROPERTY_RUNS multiplies the effort; HEDDLE_PROPERTY_SEED replays a printed failure. */
 const SEED = process.env['HEDDLE_PROPERTY_SEED'];
 const parameters = {
   numRuns: Number(process.env['HEDDLE_PROPERTY_RUNS'] ?? 150),
@@ -27,7 +27,7 @@ function scenario(policies: Scenario['policy'][], abort: boolean): fc.Arbitrary<
   });
 }
 
-/** Everything that was there was scanned once, to its end, or is named in a problem, or lies in something that is. */
+/** Asserts that each object was scanned once, completely, or is reported, or is inside one that is. */
 function checkConserved({ tree, ended, scanned, problems }: Outcome): void {
   const named = new Set(problems.map(({ path }) => path));
   const check = (object: MadeUpObject, path: string): void => {
@@ -43,7 +43,7 @@ function checkConserved({ tree, ended, scanned, problems }: Outcome): void {
   for (const object of tree) check(object, object.name);
 }
 
-test('every object is scanned once or named, permits come back once, the frontier holds, nothing waits for ever', () =>
+test('scans or reports every object once, returns permits once, respects the frontier, never waits forever', () =>
   fc.assert(
     fc.asyncProperty(scenario(['partial', 'skip'], false), async (given) => {
       const outcome = await simulate(given);
@@ -55,7 +55,7 @@ test('every object is scanned once or named, permits come back once, the frontie
     parameters,
   ));
 
-test('no two objects share an id, and the ids do not depend on the number of threads', () =>
+test('object ids are unique and independent of the number of threads', () =>
   fc.assert(
     fc.asyncProperty(scenario(['partial', 'skip'], false), async (given) => {
       const { ids } = await simulate(given);
@@ -66,7 +66,7 @@ test('no two objects share an id, and the ids do not depend on the number of thr
     { ...parameters, numRuns: Math.ceil(parameters.numRuns / 3) },
   ));
 
-test('an abort at any moment leaves no permit, reference, buffer or reader behind', () =>
+test('an abort at any time leaves no permit, reference, buffer or reader behind', () =>
   fc.assert(
     fc.asyncProperty(scenario(['partial', 'skip', 'fail-run'], true), async (given) => {
       const outcome = await simulate(given);

@@ -20,12 +20,12 @@ export interface Scenario {
   seed: number;
   objects: number;
   scanners: number;
-  /** Permits beyond the fewest that can work. */
+  /** Permits beyond the minimum. */
   spare_permits: number;
   buffers: number;
   depth: number;
   policy: ArchivePolicy;
-  /** Stop after so many turns; -1: run to the end. */
+  /** Stops after this many turns; -1: runs to the end. */
   abort_after: number;
 }
 
@@ -47,14 +47,16 @@ const OVERLAP = 5;
 const CHUNK = 8;
 const TURNS_MAX = 200_000;
 
-/** Runs the scanner's own steps on made-up objects; a seed decides which thread takes the next step, and which answer comes. */
+/**
+ * Runs the scanner's own steps on made-up objects; a seed decides which thread runs next, and which promise resolves.
+ */
 export async function simulate(scenario: Scenario): Promise<Outcome> {
   const simulation = new Simulation(scenario);
   await simulation.run();
   return simulation.outcome;
 }
 
-/** Notes the id of each object that a scanner admits or takes over. */
+/** Records the id of each object that a scanner admits or adopts. */
 class ObservedFrontier extends ObjectFrontier {
   readonly #ids: Map<string, string>;
 
@@ -125,7 +127,7 @@ class Simulation {
 
   async run(): Promise<void> {
     for (let turn = 0; ; turn++) {
-      assert.ok(turn < TURNS_MAX, 'it does not come to an end');
+      assert.ok(turn < TURNS_MAX, 'does not terminate');
       if (turn === this.#scenario.abort_after || this.outcome.failedRun) this.#abort();
       const moves = this.#moves();
       if (moves.length > 0) {
@@ -133,7 +135,7 @@ class Simulation {
         await Promise.resolve();
         continue;
       }
-      // Answers that were given may still be on their way.
+      // Messages may still be in transit.
       await new Promise(setImmediate);
       if (this.#discovery.executor.isStalled) this.#discovery.executor.wake();
       if (this.#moves().length === 0 || this.#isStuck()) break;
@@ -141,12 +143,12 @@ class Simulation {
     await Promise.all(this.#scanners.map(({ scanner }) => scanner.closed()));
     this.outcome.peak = this.#budget.peak;
     assert.equal(this.#budget.inUse, 0, 'every permit is free');
-    // Against what was there before, so that a failure does not make every smaller case fail, too.
+    // Compared with the state before, so that one failure does not fail every smaller case too.
     assert.deepEqual(liveCounts(), this.#liveBefore);
     assert.deepEqual([...this.#open], [], 'every reader is closed');
   }
 
-  /** Only steps that wait are left although nothing is in flight that they could wait for. */
+  /** Only waiting steps are left although nothing in flight could wake them. */
   #isStuck(): boolean {
     return this.#aborted && this.#answers.length === 0 && this.#discovery.executor.isEmpty;
   }

@@ -1,6 +1,6 @@
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** What ends within so long wants attention. */
+/** Certificates that expire within this time need attention. */
 const SOON_MS = 14 * DAY_MS;
 
 export interface Expiry {
@@ -9,14 +9,14 @@ export interface Expiry {
   urgency: 'past' | 'soon' | 'fine';
 }
 
-/** When a certificate ends or has ended, in words. */
+/** Returns when a certificate expires or expired, in words. */
 export function expiryOf(notAfterMs: number, nowMs: number): Expiry {
   const left = notAfterMs - nowMs;
   if (left < 0) return { words: `expired ${lengthOf(-left)} ago`, urgency: 'past' };
   return { words: `expires in ${lengthOf(left)}`, urgency: left <= SOON_MS ? 'soon' : 'fine' };
 }
 
-/** A length of time in the largest unit of which there are two, or one; rounded down. */
+/** Formats a duration in the largest fitting unit, rounded down. */
 function lengthOf(ms: number): string {
   const days = Math.floor(ms / DAY_MS);
   if (days >= 2 * 365) return count(Math.floor(days / 365), 'year');

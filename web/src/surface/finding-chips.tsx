@@ -1,4 +1,4 @@
-/** What is wrong with a certificate or an endpoint, for people. */
+/** Labels of the problems of a certificate or endpoint. */
 const WORDS: Readonly<Record<string, string>> = {
   expired: 'expired',
   not_yet_valid: 'not yet valid',
@@ -13,19 +13,19 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 const MEANINGS: Readonly<Record<string, string>> = {
-  expired: 'It is no longer valid',
-  not_yet_valid: 'It is not valid yet',
-  self_signed: 'Nobody but itself signed it',
-  mismatched: 'It does not name the host that it stands for',
-  untrusted: 'No authority that this machine trusts stands behind it',
-  weak_key: 'Its key is too short',
-  weak_signature: 'It is signed with a hash that is broken',
-  weak_version: 'It takes SSL 3.0, TLS 1.0 or TLS 1.1',
-  weak_cipher: 'It takes ciphers that are broken',
-  broken_chain: 'What it sends does not lead to its issuer',
+  expired: 'The certificate has expired',
+  not_yet_valid: 'The certificate is not valid yet',
+  self_signed: 'The certificate is self-signed',
+  mismatched: 'The certificate does not cover the host name',
+  untrusted: 'No authority trusted by this machine issued the certificate',
+  weak_key: 'The key is too short',
+  weak_signature: 'The signature uses a broken hash',
+  weak_version: 'The server accepts SSL 3.0, TLS 1.0 or TLS 1.1',
+  weak_cipher: 'The server accepts broken ciphers',
+  broken_chain: 'The chain sent does not lead to the issuer',
 };
 
-/** Of these, an authority of one's own explains them; the others nobody wants. */
+/** Expected with a private certificate authority; the other findings are always problems. */
 const MILD = new Set(['untrusted', 'self_signed']);
 
 export function FindingChips({ findings }: { findings: readonly string[] }) {

@@ -1,4 +1,4 @@
-/** Readers of a model's data, which is whatever scans or workflows put there. */
+/** Reads a model's data, whose shape is up to scans and workflows. */
 import type { Model } from '../api/models.ts';
 
 export type ModelData = Model['data'];
@@ -14,7 +14,7 @@ export function textsOf(data: ModelData, member: string): string[] {
   return value.filter((each) => typeof each === 'string' || typeof each === 'number').map(String);
 }
 
-/** Members of answers, in the order of zone files; an answer without members is a text. */
+/** Members of answers in zone file order; an answer without members is a string. */
 const ANSWERS: Readonly<Record<string, readonly string[]>> = {
   a: [],
   aaaa: [],
@@ -28,7 +28,7 @@ const ANSWERS: Readonly<Record<string, readonly string[]>> = {
   ptr: [],
 };
 
-/** The answers to a name, as zone files write them. */
+/** Formats the answers to a name as in zone files. */
 export function answersOf(data: ModelData): string[] {
   return Object.entries(ANSWERS).flatMap(([type, members]) => {
     const value = data[type];
@@ -42,7 +42,7 @@ function answerText(answer: unknown, members: readonly string[]): string {
   return members.map((member) => valueText((answer as Record<string, unknown>)[member])).join(' ');
 }
 
-/** A value of a change, short enough for a cell. */
+/** Formats a value of a change to fit a cell. */
 export function valueText(value: unknown): string {
   if (value === null || value === undefined) return '–';
   if (typeof value === 'string' || typeof value === 'number') return String(value);

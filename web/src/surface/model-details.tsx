@@ -5,7 +5,7 @@ import { FindingChips } from './finding-chips.tsx';
 import { textOf, textsOf, valueText } from './model-data.ts';
 import { STATE_LABEL } from './model-state.tsx';
 
-/** All that is known of one thing, and what was different in the last run that changed it. */
+/** Shows all members of a model, and what changed in the last run that changed it. */
 export function ModelDetails({ model, now }: { model: Model; now: number }) {
   const { data, state, changes } = model;
   const certificate = model.model === 'tls' ? textOf(data, 'certificate') : null;

@@ -3,13 +3,13 @@ import type { Model, ModelState } from '../api/models.ts';
 export const STATE_LABEL: Record<ModelState, string> = { new: 'New', changed: 'Changed', known: 'Known', gone: 'Gone' };
 
 const STATE_MEANING: Record<ModelState, string> = {
-  new: 'The latest run that saw it saw it first, or again after it was gone',
-  changed: 'The latest run that saw it saw it otherwise than the one before',
-  known: 'Earlier runs saw it just so, too',
-  gone: 'A run that looked at everything did not see it any more',
+  new: 'First seen by the latest run, or seen again after it was gone',
+  changed: 'Differs from the previous run',
+  known: 'Unchanged since earlier runs',
+  gone: 'No longer found by a complete run',
 };
 
-/** The colours of tasks, by how much attention a thing wants. */
+/** Task colours, by how much attention a model needs. */
 const STATE_MARK: Record<ModelState, string> = { new: 'running', changed: 'paused', known: 'waiting', gone: 'failure' };
 
 export function ModelStateChip({ state, changes }: Pick<Model, 'state' | 'changes'>) {

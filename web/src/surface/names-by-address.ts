@@ -6,25 +6,25 @@ import { textOf, textsOf } from './model-data.ts';
 
 const REFRESH_MS = 10_000;
 const PAGE_SIZE = 100;
-/** Names beyond these many pages are not looked at: then addresses may have names that are not shown. */
+/** Maximum pages of names that are read; addresses may have further names. */
 const PAGES_MAX = 10;
 
 export type NamesByAddress = ReadonlyMap<string, readonly string[]>;
 
-const NOBODY: NamesByAddress = new Map();
+const NO_NAMES: NamesByAddress = new Map();
 
-/** What addresses are called, by what scans of names found: names that resolve to them, and what they resolve to. */
-export const NamesContext = createContext<NamesByAddress>(NOBODY);
+/** Names of addresses, from scans of names: those that resolve to an address, and those it resolves to. */
+export const NamesContext = createContext<NamesByAddress>(NO_NAMES);
 
 export function useNamesOf(address: string | null): readonly string[] {
   return useContext(NamesContext).get(address ?? '') ?? [];
 }
 
-/** Read again now and then while `wanted`. @param target of all targets where it is empty */
+/** Refreshes periodically while `wanted`. @param target empty for all targets */
 export function useNamesByAddress(target: string, wanted: boolean): NamesByAddress {
   const read = useCallback(
     async (signal: AbortSignal) => {
-      if (!wanted) return NOBODY;
+      if (!wanted) return NO_NAMES;
       const names: Model[] = [];
       const query = { model: 'name', target, state: '', key: '', search: '' } as const;
       for (let page = 0, after: string | null = null; page < PAGES_MAX; page += 1) {
@@ -37,10 +37,10 @@ export function useNamesByAddress(target: string, wanted: boolean): NamesByAddre
     },
     [target, wanted],
   );
-  return usePolled(read, REFRESH_MS).value ?? NOBODY;
+  return usePolled(read, REFRESH_MS).value ?? NO_NAMES;
 }
 
-/** Sorted; what is gone, and what a wildcard stands for, is nobody's name. */
+/** Returns sorted names, without those that are gone or wildcards. */
 export function namesByAddress(models: readonly Pick<Model, 'state' | 'data'>[]): NamesByAddress {
   const found = new Map<string, Set<string>>();
   const add = (address: string, name: string): void => {

@@ -38,20 +38,20 @@ function writePlace({ query, open }: Place): void {
   writeAddress('/surface', { ...query, model: query.model === 'host' ? '' : query.model, open });
 }
 
-/** What scans saw of networks, newest first; a row opens all that is known of it and what was different. */
+/** Lists the models of scans, newest first; a row opens the details of a model. */
 export function SurfacePage() {
   const list = useCursorList<SurfaceQuery, Model>({ start: readPlace, write: writePlace, read: listModels });
   const { query, polled, page } = list;
   const view: View = VIEWS[query.model];
   const names = useNamesByAddress(query.target, query.model === 'host' || query.model === 'service');
-  // Until the other table's rows have come, there is nothing to show in it.
+  // Shows nothing until the rows of the other table have loaded.
   const rows = list.rows?.some(({ model }) => model !== query.model) === true ? null : list.rows;
   return (
     <ListPage
       title="Surface"
       beside={
         <Segments
-          label="What is listed"
+          label="Models"
           options={VIEWS}
           chosen={query.model}
           onChoose={(model) => list.filter({ model, search: '' })}
@@ -91,12 +91,12 @@ const STATES = {
   >),
 };
 
-/** By state, target and what is typed. */
+/** Filters by state, target and search text. */
 function SurfaceFilters({ list, searched }: { list: CursorList<SurfaceQuery, Model>; searched: string }) {
   const { query, filter } = list;
   return (
     <form className="list-filters" role="search" onSubmit={(event) => event.preventDefault()}>
-      <Segments label="Which states" options={STATES} chosen={query.state} onChoose={(state) => filter({ state })} />
+      <Segments label="States" options={STATES} chosen={query.state} onChoose={(state) => filter({ state })} />
       <TargetFilter list={listModelTargets} value={query.target} onValue={(target) => filter({ target })} />
       <TypedFilter
         key={query.model}
@@ -110,12 +110,12 @@ function SurfaceFilters({ list, searched }: { list: CursorList<SurfaceQuery, Mod
 }
 
 function NoModels({ query, page }: { query: SurfaceQuery; page: number }) {
-  if (page > 0) return <p className="notice">There is nothing older.</p>;
+  if (page > 0) return <p className="notice">No older models.</p>;
   const { target, state, search } = query;
-  if (target !== '' || state !== '' || search !== '') return <p className="notice">Nothing was seen that fits.</p>;
+  if (target !== '' || state !== '' || search !== '') return <p className="notice">No matching models.</p>;
   return (
     <div className="notice">
-      <p>Nothing was seen yet.</p>
+      <p>No models yet.</p>
       <p className="quiet">
         Workflows with a <code>TcpSynGenerator</code>, a <code>DnsScanGenerator</code> or a{' '}
         <code>TlsScanGenerator</code> bring hosts, services, names and certificates here.

@@ -9,20 +9,20 @@ import { answersOf, textOf, textsOf } from './model-data.ts';
 import { ModelStateChip } from './model-state.tsx';
 import { useNamesOf } from './names-by-address.ts';
 
-/** How one sort of thing is shown in a table. */
+/** The table of one sort of model. */
 export interface View {
   label: string;
   opener: { header: string; label: (model: Model) => ReactNode; below?: (model: Model) => ReactNode };
   columns: readonly Column<Model>[];
-  /** What is worth typing into the search. */
+  /** Placeholder of the search field. */
   searched: string;
 }
 
 const LIST_SHOWN = 6;
-/** As banners are written down: what is not printable is escaped. */
+/** Banners escape what is not printable. */
 const LINE_END = /(?:\\[rn]|\s)+$/;
 
-/** The first of many texts, and how many more there are. */
+/** Shows the first of several strings, and the number of others. */
 function Several({ texts }: { texts: readonly string[] }) {
   if (texts.length === 0) return <span className="quiet">–</span>;
   const more = texts.length - LIST_SHOWN;
@@ -34,7 +34,7 @@ function Several({ texts }: { texts: readonly string[] }) {
   );
 }
 
-/** A column of texts that breaks where it must. */
+/** A column of strings that may wrap. */
 function texts(header: string, read: (model: Model) => readonly string[]): Column<Model> {
   return {
     header,
@@ -47,7 +47,7 @@ function texts(header: string, read: (model: Model) => readonly string[]): Colum
 const member = (name: string) => (model: Model) => textsOf(model.data, name);
 const single = (name: string) => (model: Model) => textOf(model.data, name) ?? '–';
 
-/** Names that the scan was told, then those that scans of names found. */
+/** Shows the names given to the scan, then those found by scans of names. */
 function AddressNames({ data }: Model) {
   const found = useNamesOf(textOf(data, 'ip'));
   return <Several texts={[...new Set([...textsOf(data, 'names'), ...found])]} />;
@@ -152,7 +152,7 @@ export const VIEWS = {
       label: ({ key, data }) => textOf(data, 'subject_cn') ?? textOf(data, 'subject_dn') ?? key.slice(0, 16),
       below: ({ data }) => (
         <span className="quiet below">
-          by {textOf(data, 'issuer_cn') ?? textOf(data, 'issuer_dn') ?? 'nobody known'}
+          by {textOf(data, 'issuer_cn') ?? textOf(data, 'issuer_dn') ?? 'an unknown issuer'}
         </span>
       ),
     },

@@ -8,14 +8,14 @@ import { type ConnectOutcome, outcomeOfError } from './outcome.ts';
 
 export interface AttemptResult {
   outcome: ConnectOutcome;
-  /** From the call to its answer; null where there was none. */
+  /** From the call to the answer; null without one. */
   rtt_ms: number | null;
   banner?: string;
 }
 
 /**
- * One connection, from the call to its end. It is over when `done` was called, exactly once, and its socket is gone by
- * then. It has no timer of its own: whoever holds it calls `expire` when its deadline has passed.
+ * One connection attempt. `done` is called exactly once, after its socket is closed. It has no timer: the owner calls
+ * `expire` at its deadline.
  */
 export class Attempt implements RunningAttempt {
   readonly endpoint: Endpoint;
@@ -42,12 +42,12 @@ export class Attempt implements RunningAttempt {
     this.#done = done;
     const { ip, family, port } = endpoint;
     this.#socket = connect({ host: ip, port, family, autoSelectFamily: false });
-    // Stays until the socket is collected: an error that comes late must not end the process.
+    // Stays until the socket is collected: a late error must not end the process.
     this.#socket.on('error', (error: NodeJS.ErrnoException) => this.#failed(error));
     this.#socket.once('connect', () => this.#connected());
   }
 
-  /** The deadline has passed: what was not answered is silence, what was read so far is the banner. */
+  /** The deadline passed: no answer means silence, and the bytes read so far are the banner. */
   expire(): void {
     if (this.#rttMs !== null) this.#open('connected');
     else this.#end({ outcome: { type: 'silence', reason: 'no-response' }, rtt_ms: null });
@@ -62,7 +62,7 @@ export class Attempt implements RunningAttempt {
   #connected(): void {
     if (this.#over) return;
     this.#rttMs = this.#clock.monotonic() - this.#startedAt;
-    if (this.#metItself()) {
+    if (this.#isSelfConnected()) {
       this.#end({ outcome: { type: 'answer', state: 'closed', reason: 'self-connect' }, rtt_ms: this.#rttMs });
     } else if (this.#banner === null) {
       this.#open('connected');
@@ -71,8 +71,8 @@ export class Attempt implements RunningAttempt {
     }
   }
 
-  /** Where nobody listens at a port of this machine that the system then picks as the local one, it connects to itself. */
-  #metItself(): boolean {
+  /** Detects a self-connection: without a listener, the system may pick the target port as the local one. */
+  #isSelfConnected(): boolean {
     const { localPort, localAddress, remoteAddress } = this.#socket;
     return localPort === this.endpoint.port && localAddress === remoteAddress;
   }
@@ -112,14 +112,14 @@ export class Attempt implements RunningAttempt {
     this.#done(result);
   }
 
-  /** A reset, not an orderly end: nothing is left of it then, and the local port is free for the next one. */
+  /** Resets the connection instead of closing it, so that nothing remains and the local port is free at once. */
   #release(): void {
     if (this.#rttMs !== null) this.#socket.resetAndDestroy();
     else this.#socket.destroy();
   }
 }
 
-/** Connections as Node makes them, watched by its event loop. */
+/** Creates connections with Node's sockets and event loop. */
 export function nodeConnector(clock: Clock, banner: boolean): Connector {
   return {
     begin: (endpoint, timeout_ms, done) => new Attempt(endpoint, { clock, timeout_ms, banner }, done),

@@ -9,17 +9,17 @@ import type { Connector, RunningAttempt } from './connector.ts';
 import { AdaptiveTimeouts } from '../adaptive-timeouts.ts';
 import { LocalShortage } from './local-shortage.ts';
 
-/** Deadlines, waits for the pace and the consumer are looked at this often. */
+/** Interval at which deadlines, the pace and the consumer are checked. */
 const TICK_MS = 5;
-/** How long a connector that must be asked is asked before the rest of the process has its turn, and how often if idle. */
+/** Maximum time of polling a connector before yielding, and the interval while idle. */
 const TURN_MS = 4;
 const IDLE_MS = 1;
 const BATCH = 512;
-/** Ports that wait for another try; beyond that nothing new is begun. */
+/** Maximum ports that wait for a retry; beyond that nothing new is started. */
 const AGAIN_MAX = 8192;
-/** Hosts in a row that the pace may refuse before it is left alone until the next tick. */
+/** Consecutive hosts that the pace may refuse before sending pauses until the next tick. */
 const REFUSALS_MAX = 64;
-/** How often a port is begun again because this machine could not, before it is given up. */
+/** Attempts for a port after local failures, before it is given up. */
 const SHORTAGES_MAX = 10;
 
 interface Probe {
@@ -31,15 +31,15 @@ interface Probe {
 export interface ConnectScanParts {
   options: TcpOptions;
   environment: ProbeEnvironment;
-  /** Ends the scan, for whatever reason. */
+  /** Ends the scan for any reason. */
   signal: AbortSignal;
   report: PortReport;
   connector: Connector;
 }
 
 /**
- * Whole connections, so many at once. Bound of memory: two batches of 512 endpoints that were read ahead, 8,192 that wait
- * for another try, and those that are connecting.
+ * Runs a bounded number of concurrent connections. Memory is bounded by two batches of 512 endpoints read ahead, 8,192
+ * that wait for a retry, and the open connections.
  */
 export class ConnectScan {
   readonly #options: TcpOptions;
@@ -51,11 +51,11 @@ export class ConnectScan {
   readonly #timeouts: AdaptiveTimeouts<string>;
   readonly #shortage: LocalShortage;
   readonly #running = new Set<RunningAttempt>();
-  /** Those that the pace refused, and those that did not answer. */
+  /** Endpoints that the pace refused, and those that did not answer. */
   readonly #deferred = new Fifo<Probe>();
   readonly #again = new Fifo<Probe>();
   #failure: { reason: unknown } | undefined;
-  #sentToAlive = 0;
+  #sentToResponsive = 0;
   #answered = 0;
 
   constructor({ options, environment, signal, report, connector }: ConnectScanParts) {
@@ -69,7 +69,7 @@ export class ConnectScan {
     this.#shortage = new LocalShortage(environment.clock, options.concurrency);
   }
 
-  /** Resolves when every endpoint is settled, or when the signal has aborted; no socket is open then. */
+  /** Resolves when every endpoint is settled or the signal aborts; no socket is open then. */
   async run(): Promise<void> {
     const { clock } = this.#environment;
     const abandon = (): void => {
@@ -85,7 +85,7 @@ export class ConnectScan {
           await clock.sleep(poll === undefined ? TICK_MS : IDLE_MS, this.#signal);
         }
         const now = clock.monotonic();
-        // Where the process stood still, answers wait to be read: they come first, then what is late by then.
+        // After a stall of the process, unread answers come first, then expired deadlines.
         await eventLoopTurn();
         poll?.();
         this.#tick(now);
@@ -99,7 +99,7 @@ export class ConnectScan {
     }
   }
 
-  /** Polls and begins as long as there are answers, but not longer than `ms`; returns whether there were any. */
+  /** Polls and starts connections while answers arrive, at most for `ms`; returns whether there were any. */
   #pollFor(poll: () => boolean, ms: number): boolean {
     const until = this.#environment.clock.monotonic() + ms;
     if (!poll()) return false;
@@ -115,14 +115,14 @@ export class ConnectScan {
   #tick(now: number): void {
     if (this.#signal.aborted) return;
     for (const attempt of this.#running) if (attempt.deadline <= now) attempt.expire();
-    if (this.#answered > 0) this.#environment.pace.observe(this.#sentToAlive, this.#answered);
-    this.#sentToAlive = 0;
+    if (this.#answered > 0) this.#environment.pace.observe(this.#sentToResponsive, this.#answered);
+    this.#sentToResponsive = 0;
     this.#answered = 0;
     this.#report.progress(now);
     this.#advance();
   }
 
-  /** Begins as many connections as there is room for. Called whenever one has ended, too. */
+  /** Starts connections up to the limit. Also called whenever one ends. */
   #advance(): void {
     if (this.#signal.aborted || this.#failure !== undefined) return;
     const { pace } = this.#environment;
@@ -143,7 +143,7 @@ export class ConnectScan {
     }
   }
 
-  /** New ports first, so that some time passes before another try; but what waits for one has its bound. */
+  /** Prefers new ports, so that some time passes before a retry, unless too many retries wait. */
   #next(): Probe | undefined {
     if (this.#again.length >= AGAIN_MAX) return this.#again.shift();
     if (this.#deferred.length >= BATCH) return this.#deferred.shift();
@@ -174,8 +174,8 @@ export class ConnectScan {
     probe.tries += 1;
     if (outcome.type === 'answer') {
       if (rtt_ms !== null) this.#timeouts.observe(probe.endpoint.ip, rtt_ms);
-      // Each port that answered tells how many connections it took: that is loss, and silence need not be.
-      this.#sentToAlive += probe.tries;
+      // Only ports that answered reveal loss, by the connections they needed; silence need not be loss.
+      this.#sentToResponsive += probe.tries;
       this.#answered += 1;
       const { state, reason } = outcome;
       this.#settle(probe, { state, reason, rtt_ms, ...(banner === undefined ? {} : { banner }) });
@@ -190,11 +190,14 @@ export class ConnectScan {
     this.#report.settle(probe.endpoint, 'connect', verdict);
   }
 
-  /** It was not probed, so it does not count as a try; but a shortage that does not pass must not hold up the scan. */
+  /**
+   * Handles a local shortage: the port was not probed, so this is no attempt; but a persistent shortage must not stall
+   * the scan.
+   */
   #short(probe: Probe, notice: string): void {
     probe.shortages += 1;
     this.#shortage.met(this.#running.size);
-    this.#report.notice(notice, `fewer connections at once, later: ${notice}`);
+    this.#report.notice(notice, `connections reduced: ${notice}`);
     if (probe.shortages < SHORTAGES_MAX) {
       this.#again.push(probe);
       return;

@@ -1,24 +1,23 @@
 import type { Endpoint } from '../../targets/port.ts';
 import type { AttemptResult } from './attempt.ts';
 
-/** A connection under way. */
+/** A connection in progress. */
 export interface RunningAttempt {
-  /** On the monotonic clock: whoever holds it calls `expire` then. */
+  /** On the monotonic clock; the owner calls `expire` then. */
   readonly deadline: number;
   expire(): void;
-  /** Closes the socket; nothing is said any more. */
+  /** Closes the socket without any callback. */
   abandon(): void;
 }
 
-/** How connections are made. */
+/** Creates connections. */
 export interface Connector {
-  /** Begins one; `done` is called once, later than this returns, unless it is abandoned. */
+  /** Starts a connection; `done` is called once, after this returns, unless it is abandoned. */
   begin(endpoint: Endpoint, timeoutMs: number, done: (result: AttemptResult) => void): RunningAttempt;
   /**
-   * Looks which connections have been answered, and returns whether any was. Only where nobody else does: the event loop
-   * looks after sockets of its own.
+   * Polls for answered connections and returns whether there were any. Absent if the event loop watches the sockets.
    */
   readonly poll?: () => boolean;
-  /** Closes what it kept for connections to come. */
+  /** Closes sockets kept for reuse. */
   readonly close?: () => void;
 }

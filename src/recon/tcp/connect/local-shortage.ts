@@ -4,8 +4,8 @@ const PAUSE_MIN_MS = 20;
 const PAUSE_MAX_MS = 1000;
 
 /**
- * How many connections this machine bears: a shortage of ports or files halves them and makes a pause, each one that
- * works adds one again.
+ * Limits concurrent connections to what this machine sustains: a shortage of ports or files halves the limit and
+ * causes a pause; each success raises it by one.
  */
 export class LocalShortage {
   readonly #clock: Clock;
@@ -28,9 +28,9 @@ export class LocalShortage {
     return this.#concurrency;
   }
 
-  /** @param running how many connections there were beside the one that could not be made */
+  /** @param running number of other connections when one could not be made */
   met(running: number): void {
-    // Those that were begun in the same breath meet the same shortage: that is one, not many.
+    // Connections started at the same time meet the same shortage, which counts once.
     if (this.#pausedUntil !== 0) return;
     this.#concurrency = Math.max(1, Math.floor(running / 2));
     this.#pauseMs = Math.min(PAUSE_MAX_MS, Math.max(PAUSE_MIN_MS, this.#pauseMs * 2));

@@ -25,15 +25,15 @@ const POLLOUT = 4;
 const IPV4_ADDRESS_BYTES = 16;
 const IPV6_ADDRESS_BYTES = 28;
 
-/** Closing resets the connection: nothing of it is left, and the local port is free. */
+/** Closing resets the connection: nothing of it remains, and the local port is free. */
 const LINGER_NOT = new Uint8Array(new Int32Array([1, 0]).buffer);
 
-/** Sockets that were refused, and will connect again. */
+/** Refused sockets kept for reuse. */
 const IDLE_MAX = 256;
 
 /**
- * Connections by the system's own calls: Node's sockets are streams with buffers and events, of which a scan that only
- * asks whether somebody answers needs nothing. It has no banners.
+ * Connects by system calls: Node's sockets are streams with buffers and events, which a scan that only checks for an
+ * answer does not need. Does not read banners.
  */
 export class NativeConnector implements Connector {
   readonly #libc: Libc;
@@ -51,7 +51,7 @@ export class NativeConnector implements Connector {
   #settled: NativeAttempt[] = [];
   readonly #idle: Record<4 | 6, number[]> = { 4: [], 6: [] };
 
-  /** @param max connections at once, at most */
+  /** @param max maximum concurrent connections */
   constructor(libc: Libc, clock: Clock, max: number) {
     this.#libc = libc;
     this.#clock = clock;
@@ -71,7 +71,7 @@ export class NativeConnector implements Connector {
     }
     const bytes = this.#writeAddress(endpoint);
     let errno = this.#call(attempt.fd, bytes);
-    // On loopback the answer is there before the call returns, and the next one tells it.
+    // On loopback the answer is there before the call returns; the next call reports it.
     if (errno === EINPROGRESS) errno = this.#call(attempt.fd, bytes);
     if (errno === EALREADY || errno === EINPROGRESS) this.#watch(attempt);
     else this.#conclude(attempt, errno);
@@ -82,13 +82,13 @@ export class NativeConnector implements Connector {
     const count = this.#waiting.length;
     if (count > 0 && this.#libc.poll(this.#entryBytes, count, 0) > 0) {
       for (let index = count - 1; index >= 0; index--) {
-        if (this.#entries[4 * index + 3] !== 0) this.#look(this.#waiting[index]!);
+        if (this.#entries[4 * index + 3] !== 0) this.#checkResult(this.#waiting[index]!);
       }
     }
     if (this.#settled.length === 0) return false;
     const settled = this.#settled;
     this.#settled = [];
-    for (const attempt of settled) attempt.tell();
+    for (const attempt of settled) attempt.notify();
     return true;
   };
 
@@ -122,13 +122,13 @@ export class NativeConnector implements Connector {
     return IPV6_ADDRESS_BYTES;
   }
 
-  /** A socket that was refused is as good as a new one, and half the work. */
+  /** Reuses a refused socket, which is as good as a new one at half the cost. */
   #socket(family: 4 | 6): number {
     const type = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
     return this.#idle[family].pop() ?? this.#libc.socket(family === 4 ? AF_INET : AF_INET6, type, 0);
   }
 
-  /** Connects to the address that was written, or asks how that went; zero where it is connected. */
+  /** Connects to the prepared address, or queries the result; returns zero if connected. */
   #call(fd: number, bytes: number): number {
     return this.#libc.connect(fd, this.#addressBytes, bytes) < 0 ? this.#libc.errno() : 0;
   }
@@ -141,7 +141,7 @@ export class NativeConnector implements Connector {
     this.#entries[4 * index + 3] = 0;
   }
 
-  /** The last one takes its place. */
+  /** Removes an entry by moving the last one into its place. */
   #unwatch(attempt: NativeAttempt): void {
     const { index } = attempt;
     if (index < 0) return;
@@ -154,7 +154,7 @@ export class NativeConnector implements Connector {
     this.#entries[4 * index + 3] = this.#entries[4 * this.#waiting.length + 3]!;
   }
 
-  #look(attempt: NativeAttempt): void {
+  #checkResult(attempt: NativeAttempt): void {
     const errno = this.#call(attempt.fd, this.#writeAddress(attempt.endpoint));
     if (errno !== EALREADY && errno !== EINPROGRESS) this.#conclude(attempt, errno);
   }
@@ -166,7 +166,7 @@ export class NativeConnector implements Connector {
     }
     const { family } = attempt.endpoint;
     this.#unwatch(attempt);
-    // The system has taken the failed connection apart when it told of it.
+    // The system discards the failed connection when it reports the failure.
     if (errno === ECONNREFUSED && this.#idle[family].length < IDLE_MAX) {
       this.#idle[family].push(attempt.fd);
       attempt.fd = -1;
@@ -177,7 +177,7 @@ export class NativeConnector implements Connector {
   #connect(attempt: NativeAttempt): void {
     attempt.connected = true;
     const rtt_ms = this.#clock.monotonic() - attempt.startedAt;
-    const closed = this.#metItself(attempt);
+    const closed = this.#isSelfConnected(attempt);
     this.#settle(attempt, {
       outcome: closed
         ? { type: 'answer', state: 'closed', reason: 'self-connect' }
@@ -186,8 +186,8 @@ export class NativeConnector implements Connector {
     });
   }
 
-  /** Where nobody listens at a port of this machine that the system then picks as the local one, it connects to itself. */
-  #metItself({ fd, endpoint }: NativeAttempt): boolean {
+  /** Detects a self-connection: without a listener, the system may pick the target port as the local one. */
+  #isSelfConnected({ fd, endpoint }: NativeAttempt): boolean {
     this.#length[0] = IPV6_ADDRESS_BYTES;
     if (this.#libc.getsockname(fd, this.#addressBytes, this.#lengthBytes) < 0) return false;
     const address = this.#address;
@@ -215,7 +215,7 @@ class NativeAttempt implements RunningAttempt {
   readonly startedAt: number;
   readonly deadline: number;
   fd = -1;
-  /** Among those that are waited for; -1 where it is not. */
+  /** Index among the waiting attempts; -1 if not waiting. */
   index = -1;
   connected = false;
   result: AttemptResult | null = null;
@@ -237,11 +237,11 @@ class NativeAttempt implements RunningAttempt {
   }
 
   expire(): void {
-    // What is settled already is told by the next poll.
+    // An attempt that is already settled is reported by the next poll.
     if (this.result !== null) return;
     this.#connector.release(this);
     this.result = { outcome: { type: 'silence', reason: 'no-response' }, rtt_ms: null };
-    this.tell();
+    this.notify();
   }
 
   abandon(): void {
@@ -249,7 +249,7 @@ class NativeAttempt implements RunningAttempt {
     this.#connector.release(this);
   }
 
-  tell(): void {
+  notify(): void {
     const done = this.#done;
     this.#done = null;
     if (done !== null && this.result !== null) done(this.result);

@@ -4,7 +4,7 @@ import { Attempt } from '../connect/attempt.ts';
 import { Fifo } from '../fifo.ts';
 import type { PortReport } from '../port-report.ts';
 
-/** Open ports that wait for a connection; beyond that nothing more is sent until some have been read. */
+/** Open ports that wait for a connection; beyond that sending stops until some are read. */
 const WAITING_MAX = 1024;
 
 interface OpenPort {
@@ -12,7 +12,7 @@ interface OpenPort {
   rtt_ms: number;
 }
 
-/** Connects to ports that a SYN scan found open, to read their banners, and reports them. They stay open without one. */
+/** Connects to the open ports of a SYN scan to read their banners, and reports them. They remain open without one. */
 export class BannerStage {
   readonly #environment: ProbeEnvironment;
   readonly #report: PortReport;
@@ -38,7 +38,7 @@ export class BannerStage {
     this.#waiting.push(port);
   }
 
-  /** Ends connections whose time is over, and begins others. */
+  /** Ends expired connections and starts others. */
   advance(now: number): void {
     for (const attempt of this.#running) if (attempt.deadline <= now) attempt.expire();
     while (this.#running.size < this.#limits.concurrency) {

@@ -1,8 +1,8 @@
-/** Classic BPF, as SO_ATTACH_FILTER takes it: what is not for this scan is dropped before it is queued. */
+/** Classic BPF for SO_ATTACH_FILTER: packets of no interest to the scan are dropped before they are queued. */
 interface Instruction {
   code: number;
   k: number;
-  /** Instructions to skip where a condition holds, and where it does not. */
+  /** Instructions to skip if a condition holds, and if it does not. */
   jt?: number;
   jf?: number;
 }
@@ -21,11 +21,11 @@ const TCP = 6;
 const ACK = 0x10;
 const KEEP_BYTES = 256;
 
-/** Source ports of one scan: a block of 16, of which the last four bits say which try it was. */
+/** Source ports of one scan: a block of 16, whose last four bits encode the attempt. */
 export const TRY_MASK = 0x000f;
 const BLOCK_MASK = 0xffff & ~TRY_MASK;
 
-/** Load by load: each must be followed by a condition on what it loaded. */
+/** A load, and the condition on the loaded value. */
 interface Check {
   load: Instruction;
   test: 'equal' | 'set';
@@ -47,7 +47,7 @@ function program(checks: readonly Check[], setup: readonly Instruction[]): Instr
   return [...body, { code: RETURN, k: KEEP_BYTES }, { code: RETURN, k: 0 }];
 }
 
-/** Answers to our ports; raw IPv4 sockets see the IP header, raw IPv6 sockets do not. */
+/** Accepts answers to our ports; raw IPv4 sockets see the IP header, raw IPv6 sockets do not. */
 export function tcpFilter(family: 4 | 6, portBase: number): Instruction[] {
   const after = family === 4;
   return program(
@@ -59,7 +59,7 @@ export function tcpFilter(family: 4 | 6, portBase: number): Instruction[] {
   );
 }
 
-/** "Destination unreachable" about packets from our ports. */
+/** Accepts "destination unreachable" about packets from our ports. */
 export function icmpFilter(family: 4 | 6, portBase: number): Instruction[] {
   if (family === 4) {
     return program(
@@ -81,7 +81,7 @@ export function icmpFilter(family: 4 | 6, portBase: number): Instruction[] {
   );
 }
 
-/** As `struct sock_filter[]`. */
+/** Encodes as `struct sock_filter[]`. */
 export function encodeFilter(instructions: readonly Instruction[]): Uint8Array {
   const bytes = new Uint8Array(8 * instructions.length);
   const view = new DataView(bytes.buffer);

@@ -3,15 +3,15 @@ import type { Libc } from '../libc.ts';
 /** Sizes of `struct mmsghdr` and `struct iovec` on 64-bit Linux. */
 const HEADER_BYTES = 64;
 const VECTOR_BYTES = 16;
-/** Where `msg_namelen`, `msg_len` and `iov_len` stand in them. */
+/** Offsets of `msg_namelen`, `msg_len` and `iov_len`. */
 const NAME_LENGTH_AT = 8;
 const VECTOR_AT = 16;
 const VECTOR_COUNT_AT = 24;
 const MESSAGE_LENGTH_AT = 56;
 
 /**
- * Memory for so many messages of one system call, allocated once: `data` holds their packets and `names` their
- * addresses, each at `index` times its size. Nothing is allocated when messages are sent or received.
+ * Memory for the messages of one system call, allocated once: `data` contains their packets and `names` their
+ * addresses, each at `index` times its size. Sending and receiving allocate nothing.
  */
 export class MessageBatch {
   readonly count: number;
@@ -19,7 +19,7 @@ export class MessageBatch {
   readonly nameBytes: number;
   readonly data: DataView;
   readonly names: DataView;
-  /** What `sendmmsg` and `recvmmsg` are given. */
+  /** Argument of `sendmmsg` and `recvmmsg`. */
   readonly headers: Uint8Array;
   readonly #headerView: DataView;
   readonly #memory: ArrayBuffer;
@@ -51,12 +51,12 @@ export class MessageBatch {
     }
   }
 
-  /** Bytes of a message that was received. */
+  /** Returns the length of a received message. */
   lengthOf(index: number): number {
     return this.#headerView.getUint32(HEADER_BYTES * index + MESSAGE_LENGTH_AT, true);
   }
 
-  /** The headers from one message on, for the rest of a batch that was not taken whole. */
+  /** Returns the headers from one message on, for the rest of a partially sent batch. */
   headersFrom(index: number): Uint8Array {
     return this.headers.subarray(HEADER_BYTES * index);
   }

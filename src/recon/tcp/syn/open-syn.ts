@@ -6,28 +6,28 @@ import type { Wire } from './wire.ts';
 import { WireIpv4 } from './wire-ipv4.ts';
 import { WireIpv6 } from './wire-ipv6.ts';
 
-/** Above the ports that Linux picks for connections by default. */
+/** Above Linux's default range of local ports. */
 const PORT_MIN = 61_008;
 const PORT_MAX = 65_520;
 
 export type SynAccess =
   | { available: true; openWire: (family: 4 | 6) => Wire }
-  /** A sentence's part: what is not there, and what to do. */
+  /** What is missing and the remedy, as part of a sentence. */
   | { available: false; missing: string };
 
 const BLOCKS = (PORT_MAX - PORT_MIN) / (TRY_MASK + 1) + 1;
 let lastBlock: number | undefined;
 
 /**
- * The ports of the next scan: at random for the first one of a process, then one after the other, so that scans which run at the
- * same time never send from the same ones. A host takes a second SYN between the same ports for a fault of the first.
+ * Returns the ports of the next scan: random for the first one of a process, then consecutive, so that concurrent
+ * scans never share ports. A host treats a second SYN between the same ports as a fault of the first.
  */
 function nextPortBase(random: Random): number {
   lastBlock = lastBlock === undefined ? Math.floor(random.next() * BLOCKS) : (lastBlock + 1) % BLOCKS;
   return PORT_MIN + (TRY_MASK + 1) * lastBlock;
 }
 
-/** Finds out whether this process may send SYN packets, by opening and closing what it needs. */
+/** Checks whether this process may send SYN packets, by opening and closing the sockets. */
 export async function openSyn(random: Random): Promise<SynAccess> {
   const access = await openLibc();
   if (!access.available) return access;

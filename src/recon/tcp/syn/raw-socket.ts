@@ -21,16 +21,16 @@ const SO_ATTACH_FILTER = 26;
 export const RECEIVE_BUFFER_BYTES = 32 * 1024 * 1024;
 const SEND_BUFFER_BYTES = 4 * 1024 * 1024;
 
-/** The system keeps raw sockets from this process. */
+/** The system denies raw sockets to this process. */
 export class NotPermitted extends Error {}
 
-/** A raw socket that never blocks. Whoever opened it closes it. */
+/** A non-blocking raw socket, closed by its creator. */
 export class RawSocket {
   readonly #libc: Libc;
   readonly #fd: number;
   #open = true;
 
-  /** @throws NotPermitted without CAP_NET_RAW; Error where the system has no such protocol */
+  /** @throws NotPermitted without CAP_NET_RAW; Error if the system lacks the protocol */
   constructor(libc: Libc, family: 4 | 6, protocol: number) {
     this.#libc = libc;
     this.#fd = libc.socket(family === 4 ? AF_INET : AF_INET6, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol);
@@ -42,7 +42,7 @@ export class RawSocket {
     throw new Error(`a raw IPv${family} socket cannot be opened: errno ${errno}`);
   }
 
-  /** Attaches a filter; what came before it was attached may still be read. */
+  /** Attaches a filter; packets received before may still be read. */
   filter(instructions: Parameters<typeof encodeFilter>[0]): void {
     const code = encodeFilter(instructions);
     const holder = new Uint8Array(16);
@@ -54,7 +54,7 @@ export class RawSocket {
     }
   }
 
-  /** As large as the system lets it be. */
+  /** Enlarges the receive buffer as far as the system permits. */
   enlargeBuffers(): void {
     if (this.option(SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER_BYTES) < 0) {
       this.option(SOL_SOCKET, SO_RCVBUF, RECEIVE_BUFFER_BYTES);
@@ -62,21 +62,21 @@ export class RawSocket {
     this.option(SOL_SOCKET, SO_SNDBUFFORCE, SEND_BUFFER_BYTES);
   }
 
-  /** Sets an option whose value is an integer; negative where it was refused. */
+  /** Sets an integer option; returns a negative value on failure. */
   option(level: number, name: number, value: number): number {
     const bytes = new Uint8Array(4);
     new DataView(bytes.buffer).setInt32(0, value, true);
     return this.#libc.setsockopt(this.#fd, level, name, bytes, bytes.length);
   }
 
-  /** Sends messages `from` to `to`; returns how many were taken, or the negative errno of the first. */
+  /** Sends messages `from` to `to`; returns how many were accepted, or the negative errno of the first. */
   send(batch: MessageBatch, from: number, to: number): number {
     const headers = from === 0 ? batch.headers : batch.headersFrom(from);
     const sent = this.#libc.sendmmsg(this.#fd, headers, to - from, MSG_DONTWAIT);
     return sent < 0 ? -this.#libc.errno() : sent;
   }
 
-  /** Returns how many messages were received; 0 where none waits. */
+  /** Returns how many messages were received; 0 if none is waiting. */
   receive(batch: MessageBatch): number {
     return Math.max(0, this.#libc.recvmmsg(this.#fd, batch.headers, batch.count, MSG_DONTWAIT, null));
   }

@@ -3,14 +3,14 @@ import { addressWords } from '../address-words.ts';
 
 const NONE = -1;
 
-/** Where a slot is. */
+/** The list that contains a slot. */
 export const FREE = 0;
-/** Its packet may leave when the pace lets it. */
+/** Its packet waits for the pace. */
 export const READY = 1;
-/** Its packet left, and its answer may come: here and above, a list for each length of time that is waited. */
+/** Its packet was sent and its answer is pending: this and higher numbers, one list per timeout. */
 export const WAITING = 2;
 
-/** Slots in the order in which they came, by the links of `Slots`. */
+/** Slots in order of arrival, linked through `Slots`. */
 interface SlotList {
   head: number;
   tail: number;
@@ -18,8 +18,8 @@ interface SlotList {
 }
 
 /**
- * What is known of the probes under way, in arrays of numbers: 32 bytes each, and 8 for each try, beside the endpoint itself. A
- * slot is free again as soon as its port is settled.
+ * State of the probes in progress, in arrays of numbers: 32 bytes each, and 8 per attempt, besides the endpoint
+ * itself. A slot is freed as soon as its port is settled.
  */
 export class Slots {
   readonly capacity: number;
@@ -29,22 +29,22 @@ export class Slots {
   readonly ports: Uint16Array;
   /** Packets that were sent. */
   readonly tries: Uint8Array;
-  /** When each of them was, on the monotonic clock, `triesMax` a slot. */
+  /** Send times on the monotonic clock, `triesMax` per slot. */
   readonly #sentAt: Float64Array;
   readonly #triesMax: number;
   readonly #places: Uint8Array;
   readonly #next: Int32Array;
   readonly #previous: Int32Array;
-  /** By place; there is none of free ones. */
+  /** By list; free slots have none. */
   readonly #lists: readonly SlotList[];
-  /** Free ones, as a stack; those above `#fresh` were never used. */
+  /** Free slots as a stack; those above `#fresh` were never used. */
   readonly #freed: Int32Array;
   #freedCount = 0;
   #fresh = 0;
 
   /**
-   * @param triesMax packets that may be sent for one slot
-   * @param waits lists of what waits
+   * @param triesMax maximum packets per slot
+   * @param waits number of lists of waiting slots
    */
   constructor(capacity: number, triesMax: number, waits: number) {
     this.capacity = capacity;
@@ -69,7 +69,7 @@ export class Slots {
     return this.used === this.capacity;
   }
 
-  /** Takes a slot, not yet in a list. Only where it is not full. */
+  /** Takes a slot, not yet in a list. Requires that not all are taken. */
   take(endpoint: Endpoint): number {
     const slot = this.#freedCount > 0 ? this.#freed[--this.#freedCount]! : this.#fresh++;
     this.endpoints[slot] = endpoint;
@@ -79,14 +79,14 @@ export class Slots {
     return slot;
   }
 
-  /** Gives a slot back, from whichever list it is in. */
+  /** Frees a slot and removes it from its list. */
   free(slot: number): void {
     this.#unlink(slot);
     this.endpoints[slot] = undefined;
     this.#freed[this.#freedCount++] = slot;
   }
 
-  /** Whether a slot holds this very endpoint and is not settled yet. */
+  /** Returns whether a slot holds exactly this endpoint, unsettled. */
   holds(slot: number, word0: number, word1: number, word2: number, word3: number, port: number): boolean {
     if (slot >= this.#fresh || this.#places[slot] === FREE || this.ports[slot] !== port) return false;
     const { words } = this;
@@ -94,18 +94,18 @@ export class Slots {
     return words[at] === word0 && words[at + 1] === word1 && words[at + 2] === word2 && words[at + 3] === word3;
   }
 
-  /** Counts a packet that leaves now. */
+  /** Counts a packet sent now. */
   addTry(slot: number, nowMs: number): void {
     this.#sentAt[this.#triesMax * slot + this.tries[slot]!] = nowMs;
     this.tries[slot]! += 1;
   }
 
-  /** @param attempt from 0 */
+  /** @param attempt number of the attempt, from 0 */
   sentAt(slot: number, attempt: number): number {
     return this.#sentAt[this.#triesMax * slot + attempt]!;
   }
 
-  /** The first of a list, or -1. */
+  /** Returns the first slot of a list, or -1. */
   first(place: number): number {
     return this.#lists[place]!.head;
   }
@@ -114,7 +114,7 @@ export class Slots {
     return this.#lists[place]!.length;
   }
 
-  /** Puts a slot at the end of a list, out of the one that it was in. */
+  /** Moves a slot to the end of a list. */
   append(slot: number, place: number): void {
     this.#unlink(slot);
     const list = this.#lists[place]!;

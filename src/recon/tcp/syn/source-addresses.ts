@@ -2,10 +2,10 @@ import { AF_INET, type Libc, SOCK_CLOEXEC, SOCK_DGRAM } from '../libc.ts';
 
 const ADDRESS_BYTES = 16;
 const REMEMBERED_MAX = 65_536;
-/** Any port will do: connecting a datagram socket sends nothing. */
+/** Any port works: connecting a datagram socket sends nothing. */
 const PORT = 9;
 
-/** By which of this machine's addresses a packet would leave, asked of its routing table. IPv4 only. */
+/** Determines the local address a packet would leave from, by the routing table. IPv4 only. */
 export class SourceAddresses {
   readonly #libc: Libc;
   readonly #fd: number;
@@ -22,7 +22,7 @@ export class SourceAddresses {
     if (this.#fd < 0) throw new Error(`a datagram socket cannot be opened: errno ${libc.errno()}`);
   }
 
-  /** The address as a number; -1 where there is no way to the target. */
+  /** Returns the address as a number; -1 if there is no route to the target. */
   to(target: number): number {
     const known = this.#known.get(target);
     if (known !== undefined) return known;
@@ -37,7 +37,7 @@ export class SourceAddresses {
     view.setUint16(0, AF_INET, true);
     view.setUint16(2, PORT, false);
     view.setUint32(4, target, false);
-    // Dissolved first: a connected socket would keep the address that it has.
+    // Disconnects first: a connected socket would keep its address.
     this.#libc.connect(this.#fd, this.#none, ADDRESS_BYTES);
     if (this.#libc.connect(this.#fd, this.#target, ADDRESS_BYTES) < 0) return -1;
     new DataView(this.#length.buffer).setUint32(0, ADDRESS_BYTES, true);

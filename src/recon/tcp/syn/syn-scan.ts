@@ -11,39 +11,39 @@ import { TryTimeouts } from './try-timeouts.ts';
 import { unreachableReason } from './unreachable.ts';
 import type { Answer, SendFaults, Wire } from './wire.ts';
 
-/** How long the loop runs before the rest of the process has its turn. */
+/** How long the loop runs before it yields to the rest of the process. */
 const TURN_MS = 4;
-/** How long it sleeps where there is nothing to send and nothing came. */
+/** How long it sleeps while there is nothing to send or receive. */
 const IDLE_MS = 1;
 const BATCH = 4096;
 const REFUSALS_MAX = 64;
 const OBSERVE_EVERY_MS = 50;
 
-/** Slots: what a second's worth of packets needs, within these. */
+/** Number of slots: the packets of one second, within these limits. */
 export const SLOTS_MIN = 4096;
 export const SLOTS_MAX = 262_144;
 
 /** What a scan needs of the sockets of one family. */
 export type SynWire = Pick<Wire, 'full' | 'queued' | 'put' | 'flush' | 'receive' | 'close'>;
 
-/** Tries beyond that cannot be told apart by their source port. */
+/** Maximum attempts that the source port can distinguish. */
 const TRIES_MAX = 16;
 
 export interface SynScanParts {
   options: TcpOptions;
   environment: ProbeEnvironment;
-  /** Ends the scan, for whatever reason. */
+  /** Ends the scan for any reason. */
   signal: AbortSignal;
   report: PortReport;
-  /** The sockets of a family; throws where they cannot be had. Closed by the scan. */
+  /** Opens the sockets of a family; throws if they are unavailable. The scan closes them. */
   openWire: (family: 4 | 6) => SynWire;
 }
 
 /**
- * Probes that are nothing but a SYN packet. Each endpoint has a slot until it is settled; there are as many slots as
- * packets within a timeout at the pace's rate (4,096 to 262,144), which is the bound of memory beside two batches of
- * 4,096 endpoints that were read ahead. What has not answered in the time that its network takes is sent again, `retries`
- * times; the last try is waited for the whole timeout.
+ * Probes with single SYN packets. Each endpoint has a slot until it is settled; there are as many slots as packets
+ * within a timeout at the pace's rate (4,096 to 262,144), which bounds memory together with two batches of 4,096
+ * endpoints read ahead. A probe without an answer within its network's timeout is sent again, `retries` times; the
+ * last attempt waits the whole timeout.
  */
 export class SynScan {
   readonly #options: TcpOptions;
@@ -61,14 +61,14 @@ export class SynScan {
   readonly #timeouts: TryTimeouts;
   readonly #probe = { port: 0, attempt: 0, sequence: 0, scope: 0 };
   readonly #faults: SendFaults = {
-    later: (slot) => this.#sendAgain(slot),
-    failed: (slot, errno) => this.#couldNotSend(slot, errno),
+    later: (slot) => this.#retransmit(slot),
+    failed: (slot, errno) => this.#sendFailed(slot, errno),
   };
   readonly #take = (answer: Answer): void => this.#answered(answer);
   #now: number;
   #received = 0;
-  #sentToAlive = 0;
-  #answeredByAlive = 0;
+  #sentToResponsive = 0;
+  #answeredByResponsive = 0;
   #observeAt = 0;
 
   constructor({ options, environment, signal, report, openWire }: SynScanParts) {
@@ -88,7 +88,7 @@ export class SynScan {
     this.#now = environment.clock.monotonic();
   }
 
-  /** Resolves when every endpoint is settled, or when the signal has aborted; no socket is open then. */
+  /** Resolves when every endpoint is settled or the signal aborts; no socket is open then. */
   async run(): Promise<void> {
     const { clock } = this.#environment;
     const abandon = (): void => this.#banners.abandon();
@@ -117,13 +117,13 @@ export class SynScan {
     return this.#slots.used === 0 && this.#feed.ended && this.#banners.idle;
   }
 
-  /** Sends a batch and reads what came; returns whether there was anything to do. */
+  /** Sends a batch and reads what arrived; returns whether there was anything to do. */
   #pass(): boolean {
     this.#now = this.#environment.clock.monotonic();
     const sent = this.#send();
     this.#now = this.#environment.clock.monotonic();
     const drained = this.#receive();
-    // Nothing is given up while its answer may wait to be read.
+    // Nothing expires while its answer may be unread.
     if (drained) this.#expire();
     if (this.#options.banner) this.#banners.advance(this.#now);
     if (this.#now >= this.#observeAt) this.#observe();
@@ -133,18 +133,18 @@ export class SynScan {
   #send(): number {
     const { pace } = this.#environment;
     if (this.#report.full || this.#banners.full) return 0;
-    let room = pace.available(256);
+    let remaining = pace.available(256);
     let refusals = 0;
-    for (let left = Math.min(REFUSALS_MAX * 4, this.#slots.lengthOf(READY)); left > 0 && room > 0; left--) {
+    for (let left = Math.min(REFUSALS_MAX * 4, this.#slots.lengthOf(READY)); left > 0 && remaining > 0; left--) {
       if (refusals >= REFUSALS_MAX || this.#batchFull) break;
-      if (this.#put(this.#slots.first(READY))) room -= 1;
+      if (this.#put(this.#slots.first(READY))) remaining -= 1;
       else refusals += 1;
     }
     refusals = 0;
-    while (room > 0 && refusals < REFUSALS_MAX && !this.#slots.full && !this.#batchFull) {
+    while (remaining > 0 && refusals < REFUSALS_MAX && !this.#slots.full && !this.#batchFull) {
       const endpoint = this.#feed.take();
       if (endpoint === undefined) break;
-      if (this.#put(this.#slots.take(endpoint))) room -= 1;
+      if (this.#put(this.#slots.take(endpoint))) remaining -= 1;
       else refusals += 1;
     }
     return this.#flush();
@@ -163,7 +163,7 @@ export class SynScan {
     return sent;
   }
 
-  /** Adds the packet of a slot to the batch of its family; false where the pace refused it. */
+  /** Adds the packet of a slot to the batch of its family; returns false if the pace refused it. */
   #put(slot: number): boolean {
     const endpoint = this.#slots.endpoints[slot]!;
     if (this.#environment.pace.take(endpoint.ip) > 0) {
@@ -192,7 +192,7 @@ export class SynScan {
     return (this.#wires[family] ??= this.#openWire(family));
   }
 
-  /** The keyed hash of the target, with the slot's number laid over its lowest bits. */
+  /** Returns the keyed hash of the target, combined with the slot's number in its lowest bits. */
   #sequence(slot: number, words: Uint32Array, at: number, port: number): number {
     return (this.#key.hash(words[at]!, words[at + 1]!, words[at + 2]!, words[at + 3]!, port) ^ slot) >>> 0;
   }
@@ -212,15 +212,15 @@ export class SynScan {
     const { words, port, sequence } = answer;
     const hash = this.#key.hash(words[0]!, words[1]!, words[2]!, words[3]!, port);
     const slot = (hash ^ sequence) >>> 0;
-    // Anything but a slot's number there is a forgery; a slot that holds something else had its answer already.
+    // Anything but a slot's number is a forgery; a slot with another endpoint was already answered.
     if (slot > this.#slotMask || !this.#slots.holds(slot, words[0]!, words[1]!, words[2]!, words[3]!, port)) return;
     if (answer.attempt >= this.#slots.tries[slot]!) return;
     const rtt_ms = Math.max(0, this.#now - this.#slots.sentAt(slot, answer.attempt));
     const { family } = this.#slots.endpoints[slot]!;
     if (answer.type !== 'unreachable') {
       this.#timeouts.observe(words, 0, family, rtt_ms);
-      this.#sentToAlive += answer.attempt + 1;
-      this.#answeredByAlive += 1;
+      this.#sentToResponsive += answer.attempt + 1;
+      this.#answeredByResponsive += 1;
     }
     if (answer.type === 'syn-ack') this.#open(slot, rtt_ms);
     else if (answer.type === 'rst') this.#settle(slot, { state: 'closed', reason: 'rst', rtt_ms });
@@ -245,7 +245,7 @@ export class SynScan {
       this.#expireUntil(WAITING + index, this.#now - classesMs[index]!);
   }
 
-  /** In each list those that were sent first stand first. */
+  /** In each list, slots are in order of sending. */
   #expireUntil(place: number, sentUntil: number): void {
     const slots = this.#slots;
     for (let slot = slots.first(place); slot >= 0; slot = slots.first(place)) {
@@ -261,33 +261,33 @@ export class SynScan {
     this.#slots.free(slot);
   }
 
-  /** The system did not take it: that was no try. */
-  #sendAgain(slot: number): void {
+  /** The system did not accept the packet: this was no attempt. */
+  #retransmit(slot: number): void {
     this.#slots.tries[slot]! -= 1;
     this.#slots.append(slot, READY);
   }
 
-  #couldNotSend(slot: number, errno: number): void {
+  #sendFailed(slot: number, errno: number): void {
     const held = errno === EPERM || errno === EACCES;
     const reason = held ? 'not-permitted' : 'net-unreachable';
     const notice = held
-      ? 'a packet filter of this machine keeps back packets to some targets'
+      ? 'a packet filter on this machine blocks packets to some targets'
       : `some packets could not be sent (errno ${errno})`;
     this.#report.notice(reason, notice);
     this.#settle(slot, { state: 'filtered', reason, rtt_ms: null });
   }
 
-  /** Each port that answered tells how many packets it took: that is loss, and silence need not be. */
+  /** Only ports that answered reveal loss, by the packets they needed; silence need not be loss. */
   #observe(): void {
     this.#observeAt = this.#now + OBSERVE_EVERY_MS;
-    if (this.#answeredByAlive === 0) return;
-    this.#environment.pace.observe(this.#sentToAlive, this.#answeredByAlive);
-    this.#sentToAlive = 0;
-    this.#answeredByAlive = 0;
+    if (this.#answeredByResponsive === 0) return;
+    this.#environment.pace.observe(this.#sentToResponsive, this.#answeredByResponsive);
+    this.#sentToResponsive = 0;
+    this.#answeredByResponsive = 0;
   }
 }
 
-/** A power of two, so that a slot's number is the lowest bits of a word. */
+/** Returns a power of two, so that a slot's number is the lowest bits of a word. */
 function slotsFor(rate: number, timeoutMs: number, endpoints: number): number {
   const needed = Math.min(Math.max(SLOTS_MIN, (rate * timeoutMs * 1.25) / 1000), SLOTS_MAX, Math.max(1, endpoints));
   return 2 ** Math.ceil(Math.log2(needed));

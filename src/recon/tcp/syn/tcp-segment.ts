@@ -1,7 +1,7 @@
 import { TRY_MASK } from './filters.ts';
 import type { Answer } from './wire.ts';
 
-/** A SYN: the header and one option, the segment size, without which some hosts do not answer. */
+/** A SYN: the header and the segment size option, without which some hosts do not answer. */
 export const SEGMENT_BYTES = 24;
 export const CHECKSUM_AT = 16;
 
@@ -14,7 +14,7 @@ const SYN = 0x02;
 const RST = 0x04;
 const ACK = 0x10;
 
-/** What is the same in every segment, summed up for the checksum. */
+/** The constant part of every segment's checksum. */
 export const CONSTANT_SUM = OFFSET_AND_FLAGS + WINDOW + MSS_KIND_AND_LENGTH + MSS;
 
 /** Writes a SYN without its checksum. */
@@ -30,7 +30,7 @@ export function writeSegment(view: DataView, at: number, from: number, to: numbe
   view.setUint16(at + 22, MSS, false);
 }
 
-/** Reads an answer's header; false where it answers no SYN of ours. */
+/** Reads an answer's header; returns false if it answers no SYN of ours. */
 export function readSegment(view: DataView, at: number, answer: Answer): boolean {
   const flags = view.getUint8(at + 13);
   if ((flags & ACK) === 0) return false;
@@ -43,7 +43,7 @@ export function readSegment(view: DataView, at: number, answer: Answer): boolean
   return true;
 }
 
-/** Reads the first eight bytes of a segment of ours, which an ICMP message returns. */
+/** Reads the first eight bytes of our segment, as returned by an ICMP message. */
 export function readReturnedSegment(view: DataView, at: number, answer: Answer): void {
   answer.type = 'unreachable';
   answer.attempt = view.getUint16(at, false) & TRY_MASK;

@@ -1,14 +1,14 @@
 import { AdaptiveTimeouts } from '../adaptive-timeouts.ts';
 
-/** No timeout is shorter than this share of the limit by more than so many halvings. */
+/** Maximum number of halvings from the limit to the shortest timeout. */
 const CLASSES_MAX = 16;
 const CLASS_MIN_MS = 100;
 const IPV6_NETWORKS_AT = 2 ** 24;
 
 /**
- * How long each try of a port is waited for, by how fast its network (the /24 or the /48) has answered so far. Timeouts are
- * the limit, its half, its quarter and so on down to 100 ms: what waits equally long stands in one line, and nothing need be
- * sorted. The last try waits for the limit, so that a slow host among fast ones is not missed by impatience.
+ * Computes the timeout of each attempt from the response times of its network (the /24 or /48) so far. Timeouts are
+ * the limit, its half, its quarter and so on down to 100 ms: attempts with equal timeouts share a list, so nothing
+ * needs sorting. The last attempt waits for the limit, so that a slow host among fast ones is not missed.
  */
 export class TryTimeouts {
   /** Milliseconds of each class, the limit first. */
@@ -23,7 +23,7 @@ export class TryTimeouts {
     this.#timeouts = new AdaptiveTimeouts(limitMs);
   }
 
-  /** @param tries packets that were sent before this one */
+  /** @param tries packets sent before this one */
   classOf(words: Uint32Array, at: number, family: 4 | 6, tries: number): number {
     if (this.classesMs.length === 1 || tries + 1 >= this.#triesMax) return 0;
     const expectedMs = this.#timeouts.timeoutMs(networkOf(words, at, family), tries);

@@ -17,7 +17,7 @@ const IPV6_CODES: Readonly<Record<number, string>> = {
   6: 'icmp-admin-prohibited',
 };
 
-/** The reason of a port that a router, or the host itself, called unreachable by ICMP. */
+/** Returns the reason of a port that ICMP reported as unreachable. */
 export function unreachableReason(family: 4 | 6, code: number): string {
   return (family === 4 ? IPV4_CODES : IPV6_CODES)[code] ?? 'icmp-unreachable';
 }

@@ -15,7 +15,7 @@ const ADDRESS_BYTES = 16;
 const HEADER_BYTES_MIN = 20;
 const TCP_HEADER_BYTES = 20;
 
-/** IPv4: the system writes the IP header, and we the TCP checksum, for which the source address must be known. */
+/** IPv4: the system writes the IP header, Heddle the TCP checksum, which depends on the source address. */
 export class WireIpv4 extends Wire {
   readonly #sources: SourceAddresses;
 

@@ -11,7 +11,9 @@ const IP_HEADER_BYTES = 40;
 const ICMP_HEADER_BYTES = 8;
 const TCP_HEADER_BYTES = 20;
 
-/** IPv6: the system writes the IP header and the checksum; answers come without the header, so the sender is asked for. */
+/**
+ * IPv6: the system writes the IP header and the checksum; answers arrive without the header, so the sender is queried.
+ */
 export class WireIpv6 extends Wire {
   constructor(parts: WireParts) {
     super(parts, 6, ADDRESS_BYTES, SEGMENT_BYTES, IPPROTO_ICMPV6);

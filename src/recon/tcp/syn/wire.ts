@@ -8,35 +8,35 @@ const SEND_COUNT = 256;
 const RECEIVE_COUNT = 256;
 const RECEIVE_BYTES = 160;
 
-/** A packet that came back, as far as it matters. One object is used for all of them. */
+/** The relevant fields of a received packet. One object is reused for all of them. */
 export interface Answer {
-  /** Of the probed address; IPv4: the first, the others zero. */
+  /** Words of the probed address; IPv4: the first, the others zero. */
   readonly words: Uint32Array;
   /** The probed port. */
   port: number;
-  /** Which try is answered, from our port. */
+  /** The attempt that is answered, from our port. */
   attempt: number;
-  /** The sequence number that the probe had, as the answer tells it. */
+  /** The probe's sequence number, derived from the answer. */
   sequence: number;
   type: 'syn-ack' | 'rst' | 'unreachable';
-  /** Of ICMP. */
+  /** Code of an ICMP message. */
   code: number;
 }
 
-/** What became of messages that could not be sent. */
+/** Handles messages that could not be sent. */
 export interface SendFaults {
-  /** The system is busy: again, soon. */
+  /** The system is busy: retry soon. */
   later(slot: number): void;
   failed(slot: number, errno: number): void;
 }
 
 export interface WireParts {
   libc: Libc;
-  /** The first of the 16 ports from which probes are sent. */
+  /** The first of the 16 source ports. */
   portBase: number;
 }
 
-/** Sends SYN packets of one family and reads what comes back. All memory is allocated when it is made. */
+/** Sends SYN packets of one family and reads the answers. All memory is allocated up front. */
 export abstract class Wire {
   readonly family: 4 | 6;
   protected readonly portBase: number;
@@ -55,7 +55,7 @@ export abstract class Wire {
   readonly #slots = new Int32Array(SEND_COUNT);
   #queued = 0;
 
-  /** @throws as `RawSocket`; nothing is open then */
+  /** @throws like `RawSocket`; nothing is open then */
   constructor({ libc, portBase }: WireParts, family: 4 | 6, nameBytes: number, packetBytes: number, icmp: number) {
     this.family = family;
     this.portBase = portBase;
@@ -80,16 +80,16 @@ export abstract class Wire {
     }
   }
 
-  /** What the family's socket needs beside. */
+  /** Configures the family's socket. */
   protected abstract prepare(socket: RawSocket): void;
-  /** Writes packet and address of message `index`; false where there is no way to the target. */
+  /** Writes packet and address of message `index`; returns false if there is no route to the target. */
   protected abstract write(
     index: number,
     words: Uint32Array,
     at: number,
     probe: { port: number; attempt: number; sequence: number; scope: number },
   ): boolean;
-  /** Reads message `index` into `answer`; false where it is nothing to us. */
+  /** Reads message `index` into `answer`; returns false if it is irrelevant. */
   protected abstract readTcp(index: number, bytes: number): boolean;
   protected abstract readIcmp(index: number, bytes: number): boolean;
 
@@ -101,7 +101,7 @@ export abstract class Wire {
     return this.#queued === SEND_COUNT;
   }
 
-  /** Adds a packet to the next batch, which must not be full; false where there is no way to the target. */
+  /** Adds a packet to the next batch, which must not be full; returns false if there is no route to the target. */
   put(slot: number, words: Uint32Array, at: number, probe: Parameters<Wire['write']>[3]): boolean {
     if (!this.write(this.#queued, words, at, probe)) return false;
     this.#slots[this.#queued++] = slot;
@@ -128,7 +128,7 @@ export abstract class Wire {
     return sent;
   }
 
-  /** Reads what waits, a batch of each kind at most; returns whether more may wait. */
+  /** Reads pending messages, at most one batch of each kind; returns whether more may be pending. */
   receive(take: (answer: Answer) => void): boolean {
     const packets = this.#tcp.receive(this.incoming);
     for (let index = 0; index < packets; index++) {

@@ -1,19 +1,19 @@
 export const BLOCK_BYTES = 512;
 
-/** A header block. `size` is NaN where its field makes no sense. */
+/** A header block. `size` is NaN if its field is invalid. */
 export interface TarHeader {
   name: Uint8Array;
   /** One character. */
   type: string;
   size: number;
-  /** A GNU sparse file has more blocks of its map behind this one. */
+  /** True if further blocks of a GNU sparse map follow. */
   map_continues: boolean;
 }
 
 const FIELD = { name: 0, size: 124, checksum: 148, type: 156, magic: 257, prefix: 345 } as const;
 const SPARSE_CONTINUES_AT = 482;
 
-/** The header in these 512 bytes; null where its checksum says that they are none. */
+/** Parses the header in these 512 bytes; returns null if the checksum does not match. */
 export function parseHeader(block: Uint8Array): TarHeader | null {
   if (!hasChecksum(block)) return null;
   const type = String.fromCharCode(block[FIELD.type]!);
@@ -25,17 +25,17 @@ export function parseHeader(block: Uint8Array): TarHeader | null {
   };
 }
 
-/** True for the header block of a tar file, of whatever flavour and age. */
+/** Returns true for the header block of a tar file of any flavour and age. */
 export function isTarHead(head: Uint8Array): boolean {
   return head.length >= BLOCK_BYTES && hasChecksum(head);
 }
 
-/** True where the header says it is one, whatever its checksum says. */
+/** Returns true if the header has the tar magic, whatever its checksum. */
 export function hasTarMagic(head: Uint8Array): boolean {
   return head.length >= BLOCK_BYTES && latin1(head, FIELD.magic, 5) === 'ustar';
 }
 
-/** The sum of all bytes, the field itself taken as blanks; some old programs summed signed bytes. */
+/** Verifies the sum of all bytes with the checksum field taken as blanks; some old programs sum signed bytes. */
 function hasChecksum(block: Uint8Array): boolean {
   const stated = numberAt(block, FIELD.checksum, 8);
   if (!(stated > 0)) return false;
@@ -50,7 +50,7 @@ function hasChecksum(block: Uint8Array): boolean {
   return stated === unsigned || stated === unsigned - 256 * high;
 }
 
-/** Octal digits, or GNU's binary form where the first bit is set. */
+/** Parses octal digits, or GNU's binary form if the first bit is set. */
 function numberAt(block: Uint8Array, offset: number, length: number): number {
   const first = block[offset]!;
   if (first === 0x80) {
@@ -72,7 +72,7 @@ function numberAt(block: Uint8Array, offset: number, length: number): number {
 
 function nameOf(block: Uint8Array): Uint8Array {
   const name = untilZero(block, FIELD.name, 100);
-  // GNU's magic has blanks behind it, and other things where POSIX has the prefix.
+  // GNU's magic is followed by blanks, and its prefix field holds other things than in POSIX.
   if (block[FIELD.prefix] === 0 || latin1(block, FIELD.magic, 6) !== 'ustar\0') return name;
   const prefix = untilZero(block, FIELD.prefix, 155);
   return Buffer.concat([prefix, Buffer.from('/'), name]);
@@ -87,13 +87,13 @@ function latin1(bytes: Uint8Array, offset: number, length: number): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset + offset, length).toString('latin1');
 }
 
-/** What the extended header before an entry says about it. */
+/** Fields of the extended header that precedes an entry. */
 export interface PaxRecords {
   path?: Uint8Array;
   size?: number;
 }
 
-/** Reads records of the form `length key=value\n`; stops at the first that is none. */
+/** Parses records of the form `length key=value\n`; stops at the first malformed one. */
 export function parsePax(body: Uint8Array): PaxRecords {
   const records: PaxRecords = {};
   let at = 0;

@@ -18,24 +18,24 @@ import {
 export interface TarReaderOptions {
   source: ByteSource;
   budget: ArchiveBudget;
-  /** True where what is read is charged to the archive already, because it is being unpacked. */
+  /** True if the bytes read are already charged to the archive because they are being unpacked. */
   charged: boolean;
-  /** Closes what is below. */
+  /** Closes the underlying input. */
   close(): Promise<void>;
 }
 
-/** Bytes of an extended header that are looked at. */
+/** Bytes of an extended header that are read. */
 const EXTENDED_BYTES_MAX = 64 * 1024;
 /** Extended headers that one entry may have. */
 const EXTENSIONS_MAX = 16;
 
-/** ustar, pax, GNU and old tar, also several after each other. */
+/** Reads ustar, pax, GNU and old tar, including several concatenated archives. */
 export class TarReader implements ArchiveReader {
   readonly format = 'tar';
   readonly #source: ByteSource;
   readonly #budget: ArchiveBudget;
   readonly #options: TarReaderOptions;
-  /** Where the content of the last entry ends, and where the next header begins. */
+  /** The end of the last entry's content, and the offset of the next header. */
   #contentEnd = 0;
   #nextHeader = 0;
   #done = false;
@@ -53,7 +53,7 @@ export class TarReader implements ArchiveReader {
     for (let extensions = 0; extensions < EXTENSIONS_MAX; extensions++) {
       const header = await this.#readHeader();
       if (header === null) {
-        if (extensions > 0) this.#report('the archive ends after an extended header, without the entry that it is for');
+        if (extensions > 0) this.#report('the archive ends after an extended header, before its entry');
         this.#done = true;
         return null;
       }
@@ -87,11 +87,11 @@ export class TarReader implements ArchiveReader {
     return { name, kind: kindOf(header, name, size), size_hint: size, open };
   }
 
-  /** The bytes of content behind a header: not all types that state a size have any. */
+  /** Returns the bytes of content after a header: not all types that declare a size have content. */
   async #contentSize(header: TarHeader, size: number, pax: PaxRecords): Promise<number> {
     if (header.type === 'S') await this.#passSparseMap(header);
     if ('23456'.includes(header.type)) return 0;
-    // Old programs state the size of what a hard link leads to, pax that of the content that follows.
+    // For a hard link, old programs declare the size of its target, pax that of the content that follows.
     if (header.type === '1' && size > 0 && pax.size === undefined) {
       const block = await this.#source.peek(BLOCK_BYTES);
       if (block.length < BLOCK_BYTES || isZero(block) || isTarHead(block)) return 0;
@@ -109,7 +109,7 @@ export class TarReader implements ArchiveReader {
     }
   }
 
-  /** The next header, past blocks of zeros and damaged ones; null at the end. */
+  /** Returns the next header, skipping blocks of zeros and damaged headers; null at the end. */
   async #readHeader(): Promise<TarHeader | null> {
     const source = this.#source;
     let zeros = 0;
@@ -118,8 +118,8 @@ export class TarReader implements ArchiveReader {
       const block = await source.peek(BLOCK_BYTES);
       if (block.length < BLOCK_BYTES) {
         if (block.length === 0 || isZero(block)) {
-          // One of the two blocks of zeros at the end is enough: some programs write no more.
-          if (zeros === 0) this.#report('the archive ends without its end mark; what followed is missing');
+          // One of the two blocks of zeros at the end suffices: some programs write no more.
+          if (zeros === 0) this.#report('the archive has no end marker; later entries may be missing');
           return null;
         }
         throw this.#damage('the archive ends within a header');
@@ -132,20 +132,20 @@ export class TarReader implements ArchiveReader {
           source.consume(BLOCK_BYTES);
           return header;
         }
-        // What follows two blocks of zeros is another archive, or none of the archive's business.
+        // Two blocks of zeros are followed by another archive or by unrelated data.
         if (zeros > 1 && !hasTarMagic(block)) {
-          this.#report('something else follows the end of the archive; it was not looked at');
+          this.#report('data after the end of the archive was ignored');
           return null;
         }
         if (!isDamaged)
-          this.#report(`the header at byte ${source.position} is damaged; the next whole one was looked for`);
+          this.#report(`the header at byte ${source.position} is damaged; reading resumed at the next intact header`);
         isDamaged = true;
       }
       source.consume(BLOCK_BYTES);
     }
   }
 
-  /** The content of an extended header, at most as much as is looked at. */
+  /** Returns the content of an extended header, up to the limit. */
   async #readExtension(size: number): Promise<Uint8Array> {
     const source = this.#source;
     if (Number.isNaN(size)) throw this.#damage(SIZE_MESSAGE);
@@ -155,7 +155,7 @@ export class TarReader implements ArchiveReader {
     const body = chunk.slice(0, length);
     if (!(await source.skip(size))) throw this.#damage('the archive ends within an extended header');
     await source.skip(paddedSize(size) - size);
-    if (size > length) this.#report(`an extended header has ${size} bytes; the first ${length} were looked at`);
+    if (size > length) this.#report(`an extended header has ${size} bytes; only the first ${length} were read`);
     return body;
   }
 
@@ -163,7 +163,7 @@ export class TarReader implements ArchiveReader {
     const { position } = this.#source;
     if (this.#contentEnd > position && !(await this.#source.skip(this.#contentEnd - position)))
       throw this.#damage('the archive ends within an entry');
-    // An archive that was cut in the padding behind its last entry misses nothing.
+    // An archive truncated in the padding after its last entry misses nothing.
     if (this.#nextHeader > this.#source.position) await this.#source.skip(this.#nextHeader - this.#source.position);
   }
 
@@ -184,7 +184,7 @@ export class TarReader implements ArchiveReader {
   }
 }
 
-const SIZE_MESSAGE = 'an entry of the archive states a size that makes no sense';
+const SIZE_MESSAGE = 'an entry of the archive declares an invalid size';
 
 /** Global headers, long link names, volume labels. */
 const PASSED_OVER = 'gKVN';

@@ -2,14 +2,14 @@ import type { Input } from '../byte-source.ts';
 import { Damage } from './unpacker.ts';
 
 const CAPACITY_BYTES = 320 * 1024;
-/** Hot loops may run this far over the end before `check` says so. */
+/** Bytes that hot loops may read past the end before `check` throws. */
 const SLACK_BYTES = 512;
 
-/** Bits, highest first, from bytes that were brought in before. Its fields are open to hot loops. */
+/** Reads bits, highest first, from buffered bytes. Its fields are public for hot loops. */
 export class BitReader {
   readonly bytes = new Uint8Array(CAPACITY_BYTES + SLACK_BYTES);
   at = 0;
-  /** The last `count` bits of `value` were read from `bytes` and not taken. */
+  /** The last `count` bits of `value` were read from `bytes` and are not consumed yet. */
   value = 0;
   count = 0;
   readonly #input: Input;
@@ -20,15 +20,15 @@ export class BitReader {
     this.#input = input;
   }
 
-  /** True where `length` bytes are at hand, or the input has ended. */
+  /** Returns true if `length` bytes are available, or the input has ended. */
   has(length: number): boolean {
     return this.#ended || this.#end - this.at >= length;
   }
 
-  /** Brings in `length` bytes, or what is left. */
+  /** Buffers `length` bytes, or what is left. */
   async fill(length: number): Promise<void> {
     if (this.has(length)) return;
-    // The bits at hand stay: they were read from before `at`.
+    // Bits at hand stay valid: they were read from before `at`.
     this.bytes.copyWithin(0, this.at, this.#end);
     this.#end -= this.at;
     this.at = 0;
@@ -42,7 +42,7 @@ export class BitReader {
     }
   }
 
-  /** The next bits, at most 24. Throws `Damage` beyond the bytes at hand. */
+  /** Returns the next bits, at most 24. Throws `Damage` beyond the buffered bytes. */
   take(bits: number): number {
     while (this.count < bits) {
       if (this.at >= this.#end) throw new Damage('the data ends too early');
@@ -57,12 +57,12 @@ export class BitReader {
     return ((this.take(16) << 16) | this.take(16)) >>> 0;
   }
 
-  /** Throws `Damage` where a loop took more than there was. */
+  /** Throws `Damage` if a loop consumed more than was available. */
   check(): void {
     if (this.at - (this.count >> 3) > this.#end) throw new Damage('the data ends too early');
   }
 
-  /** Gives up the bits to the next byte; whole bytes that were read ahead are given back. */
+  /** Skips to the next byte boundary and returns whole bytes that were read ahead. */
   align(): void {
     this.at -= this.count >> 3;
     this.count = 0;

@@ -5,24 +5,24 @@ const LENGTH_MAX = 20;
 const SYMBOLS_MAX = 258;
 const SELECTORS_MAX = 18_002;
 const GROUP_SYMBOLS = 50;
-/** Symbols with codes up to this long are found by one look-up. */
+/** Symbols with codes up to this length are decoded by one table look-up. */
 const FAST_BITS = 10;
 
-/** Bytes that a group of symbols takes at most. */
+/** Maximum bytes of a group of symbols. */
 export const GROUP_BYTES = (GROUP_SYMBOLS * LENGTH_MAX) / 8 + 8;
-/** Bytes that the beginning of a block, with its tables, takes at most. */
+/** Maximum bytes of the start of a block with its tables. */
 export const HEADER_BYTES = 64 * 1024;
 
 interface CodeTable {
-  /** `symbol << 5 | length` by the next bits; 0 where the code is longer. */
+  /** `symbol << 5 | length` by the next bits; 0 if the code is longer. */
   fast: Uint16Array;
-  /** By length: the highest code of that length (-1: none), and what leads from a code to its place in `symbols`. */
+  /** By length: the highest code of that length (-1: none), and the offset from a code to its index in `symbols`. */
   limits: Int32Array;
   bases: Int32Array;
   symbols: Uint16Array;
 }
 
-/** One block while its symbols are read: up to 900,000 bytes, as they stand after sorting. */
+/** One block during decoding: up to 900,000 bytes in sorted order. */
 export class Bzip2Block {
   /** The block's bytes in the low 8 bits. */
   readonly cells: Int32Array;
@@ -44,12 +44,12 @@ export class Bzip2Block {
     this.cells = new Int32Array(size);
   }
 
-  /** Reads the block's beginning, behind its mark. */
+  /** Reads the start of the block after its magic. */
   begin(): void {
     const bits = this.#bits;
     this.crc = bits.take32();
     if (bits.take(1) === 1)
-      throw new Damage('the data was made by a version of bzip2 that is too old', 'unsupported_archive');
+      throw new Damage('the data was written by an old version of bzip2 that is not supported', 'unsupported_archive');
     this.origin = bits.take(24);
     this.#readAlphabet();
     const tableCount = bits.take(3);
@@ -82,7 +82,7 @@ export class Bzip2Block {
       let index = 0;
       while (bits.take(1) === 1) if (++index >= tableCount) throw damaged();
       order.unshift(...order.splice(index, 1));
-      // More selectors than a block has groups are allowed, and of no use.
+      // More selectors than groups are legal and unused.
       if (i < SELECTORS_MAX) this.#selectors[i] = order[0]!;
     }
     this.#selectorCount = Math.min(count, SELECTORS_MAX);
@@ -103,7 +103,10 @@ export class Bzip2Block {
     return tableOf(lengths);
   }
 
-  /** Reads up to 50 symbols, for which `GROUP_BYTES` must be at hand (or the end); true after the block's last. */
+  /**
+   * Decodes up to 50 symbols, for which `GROUP_BYTES` must be buffered (or the input ended); returns true after the
+   * block's last.
+   */
   readGroup(): boolean {
     if (this.#group >= this.#selectorCount) throw damaged();
     const { fast, limits, bases, symbols } = this.#tables[this.#selectors[this.#group++]!]!;
@@ -141,7 +144,7 @@ export class Bzip2Block {
     return isEnd;
   }
 
-  /** Takes one symbol: part of a run's length, a byte by its place in the order of last use, or the end. */
+  /** Applies one symbol: part of a run length, a byte by its index in most-recently-used order, or the end. */
   #put(symbol: number): boolean {
     if (symbol <= 1) {
       if (this.#runBit > 1 << 20) throw damaged();
@@ -172,7 +175,9 @@ export class Bzip2Block {
     return false;
   }
 
-  /** Undoes the sorting: afterwards each cell leads to the next one in its upper 24 bits. Returns the first one's place. */
+  /**
+   * Inverts the sort: afterwards each cell links to the next one in its upper 24 bits. Returns the index of the first.
+   */
   unsort(): number {
     const { cells, length, origin } = this;
     if (origin >= length) throw damaged();

@@ -6,10 +6,10 @@ import { Damage, type Remark, type Unpacker } from './unpacker.ts';
 const BLOCK_MARK = [0x314159, 0x265359] as const;
 const END_MARK = [0x177245, 0x385090] as const;
 const PIECE_BYTES = 128 * 1024;
-/** Groups of symbols between two looks at the input. */
+/** Groups of symbols between two reads of the input. */
 const GROUPS_AT_ONCE = 256;
 
-/** The streams of a bzip2 file, one after another. Holds one block: 3.6 MB. */
+/** Decompresses the concatenated streams of a bzip2 file. Holds one block: 3.6 MB. */
 export class Bzip2Unpacker implements Unpacker {
   readonly #bits: BitReader;
   readonly #piece = new Uint8Array(PIECE_BYTES);
@@ -17,14 +17,14 @@ export class Bzip2Unpacker implements Unpacker {
   #blockSize = 0;
   #streams = 0;
   #remark: Remark | undefined;
-  // What is left of the block that is being handed out.
+  // State of the block that is being delivered.
   #left = 0;
   #place = 0;
   #last = -1;
   #repeats = 0;
   #copies = 0;
   #crc = 0;
-  /** The block's checksum is; said when what came out of it was handed on. */
+  /** True if the block's checksum is wrong; reported after its bytes are delivered. */
   #isWrong = false;
 
   constructor(input: Input) {
@@ -43,7 +43,7 @@ export class Bzip2Unpacker implements Unpacker {
     return this.#left > 0 || this.#copies > 0;
   }
 
-  /** Reads the next block; false behind the last one of the last stream. */
+  /** Reads the next block; returns false after the last one of the last stream. */
   async #readBlock(): Promise<boolean> {
     if (this.#isWrong) throw new Damage('the checksum of a bzip2 block is wrong');
     const bits = this.#bits;
@@ -53,7 +53,7 @@ export class Bzip2Unpacker implements Unpacker {
       const mark = [bits.take(24), bits.take(24)];
       if (mark[0] === BLOCK_MARK[0] && mark[1] === BLOCK_MARK[1]) break;
       if (mark[0] !== END_MARK[0] || mark[1] !== END_MARK[1]) throw new Damage('the bzip2 data is damaged');
-      // The checksum of the whole stream is made of those of its blocks, which were looked at.
+      // The checksum of the stream combines those of its blocks, which were verified.
       bits.take32();
       bits.align();
       this.#blockSize = 0;
@@ -73,14 +73,14 @@ export class Bzip2Unpacker implements Unpacker {
     return true;
   }
 
-  /** Reads a stream's header; false where none follows. */
+  /** Reads a stream's header; returns false if none follows. */
   #beginStream(): boolean {
     const head = this.#bits.rest;
     const content = head.findIndex((byte) => byte !== 0);
     const isStream = head[0] === 0x42 && head[1] === 0x5a && head[2] === 0x68 && head[3]! >= 0x31 && head[3]! <= 0x39;
     if (!isStream) {
       if (this.#streams === 0) throw new Damage('the bzip2 header is damaged');
-      const message = 'something else follows the end of the packed data; it was not looked at';
+      const message = 'data after the end of the compressed data was ignored';
       if (content >= 0) this.#remark = { code: 'malformed_archive', message, extent: 'partial' };
       return false;
     }
@@ -90,7 +90,7 @@ export class Bzip2Unpacker implements Unpacker {
     return true;
   }
 
-  /** Fills a piece with what the block's bytes stand for: after four equal ones comes how many more there are. */
+  /** Expands the block's bytes into a piece: four equal bytes are followed by the count of further repetitions. */
   #unfold(): number {
     const piece = this.#piece;
     const { cells } = this.#block!;
@@ -138,7 +138,7 @@ export class Bzip2Unpacker implements Unpacker {
   }
 }
 
-/** bzip2 takes the polynomial of CRC-32 with the highest bit first. */
+/** bzip2 uses the polynomial of CRC-32 with the highest bit first. */
 const CRC_TABLE = Int32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte << 24;
   for (let i = 0; i < 8; i++) crc = crc < 0 ? (crc << 1) ^ 0x04c11db7 : crc << 1;

@@ -6,7 +6,7 @@ import { ZlibUnpacker } from './zlib.ts';
 
 const FLAG = { headerChecksum: 2, extra: 4, name: 8, comment: 16 } as const;
 
-/** The members of a gzip file, one after another. */
+/** Decompresses the concatenated members of a gzip file. */
 export class GzipUnpacker implements Unpacker {
   readonly #input: Input;
   #member: ZlibUnpacker | null = null;
@@ -32,7 +32,7 @@ export class GzipUnpacker implements Unpacker {
     }
   }
 
-  /** Opens the next member; false where there is none. */
+  /** Opens the next member; returns false if there is none. */
   async #begin(): Promise<boolean> {
     if (this.#members > 0 && !(await isFollowed(this.#input, isGzipMagic, 2))) {
       this.#remark = await trailingRemark(this.#input);
@@ -92,7 +92,7 @@ async function passText(input: Input): Promise<void> {
   }
 }
 
-/** The name that the first member's header states, as bytes; null where it has none, or not within `head`. */
+/** Returns the name in the first member's header as bytes; null if it has none or `head` does not contain it. */
 export function gzipName(head: Uint8Array): Uint8Array | null {
   const flags = head[3] ?? 0;
   if (!isGzipMagic(head) || (flags & FLAG.name) === 0) return null;
@@ -101,7 +101,7 @@ export function gzipName(head: Uint8Array): Uint8Array | null {
   return end > start ? head.slice(start, end) : null;
 }
 
-/** Passes over padding and says whether another part follows. */
+/** Skips padding and returns whether another part follows. */
 export async function isFollowed(
   input: Input,
   isMagic: (bytes: Uint8Array) => boolean,
@@ -116,9 +116,9 @@ export async function isFollowed(
   }
 }
 
-/** What is said where something follows the end; nothing where nothing does. */
+/** Returns a remark if data follows the end. */
 export async function trailingRemark(input: Input): Promise<Remark | undefined> {
   if ((await input.peek(1)).length === 0) return undefined;
-  const message = 'something else follows the end of the packed data; it was not looked at';
+  const message = 'data after the end of the compressed data was ignored';
   return { code: 'malformed_archive', message, extent: 'partial' };
 }

@@ -3,7 +3,7 @@ import { Damage } from './unpacker.ts';
 const POSITION_STATES = 16;
 const PROBABILITY_START = 1024;
 
-/** Where each model's probabilities begin in the one table. */
+/** Offsets of the models' probabilities in the shared table. */
 const AT = {
   isMatch: 0,
   isRepeat: 192,
@@ -19,24 +19,24 @@ const AT = {
   literals: 1864,
 } as const;
 
-/** Within the model of a length: two choices, low and middle by position, high. */
+/** Offsets within the model of a length: two choices, low and middle by position, high. */
 const LENGTH = { low: 2, middle: 130, high: 258 } as const;
-/** Bits of context that literals of LZMA2 have at most. */
+/** Maximum bits of context for literals in LZMA2. */
 const LITERAL_BITS_MAX = 4;
 const LITERAL_PROBABILITIES = 0x300;
 
-/** Packed bytes of one chunk. */
+/** Maximum compressed bytes of one chunk. */
 export const PACKED_BYTES_MAX = 64 * 1024;
 
 /**
- * Decodes LZMA into a window that wraps around. The range and the code are kept as signed 32-bit numbers, which is what
- * keeps them out of the heap; unsigned comparison flips the highest bit of both.
+ * Decodes LZMA into a circular window. Range and code are kept as signed 32-bit numbers, which keeps them off the
+ * heap; unsigned comparison flips the highest bit of both.
  */
 export class LzmaDecoder {
-  /** What was unpacked last; `position` is where it goes on. */
+  /** The bytes unpacked last; `position` is the write position. */
   readonly window: Uint8Array;
   position = 0;
-  /** Packed bytes of the current chunk, with some slack behind `#end`. */
+  /** Compressed bytes of the current chunk, with some slack after `#end`. */
   readonly packed = new Uint8Array(PACKED_BYTES_MAX + 64);
   readonly #literalBitsMax: number;
   readonly #probabilities: Uint16Array;
@@ -50,7 +50,7 @@ export class LzmaDecoder {
   #repeat2 = 0;
   #repeat3 = 0;
   #lengthLeft = 0;
-  /** Bytes of the window that hold something. */
+  /** Bytes of the window that hold data. */
   #filled = 0;
   /** Unpacked bytes since the dictionary was reset, modulo 2^32: models depend on its low bits. */
   #count = 0;
@@ -65,7 +65,7 @@ export class LzmaDecoder {
     this.#probabilities = new Uint16Array(AT.literals + (LITERAL_PROBABILITIES << literalBitsMax));
   }
 
-  /** Packed bytes of the chunk that were taken. */
+  /** Compressed bytes of the chunk that were consumed. */
   get used(): number {
     return this.#at;
   }
@@ -75,7 +75,7 @@ export class LzmaDecoder {
     this.#count = 0;
   }
 
-  /** Takes the properties byte: literal context and position bits, position bits. */
+  /** Applies the properties byte: literal context bits, literal position bits and position bits. */
   setProperties(byte: number): void {
     const contextBits = byte % 9;
     const rest = Math.floor(byte / 9);
@@ -92,7 +92,7 @@ export class LzmaDecoder {
     this.#state = this.#repeat0 = this.#repeat1 = this.#repeat2 = this.#repeat3 = 0;
   }
 
-  /** Begins a chunk of `length` bytes in `packed`. */
+  /** Starts a chunk of `length` bytes in `packed`. */
   beginChunk(length: number): void {
     if (length < 5 || this.packed[0] !== 0) throw damaged();
     const [, a, b, c, d] = this.packed;
@@ -103,13 +103,13 @@ export class LzmaDecoder {
     this.#lengthLeft = 0;
   }
 
-  /** Throws where a chunk did not end as it must: with all of it used, and no match that goes on. */
+  /** Throws unless the chunk ended correctly: fully consumed, with no pending match. */
   endChunk(): void {
     this.#normalize();
     if (this.#at !== this.#end || this.#code !== 0 || this.#lengthLeft !== 0) throw damaged();
   }
 
-  /** Puts bytes that are not packed into the window. */
+  /** Copies uncompressed bytes into the window. */
   copy(bytes: Uint8Array): void {
     this.window.set(bytes, this.position);
     this.#advance(bytes.length);
@@ -121,7 +121,7 @@ export class LzmaDecoder {
     this.#filled = Math.min(this.window.length, this.#filled + count);
   }
 
-  /** Unpacks until the window stands at `limit`, which is not beyond its end. */
+  /** Unpacks until the window position reaches `limit`, which is within the window. */
   decode(limit: number): void {
     if (this.#lengthLeft > 0) this.#copyMatch(limit);
     while (this.position < limit) {
@@ -160,7 +160,7 @@ export class LzmaDecoder {
     if (this.#at > this.#end) throw damaged();
   }
 
-  /** A literal behind a match: the byte that the match would have gone on with says what to expect. */
+  /** Decodes a literal after a match; the byte that would have continued the match selects the model. */
   #matchedLiteral(base: number, expected: number): number {
     let symbol = 1;
     let offset = 0x100;
@@ -179,7 +179,7 @@ export class LzmaDecoder {
     return symbol & 0xff;
   }
 
-  /** Reads a match's distance and length. */
+  /** Decodes a match's distance and length. */
   #match(positionState: number): void {
     const state = this.#state;
     if (this.#bit(AT.isRepeat + state) === 0) {
@@ -271,7 +271,7 @@ export class LzmaDecoder {
     return 1;
   }
 
-  /** Like `bit` for a whole tree of them: one loop over local copies. */
+  /** Decodes a whole bit tree, like `bit`, in one loop over local copies. */
   #tree(base: number, bits: number): number {
     const probabilities = this.#probabilities;
     const { packed } = this;

@@ -4,11 +4,11 @@ import { Damage, takeBytes } from './unpacker.ts';
 
 const PIECE_BYTES = 256 * 1024;
 
-/** One LZMA2 stream: chunks of up to 64 KiB packed and 2 MiB unpacked bytes. Holds the dictionary. */
+/** Decompresses one LZMA2 stream: chunks of up to 64 KiB compressed and 2 MiB unpacked. Holds the dictionary. */
 export class Lzma2Unpacker {
   readonly #input: Input;
   readonly #decoder: LzmaDecoder;
-  /** Unpacked bytes of the current chunk that are still to come. */
+  /** Unpacked bytes remaining in the current chunk. */
   #left = 0;
   #isPacked = false;
   #needsDictionary = true;
@@ -19,7 +19,7 @@ export class Lzma2Unpacker {
     this.#decoder = new LzmaDecoder(dictionaryBytes);
   }
 
-  /** The next bytes, as a view of the dictionary; null after the last. */
+  /** Returns the next bytes as a view of the dictionary; null after the last. */
   async next(): Promise<Uint8Array | null> {
     if (this.#left === 0 && !(await this.#begin())) return null;
     const decoder = this.#decoder;
@@ -44,7 +44,7 @@ export class Lzma2Unpacker {
     return bytes;
   }
 
-  /** Reads the header of the next chunk and, where it is packed, all of it; false at the end. */
+  /** Reads the header of the next chunk and, if it is compressed, all of it; returns false at the end. */
   async #begin(): Promise<boolean> {
     const control = (await takeBytes(this.#input, 1, 'a block'))[0]!;
     if (control === 0) return false;

@@ -1,20 +1,23 @@
 import type { Problem, ProblemCode } from '../../result.ts';
 import type { Input } from '../byte-source.ts';
 
-/** Unpacks piece by piece, as fast as it is asked to, in bounded memory. */
+/** Decompresses piece by piece on demand, in bounded memory. */
 export interface Unpacker {
-  /** The next bytes (at least one, at most some hundred KiB), valid until the next call; null after the last. Throws or rejects with `Damage`. */
+  /**
+   * Returns the next bytes (one to some hundred KiB), valid until the next call; null after the last. Throws or
+   * rejects with `Damage`.
+   */
   next(): Uint8Array | null | Promise<Uint8Array | null>;
-  /** What is worth saying at the end. */
+  /** A remark that is reported at the end. */
   remark?(): Remark | undefined;
-  /** At any time, also while something is left; gives back everything it holds. */
+  /** Releases all resources; may be called at any time. */
   close(): void;
 }
 
-/** A problem before it has a path. */
+/** A problem without a path. */
 export type Remark = Omit<Problem, 'path'>;
 
-/** Packed data that cannot be unpacked on; who reads it says which object that is. */
+/** Compressed data that cannot be decoded further; the reader adds the path. */
 export class Damage extends Error {
   readonly code: ProblemCode;
 
@@ -25,7 +28,7 @@ export class Damage extends Error {
   }
 }
 
-/** Exactly `length` bytes, copied. Throws `Damage` where the input ends before. */
+/** Returns a copy of exactly `length` bytes. Throws `Damage` if the input ends first. */
 export async function takeBytes(input: Input, length: number, what: string): Promise<Uint8Array> {
   const chunk = await input.peek(length);
   if (chunk.length < length) throw new Damage(`the data ends within ${what}`);
@@ -34,13 +37,13 @@ export async function takeBytes(input: Input, length: number, what: string): Pro
   return bytes;
 }
 
-/** Bytes that stand there as they are. */
+/** Passes uncompressed bytes through. */
 export class StoredUnpacker implements Unpacker {
   readonly #input: Input;
   #seen = 0;
   #left: number;
 
-  /** Ends after `length` bytes; an input that ends before is damaged. `Infinity`: ends with the input. */
+  /** Ends after `length` bytes; an input that ends earlier is damaged. `Infinity`: ends with the input. */
   constructor(input: Input, length: number) {
     this.#input = input;
     this.#left = length;

@@ -1,11 +1,11 @@
 import { createHash, type Hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** Bytes of the checksum behind a block, by the number that the stream's header gives it. */
+/** Bytes of a block's checksum, by the type in the stream's header. */
 const BYTES = [0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64] as const;
 const TYPE = { crc32: 1, crc64: 4, sha256: 10 } as const;
 
-/** The checksum of one block. Types that nobody uses are passed over. */
+/** Verifies the checksum of one block. Unused types are skipped. */
 export class XzCheck {
   readonly bytes: number;
   readonly #type: number;
@@ -26,7 +26,7 @@ export class XzCheck {
     this.#hash?.update(piece);
   }
 
-  /** Whether `stated` is what came out; at the end, once. */
+  /** Returns whether `stated` matches the data. Called once, at the end. */
   matches(stated: Uint8Array): boolean {
     const view = new DataView(stated.buffer, stated.byteOffset, stated.length);
     if (this.#type === TYPE.crc32) return view.getUint32(0, true) === this.#crc;
@@ -35,10 +35,10 @@ export class XzCheck {
   }
 }
 
-/** By the byte and how many zeros follow it (0 to 3): the lower and the upper half of the checksum. */
+/** By byte and number of zeros that follow it (0 to 3): the lower and upper half of the checksum. */
 const TABLES = crc64Tables();
 
-/** CRC-64 as xz has it, four bytes at a time, in two halves of 32 bits. */
+/** Computes xz's CRC-64, four bytes at a time, in two halves of 32 bits. */
 class Crc64 {
   #low = -1;
   #high = -1;

@@ -7,7 +7,7 @@ import { Lzma2Unpacker } from './lzma2.ts';
 import { Damage, takeBytes, type Remark, type Unpacker } from './unpacker.ts';
 import { XzCheck } from './xz-check.ts';
 
-/** A file may ask for 4 GiB; `xz -9` asks for 64 MiB. */
+/** A file may demand 4 GiB; `xz -9` demands 64 MiB. */
 const DICTIONARY_BYTES_MAX = 128 * 1024 * 1024;
 
 const LZMA2 = 0x21;
@@ -23,7 +23,7 @@ const FILTERS: Readonly<Record<number, string>> = {
   11: 'RISC-V',
 };
 
-/** The streams of an xz file and their blocks, one after another. */
+/** Decompresses the concatenated streams of an xz file and their blocks. */
 export class XzUnpacker implements Unpacker {
   readonly #input: Input;
   #checkType = 0;
@@ -31,7 +31,7 @@ export class XzUnpacker implements Unpacker {
   #streams = 0;
   #isInStream = false;
   #block: Lzma2Unpacker | null = null;
-  /** Used again for the next block where that asks for no larger one. */
+  /** Reused for the next block unless that needs a larger one. */
   #dictionaryBytes = 0;
   #packedBytes = 0;
   #remark: Remark | undefined;
@@ -57,7 +57,7 @@ export class XzUnpacker implements Unpacker {
     }
   }
 
-  /** Opens the next block; false where there is none. */
+  /** Opens the next block; returns false if there is none. */
   async #begin(): Promise<boolean> {
     for (;;) {
       if (!this.#isInStream && !(await this.#beginStream())) return false;
@@ -80,7 +80,8 @@ export class XzUnpacker implements Unpacker {
     const header = await takeBytes(this.#input, 12, 'the xz header');
     if (!isXzMagic(header) || viewOf(header).getUint32(8, true) !== crc32(header.subarray(6, 8)))
       throw new Damage('the xz header is damaged');
-    if (header[6] !== 0 || header[7]! > 15) throw new Damage('this version of xz is not read', 'unsupported_archive');
+    if (header[6] !== 0 || header[7]! > 15)
+      throw new Damage('this version of xz is not supported', 'unsupported_archive');
     this.#checkType = header[7]!;
     this.#streams++;
     this.#isInStream = true;
@@ -110,13 +111,13 @@ export class XzUnpacker implements Unpacker {
     if (!this.#check.matches(stated)) throw new Damage('the checksum of an xz block is wrong');
   }
 
-  /** Blocks and the index are multiples of 4 bytes long. */
+  /** Blocks and the index are padded to multiples of 4 bytes. */
   async #passPadding(): Promise<void> {
     const padding = await takeBytes(this.#input, (4 - (this.#packedBytes % 4)) % 4, 'a block');
     if (padding.some((byte) => byte !== 0)) throw new Damage('the xz data is damaged');
   }
 
-  /** Passes over the list of blocks at a stream's end, and its footer. */
+  /** Skips the index at a stream's end and its footer. */
   async #passIndex(): Promise<void> {
     for (let left = 2 * (await this.#takeNumber()); left > 0; left--) await this.#takeNumber();
     await this.#passPadding();
@@ -151,7 +152,7 @@ function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
-/** The size of the dictionary that a block's one filter asks for. */
+/** Returns the dictionary size that a block's only filter demands. */
 function dictionaryOf(header: Buffer): number {
   const flags = header[1]!;
   let at = 2;
@@ -162,7 +163,7 @@ function dictionaryOf(header: Buffer): number {
   const filter = header[at]!;
   if (filter !== LZMA2 || (flags & 3) !== 0) {
     const name = FILTERS[filter] ?? `filter ${filter}`;
-    throw new Damage(`the data went through a filter that is not read (${name})`, 'unsupported_archive');
+    throw new Damage(`the data uses a filter that is not supported (${name})`, 'unsupported_archive');
   }
   const bits = header[at + 2]!;
   if (header[at + 1] !== 1 || bits > 40) throw new Damage("a block's header is damaged");

@@ -3,7 +3,7 @@ import { createInflateRaw, createZstdDecompress, type InflateRaw, type ZstdDecom
 import { CHUNK_BYTES, type Input } from '../byte-source.ts';
 import { Damage, type Unpacker } from './unpacker.ts';
 
-/** One raw deflate stream, or one frame of Zstandard. What follows it in the input is left there. */
+/** Decompresses one raw deflate stream or one Zstandard frame. Leaves what follows it in the input. */
 export class ZlibUnpacker implements Unpacker {
   readonly #engine: InflateRaw | ZstdDecompress;
   readonly #input: Input;
@@ -16,7 +16,7 @@ export class ZlibUnpacker implements Unpacker {
   #failure: Error | null = null;
   #wake: () => void = () => undefined;
 
-  /** Of damaged data all is handed on but what comes of the last `sliceBytes` packed ones. */
+  /** For damaged data, delivers everything except the output of the last `sliceBytes` compressed bytes. */
   constructor(format: 'deflate' | 'zstd', input: Input, sliceBytes: number = SLICE_BYTES) {
     this.#input = input;
     this.#sliceBytes = sliceBytes;
@@ -57,7 +57,7 @@ export class ZlibUnpacker implements Unpacker {
     this.#writing = true;
     this.#engine.write(chunk.length > this.#sliceBytes ? chunk.subarray(0, this.#sliceBytes) : chunk, () => {
       if (this.#closed) return;
-      // Fewer than were written where the stream ended among them.
+      // Fewer than were written if the stream ended among them.
       const { bytesWritten } = this.#engine;
       this.#input.consume(bytesWritten - this.#consumed);
       this.#consumed = bytesWritten;
@@ -76,7 +76,7 @@ const SLICE_BYTES = 64 * 1024;
 
 function damageOf(error: Error & { code?: string }): Damage {
   if (error.code === 'ZSTD_error_frameParameter_windowTooLarge')
-    return new Damage('the data needs more memory to unpack than is given to it (128 MiB)', 'unsupported_archive');
+    return new Damage('unpacking the data needs more memory than the limit of 128 MiB', 'unsupported_archive');
   if (error.code === 'Z_BUF_ERROR' || error.message === 'unexpected end of file')
     return new Damage('the data ends too early');
   return new Damage(`the data is damaged (${error.message})`);

@@ -3,7 +3,7 @@ import { isFollowed, trailingRemark } from './gzip.ts';
 import { Damage, takeBytes, type Remark, type Unpacker } from './unpacker.ts';
 import { ZlibUnpacker } from './zlib.ts';
 
-/** The frames of a Zstandard file, one after another; those that are to be skipped are. */
+/** Decompresses the concatenated frames of a Zstandard file and ignores skippable frames. */
 export class ZstdUnpacker implements Unpacker {
   readonly #input: Input;
   #frame: ZlibUnpacker | null = null;

@@ -5,13 +5,13 @@ import type { ByteSource } from '../byte-source.ts';
 import { METHOD } from './content.ts';
 import { FLAG, LOCAL_BYTES, localLength, SIGNATURE, signatureOf, type DirectoryRecord } from './records.ts';
 
-/** Unpacked bytes of one entry, and of all of a batch together. */
+/** Limits of unpacked bytes per entry and per batch. */
 const ENTRY_BYTES_MAX = 32 * 1024;
 const BATCH_BYTES_MAX = 256 * 1024;
 const PACKED_BYTES_MAX = 64 * 1024;
-/** Lines of the directory that are looked at for one batch. */
+/** Directory lines considered for one batch. */
 export const BATCH_ENTRIES_MAX = 64;
-/** Entries that stand farther from each other are not read together. */
+/** Entries that are farther apart are not read together. */
 const GAP_BYTES_MAX = 64 * 1024;
 
 const TRAILER_BYTES = 8;
@@ -23,9 +23,9 @@ const MEMBER_HEADER = Buffer.concat([
 ]);
 
 /**
- * Unpacks small deflated entries together, since setting up takes longer than unpacking one of them: each becomes a
- * member of one gzip file, by whose checksums and lengths zlib tells whether every one of them is what the directory
- * states. Between them stands what nobody can foresee, so that no entry's data can be made to run on into the next one's.
+ * Unpacks small deflated entries together, since the setup costs more than unpacking one of them: each becomes a
+ * member of one gzip file, whose checksums and lengths zlib verifies against the directory. Random bytes separate the
+ * members, so that no entry's data can be crafted to run into the next.
  */
 export class EntryBatch {
   readonly #source: ByteSource;
@@ -33,16 +33,16 @@ export class EntryBatch {
   readonly #header = Buffer.from(MEMBER_HEADER);
   #packed: Buffer | null = null;
   #unpacked = new Map<DirectoryRecord, Uint8Array>();
-  /** Of what was tried together in vain each is unpacked by itself. */
+  /** Entries of a failed batch are unpacked individually. */
   #refused = new Set<DirectoryRecord>();
 
-  /** `shift`: what stands in the source before the archive's own byte 0. */
+  /** `shift`: bytes in the source before the archive's own byte 0. */
   constructor(source: ByteSource, shift: number) {
     this.#source = source;
     this.#shift = shift;
   }
 
-  /** The entry's content, where it could be unpacked with those that follow it; `ahead` are their lines. */
+  /** Returns the entry's content if it could be unpacked with its successors; `ahead` holds their lines. */
   async take(record: DirectoryRecord, ahead: () => Promise<readonly DirectoryRecord[]>): Promise<Uint8Array | null> {
     if (!isSmall(record) || this.#refused.has(record)) return null;
     if (!this.#unpacked.has(record)) await this.#fill(record, await ahead());
@@ -58,7 +58,7 @@ export class EntryBatch {
     let [packedBytes, bytes] = [0, 0];
     let end = first.offset;
     for (const record of [first, ...ahead]) {
-      // What holds nothing, or is large, is passed over: it is read by itself when its turn comes.
+      // Empty and large entries are skipped here and read individually.
       if (!isSmall(record)) continue;
       const memberBytes = this.#header.length + record.packed_size + TRAILER_BYTES;
       if (packedBytes + memberBytes > BATCH_BYTES_MAX || bytes + record.size > BATCH_BYTES_MAX) break;
@@ -72,7 +72,7 @@ export class EntryBatch {
     this.#unpack(batch, packedBytes, bytes);
   }
 
-  /** Copies one entry into the file; false where its own header is not there or says something else. */
+  /** Copies one entry into the file; returns false if its local header is missing or differs. */
   async #addMember(record: DirectoryRecord, at: number): Promise<boolean> {
     const source = this.#source;
     const offset = record.offset + this.#shift;
@@ -102,7 +102,7 @@ export class EntryBatch {
         maxOutputLength: bytes,
         chunkSize: bytes + 1,
       });
-      if (unpacked.length !== bytes) throw new Error('zip: other lengths than stated');
+      if (unpacked.length !== bytes) throw new Error('zip: lengths differ from the declared ones');
       let at = 0;
       for (const record of batch) this.#unpacked.set(record, unpacked.subarray(at, (at += record.size)));
     } catch {
@@ -118,7 +118,7 @@ function isSmall({ method, flags, size, packed_size }: DirectoryRecord): boolean
   return method === METHOD.deflate && !isEncrypted && fits;
 }
 
-/** Whether an entry's own header has the name and the method that the directory has. */
+/** Returns whether an entry's local header has the directory's name and method. */
 function isSameEntry(header: Uint8Array, { name, method }: DirectoryRecord): boolean {
   if ((header[8]! | (header[9]! << 8)) !== method || (header[26]! | (header[27]! << 8)) !== name.length) return false;
   for (let i = 0; i < name.length; i++) if (header[LOCAL_BYTES + i] !== name[i]) return false;

@@ -22,16 +22,16 @@ const REFUSED_METHODS: Readonly<Record<number, string>> = {
 const ONE_CALL_PACKED_BYTES = 192 * 1024;
 const ONE_CALL_BYTES = 1024 * 1024;
 
-/** Throws `Damage` where an entry cannot be unpacked at all, and says why. */
+/** Throws `Damage` with the reason if an entry cannot be unpacked at all. */
 export function checkReadable({ flags, method }: ZipRecord): void {
   if ((flags & (FLAG.encrypted | FLAG.strong_encryption | FLAG.masked)) !== 0 || method === METHOD.aes)
     throw new Damage('the entry is encrypted', 'encrypted');
   if ((Object.values(METHOD) as number[]).includes(method)) return;
   const name = REFUSED_METHODS[method] ?? `method ${method}`;
-  throw new Damage(`the entry is packed with ${name}, which is not read`, 'unsupported_archive');
+  throw new Damage(`the entry is compressed with ${name}, which is not supported`, 'unsupported_archive');
 }
 
-/** Unpacks an entry whose packed size is known, from where its data begins. */
+/** Unpacks an entry of known compressed size, from the start of its data. */
 export async function unpackEntry(source: ByteSource, record: ZipRecord, budget: ArchiveBudget): Promise<Unpacker> {
   checkReadable(record);
   const { method, packed_size, size } = record;
@@ -49,7 +49,7 @@ export async function unpackEntry(source: ByteSource, record: ZipRecord, budget:
   return createUnpacker(method === METHOD.xz ? 'xz' : 'zstd', input);
 }
 
-/** A small entry: most of the time of many small ones goes into setting up. Where one call fails it starts over, piece by piece. */
+/** Unpacks a small entry in one call, which avoids most of the setup; on failure restarts piece by piece. */
 class OneCallUnpacker implements Unpacker {
   #packed: Uint8Array | null;
   readonly #size: number;
@@ -70,7 +70,7 @@ class OneCallUnpacker implements Unpacker {
       const bytes = inflateRawSync(packed, limits);
       return bytes.length === 0 ? null : bytes;
     } catch {
-      // Damaged, or more than was stated: what can be had is had in small pieces.
+      // Damaged or larger than declared: small pieces recover as much as possible.
       this.#pieces = new ZlibUnpacker('deflate', new MemoryInput(packed.slice()), 4096);
       return this.#pieces.next();
     }
@@ -98,7 +98,7 @@ class MemoryInput implements Input {
   }
 }
 
-/** An unpacker that is made when it is first asked. */
+/** Defers the creation of an unpacker until its first use. */
 export class LazyUnpacker implements Unpacker {
   readonly #make: () => Promise<Unpacker>;
   #unpacker: Unpacker | null = null;

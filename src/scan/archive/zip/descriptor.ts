@@ -2,13 +2,17 @@ import type { Input } from '../byte-source.ts';
 import { Damage, type Unpacker } from '../unpack/unpacker.ts';
 import { SIGNATURE, signatureOf, viewOf } from './records.ts';
 
-/** Bytes of the descriptor behind an entry of `packedSize` bytes: with its mark or without, with sizes of 4 bytes or 8; 0 where none is there. */
+/**
+ * Returns the length of the descriptor after an entry of `packedSize` bytes, with or without signature, with sizes of
+ * 4 or 8 bytes; 0 if there is none.
+ */
 export function descriptorLength(bytes: Uint8Array, packedSize: number): number {
   const view = viewOf(bytes);
   const mark = signatureOf(bytes) === SIGNATURE.descriptor ? 4 : 0;
   const low = packedSize % 2 ** 32;
   if (bytes.length < mark + 12 || view.getUint32(mark + 4, true) !== low) return mark === 0 ? 0 : 16;
-  // With 8 bytes a size, the upper half of the packed size stands where the size would; what follows tells them apart.
+  // With 8-byte sizes, the upper half of the compressed size takes the place of the size; what follows tells them
+  // apart.
   const upper = Math.floor(packedSize / 2 ** 32);
   const isFollowed = bytes.length >= mark + 16 && FOLLOWING.includes(view.getUint32(mark + 12, true));
   const isWide = !isFollowed && bytes.length >= mark + 20 && view.getUint32(mark + 8, true) === upper;
@@ -17,7 +21,7 @@ export function descriptorLength(bytes: Uint8Array, packedSize: number): number 
 
 const FOLLOWING: readonly number[] = [SIGNATURE.local, SIGNATURE.directory, SIGNATURE.extra_data];
 
-/** Stored data of unknown length: it ends before a descriptor that states as many bytes as there were. */
+/** Reads stored data of unknown length: it ends before a descriptor that declares as many bytes as were read. */
 export class OpenStoredUnpacker implements Unpacker {
   readonly #input: Input;
   #seen = 0;
@@ -36,7 +40,7 @@ export class OpenStoredUnpacker implements Unpacker {
     const chunk = await this.#input.peek(DESCRIPTOR_BYTES);
     if (chunk.length < DESCRIPTOR_BYTES) throw new Damage('the data ends too early');
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
-    // A mark that is not whole yet is looked at with the next piece.
+    // A signature that is cut off is checked with the next piece.
     const searched = bytes.length - DESCRIPTOR_BYTES;
     let length = searched + 1;
     for (let at = bytes.indexOf(MARK); at >= 0 && at <= searched; at = bytes.indexOf(MARK, at + 1)) {

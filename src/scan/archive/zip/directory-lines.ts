@@ -12,7 +12,7 @@ import {
 
 const CHUNK_BYTES = 200 * 1024;
 
-/** The lines of a zip file's directory, one after another, with a look at those that follow. */
+/** Iterates over the lines of a zip file's directory, with lookahead. */
 export class DirectoryLines {
   readonly #path: string;
   readonly #directory: Directory;
@@ -28,19 +28,19 @@ export class DirectoryLines {
     this.restart();
   }
 
-  /** Lines that were taken. */
+  /** Lines that were consumed. */
   get taken(): number {
     return this.#taken;
   }
 
-  /** Goes back to the first line. */
+  /** Returns to the first line. */
   restart(): void {
     this.#source.seek(this.#directory.start);
     this.#ahead.length = this.#taken = 0;
     this.#fault = null;
   }
 
-  /** The next line; null behind the last. Rejects with `ObjectFault` where the directory is damaged. */
+  /** Returns the next line; null after the last. Rejects with `ObjectFault` if the directory is damaged. */
   async next(): Promise<DirectoryRecord | null> {
     if (this.#ahead.length === 0 && this.#fault !== null) throw this.#fault;
     const record = this.#ahead.shift() ?? (await this.#read());
@@ -48,7 +48,7 @@ export class DirectoryLines {
     return record;
   }
 
-  /** Up to `count` of the lines that follow. Damage among them shows when its turn comes. */
+  /** Returns up to `count` of the following lines. Damage among them is reported when it is reached. */
   async ahead(count: number): Promise<readonly DirectoryRecord[]> {
     try {
       while (this.#ahead.length < count && this.#fault === null) {

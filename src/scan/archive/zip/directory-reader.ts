@@ -20,13 +20,13 @@ import {
   type DirectoryRecord,
 } from './records.ts';
 
-/** A zip file that can be read at any offset: its directory says what is in it. */
+/** Reads a zip file with random access through its directory. */
 export class ZipDirectoryReader implements ArchiveReader {
   readonly format = 'zip';
   readonly close: () => Promise<void>;
   readonly #budget: ArchiveBudget;
   readonly #directory: Directory;
-  /** The directory is read beside the entries. */
+  /** The directory is read independently of the entries. */
   readonly #lines: DirectoryLines;
   readonly #data: ByteSource;
   readonly #batch: EntryBatch;
@@ -92,7 +92,7 @@ export class ZipDirectoryReader implements ArchiveReader {
     return unpackEntry(source, record, this.#budget);
   }
 
-  /** The directory counts; what the entry's own header says otherwise is reported. */
+  /** The directory is authoritative; deviations in the entry's own header are reported. */
   #compare(record: DirectoryRecord, header: Uint8Array, path: string): void {
     const local = parseLocal(header);
     if (Buffer.compare(local.name, record.name) !== 0) {
@@ -115,7 +115,7 @@ export class ZipDirectoryReader implements ArchiveReader {
         ends.push(record.offset + LOCAL_BYTES + record.name.length + record.packed_size);
       }
     } catch (error) {
-      // Damage shows again, where it stands, when the entries before it were read.
+      // Damage recurs in its place once the entries before it are read.
       if (!(error instanceof ObjectFault)) throw error;
     }
     lines.restart();
@@ -134,12 +134,12 @@ export class ZipDirectoryReader implements ArchiveReader {
     const { entries } = this.#directory;
     // Old programs count modulo 65,536.
     if (entries === found || entries === found % 65_536) return;
-    const message = `the archive states ${entries} entries, its directory has ${found}`;
+    const message = `the archive declares ${entries} entries, but its directory lists ${found}`;
     this.#budget.report(notice(this.#budget.context.path, message));
   }
 }
 
-/** Content that was unpacked together with that of others. */
+/** Content that was unpacked together with others. */
 class UnpackedAlready implements Unpacker {
   #bytes: Uint8Array | null;
 

@@ -1,7 +1,7 @@
 import type { ByteSource } from '../byte-source.ts';
 import { signatureOf, SIGNATURE, viewOf } from './records.ts';
 
-/** Where the directory stands, as bytes of the file; `shift` is what stands before the archive's own byte 0. */
+/** The position of the directory in the file; `shift` is the number of bytes before the archive's own byte 0. */
 export interface Directory {
   start: number;
   end: number;
@@ -17,7 +17,7 @@ const ZIP64_END_BYTES = 56;
 /** A comment has at most 65,535 bytes; as much again may have been appended. */
 const TAIL_BYTES = 128 * 1024;
 
-/** Finds the directory from the end of the file; null where there is none. */
+/** Finds the directory from the end of the file; returns null if there is none. */
 export async function findDirectory(source: ByteSource): Promise<Directory | null> {
   const { size } = source.reader;
   const tailStart = Math.max(0, size - TAIL_BYTES);
@@ -42,12 +42,12 @@ interface Located {
   entries: number;
   bytes: number;
   offset: number;
-  /** What the directory ends before, where nothing stands between. */
+  /** The offset that the directory ends at if nothing lies between. */
   before: number;
   is_split: boolean;
 }
 
-/** The last record whose comment ends with the file, else the last one whose comment fits. */
+/** Returns the last record whose comment ends with the file, else the last one whose comment fits. */
 function endRecordAt(tail: Uint8Array): number {
   const buffer = Buffer.from(tail.buffer, tail.byteOffset, tail.length);
   let fitting = -1;
@@ -61,12 +61,12 @@ function endRecordAt(tail: Uint8Array): number {
   return fitting;
 }
 
-/** The zip64 form of the end record, where a locator points to one. */
+/** Returns the zip64 form of the end record if a locator points to one. */
 async function widenEnd(source: ByteSource, tail: Uint8Array, at: number, narrow: Located): Promise<Located | null> {
   const locator = tail.subarray(Math.max(0, at - LOCATOR_BYTES), at);
   if (locator.length < LOCATOR_BYTES || signatureOf(locator) !== SIGNATURE.zip64_locator) return null;
   const stated = Number(viewOf(locator).getBigUint64(8, true));
-  // Where something stands before the archive the offset is short by that; the record usually stands right before its locator.
+  // Data before the archive shifts the offset; the record usually precedes its locator directly.
   for (const offset of [stated, narrow.before - LOCATOR_BYTES - ZIP64_END_BYTES]) {
     if (!Number.isSafeInteger(offset) || offset < 0 || offset > source.reader.size) continue;
     source.seek(offset);
@@ -84,7 +84,10 @@ async function widenEnd(source: ByteSource, tail: Uint8Array, at: number, narrow
   return null;
 }
 
-/** Where the directory really begins: right before its end record, or where it says. Null where it is at neither place. */
+/**
+ * Returns the directory's actual position: directly before its end record or at the declared offset; null if it is at
+ * neither.
+ */
 async function place(source: ByteSource, located: Located): Promise<Directory | null> {
   const { entries, bytes, offset, before, is_split } = located;
   for (const start of [before - bytes, offset]) {

@@ -6,7 +6,7 @@ import { ZipDirectoryReader } from './directory-reader.ts';
 import { findDirectory } from './end-record.ts';
 import { ZipStreamReader } from './stream-reader.ts';
 
-/** Opens a zip file by its directory where the reader can go there, else, and where there is none, header by header. */
+/** Opens a zip file by its directory if the reader supports random access and there is one, else entry by entry. */
 export async function openZip(
   source: ByteSource,
   budget: ArchiveBudget,
@@ -16,11 +16,11 @@ export async function openZip(
   const { path } = budget.context;
   const directory = await findDirectory(source);
   if (directory?.is_split === true) {
-    const message = 'the archive was split over several files, which is not read';
+    const message = 'the archive is split over several files, which is not supported';
     throw new ObjectFault({ code: 'unsupported_archive', path, message, extent: 'skipped' });
   }
   if (directory !== null) return new ZipDirectoryReader(source, directory, budget, close);
-  const message = 'the archive has no directory at its end; it was read entry by entry as far as it goes';
+  const message = 'the archive has no central directory; its entries were read one by one, as far as possible';
   budget.report({ code: 'malformed_archive', path, message, extent: 'partial' });
   source.seek(0);
   return new ZipStreamReader(source, budget, close);

@@ -2,7 +2,7 @@
 export function findOverlaps(offsets: readonly number[], ends: readonly number[]): Uint8Array {
   const marks = new Uint8Array(offsets.length);
   const order = Array.from(offsets, (_, i) => i).sort((a, b) => offsets[a]! - offsets[b]!);
-  // The range that reaches farthest of those that began before.
+  // The farthest-reaching of the ranges that began earlier.
   let farthest = -1;
   for (const i of order) {
     if (farthest >= 0 && offsets[i]! < ends[farthest]!) marks[i] = marks[farthest] = 1;

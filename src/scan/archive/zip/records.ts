@@ -1,6 +1,6 @@
 import type { ArchiveEntry } from '../port.ts';
 
-/** What a local header or a line of the directory says about an entry. */
+/** Fields shared by a local header and a directory line. */
 export interface ZipRecord {
   name: Uint8Array;
   flags: number;
@@ -13,7 +13,7 @@ export interface ZipRecord {
 }
 
 export interface DirectoryRecord extends ZipRecord {
-  /** Where the local header stands, counted from where the archive says it begins. */
+  /** Offset of the local header from the declared start of the archive. */
   offset: number;
   disk: number;
   made_by: number;
@@ -45,19 +45,19 @@ export function signatureOf(bytes: Uint8Array): number {
   return bytes.length < 4 ? 0 : viewOf(bytes).getUint32(0, true);
 }
 
-/** Bytes of the local header at the beginning of `bytes`, name and extra fields included. */
+/** Returns the length of the local header at the start of `bytes`, including name and extra fields. */
 export function localLength(bytes: Uint8Array): number {
   const view = viewOf(bytes);
   return LOCAL_BYTES + view.getUint16(26, true) + view.getUint16(28, true);
 }
 
-/** Bytes of the directory's line at the beginning of `bytes`. */
+/** Returns the length of the directory line at the start of `bytes`. */
 export function directoryLength(bytes: Uint8Array): number {
   const view = viewOf(bytes);
   return DIRECTORY_BYTES + view.getUint16(28, true) + view.getUint16(30, true) + view.getUint16(32, true);
 }
 
-/** Reads a local header that `bytes` hold whole. */
+/** Parses a local header that `bytes` contains completely. */
 export function parseLocal(bytes: Uint8Array): ZipRecord {
   const view = viewOf(bytes);
   const nameLength = view.getUint16(26, true);
@@ -75,7 +75,7 @@ export function parseLocal(bytes: Uint8Array): ZipRecord {
   };
 }
 
-/** Reads a line of the directory that `bytes` hold whole. */
+/** Parses a directory line that `bytes` contains completely. */
 export function parseDirectory(bytes: Uint8Array): DirectoryRecord {
   const view = viewOf(bytes);
   const nameLength = view.getUint16(28, true);
@@ -98,7 +98,7 @@ export function parseDirectory(bytes: Uint8Array): DirectoryRecord {
   };
 }
 
-/** Replaces each value that is all ones by the next one of the zip64 field, as far as that has any. */
+/** Replaces each all-ones value with the next value of the zip64 field, if any is left. */
 function widen(values: readonly number[], extra: Uint8Array): number[] {
   if (!values.includes(MARK_32)) return [...values];
   const field = extraField(extra, 1);
@@ -122,10 +122,12 @@ function extraField(extra: Uint8Array, wanted: number): Uint8Array | null {
 
 const UNIX = 3;
 const FILE_TYPE = { mask: 0xf000, file: 0x8000, directory: 0x4000, link: 0xa000 } as const;
-/** A longer link is none. */
+/** Anything longer is not treated as a link. */
 const LINK_BYTES_MAX = 4096;
 
-/** What an entry is. One that holds data is a file, whatever it says: data is looked at. */
+/**
+ * Returns an entry's kind. An entry with data is a file, whatever its attributes claim, so that its data is scanned.
+ */
 export function kindOf({ size, made_by, attributes }: DirectoryRecord, name: string): ArchiveEntry['kind'] {
   const type = made_by === UNIX ? (attributes >>> 16) & FILE_TYPE.mask : 0;
   if (type === FILE_TYPE.link && size <= LINK_BYTES_MAX) return 'link';

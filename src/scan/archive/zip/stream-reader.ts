@@ -21,15 +21,15 @@ import {
 
 const ENDS: readonly number[] = [SIGNATURE.directory, SIGNATURE.end, SIGNATURE.zip64_end, SIGNATURE.extra_data];
 
-/** A zip file read from front to back, by the headers before its entries; the directory at its end is not looked at. */
+/** Reads a zip file front to back by its local headers; ignores the directory at its end. */
 export class ZipStreamReader implements ArchiveReader {
   readonly format = 'zip';
   readonly close: () => Promise<void>;
   readonly #source: ByteSource;
   readonly #budget: ArchiveBudget;
-  /** Where the last entry's data ends; null where only unpacking it tells. */
+  /** The end of the last entry's data; null if only unpacking reveals it. */
   #dataEnd: number | null = 0;
-  /** Packed bytes of the last entry, which ends where they do; null while it was not unpacked to its end. */
+  /** The compressed input of the last entry; null until it was unpacked to its end. */
   #unpackedTo: number | null = null;
   #dataStart = 0;
   #done = false;
@@ -78,25 +78,25 @@ export class ZipStreamReader implements ArchiveReader {
     return { name, kind: name.endsWith('/') && size <= 0 ? 'directory' : 'file', size_hint: size, open };
   }
 
-  /** Unpacks an entry that says how long it is only behind its data. */
+  /** Unpacks an entry that declares its length only after its data. */
   #unpackOpen(header: ZipRecord): Promise<Unpacker> {
     checkReadable(header);
     const input = new MeteredInput(this.#source, this.#budget);
     if (header.method === METHOD.deflate) return Promise.resolve(new ZlibUnpacker('deflate', input));
     if (header.method === METHOD.stored) return Promise.resolve(new OpenStoredUnpacker(input));
     throw new Damage(
-      'the entry does not say where it ends, so it is not read in an archive within another',
+      'the entry does not declare its length, so it cannot be read in a nested archive',
       'unsupported_archive',
     );
   }
 
-  /** Goes to where the data of the last entry ends, as far as that is known. */
+  /** Skips to the end of the last entry's data, as far as known. */
   async #passData(): Promise<void> {
     const source = this.#source;
     if (this.#dataEnd !== null) {
       const left = this.#dataEnd - source.position;
       if (left > 0 && !(await source.skip(left))) throw this.#damage('the archive ends within an entry');
-      // Behind the data of an entry there may be a descriptor all the same.
+      // The data of an entry may be followed by a descriptor even so.
       const head = await source.peek(24);
       if (signatureOf(head) === SIGNATURE.descriptor && this.#dataEnd > 0)
         source.consume(Math.min(head.length, descriptorLength(head, this.#dataEnd - this.#dataStart)));
@@ -108,7 +108,7 @@ export class ZipStreamReader implements ArchiveReader {
     }
   }
 
-  /** The header of the next entry, whole; null at the end. */
+  /** Returns the complete header of the next entry; null at the end. */
   async #findHeader(): Promise<ZipRecord | null> {
     const source = this.#source;
     for (let isFirst = this.#budget.entries === 0; ; isFirst = false) {
@@ -126,14 +126,15 @@ export class ZipStreamReader implements ArchiveReader {
         if (header.length < length) throw this.#damage("the archive ends within an entry's header");
         return parseLocal(header);
       }
-      if (!isFirst) this.#report(`what stands at byte ${source.position} is no entry; the next one was looked for`);
+      if (!isFirst)
+        this.#report(`the data at byte ${source.position} is not an entry; reading resumed at the next one`);
       if (head.length > 0) source.consume(1);
       if (!(await this.#search()))
-        throw this.#damage(isFirst ? 'it holds no zip file' : 'the archive ends without its directory');
+        throw this.#damage(isFirst ? 'it contains no zip archive' : 'the archive ends without its directory');
     }
   }
 
-  /** Goes to the next header of an entry or to the directory; false where none follows. */
+  /** Skips to the next local header or to the directory; returns false if none follows. */
   async #search(): Promise<boolean> {
     const source = this.#source;
     for (;;) {
@@ -142,7 +143,7 @@ export class ZipStreamReader implements ArchiveReader {
       const at = bytes.indexOf('PK', 0, 'latin1');
       if (at < 0) {
         if (chunk.length === 0) return false;
-        // The last byte may be the first one of a mark.
+        // The last byte may start a signature.
         source.consume(Math.max(1, chunk.length - 1));
         continue;
       }
@@ -165,7 +166,7 @@ export class ZipStreamReader implements ArchiveReader {
   }
 }
 
-/** True where a local header begins: its mark, a version that exists, and a name. */
+/** Returns true for a local header: signature, known version, and a name. */
 function isLocal(head: Uint8Array): boolean {
   if (head.length < LOCAL_BYTES || signatureOf(head) !== SIGNATURE.local) return false;
   return (viewOf(head).getUint16(4, true) & 0xff) < 100;

@@ -1,6 +1,6 @@
 import type { Wrap } from './wrapped-runs.ts';
 
-/** By letter its six bits; 255 for all others. Both alphabets. */
+/** The six bits of each letter, in both alphabets; 255 for all other bytes. */
 const VALUES = new Uint8Array(256).fill(255);
 for (const alphabet of ['+/', '-_']) {
   const letters = `ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789${alphabet}`;
@@ -11,7 +11,7 @@ export function isBase64Letter(byte: number): boolean {
   return byte >= 0 && VALUES[byte] !== 255;
 }
 
-/** Decodes lines of `width` letters, a multiple of four, with breaks between them; returns how many bytes it wrote. */
+/** Decodes lines of `width` letters, a multiple of four, separated by line breaks; returns how many bytes it wrote. */
 export function decodeWrapped(
   bytes: Uint8Array,
   start: number,
@@ -25,7 +25,7 @@ export function decodeWrapped(
   return to - target;
 }
 
-/** Letters that tell whether a run may be text in base64. */
+/** Letters that are inspected to decide whether a run may be base64 text. */
 export const BASE64_SAMPLE = 16;
 
 /** Decodes letters in `[start, end)` of `bytes` to `target`; returns how many bytes it wrote. */
@@ -45,8 +45,9 @@ export function decodeBase64(bytes: Uint8Array, start: number, end: number, targ
 }
 
 /**
- * Whether letters may be text in base64, by the first twelve bytes behind them: text in ASCII, in UTF-8 with its mark, or
- * in UTF-16. Names, paths and hexadecimal digits are letters of base64, too; hardly any gets past this.
+ * Returns whether letters may be base64 text, judging by the first twelve decoded bytes: ASCII, UTF-8 with a byte
+ * order mark, or UTF-16. Names, paths and hexadecimal digits consist of base64 letters too; hardly any pass this
+ * check.
  */
 export function looksLikeText(bytes: Uint8Array, start: number): boolean {
   let zeros = 0;
@@ -70,7 +71,7 @@ function isTextByte(byte: number): boolean {
   return (byte >= 0x20 && byte < 0x7f) || byte === 0x09 || byte === 0x0a || byte === 0x0d;
 }
 
-/** Where a decoded byte came from; with `end`, behind the last letter of what ends there. */
+/** Returns the source offset of a decoded byte; with `end`, the offset after the last letter of what ends there. */
 export function base64Source(decoded: number, end: boolean): number {
   return end ? Math.ceil((decoded * 4) / 3) : Math.floor((decoded * 4) / 3);
 }

@@ -4,10 +4,10 @@ import { BASE64_SAMPLE, looksLikeText } from './base64.ts';
 import { type Piece, PieceCutter } from './pieces.ts';
 import { type ByteAt, WrappedRuns } from './wrapped-runs.ts';
 
-/** Letters of base64 in a row that are worth a look: seventeen bytes of text. */
+/** Minimum length of a base64 run that is decoded: seventeen bytes of text. */
 export const RUN_MIN = 24;
 
-/** Bytes around URL escapes that are decoded with them, and between two that still belong together. */
+/** Bytes around URL escapes that are decoded with them, and the maximum gap between two escapes of one piece. */
 export const ESCAPE_CONTEXT = 128;
 
 /** A run of base64 letters that has not ended yet. */
@@ -17,7 +17,7 @@ interface OpenRun {
   plausible: boolean | null;
 }
 
-/** Finds encoded text in one text, chunk after chunk. A piece is given when all of its bytes are there. */
+/** Finds encoded text in one text, chunk after chunk. A piece is returned once all of its bytes are available. */
 export class EncodedText {
   readonly #scanner: KeywordScanner;
   readonly #wrapped = new WrappedRuns();
@@ -32,9 +32,9 @@ export class EncodedText {
   }
 
   /**
-   * The pieces that this chunk completes, in the order of their ends.
+   * Returns the pieces that this chunk completes, in the order of their ends.
    *
-   * @param lookahead bytes behind the chunk that may be looked at
+   * @param lookahead bytes after the chunk that may be read
    */
   feed(chunk: ScannedChunk, lookahead = 0): Piece[] {
     this.#chunk = chunk;
@@ -70,7 +70,7 @@ export class EncodedText {
     pieces.push(...(run?.cutter ?? new PieceCutter('base64', start)).close(end));
   }
 
-  /** What of a run that goes on is certain already. */
+  /** Returns the pieces of an open run that are already certain. */
   #carryRun(length: number, pieces: Piece[]): void {
     if (length === 0) {
       this.#run = null;
@@ -90,7 +90,7 @@ export class EncodedText {
   #settleWrapped(open: number, pieces: Piece[]): void {
     const { last } = this.#chunk;
     const start = this.#scannedTo - open;
-    // The last run of a text has nothing behind it that ends it.
+    // The last run of a text has no terminator.
     if (last && open >= RUN_MIN) {
       this.#wrapped.run(start, this.#scannedTo, this.#byteAt, (at) => this.#isPlausible(at), pieces);
     }

@@ -1,23 +1,23 @@
 import type { Wrap } from './wrapped-runs.ts';
 
-/** A stretch of encoded text that is decoded at once; offsets are of the text that holds it. */
+/** A stretch of encoded text that is decoded at once; offsets refer to the containing text. */
 export interface Piece {
   encoding: 'base64' | 'url';
   start: number;
   end: number;
-  /** What begins here is this piece's to find: pieces of one stretch overlap, and share out the overlap. */
+  /** Range of starts that belong to this piece: pieces of one stretch overlap and divide the overlap. */
   ownStart: number;
   ownEnd: number;
-  /** Of base64 that is wrapped over lines: the piece begins with a line. */
+  /** For base64 wrapped over lines: the piece begins at a line start. */
   wrap?: Wrap;
 }
 
-/** Bytes of one piece, and from the beginning of one to that of the next. */
+/** Bytes of one piece, and the distance between the starts of two pieces. */
 export const PIECE_BYTES = 16_384;
 const PIECE_STEP = 8192;
 const PIECE_SHARE = 4096;
 
-/** Cuts a stretch of encoded text into pieces as it comes to light; where it is cut depends on its beginning only. */
+/** Divides a stretch of encoded text into pieces as it is read; the cuts depend only on its beginning. */
 export class PieceCutter {
   readonly encoding: Piece['encoding'];
   readonly start: number;
@@ -29,7 +29,7 @@ export class PieceCutter {
     this.#next = start;
   }
 
-  /** Pieces that are certain while the stretch is known to go on behind `end`. */
+  /** Returns the pieces that are certain while the stretch is known to continue past `end`. */
   *open(end: number): Generator<Piece> {
     while (this.#next + PIECE_BYTES < end) {
       yield this.#piece(this.#next + PIECE_BYTES, this.#next + PIECE_STEP + PIECE_SHARE);
@@ -37,7 +37,7 @@ export class PieceCutter {
     }
   }
 
-  /** The rest of a stretch that ends at `end`. */
+  /** Returns the rest of a stretch that ends at `end`. */
   *close(end: number): Generator<Piece> {
     yield* this.open(end);
     yield this.#piece(end, end);

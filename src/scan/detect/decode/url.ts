@@ -6,7 +6,7 @@ function digit(byte: number): number {
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
 }
 
-/** The byte of an escape like `%2F`; -1 where there is none. */
+/** Returns the byte of an escape like `%2F`; -1 if there is none. */
 function escapeAt(bytes: Uint8Array, at: number, end: number): number {
   if (bytes[at] !== PERCENT || at + 2 >= end) return -1;
   const high = digit(bytes[at + 1]!);
@@ -14,7 +14,9 @@ function escapeAt(bytes: Uint8Array, at: number, end: number): number {
   return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
-/** Decodes escapes in `[start, end)` of `bytes` to `target`, all else as it is; returns how many bytes it wrote. */
+/**
+ * Decodes the escapes in `[start, end)` of `bytes` to `target` and copies all else; returns how many bytes it wrote.
+ */
 export function decodeUrl(bytes: Uint8Array, start: number, end: number, target: number): number {
   let to = target;
   for (let at = start; at < end; at++) {
@@ -25,7 +27,7 @@ export function decodeUrl(bytes: Uint8Array, start: number, end: number, target:
   return to - target;
 }
 
-/** How many bytes of `[start, end)` the first `decoded` decoded bytes came from. */
+/** Returns how many bytes of `[start, end)` produced the first `decoded` decoded bytes. */
 export function urlSource(bytes: Uint8Array, start: number, end: number, decoded: number): number {
   let at = start;
   for (let count = 0; count < decoded && at < end; count++) at += escapeAt(bytes, at, end) < 0 ? 1 : 3;

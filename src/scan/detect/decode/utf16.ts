@@ -2,10 +2,13 @@ import type { Encoding } from '../../result.ts';
 
 export type Utf16 = Extract<Encoding, 'utf-16le' | 'utf-16be'>;
 
-/** Bytes at the beginning of a text that tell whether it is UTF-16. */
+/** Bytes at the start of a text that are inspected for UTF-16. */
 export const UTF16_SAMPLE = 64;
 
-/** By its mark, or because nearly all of its first characters are ASCII with a zero byte on the same side. */
+/**
+ * Detects UTF-16 by its byte order mark, or because nearly all of the first characters are ASCII with a zero byte on
+ * the same side.
+ */
 export function detectUtf16(bytes: Uint8Array, start: number, length: number): Utf16 | null {
   if (length < 4) return null;
   if (bytes[start] === 0xff && bytes[start + 1] === 0xfe) return 'utf-16le';
@@ -26,8 +29,9 @@ function isText(byte: number): boolean {
 }
 
 /**
- * One byte a unit, so that places stay easy to find: ASCII as it is, all else 0xff, which no rule of ASCII matches by
- * chance. `start` is the first byte of a unit. The target may be the source itself. Returns how many bytes it wrote.
+ * Decodes to one byte per unit, so that positions are easy to map: ASCII as it is, all else 0xff, which no ASCII rule
+ * matches by chance. `start` is the first byte of a unit. The target may be the source itself. Returns how many bytes
+ * it wrote.
  */
 export function decodeUtf16(
   source: Uint8Array,

@@ -1,43 +1,43 @@
 import { isBase64Letter } from './base64.ts';
 import { type Piece, PIECE_BYTES } from './pieces.ts';
 
-/** How base64 is wrapped: letters of a full line, and bytes of a line break. */
+/** How base64 is wrapped: letters of a full line and bytes of a line break. */
 export interface Wrap {
   width: number;
   break_bytes: number;
 }
 
-/** MIME has 76 letters a line, PEM 64. Longer lines would need more overlap between chunks. */
+/** MIME uses 76 letters per line, PEM 64. Longer lines would need more overlap between chunks. */
 const WIDTH_MAX = 128;
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
-/** Lines of base64 below each other, all of one width but the last. */
+/** Consecutive lines of base64, all of one width but the last. */
 interface Block {
   start: number;
   width: number;
   /** 0 until there is a second line. */
   breakBytes: number;
   lines: number;
-  /** Of its last line. */
+  /** End of its last line. */
   end: number;
   isFull: boolean;
-  /** The line that the next piece begins with. */
+  /** The line at which the next piece begins. */
   next: number;
 }
 
-/** The bytes that runs are found in, by their offset in the text; -1 behind its end. */
+/** Returns the byte at an offset of the text; -1 past its end. */
 export type ByteAt = (offset: number) => number;
 
 /**
- * Joins base64 that is wrapped over lines, beside the lines themselves: what both show is one detection in the end. Where
- * pieces are cut depends on the block's beginning only.
+ * Joins base64 that is wrapped over lines, in addition to the lines themselves; duplicates become one detection later.
+ * The cuts between pieces depend only on the block's beginning.
  */
 export class WrappedRuns {
   #block: Block | null = null;
 
-  /** A run of letters that has ended; they come in order. */
+  /** Adds a run of letters that has ended; runs arrive in order. */
   run(start: number, end: number, byteAt: ByteAt, isPlausible: (start: number) => boolean, pieces: Piece[]): void {
     const block = this.#block;
     if (block !== null && this.#continues(block, start, end - start, byteAt)) {
@@ -53,7 +53,7 @@ export class WrappedRuns {
     this.#block = { start, width, breakBytes: 0, lines: 1, end, isFull: true, next: 0 };
   }
 
-  /** Everything before `scannedTo` was told; `openStart` is where a run began that has not ended. */
+  /** Everything before `scannedTo` was added; `openStart` is the start of an unfinished run. */
   settle(scannedTo: number, openStart: number | null, last: boolean, byteAt: ByteAt, pieces: Piece[]): void {
     const block = this.#block;
     if (block === null) return;
@@ -90,7 +90,7 @@ export class WrappedRuns {
   }
 }
 
-/** A last line that is too short to be told as a run. */
+/** Adds a last line that is too short to count as a run. */
 function addTail(block: Block, byteAt: ByteAt): void {
   const breakBytes = breakAt(block.end, byteAt);
   if (breakBytes === 0 || (block.breakBytes !== 0 && block.breakBytes !== breakBytes)) return;
@@ -118,13 +118,13 @@ function pieceOf(block: Block, endLine: number, ownEndLine: number): Piece {
   };
 }
 
-/** Bytes of the line break at an offset; 0 where there is none. */
+/** Returns the length of the line break at an offset; 0 if there is none. */
 function breakAt(offset: number, byteAt: ByteAt): number {
   if (byteAt(offset) === LINE_FEED) return 1;
   return byteAt(offset) === CARRIAGE_RETURN && byteAt(offset + 1) === LINE_FEED ? 2 : 0;
 }
 
-/** Where a decoded byte of a wrapped piece came from, from the piece's beginning. */
+/** Returns the source offset of a decoded byte of a wrapped piece, from the piece's beginning. */
 export function wrappedSource({ width, break_bytes }: Wrap, letters: number, end: boolean): number {
   const line = Math.floor(letters / width);
   const column = letters - line * width;

@@ -1,17 +1,17 @@
-// Finds keywords in bytes: an Aho-Corasick automaton over byte classes, in four lanes, or, where keywords are few, in one
-// that passes over all places where none can begin. AssemblyScript; compiled by scripts/build-automaton.ts to automaton.wasm.
+// Finds keywords in bytes: an Aho-Corasick automaton over byte classes, in four lanes or, for few keywords, in one that
+// skips all places where none can begin. AssemblyScript; compiled by scripts/build-automaton.ts to automaton.wasm.
 
-// A row of the table has one u32 a class: the address of the next row, with bit 0 set where a keyword ends there.
+// A row of the table has one u32 per class: the address of the next row, with bit 0 set if a keyword ends there.
 let classes: usize = 0;
 let root: usize = 0;
 let warm: usize = 0;
-// Four lanes of `capacity` records of 8 bytes: the address behind the keyword's last byte, and the row.
+// Four lanes of `capacity` records of 8 bytes: the address after the keyword's last byte, and the row.
 let hits: usize = 0;
 let capacity: usize = 0;
 // Four counts.
 let counts: usize = 0;
-// Six tables of 16 bytes: for the first, second and third byte of a keyword, by low and by high nibble. A bit stands for a
-// group of keywords.
+// Six tables of 16 bytes: for the first, second and third byte of a keyword, by low and by high nibble. A bit stands
+// for a group of keywords.
 let beginnings: usize = 0;
 
 export function configure(
@@ -32,7 +32,7 @@ export function configure(
   beginnings = beginnings_;
 }
 
-// The state before `at`: a keyword that ends behind `at` began no more than `warm` bytes before it.
+// Returns the state before `at`: a keyword that ends after `at` began at most `warm` bytes before it.
 function stateAt(at: usize, floor: usize): usize {
   let from = at - floor > warm ? at - warm : floor;
   let state = root;
@@ -43,7 +43,8 @@ function stateAt(at: usize, floor: usize): usize {
   return state;
 }
 
-// Keywords that end in (begin, end]; bytes from `floor` on may be looked at. The number of hits, or -1 where a lane is full.
+// Finds keywords that end in (begin, end]; may read bytes from `floor` on. Returns the number of hits, or -1 if a lane
+// is full.
 export function scan(begin: usize, end: usize, floor: usize): i32 {
   const map = classes;
   const size = capacity << 3;
@@ -123,8 +124,8 @@ export function scan(begin: usize, end: usize, floor: usize): i32 {
   return <i32>((h0 - b0 + h1 - b1 + h2 - b2 + h3 - b3) >> 3);
 }
 
-// As `scan`, for few keywords, all of three bytes or more: while the automaton is at its root, sixteen places at once are
-// tried for the first three bytes of any keyword. All hits are in the first lane.
+// Like `scan`, for few keywords of three bytes or more: while the automaton is at its root, tests sixteen places at
+// once for the first three bytes of any keyword. All hits are in the first lane.
 export function scanFew(begin: usize, end: usize, floor: usize): i32 {
   const map = classes;
   const lane = hits;
@@ -163,7 +164,7 @@ export function scanFew(begin: usize, end: usize, floor: usize): i32 {
       }
       at += ctz(~(<u32>i8x16.bitmask(i8x16.eq(groups, i8x16.splat(0)))));
     }
-    // The automaton goes on from a place where a keyword may begin, until none is under way.
+    // The automaton runs from a place where a keyword may begin until none is in progress.
     do {
       state = load<u32>(state + load<u16>(map + ((<usize>load<u8>(at)) << 1)));
       at++;
@@ -199,7 +200,7 @@ export function countNewlines(begin: usize, end: usize): i32 {
   return count;
 }
 
-// The address of the last newline in [begin, end); -1 where there is none.
+// Returns the address of the last newline in [begin, end); -1 if there is none.
 export function lastNewline(begin: usize, end: usize): i32 {
   let at = end;
   while (at > begin) {
@@ -209,7 +210,7 @@ export function lastNewline(begin: usize, end: usize): i32 {
   return -1;
 }
 
-// Letters, digits, + / - _ : a bit a high nibble from 2 to 7, looked up by low nibble.
+// Letters, digits, + / - _ : a bit per high nibble from 2 to 7, looked up by low nibble.
 const LOW = i8x16(
   0x2a, 0x3e, 0x3e, 0x3e, 0x3e, 0x3e, 0x3e, 0x3e, 0x3e, 0x3e, 0x3c, 0x15, 0x14, 0x15, 0x14, 0x1d,
 );
@@ -230,7 +231,7 @@ function isHexadecimal(byte: u32): bool {
   return byte - 0x30 < 10 || (byte | 0x20) - 0x61 < 6;
 }
 
-// Bytes of the run of base64 letters that reaches the end of what was looked at last.
+// Length of the run of base64 letters that reaches the end of the bytes searched last.
 export let openRun: u32 = 0;
 let records: usize = 0;
 let recordsEnd: usize = 0;
@@ -247,9 +248,9 @@ function escapeAt(at: usize, limit: usize): bool {
   return at + 2 < limit && isHexadecimal(load<u8>(at, 1)) && isHexadecimal(load<u8>(at, 2));
 }
 
-// Encoded text in [begin, end): runs of at least `minimum` base64 letters that end there (the address behind, and the
-// length, `open` letters before `begin` included) and escapes like %2F (the address, and 0). Bytes before `limit` may be
-// looked at. The number of records in the hit buffer, or -1 where it is full.
+// Finds encoded text in [begin, end): runs of at least `minimum` base64 letters that end there (the address after them,
+// and the length, including `open` letters before `begin`) and escapes like %2F (the address, and 0). May read bytes
+// before `limit`. Returns the number of records in the hit buffer, or -1 if it is full.
 export function findEncoded(begin: usize, end: usize, limit: usize, open: u32, minimum: u32): i32 {
   records = hits;
   recordsEnd = hits + (capacity << 5);

@@ -1,15 +1,17 @@
-/** Bytes of each keyword that are looked at before the automaton is asked. */
+/** Bytes of each keyword that are tested before the automaton runs. */
 const LENGTH = 3;
 
-/** Keywords of one group are not told apart; there is one bit for each. */
+/** Keywords of one group share a bit and are not distinguished. */
 const GROUPS = 8;
 
-/** With more keywords, nearly every sixteen bytes hold a place where one may begin, and looking for it costs more than it saves. */
+/**
+ * With more keywords, nearly every sixteen bytes contain a possible beginning, and the test costs more than it saves.
+ */
 const KEYWORDS_MAX = 32;
 
 /**
- * Where keywords may begin, as six tables of 16 bytes: for their first, second and third byte, by its low and by its high
- * nibble, the groups that have it. Null where the automaton is quicker by itself.
+ * Returns where keywords may begin, as six tables of 16 bytes: for the first, second and third byte, by low and high
+ * nibble, the groups that have it. Returns null if the automaton alone is faster.
  */
 export function beginningsOf(keywords: readonly string[]): Uint8Array | null {
   if (keywords.length === 0 || keywords.length > KEYWORDS_MAX) return null;

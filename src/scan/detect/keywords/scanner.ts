@@ -19,7 +19,7 @@ interface AutomatonExports {
   openRun: { value: number };
 }
 
-/** What of WebAssembly is used here; the types of the language know it only with those of a browser. */
+/** The part of WebAssembly used here; TypeScript declares it only among the types of a browser. */
 interface WebAssemblyApi {
   Module: new (bytes: Uint8Array) => object;
   Memory: new (size: { initial: number; maximum: number }) => { buffer: ArrayBuffer };
@@ -44,16 +44,19 @@ const BLOCK_BYTES = 128 * 1024;
 
 let compiled: object | undefined;
 
-/** Compiled once for each thread. */
+/** Compiled once per thread. */
 function automatonModule(): object {
   compiled ??= new wasm.Module(readFileSync(new URL('./automaton.wasm', import.meta.url)));
   return compiled;
 }
 
-/** Where keywords end: `keyword` by index, `end` the address behind its last byte. */
+/** Receives the end of a keyword: `state` identifies the keywords, `end` is the address after the last byte. */
 export type HitVisitor = (end: number, state: number) => void;
 
-/** One WebAssembly memory: the automaton, its hits, and the buffers it scans. Addresses count bytes of that memory. */
+/**
+ * Owns one WebAssembly memory: the automaton, its hits, and the buffers it scans. Addresses are offsets in that
+ * memory.
+ */
 export class KeywordScanner {
   readonly bytes: Buffer;
   readonly #exports: AutomatonExports;
@@ -65,7 +68,7 @@ export class KeywordScanner {
   readonly #rowBytes: number;
   #free: number;
 
-  /** `bufferBytes`: what `allocate` may give out in all. */
+  /** `bufferBytes`: the total that `allocate` may hand out. */
   constructor(automaton: KeywordAutomaton, bufferBytes: number) {
     const { classOf, classes, states, beginnings } = automaton;
     this.#rowBytes = classes * 4;
@@ -99,7 +102,7 @@ export class KeywordScanner {
     }
   }
 
-  /** The address of `length` bytes that are never given back. Throws when there is no more room. */
+  /** Returns the address of `length` bytes that are never freed. Throws if the memory is exhausted. */
   allocate(length: number): number {
     const address = this.#free;
     if (address + length > this.bytes.length) throw new Error('keyword scanner: its memory is used up');
@@ -108,8 +111,8 @@ export class KeywordScanner {
   }
 
   /**
-   * Visits the keywords that end in `(begin, end]` in the order of their ends. `floor` is the first address that may be
-   * looked at. The visitor scans nothing itself.
+   * Visits the keywords that end in `(begin, end]` in the order of their ends. `floor` is the first address that may
+   * be read. The visitor must not scan.
    */
   scan(begin: number, end: number, floor: number, visit: HitVisitor): void {
     let size = BLOCK_BYTES;
@@ -136,8 +139,9 @@ export class KeywordScanner {
   }
 
   /**
-   * Encoded text in `[begin, end)`: with `length` 0 the address of a URL escape, else the address behind a run of at least
-   * `minimum` base64 letters, `open` letters before `begin` included. Returns, too, how many letters stand before `end`.
+   * Visits encoded text in `[begin, end)`: with `length` 0 the address of a URL escape, else the address after a run
+   * of at least `minimum` base64 letters, including `open` letters before `begin`. Returns how many letters directly
+   * precede `end`.
    */
   findEncoded(
     begin: number,
@@ -170,7 +174,7 @@ export class KeywordScanner {
     return this.#exports.countNewlines(begin, end);
   }
 
-  /** The address of the last newline in `[begin, end)`, or -1. */
+  /** Returns the address of the last newline in `[begin, end)`, or -1. */
   lastNewline(begin: number, end: number): number {
     return this.#exports.lastNewline(begin, end);
   }

@@ -1,24 +1,24 @@
 import { beginningsOf } from './beginnings.ts';
 
-/** An automaton as numbers, before it stands in a scanner's memory. Plain data; what is large is shared by the threads. */
+/** An automaton as plain data, before it is loaded into a scanner's memory. Threads share the large parts. */
 export interface KeywordAutomaton {
-  /** For each byte its class; class 0 holds all bytes that no keyword has. */
+  /** The class of each byte; class 0 contains all bytes that no keyword has. */
   classOf: Uint8Array;
   classes: number;
   states: number;
-  /** `next[state * classes + class]`. State 0 is the beginning. */
+  /** `next[state * classes + class]`. State 0 is the root. */
   next: Uint32Array;
-  /** Keywords that end in state s: `outputs[first[s]]` to before `outputs[first[s + 1]]`, longest first; by index. */
+  /** Keywords that end in state s, by index: `outputs[first[s]]` to before `outputs[first[s + 1]]`, longest first. */
   first: Uint32Array;
   outputs: Uint32Array;
   longest: number;
-  /** Tables that tell where a keyword may begin; null where asking them does not pay. */
+  /** Tables of possible keyword beginnings; null if testing them does not pay off. */
   beginnings: Uint8Array | null;
 }
 
 /**
- * Builds an Aho-Corasick automaton with all its transitions written out. Keywords are latin1, in lower case, not empty;
- * they are found in any case of their ASCII letters.
+ * Builds an Aho-Corasick automaton with explicit transitions. Keywords are latin1, lower case and not empty; ASCII
+ * letters match in either case.
  */
 export function buildKeywordAutomaton(keywords: readonly string[]): KeywordAutomaton {
   const { classOf, classes } = classifyBytes(keywords);
@@ -36,7 +36,7 @@ export function buildKeywordAutomaton(keywords: readonly string[]): KeywordAutom
   };
 }
 
-/** The keywords that end in a state, by index, longest first. */
+/** Returns the keywords that end in a state, by index, longest first. */
 export function outputsOf({ first, outputs }: KeywordAutomaton, state: number): Uint32Array {
   return outputs.subarray(first[state], first[state + 1]);
 }
@@ -46,7 +46,7 @@ function firsts(outputs: readonly (readonly number[])[]): number[] {
   return [0, ...outputs.map(({ length }) => (total += length))];
 }
 
-/** Memory that threads share, where one takes it over from another. */
+/** Copies numbers into memory that threads share. */
 export function shared(numbers: ArrayLike<number>): Uint32Array {
   const array = new Uint32Array(new SharedArrayBuffer(numbers.length * 4));
   array.set(numbers);
@@ -62,7 +62,7 @@ function classifyBytes(keywords: readonly string[]): { classOf: Uint8Array; clas
 }
 
 interface Trie {
-  /** -1 where there is no child yet. */
+  /** -1 if there is no child yet. */
   next: number[];
   /** Keywords that end in each state. */
   ends: number[][];
@@ -87,7 +87,10 @@ function buildTrie(keywords: readonly string[], classOf: Uint8Array, classes: nu
   return trie;
 }
 
-/** Breadth first: a missing child is that of the longest proper suffix that is a state, whose outputs are ours, too. */
+/**
+ * Completes the transitions breadth first: a missing child is that of the longest proper suffix that is a state, whose
+ * outputs are inherited.
+ */
 function completeTransitions({ next, ends }: Trie, classes: number): number[][] {
   const suffix = new Int32Array(ends.length);
   const queue: number[] = [0];

@@ -1,6 +1,6 @@
 import type { RegexNode } from './ast.ts';
 
-/** How many bytes a match may have; `max` is Infinity without a bound. */
+/** The length of a match in bytes; `max` is Infinity if unbounded. */
 export interface Span {
   min: number;
   max: number;
@@ -28,7 +28,7 @@ export function spanOf(node: RegexNode): Span {
   }
 }
 
-/** Whether a match without an upper bound may run over a line's end. */
+/** Returns whether an unbounded match may cross a line end. */
 export function spansLines(node: RegexNode): boolean {
   switch (node.type) {
     case 'repeat':
@@ -64,8 +64,8 @@ function mayTakeNewline(node: RegexNode): boolean {
 }
 
 /**
- * Whether something that may be empty is repeated: there JavaScript prefers other matches than RE2, because it gives up a
- * round that takes no bytes.
+ * Returns whether something possibly empty is repeated: there JavaScript prefers other matches than RE2, because it
+ * discards an iteration that consumes nothing.
  */
 export function repeatsEmpty(node: RegexNode): boolean {
   switch (node.type) {

@@ -4,19 +4,19 @@ import { type RegexNode, choice, sequence } from './ast.ts';
 import { type ByteSet, bytesOf, lowerCase, sizeOf } from './byte-set.ts';
 import { toJavaScript } from './translate.ts';
 
-/** Where in every match of a pattern one of some literals stands, and how a match is told from a false hit there. */
+/** The position in every match at which one of a few literals occurs, and the filter that rejects false hits there. */
 export interface Anchor {
-  /** Lower case, as latin1. Every match has one of them at the anchor, in any case of its letters. */
+  /** Lower case, as latin1. Every match has one of them at the anchor, in any case. */
   literals: readonly string[];
-  /** Bytes of a match before the anchor, at most; Infinity without a bound. */
+  /** Maximum bytes of a match before the anchor; Infinity if unbounded. */
   before: number;
-  /** Bytes of a match from the anchor on, at most. */
+  /** Maximum bytes of a match from the anchor on. */
   after: number;
-  /** What a match must have from the anchor on, as far as `FILTER_SPAN_MAX` bytes. */
+  /** What a match must have from the anchor on, within `FILTER_SPAN_MAX` bytes. */
   filter: RegexNode;
-  /** Bytes the filter looks at, at most. */
+  /** Maximum bytes that the filter reads. */
   filterSpan: number;
-  /** The pattern cut at the anchor, where both halves can be matched for themselves. */
+  /** The pattern cut at the anchor, if both halves can be matched separately. */
   halves: { before: RegexNode; after: RegexNode } | null;
 }
 
@@ -24,24 +24,24 @@ export const FILTER_SPAN_MAX = 256;
 
 const LITERALS_MAX = 64;
 const LITERAL_LENGTH_MAX = 48;
-/** Longer literals cost states and save no more false hits. */
+/** Longer literals cost states without avoiding more false hits. */
 const LITERAL_LENGTH_ENOUGH = 12;
 const SET_SIZE_MAX = 4;
-/** What a bounded half in front is worth beside the length of the literals. */
+/** Weight of a bounded half in front, relative to the length of the literals. */
 const BOUNDED_SCORE = 100;
 const SCORE_ENOUGH = BOUNDED_SCORE + LITERAL_LENGTH_ENOUGH;
 const FILTER_STEPS_MAX = 100_000;
-/** Rounds of a long repetition that a filter asks for. */
+/** Maximum repetitions that a filter requires of a long repeat. */
 const REPEAT_ENOUGH = 32;
 
-/** The filter, for JavaScript's engine; to be used sticky. */
+/** Returns the filter's source for JavaScript's engine, for use with the sticky flag. */
 export function filterSource({ filter }: Anchor): string {
   return toJavaScript(filter, false);
 }
 
 /**
- * The best anchor of a pattern: its literals each hold one of `keywords`, or are long enough where there are none. Null
- * where every place has a match without a literal.
+ * Returns the best anchor of a pattern: each literal contains one of `keywords`, or is long enough if there are none.
+ * Returns null if every position has a match without a literal.
  */
 export function findAnchor(node: RegexNode, keywords: readonly string[], beforeMax: number): Anchor | null {
   const parts = flatten(node);
@@ -61,13 +61,13 @@ export function findAnchor(node: RegexNode, keywords: readonly string[], beforeM
   return { literals: best.literals, before, after, ...filterAt(parts, best.at), halves: cutAt(node, best.at) };
 }
 
-/** False for what begins no literal for certain: it need not be looked at closer. */
+/** Returns false for a part that cannot begin a literal and needs no closer inspection. */
 function mayBeLiteral(part: RegexNode): boolean {
   if (part.type === 'bytes') return sizeOf(part.set) <= 2 * SET_SIZE_MAX;
   return part.type === 'repeat' ? part.min > 0 && mayBeLiteral(part.node) : part.type !== 'assertion';
 }
 
-/** The parts of a sequence, groups opened: for tests only, where captures do not matter. */
+/** Flattens a sequence and its groups: only for tests that ignore captures. */
 function flatten(node: RegexNode): RegexNode[] {
   if (node.type === 'capture') return flatten(node.node);
   if (node.type === 'sequence') return node.parts.flatMap(flatten);
@@ -75,8 +75,8 @@ function flatten(node: RegexNode): RegexNode[] {
 }
 
 /**
- * Cuts a pattern in front of the part at place `at` of its flattened parts. Null where that is within a group, or where
- * the half before it has groups, or would rather be longer: then only the whole pattern finds what it prefers.
+ * Cuts a pattern before part `at` of its flattened parts. Returns null if that is within a group, or if the half
+ * before it has groups or prefers longer matches: then only the whole pattern finds the preferred match.
  */
 function cutAt(node: RegexNode, at: number): Anchor['halves'] {
   const parts = node.type === 'sequence' ? node.parts : [node];
@@ -91,7 +91,7 @@ function cutAt(node: RegexNode, at: number): Anchor['halves'] {
   return { before: sequence(before), after: sequence(parts.slice(cut)) };
 }
 
-/** Without groups, and never longer than it must be. */
+/** Returns whether the node has no groups and never prefers a longer match. */
 function isModest(node: RegexNode): boolean {
   switch (node.type) {
     case 'capture':
@@ -119,18 +119,18 @@ function literalsAt(parts: readonly RegexNode[], keywords: readonly string[]): s
   return withoutExtensions([...literals]);
 }
 
-/** A literal that begins with another one is found with it. */
+/** Drops literals that begin with another one: they are found with it. */
 function withoutExtensions(literals: readonly string[]): string[] {
   return literals.filter((literal) => !literals.some((other) => other !== literal && literal.startsWith(other)));
 }
 
 interface Beginning {
   text: string;
-  /** False where what follows is not known to be one of few literals. */
+  /** False if what follows may be something other than one of a few literals. */
   open: boolean;
 }
 
-/** All texts that a match may begin with, lower case, as far as they are few and certain. */
+/** Returns all strings that a match may begin with, in lower case, as far as they are few and certain. */
 function beginnings(parts: readonly RegexNode[], from: readonly Beginning[], keywords: readonly string[]): Beginning[] {
   let all = [...from];
   for (const part of parts) {
@@ -171,7 +171,7 @@ function continued(part: RegexNode, one: Beginning, keywords: readonly string[])
   }
 }
 
-/** Longer texts tell nothing more; a keyword may end late. */
+/** Longer strings add no information; a keyword may end late. */
 function isEnough(text: string, keywords: readonly string[]): boolean {
   if (text.length < LITERAL_LENGTH_ENOUGH) return false;
   return (
@@ -179,14 +179,14 @@ function isEnough(text: string, keywords: readonly string[]): boolean {
   );
 }
 
-/** The letters of a set in lower case, if they are few. */
+/** Returns the letters of a set in lower case, if they are few. */
 function fewLetters(set: ByteSet): string[] | null {
   if (sizeOf(set) > 2 * SET_SIZE_MAX) return null;
   const letters = new Set(bytesOf(set).map((byte) => String.fromCharCode(lowerCase(byte))));
   return letters.size === 0 || letters.size > SET_SIZE_MAX ? null : [...letters];
 }
 
-/** The longest run of parts from the anchor on that is bounded and safe to backtrack over. */
+/** Returns the longest run of parts from the anchor on that is bounded and safe for backtracking. */
 function filterAt(parts: readonly RegexNode[], at: number): { filter: RegexNode; filterSpan: number } {
   let first = at;
   while (first > 0 && parts[first - 1]!.type === 'assertion') first--;
@@ -209,7 +209,7 @@ function fits(parts: readonly RegexNode[]): boolean {
   return spanOf(node).max <= FILTER_SPAN_MAX && backtrackingSteps(node, FILTER_SPAN_MAX) <= FILTER_STEPS_MAX;
 }
 
-/** What every match of a node begins with, as far as it is of one length; `whole` where that is all of it. */
+/** Returns the fixed-length prefix of every match of a node; `whole` if that is all of it. */
 function leastOf(node: RegexNode): { node: RegexNode; whole: boolean } {
   switch (node.type) {
     case 'empty':

@@ -3,16 +3,16 @@ import type { ByteSet } from './byte-set.ts';
 export type AssertionKind =
   'text_start' | 'text_end' | 'line_start' | 'line_end' | 'word_boundary' | 'no_word_boundary';
 
-/** A pattern over bytes. Flags are gone: case folding is in the sets, `(?s)` in `.`, `(?m)` in the assertions. */
+/** A pattern over bytes. Flags are resolved: case folding is in the sets, `(?s)` in `.`, `(?m)` in the assertions. */
 export type RegexNode =
   | { type: 'empty' }
-  /** One byte of a set. A set without members never matches. */
+  /** One byte of a set. An empty set never matches. */
   | { type: 'bytes'; set: ByteSet }
   | { type: 'assertion'; kind: AssertionKind }
   | { type: 'sequence'; parts: readonly RegexNode[] }
   /** Earlier branches are preferred. */
   | { type: 'choice'; branches: readonly RegexNode[] }
-  /** `max` is Infinity without an upper bound. */
+  /** `max` is Infinity if unbounded. */
   | { type: 'repeat'; node: RegexNode; min: number; max: number; lazy: boolean }
   /** Groups count from 1, in the order of their opening parentheses. */
   | { type: 'capture'; node: RegexNode; group: number };
@@ -34,7 +34,7 @@ export function choice(branches: readonly RegexNode[]): RegexNode {
   return branches.length === 1 ? branches[0]! : { type: 'choice', branches };
 }
 
-/** Whether a byte is a letter, a digit or `_`, as `\b` sees it. */
+/** Returns whether `\b` treats a byte as a word character: a letter, a digit or `_`. */
 export function isWordByte(byte: number): boolean {
   return (
     (byte >= 0x61 && byte <= 0x7a) || (byte >= 0x41 && byte <= 0x5a) || (byte >= 0x30 && byte <= 0x39) || byte === 0x5f

@@ -3,15 +3,15 @@ import { spanOf } from './analyse.ts';
 import { type ByteSet, addSet, emptySet, intersects, setOf } from './byte-set.ts';
 
 /**
- * What a backtracking engine may have to do for a node at one place: `steps` to try all its ways, of which `ways` get as
- * far as what follows it. Upper bounds.
+ * Upper bounds of a backtracking engine's work for a node at one position: `steps` to try all alternatives, of which
+ * `ways` reach what follows.
  */
 interface Effort {
   ways: number;
   steps: number;
 }
 
-/** Bytes with which a match may go on; `open` where it may also go on with any other, or with none. */
+/** Bytes with which a match may continue; `open` if any other byte, or none, may follow as well. */
 interface Follow {
   set: ByteSet;
   open: boolean;
@@ -19,18 +19,18 @@ interface Follow {
 
 const AT_THE_END: Follow = { set: emptySet(), open: true };
 
-/** An upper bound of the steps of a backtracking engine for one start within a text of `window` bytes. */
+/** Returns an upper bound of the backtracking steps for one start within `window` bytes. */
 export function backtrackingSteps(node: RegexNode, window: number): number {
   return effortOf(node, AT_THE_END, window).steps;
 }
 
-/** What a node may begin with, if `follow` comes after it. */
+/** Returns what a node may begin with, if `follow` comes after it. */
 function firstOf(node: RegexNode, follow: Follow): Follow {
   switch (node.type) {
     case 'empty':
       return follow;
     case 'assertion':
-      // An end holds in one place only: everywhere else it fails at once.
+      // An end assertion holds in one place only: everywhere else it fails at once.
       if (node.kind === 'text_end') return { set: emptySet(), open: false };
       if (node.kind === 'line_end') return { set: setOf(0x0a), open: false };
       return follow;
@@ -112,7 +112,9 @@ function repeatEffort(node: Extract<RegexNode, { type: 'repeat' }>, follow: Foll
   return { ways: certain ? 1 : counts, steps: rounds * each.steps + counts };
 }
 
-/** Whether at most one branch can match at any place: some byte in the same position tells each two apart. */
+/**
+ * Returns whether at most one branch can match at any position: some byte at the same offset distinguishes each pair.
+ */
 function branchesAreExclusive(branches: readonly RegexNode[]): boolean {
   const beginnings = branches.map(leadingSets);
   return beginnings.every((left, at) => beginnings.slice(at + 1).every((right) => differ(left, right)));
@@ -122,7 +124,7 @@ function differ(left: readonly ByteSet[], right: readonly ByteSet[]): boolean {
   return left.some((set, at) => right[at] !== undefined && !intersects(set, right[at]));
 }
 
-/** The sets of the bytes that every match of a node begins with, as far as they stand in fixed positions. */
+/** Returns the sets of the bytes at fixed offsets that begin every match of a node. */
 function leadingSets(node: RegexNode): ByteSet[] {
   switch (node.type) {
     case 'bytes':

@@ -2,12 +2,14 @@ import { type AssertionKind, isWordByte } from './ast.ts';
 import { hasByte } from './byte-set.ts';
 import type { Instruction } from './program.ts';
 
-/** Where a match and its groups begin and end: `[start, end, start of group 1, end of group 1, ...]`; -1: took no part. */
+/**
+ * Bounds of a match and its groups: `[start, end, start of group 1, end of group 1, ...]`; -1 if a group took no part.
+ */
 export type Spans = number[];
 
 /**
- * Backtracking that never does the same work twice: each pair of instruction and position is entered once, whatever the
- * start, so that a search costs at most pattern x text. Prefers what a backtracking engine prefers (leftmost, then first).
+ * Backtracking matcher with memoization: each pair of instruction and position is entered once, whatever the start, so
+ * a search costs at most pattern x text. Prefers what a backtracking engine prefers (leftmost, then first).
  */
 export class BoundedMatcher {
   readonly #program: readonly Instruction[];
@@ -15,7 +17,7 @@ export class BoundedMatcher {
   #visited = new Uint32Array(0);
   #text = '';
   #steps = 0;
-  /** Pairs of instruction and position that wait, and slots to restore: `-1 - slot, old value`. */
+  /** Pending pairs of instruction and position, and slots to restore: `-1 - slot, old value`. */
   readonly #stack: number[] = [];
 
   constructor(program: readonly Instruction[], groups: number) {
@@ -23,12 +25,12 @@ export class BoundedMatcher {
     this.#groups = groups;
   }
 
-  /** Instructions that the last search ran: the measure of its cost. */
+  /** Instructions executed by the last search, a measure of its cost. */
   get steps(): number {
     return this.#steps;
   }
 
-  /** The first match that begins at `from` or after it, but not after `lastStart`. */
+  /** Returns the first match that begins in `[from, lastStart]`. */
   search(text: string, from: number, lastStart = text.length): Spans | null {
     this.#text = text;
     this.#steps = 0;
@@ -59,7 +61,7 @@ export class BoundedMatcher {
     return null;
   }
 
-  /** Follows one thread to its end; what it leaves open goes on the stack. */
+  /** Follows one thread to its end and pushes its alternatives onto the stack. */
   #run(instruction: number, position: number, spans: Spans): boolean {
     for (;;) {
       if (!this.#enter(instruction, position)) return false;
@@ -96,7 +98,7 @@ export class BoundedMatcher {
     }
   }
 
-  /** False where this pair was entered before: what follows from it has failed already. */
+  /** Returns false if this pair was entered before: everything that follows from it has failed already. */
   #enter(instruction: number, position: number): boolean {
     this.#steps++;
     const bit = instruction * (this.#text.length + 1) + position;
@@ -106,7 +108,7 @@ export class BoundedMatcher {
     return true;
   }
 
-  /** The preferred length of a run; the others go on the stack, the best on top. -1 where it cannot begin. */
+  /** Returns the preferred length of a run and pushes the others, the best on top; -1 if it cannot begin. */
   #takeRun(run: Extract<Instruction, { op: 'run' }>, instruction: number, position: number): number {
     const limit = Math.min(run.max, this.#text.length - position);
     let length = 0;

@@ -58,19 +58,19 @@ export function bytesOf(set: ByteSet): number[] {
   return bytes;
 }
 
-/** The other case of an ASCII letter; the byte itself for all others. */
+/** Returns the other case of an ASCII letter; any other byte unchanged. */
 export function otherCase(byte: number): number {
   const upper = byte >= 0x41 && byte <= 0x5a;
   const lower = byte >= 0x61 && byte <= 0x7a;
   return upper || lower ? byte ^ 0x20 : byte;
 }
 
-/** ASCII letters in lower case; all other bytes as they are. */
+/** Converts ASCII letters to lower case; leaves other bytes unchanged. */
 export function lowerCase(byte: number): number {
   return byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte;
 }
 
-/** With both cases of each letter it holds. */
+/** Returns the set with both cases of each of its letters. */
 export function foldCase(set: ByteSet): ByteSet {
   const folded = Uint32Array.from(set);
   for (const byte of bytesOf(set)) addByte(folded, otherCase(byte));

@@ -5,7 +5,7 @@ const DIGIT = rangeSet([0x30, 0x39]);
 const SPACE = setOf(0x09, 0x0a, 0x0c, 0x0d, 0x20);
 const WORD = rangeSet([0x30, 0x39], [0x41, 0x5a], [0x5f, 0x5f], [0x61, 0x7a]);
 
-/** `\d`, `\s`, `\w` and their complements, as RE2 has them: ASCII, and no vertical tab in `\s`. */
+/** `\d`, `\s`, `\w` and their complements as in RE2: ASCII, and no vertical tab in `\s`. */
 export const PERL_CLASSES: Readonly<Record<string, ByteSet>> = {
   d: DIGIT,
   s: SPACE,
@@ -34,8 +34,8 @@ export const POSIX_CLASSES: Readonly<Record<string, ByteSet>> = {
 };
 
 /**
- * A Unicode property as far as single bytes go: exact for ASCII; every byte of other characters belongs to it if any
- * character beyond ASCII may. Null where there is no such property.
+ * Returns a Unicode property in terms of bytes: exact for ASCII; every byte of other characters belongs to it if any
+ * non-ASCII character may. Returns null for an unknown property.
  */
 export function unicodeProperty(name: string): ByteSet | null {
   if (name === 'Any') return rangeSet([0, 0xff]);
@@ -51,13 +51,16 @@ export function unicodeProperty(name: string): ByteSet | null {
   return set;
 }
 
-/** What stands between brackets: bytes, and ranges of characters beyond ASCII. */
+/** The members of a bracket expression: bytes, and ranges of non-ASCII characters. */
 export interface ClassParts {
   bytes: ByteSet;
   ranges: [number, number][];
 }
 
-/** A class as a node. A negated class takes every byte beyond ASCII, for characters are not known here, only bytes. */
+/**
+ * Returns a class as a node. A negated class accepts every non-ASCII byte, since the matcher sees bytes, not
+ * characters.
+ */
 export function classNode({ bytes, ranges }: ClassParts, negated: boolean): RegexNode {
   if (negated) return { type: 'bytes', set: complement(bytes) };
   if (ranges.length === 0) return { type: 'bytes', set: bytes };
@@ -66,13 +69,13 @@ export function classNode({ bytes, ranges }: ClassParts, negated: boolean): Rege
   return choice(branches);
 }
 
-/** The UTF-8 bytes of one character. */
+/** Returns the UTF-8 bytes of one character. */
 export function characterNode(codePoint: number): RegexNode {
   const bytes = [...Buffer.from(String.fromCodePoint(codePoint))];
   return sequence(bytes.map((byte): RegexNode => ({ type: 'bytes', set: setOf(byte) })));
 }
 
-/** Characters from `low` to `high` as sequences of byte ranges; both beyond ASCII. */
+/** Returns non-ASCII characters from `low` to `high` as sequences of byte ranges. */
 function utf8Ranges(low: number, high: number): RegexNode[] {
   for (const limit of [0x7ff, 0xffff]) {
     if (low <= limit && high > limit) return [...utf8Ranges(low, limit), ...utf8Ranges(limit + 1, high)];
@@ -88,7 +91,7 @@ function utf8Ranges(low: number, high: number): RegexNode[] {
   return [sequence(from.map((byte, at): RegexNode => ({ type: 'bytes', set: rangeSet([byte, to[at]!]) })))];
 }
 
-/** Encodes without refusing surrogates: they are the ends of ranges only. */
+/** Encodes surrogates too: they only occur as ends of ranges. */
 function utf8Bytes(codePoint: number): number[] {
   const tail = (shift: number): number => 0x80 | ((codePoint >> shift) & 0x3f);
   if (codePoint < 0x80) return [codePoint];

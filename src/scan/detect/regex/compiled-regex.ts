@@ -6,34 +6,34 @@ import { RegexSyntaxError, parseRegex } from './parse.ts';
 import { ProgramTooLarge, compileProgram } from './program.ts';
 import { toJavaScript } from './translate.ts';
 
-/** Steps of one search beyond which a backtracking engine may take too long: some ten milliseconds. */
+/** Maximum steps of one search in a backtracking engine: some ten milliseconds. */
 const NATIVE_STEPS_MAX = 20_000_000;
 
-/** Bits of memory that one search of the bounded matcher may need. */
+/** Maximum bits of memory for one search of the bounded matcher. */
 const MEMORY_BITS_MAX = 256 * 1024 * 1024;
 
 export interface RegexMatch {
   start: number;
   end: number;
-  /** Group by group from 1; undefined where one took no part. */
+  /** Groups from 1; undefined if a group took no part. */
   groups: readonly (string | undefined)[];
 }
 
-/** A pattern as it was analysed: plain data, which one thread makes and others take over. */
+/** An analysed pattern: plain data that one thread creates and others load. */
 export interface RegexPlan {
   pattern: string;
   groups: number;
   /**
-   * For JavaScript's engine, which searches texts of up to `native_max` bytes with it. Null where backtracking might take
-   * too long, or find something else: the bounded matcher searches them all.
+   * Source for JavaScript's engine, used for strings of up to `native_max` bytes. Null if backtracking might take too
+   * long or find something else: the bounded matcher then searches all strings.
    */
   source: string | null;
   native_max: number;
 }
 
 /**
- * Says how a pattern is to be searched. `starts`: places at which one search may begin, at most. Throws RegexSyntaxError
- * where it is too large for any way.
+ * Decides how a pattern is searched. `starts`: maximum start positions of one search. Throws RegexSyntaxError if the
+ * pattern is too large for either engine.
  */
 export function planRegex(pattern: string, parsed: ParsedRegex, nativeMax: number, starts: number): RegexPlan {
   const quick = backtrackingSteps(parsed.node, nativeMax) * starts <= NATIVE_STEPS_MAX;
@@ -42,11 +42,11 @@ export function planRegex(pattern: string, parsed: ParsedRegex, nativeMax: numbe
   return { pattern, groups: parsed.groups, source: safe ? toJavaScript(parsed.node) : null, native_max: nativeMax };
 }
 
-/** A pattern ready to search latin1 strings in bounded time, whatever they hold. */
+/** A pattern that searches latin1 strings in bounded time, whatever their content. */
 export class CompiledRegex {
   readonly #plan: RegexPlan;
   readonly #parse: () => ParsedRegex;
-  /** Both are made when they are used first: most patterns of a set never are. */
+  /** Created on first use, since most patterns of a set are never used. */
   #native: RegExp | null = null;
   #bounded: BoundedMatcher | null = null;
 
@@ -55,12 +55,12 @@ export class CompiledRegex {
     this.#parse = parse;
   }
 
-  /** What texts of up to `native_max` bytes are searched with. */
+  /** The engine for strings of up to `native_max` bytes. */
   get engine(): 'native' | 'bounded' {
     return this.#plan.source === null ? 'bounded' : 'native';
   }
 
-  /** The first match from `from` on that begins no later than `lastStart`. */
+  /** Returns the first match from `from` on that begins no later than `lastStart`. */
   search(text: string, from = 0, lastStart = text.length): RegexMatch | null {
     const { source, native_max } = this.#plan;
     if (source !== null && text.length <= native_max) {
@@ -77,13 +77,13 @@ export class CompiledRegex {
   }
 }
 
-/** A pattern cut in two at its anchor: the half behind it decides, the half in front only says where the match begins. */
+/** A pattern cut at its anchor: the second half decides, the first one only locates the start of the match. */
 export class HalvedRegex {
   readonly #before: CompiledRegex | null;
   readonly #after: CompiledRegex;
   readonly #sticky: RegExp | null;
 
-  /** `reach` and `span`: bytes of the text before and behind the anchor. */
+  /** `reach` and `span`: bytes of the string before and after the anchor. */
   constructor(halves: { before: RegexNode; after: RegexNode }, groups: number, reach: number, span: number) {
     const before = sequence([halves.before, { type: 'assertion', kind: 'text_end' }]);
     this.#before = halves.before.type === 'empty' ? null : partRegex({ node: before, groups: 0 }, reach + 1, reach + 1);
@@ -91,7 +91,7 @@ export class HalvedRegex {
     this.#sticky = this.#after.engine === 'native' ? new RegExp(toJavaScript(halves.after), 'y') : null;
   }
 
-  /** The match whose anchor stands at `anchor`, if it begins at `from` or behind it. */
+  /** Returns the match whose anchor is at `anchor`, if it begins at `from` or later. */
   searchAt(text: string, from: number, anchor: number): RegexMatch | null {
     const after =
       this.#sticky === null
@@ -103,7 +103,7 @@ export class HalvedRegex {
   }
 }
 
-/** For a part of a pattern, which has no text of its own. */
+/** Compiles a part of a pattern, which has no source of its own. */
 function partRegex(parsed: ParsedRegex, nativeMax: number, starts: number): CompiledRegex {
   return new CompiledRegex(planRegex('', parsed, nativeMax, starts), () => parsed);
 }

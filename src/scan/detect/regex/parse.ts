@@ -11,7 +11,7 @@ import {
   unicodeProperty,
 } from './classes.ts';
 
-/** A pattern that is not RE2's, or that this engine does not take. */
+/** A pattern that RE2 or this engine does not accept. */
 export class RegexSyntaxError extends Error {
   /** Characters before the fault. */
   readonly position: number;
@@ -23,7 +23,7 @@ export class RegexSyntaxError extends Error {
   }
 }
 
-/** RE2's own bound is 1,000; rules for long keys need a little more. */
+/** RE2's own limit is 1,000; rules for long keys need a little more. */
 const REPEAT_MAX = 16_384;
 const NESTING_MAX = 200;
 const PATTERN_LENGTH_MAX = 65_536;
@@ -61,7 +61,7 @@ class Parser {
 
   parse(): ParsedRegex {
     const node = this.#choice({ ...NO_FLAGS });
-    if (this.#at < this.#pattern.length) this.#fail('a closing parenthesis without its opening one');
+    if (this.#at < this.#pattern.length) this.#fail('unmatched closing parenthesis');
     return { node, groups: this.#groups };
   }
 
@@ -79,15 +79,15 @@ class Parser {
     return true;
   }
 
-  /** One character, which may be two units of UTF-16. */
+  /** Reads one character, which may be two UTF-16 units. */
   #next(): number {
     const codePoint = this.#pattern.codePointAt(this.#at);
-    if (codePoint === undefined) this.#fail('it ends too early');
+    if (codePoint === undefined) this.#fail('it ends unexpectedly');
     this.#at += codePoint > 0xffff ? 2 : 1;
     return codePoint;
   }
 
-  /** Flags set within a group hold to its end: they are the caller's copy. */
+  /** Flags set within a group hold to its end: the caller passes a copy. */
   #choice(flags: Flags): RegexNode {
     if (++this.#depth > NESTING_MAX) this.#fail(`groups are nested deeper than ${NESTING_MAX}`);
     const branches: RegexNode[] = [];
@@ -120,7 +120,7 @@ class Parser {
     return Array.from(text, (character) => this.#character(character.codePointAt(0)!, flags));
   }
 
-  /** Null for a group that only sets flags. */
+  /** Returns null for a group that only sets flags. */
   #atom(flags: Flags): RegexNode | null {
     const start = this.#at;
     const codePoint = this.#next();
@@ -140,7 +140,7 @@ class Parser {
       case '*':
       case '+':
       case '?':
-        return this.#fail('there is nothing to repeat', start);
+        return this.#fail('nothing to repeat', start);
       default:
         return this.#character(codePoint, flags);
     }
@@ -163,7 +163,7 @@ class Parser {
     return { type: 'repeat', node: atom, min, max, lazy };
   }
 
-  /** A quantifier, or null where there is none; braces that are none stand for themselves. */
+  /** Reads a quantifier; returns null if there is none. Braces that are no quantifier are literal. */
   #bounds(): [number, number] | null {
     if (this.#take('*')) return [0, Infinity];
     if (this.#take('+')) return [1, Infinity];
@@ -193,7 +193,7 @@ class Parser {
       this.#at = end + 1;
       return this.#captured(flags, start);
     }
-    if (this.#peek('P=') || this.#peek('P>')) this.#fail('a reference back to a group is not supported', start);
+    if (this.#peek('P=') || this.#peek('P>')) this.#fail('a backreference is not supported', start);
     return this.#flagged(flags, start);
   }
 
@@ -208,10 +208,10 @@ class Parser {
     if (!this.#take(')')) this.#fail('a group is not closed', start);
   }
 
-  /** `(?i)` for the rest of the group around it, `(?i:...)` for its own inside. */
+  /** Applies `(?i)` to the rest of the enclosing group, `(?i:...)` to its own content. */
   #flagged(flags: Flags, start: number): RegexNode | null {
     const match = /^([imsU]*)(?:(-)([imsU]+))?([:)])/.exec(this.#pattern.slice(this.#at, this.#at + 20));
-    if (match === null) this.#fail('a group of this kind is not known; flags are i, m, s and U', start);
+    if (match === null) this.#fail('this kind of group is unknown; the flags are i, m, s and U', start);
     this.#at += match[0].length;
     const changed = { ...flags };
     setFlags(changed, match[1]!, true);
@@ -249,7 +249,7 @@ class Parser {
     return { type: 'assertion', kind };
   }
 
-  /** The class behind a backslash; null where it is a character. */
+  /** Reads the class after a backslash; returns null if it is a character. */
   #escapedClass(start: number): ByteSet | null {
     const letter = this.#pattern[this.#at] ?? '';
     const perl = Object.hasOwn(PERL_CLASSES, letter) ? PERL_CLASSES[letter] : undefined;
@@ -283,7 +283,7 @@ class Parser {
       this.#at += octal[0].length;
       return parseInt(octal[0], 8);
     }
-    if (/^[1-9k]/.test(rest)) this.#fail('a reference back to a group is not supported; RE2 has none either', start);
+    if (/^[1-9k]/.test(rest)) this.#fail('a backreference is not supported; RE2 has none either', start);
     const codePoint = this.#next();
     const character = String.fromCodePoint(codePoint);
     if (Object.hasOwn(SIMPLE_ESCAPES, character)) return SIMPLE_ESCAPES[character]!;
@@ -328,7 +328,7 @@ class Parser {
     if (this.#peek('-') && this.#pattern[this.#at + 1] !== ']' && this.#at + 1 < this.#pattern.length) {
       this.#at++;
       high = this.#classCharacter();
-      if (high < low) this.#fail('a range of characters runs backwards', start);
+      if (high < low) this.#fail('the bounds of a character range are reversed', start);
     }
     addCharacters(parts, low, high);
   }

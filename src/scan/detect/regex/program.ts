@@ -13,7 +13,7 @@ export type Instruction =
   | { op: 'save'; slot: number }
   | { op: 'match' };
 
-/** More than any sensible rule has: counted groups are written out, so nested counts multiply. */
+/** More than any sensible rule needs: counted groups are expanded, so nested counts multiply. */
 const INSTRUCTIONS_MAX = 20_000;
 
 /** A pattern that would need too many instructions. */
@@ -24,7 +24,7 @@ export class ProgramTooLarge extends Error {
   }
 }
 
-/** Instructions of the bounded matcher; counted repetitions of groups are written out. */
+/** Compiles a pattern for the bounded matcher; counted repetitions of groups are expanded. */
 export function compileProgram(node: RegexNode): Instruction[] {
   const program: Instruction[] = [];
   emit(program, node);
@@ -85,7 +85,7 @@ function emitRepeat(program: Instruction[], { node, min, max, lazy }: Repeat): v
     push(program, { op: 'run', set: node.set, min, max, lazy });
     return;
   }
-  // Beyond once, what takes no bytes takes no more of them.
+  // After one iteration, what consumes nothing never consumes more.
   const empty = spanOf(node).max === 0;
   const least = empty ? Math.min(min, 1) : min;
   const most = empty ? Math.min(max, 1) : max;

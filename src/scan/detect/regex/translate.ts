@@ -1,7 +1,7 @@
 import type { AssertionKind, RegexNode } from './ast.ts';
 import { type ByteSet, bytesOf, complement, isFull } from './byte-set.ts';
 
-/** Assertions without flags: JavaScript's own `^` and `$` know more line ends than RE2's. */
+/** Assertions without flags: JavaScript's own `^` and `$` accept more line ends than RE2's. */
 const ASSERTIONS: Readonly<Record<AssertionKind, string>> = {
   text_start: '(?<![^])',
   text_end: '(?![^])',
@@ -12,8 +12,8 @@ const ASSERTIONS: Readonly<Record<AssertionKind, string>> = {
 };
 
 /**
- * The source of a native RegExp without flags, for latin1 strings of bytes. With `capturing` false groups capture
- * nothing, which is quicker where only the match counts.
+ * Returns the source of a native RegExp without flags, for latin1 strings of bytes. With `capturing` false, groups do
+ * not capture, which is faster if only the match matters.
  */
 export function toJavaScript(node: RegexNode, capturing = true): string {
   switch (node.type) {
@@ -43,7 +43,7 @@ function quantifier(min: number, max: number): string {
   return min === max ? `{${min}}` : `{${min},${max}}`;
 }
 
-/** Sources of sets that were translated before: a pattern is translated in several forms. */
+/** Cached sources of sets: a pattern is translated in several forms. */
 const sources = new WeakMap<ByteSet, string>();
 
 function setSource(set: ByteSet): string {

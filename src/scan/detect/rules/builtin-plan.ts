@@ -4,10 +4,10 @@ import { deserialize, serialize } from 'node:v8';
 import type { CompiledRules } from '../compile-rules.ts';
 import { shared } from '../keywords/trie.ts';
 
-/** Stands beside the code in the published package only; the build makes it last, of that package's own rules. */
+/** Exists in the published package only; the build creates it last, from that package's own rules. */
 const PLAN = new URL('./builtin.plan', import.meta.url);
 
-/** The built-in rules as they were compiled when the package was built; null where they are still to be compiled. */
+/** Returns the built-in rules as compiled at build time; null if they must be compiled now. */
 export function builtinPlan(file = PLAN): CompiledRules | null {
   let bytes: Buffer;
   try {

@@ -6,7 +6,7 @@ import { ruleError } from './fields.ts';
 /** Paths, secrets and lines are seldom longer; longer ones are searched by the bounded matcher. */
 const SHORT_TEXT_BYTES = 512;
 
-/** Says which field of which rule has the fault, and where in it. */
+/** Adds rule, field and position to a syntax error. */
 function named<T>(where: string, field: string, pattern: string, run: () => T): T {
   try {
     return run();
@@ -24,14 +24,14 @@ export function parseRuleRegex(where: string, field: string, pattern: string): P
   return named(where, field, pattern, () => parseRegex(pattern));
 }
 
-/** A pattern for paths, secrets, matches or lines. */
+/** Plans a pattern for paths, secrets, matches or lines. */
 export function planShortRegex(where: string, field: string, pattern: string): RegexPlan {
   return named(where, field, pattern, () =>
     planRegex(pattern, parseRegex(pattern), SHORT_TEXT_BYTES, SHORT_TEXT_BYTES),
   );
 }
 
-/** Runs `plan` so that a refusal names rule and field. */
+/** Runs `plan` and adds rule and field to its error. */
 export function planNamed(where: string, field: string, pattern: string, plan: () => RegexPlan): RegexPlan {
   return named(where, field, pattern, plan);
 }

@@ -15,7 +15,7 @@ import {
 } from './rule-plan.ts';
 import type { Allowlist, Rule } from './rule.ts';
 
-/** Bytes of a match without an upper bound: on one line, and over lines. */
+/** Assumed bytes of an unbounded match: on one line, and across lines. */
 const LINE_SPAN_MAX = 4096;
 const LINES_SPAN_MAX = 16_384;
 
@@ -28,7 +28,7 @@ export function compilePathRule(rule: Rule): PathRulePlan {
   };
 }
 
-/** Analyses the pattern of a rule. Throws HeddleError that says which field of which rule cannot be used. */
+/** Analyses the pattern of a rule. Throws HeddleError with rule and field if it cannot be used. */
 export function compileRule(rule: Rule): RulePlan {
   const where = whereOf(rule);
   const pattern = rule.regex ?? '';
@@ -55,7 +55,7 @@ export function compileRule(rule: Rule): RulePlan {
   };
 }
 
-/** A block is searched from its beginning to its end. */
+/** Plans the search of a block from its beginning to its end. */
 function planEach(where: string, pattern: string, parsed: ParsedRegex, blockMax: number): RegexPlan {
   return planNamed(where, 'each', pattern, () => planRegex(pattern, parsed, blockMax + 2, blockMax));
 }
@@ -76,7 +76,7 @@ function boundedSpan(max: number): number {
   return max === Infinity ? LINE_SPAN_MAX : LINES_SPAN_MAX;
 }
 
-/** One byte more than the span: what follows a match decides about `\b` and `$`. */
+/** Adds one byte to the span: what follows a match decides about `\b` and `$`. */
 function place(rule: Rule, node: RegexNode, span: number): { placement: Placement; before: number; after: number } {
   const anchor = findAnchor(node, rule.keywords, BEFORE_MAX);
   if (anchor !== null) {

@@ -3,8 +3,8 @@ import { lowerCaseBytes } from './lower-case.ts';
 import type { AllowlistPlan } from './rule-plan.ts';
 import type { Allowlist } from './rule.ts';
 
-/** What an allow list looks at. Texts are bytes as latin1. */
-export interface Judged {
+/** The input of an allow list. Strings are bytes as latin1. */
+export interface AllowlistSubject {
   path: string;
   commit: string | undefined;
   secret: string;
@@ -12,7 +12,7 @@ export interface Judged {
   line: string;
 }
 
-/** One allow list, ready to judge. */
+/** One compiled allow list. */
 export class CompiledAllowlist {
   readonly #list: Allowlist;
   readonly #commits: ReadonlySet<string>;
@@ -26,19 +26,19 @@ export class CompiledAllowlist {
     this.#regexes = regexes.map((plan) => new CompiledRegex(plan));
   }
 
-  /** Whether it can ever let pass a whole object. */
+  /** Whether it can exempt a whole object. */
   get looksAtObjects(): boolean {
     return this.#commits.size > 0 || this.#paths.length > 0;
   }
 
-  /** True where nothing in this object needs to be looked at. */
+  /** Returns true if the whole object is exempt. */
   allowsObject(path: string, commit: string | undefined): boolean {
     if (this.#list.condition === 'any') return this.#allowsPath(path) || this.#allowsCommit(commit);
     if (this.#regexes.length > 0 || this.#list.stopwords.length > 0) return false;
     return this.#allOfObject(path, commit);
   }
 
-  allowsFinding(judged: Judged): boolean {
+  allowsFinding(judged: AllowlistSubject): boolean {
     if (this.#list.condition === 'any') return this.#allowsText(judged) || this.#hasStopword(judged.secret);
     return (
       this.#allOfObject(judged.path, judged.commit) &&
@@ -61,7 +61,7 @@ export class CompiledAllowlist {
     return commit !== undefined && this.#commits.has(commit.toLowerCase());
   }
 
-  #allowsText(judged: Judged): boolean {
+  #allowsText(judged: AllowlistSubject): boolean {
     const text = judged[this.#list.regex_target];
     return this.#regexes.some((regex) => regex.test(text));
   }

@@ -5,24 +5,24 @@ import { CompiledAllowlist } from './compiled-allowlist.ts';
 import { BEFORE_MAX, type PathRulePlan, type Placement, type RulePlan } from './rule-plan.ts';
 import type { Rule } from './rule.ts';
 
-/** A rule ready to search with; what costs time to make is made when it is used first, for most rules never are. */
+/** A rule ready to search; expensive parts are created on first use, since most rules are never used. */
 export interface CompiledRule {
   rule: Rule;
   regex: CompiledRegex;
-  /** Finds the secrets within a match of `regex`; null where the match itself is one. */
+  /** Finds the secrets within a match of `regex`; null if the match itself is one. */
   each: CompiledRegex | null;
-  /** Where the pattern can be cut at its anchor: quicker. */
+  /** Set if the pattern can be cut at its anchor, which is faster. */
   halves: (() => HalvedRegex) | null;
   placement: Placement;
   before: number;
   after: number;
   path: CompiledRegex | null;
   allowlists: readonly CompiledAllowlist[];
-  /** Gives way to other rules that find the same secret. */
+  /** Yields to other rules that find the same secret. */
   generic: boolean;
 }
 
-/** A rule of paths only. */
+/** A path-only rule. */
 export interface PathRule {
   rule: Rule;
   path: CompiledRegex;
@@ -53,7 +53,7 @@ export function readyRule(plan: RulePlan): CompiledRule {
 function halvesOf({ rule, regex, before, after }: RulePlan): HalvedRegex {
   const { node, groups } = parseRegex(regex.pattern);
   const halves = findAnchor(node, rule.keywords, BEFORE_MAX)?.halves ?? null;
-  if (halves === null) throw new Error(`rule ${rule.id}: its pattern cannot be cut where it was said to be`);
+  if (halves === null) throw new Error(`rule ${rule.id}: its pattern cannot be cut at the planned anchor`);
   return new HalvedRegex(halves, groups, before, after);
 }
 

@@ -1,13 +1,13 @@
 import { HeddleError } from '../../../domain/errors.ts';
 
-/** Says what is wrong with a rule set, and where. */
+/** Builds the error for an invalid rule set, with its location. */
 export function ruleError(where: string, message: string): HeddleError {
   return new HeddleError('VALIDATION_FAILED', `${where}: ${message}`);
 }
 
 export type TomlTable = Readonly<Record<string, unknown>>;
 
-/** Reads a table's fields by name, in any case of their letters, and remembers which ones it was never asked for. */
+/** Reads a table's fields by name, ignoring case, and records which ones were never read. */
 export class FieldReader {
   readonly where: string;
   readonly #fields = new Map<string, { name: string; value: unknown }>();
@@ -30,14 +30,14 @@ export class FieldReader {
   string(name: string): string | undefined {
     const value = this.#value(name);
     if (value === undefined || typeof value === 'string') return value;
-    return this.#fail(name, 'a text', `${name} = '''...'''`);
+    return this.#fail(name, 'a string', `${name} = '''...'''`);
   }
 
   strings(name: string): string[] {
     const value = this.#value(name);
     if (value === undefined) return [];
     if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return value;
-    return this.#fail(name, 'a list of texts', `${name} = ["...", "..."]`);
+    return this.#fail(name, 'a list of strings', `${name} = ["...", "..."]`);
   }
 
   number(name: string): number | undefined {
@@ -72,10 +72,10 @@ export class FieldReader {
     return this.#fail(name, 'a list of tables', `[[${name}]]`);
   }
 
-  /** A sentence for each field that nobody asked for. */
+  /** Returns a warning for each field that was never read. */
   unknown(): string[] {
     const names = [...this.#fields].filter(([key]) => !this.#read.has(key)).map(([, { name }]) => name);
-    return names.map((name) => `${this.where}: the field ${name} is not known and has no effect`);
+    return names.map((name) => `${this.where}: unknown field ${name} ignored`);
   }
 }
 

@@ -4,14 +4,16 @@ import { ruleError } from './fields.ts';
 import { type RuleFile, parseRules } from './parse-rules.ts';
 import type { Rule, RuleSet } from './rule.ts';
 
-/** What `[extend] path` of a rule file names, so that the caller can put that file before it; undefined without one. */
+/**
+ * Returns the file that `[extend] path` of a rule file names, which the caller must load first; undefined without one.
+ */
 export function extendedPath(text: RuleText): string | undefined {
   return parseRules(text).extend.path;
 }
 
 /**
- * Reads and merges rule sets: a later file changes the rules of those before it by id and adds its own. Without any, the
- * built-in rules. Throws HeddleError that names file, rule, field and what to do.
+ * Reads and merges rule sets: a later file changes earlier rules by id and adds its own. Defaults to the built-in
+ * rules. Throws HeddleError with file, rule, field and remedy.
  */
 export function loadRules(options: Pick<DetectionOptions, 'rules' | 'enable' | 'disable'>): RuleSet {
   const texts = options.rules.length > 0 ? options.rules : builtinRuleTexts();
@@ -35,7 +37,7 @@ class Merge {
   add(file: RuleFile): void {
     this.#warnings.push(...file.warnings);
     for (const id of file.extend.disabled_rules) {
-      if (!this.#rules.delete(id)) this.#warnings.push(`${file.name}: disabledRules names ${id}, which is no rule`);
+      if (!this.#rules.delete(id)) this.#warnings.push(`${file.name}: disabledRules names ${id}, which is not a rule`);
     }
     for (const rule of file.rules) {
       const base = this.#rules.get(rule.id);
@@ -49,7 +51,7 @@ class Merge {
     for (const { ids, allowlist, name } of this.#targeted) {
       for (const id of ids) {
         const rule = this.#rules.get(id);
-        if (rule === undefined) throw ruleError(name, `targetRules of an allow list names ${id}, which is no rule`);
+        if (rule === undefined) throw ruleError(name, `targetRules of an allow list names ${id}, which is not a rule`);
         this.#rules.set(id, { ...rule, allowlists: [...rule.allowlists, allowlist] });
       }
     }
@@ -61,7 +63,7 @@ class Merge {
     return { rules, allowlists: this.#allowlists, warnings: this.#warnings };
   }
 
-  /** Rules that a chosen one requires stay, unreported. */
+  /** Rules that a selected one requires are kept, unreported. */
   #chosen(enable: readonly string[] | undefined, disable: readonly string[] | undefined): Rule[] {
     const all = [...this.#rules.values()];
     const chosen = all.filter(
@@ -78,12 +80,12 @@ class Merge {
       throw ruleError(where, 'it has neither regex nor path; give it one');
     }
     for (const { id } of rule.required) {
-      if (!this.#rules.has(id)) throw ruleError(where, `it requires ${id}, which is no rule`);
+      if (!this.#rules.has(id)) throw ruleError(where, `it requires ${id}, which is not a rule`);
     }
   }
 }
 
-/** What the later rule states replaces; keywords, tags and allow lists add up. */
+/** Replaces the fields that the later rule sets; keywords, tags and allow lists accumulate. */
 function override(base: Rule, rule: Rule): Rule {
   return {
     ...base,
@@ -91,7 +93,7 @@ function override(base: Rule, rule: Rule): Rule {
     ...(rule.entropy !== 0 && { entropy: rule.entropy }),
     ...(rule.secret_group !== 0 && { secret_group: rule.secret_group }),
     ...(rule.regex !== undefined && { regex: rule.regex, source: rule.source }),
-    // Another block has other secrets within.
+    // Another block contains other secrets.
     ...(rule.regex !== undefined && { each: rule.each }),
     ...(rule.each !== undefined && { each: rule.each, source: rule.source }),
     ...(rule.path !== undefined && { path: rule.path, source: rule.source }),

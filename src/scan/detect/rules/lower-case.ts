@@ -1,4 +1,4 @@
-/** Bytes as latin1, so that keywords are compared with bytes. */
+/** Converts to lower-case bytes as latin1, so that keywords are compared with bytes. */
 export function lowerCaseBytes(text: string): string {
   return Buffer.from(text, 'utf8')
     .toString('latin1')

@@ -4,7 +4,7 @@ import { FieldReader, type TomlTable, ruleError } from './fields.ts';
 import { lowerCaseBytes } from './lower-case.ts';
 import type { Allowlist, RegexTarget, RequiredRule, Rule } from './rule.ts';
 
-/** One file of rules, as it stands. */
+/** One rule file as written. */
 export interface RuleFile {
   name: string;
   rules: Rule[];
@@ -15,14 +15,14 @@ export interface RuleFile {
   warnings: string[];
 }
 
-/** Reads one file in the TOML format. Throws HeddleError that names file, rule and field. */
+/** Reads one file in the TOML format. Throws HeddleError with file, rule and field. */
 export function parseRules(text: RuleText): RuleFile {
   const reader = new FieldReader(parseToml(text), text.name);
   const warnings: string[] = [];
   const extend = readExtend(reader, warnings);
   const rules = reader.tables('rules').map((table, at) => readRule(text.name, table, at, warnings));
   const file: RuleFile = { name: text.name, rules, allowlists: [], targeted: [], extend, warnings };
-  const lists = oldAndNew(reader, text.name);
+  const lists = readAllowlistTables(reader, text.name);
   lists.forEach((table, at) => {
     const list = new FieldReader(table, `${text.name}: allow list ${at + 1}`);
     const ids = list.strings('targetRules');
@@ -33,7 +33,7 @@ export function parseRules(text: RuleText): RuleFile {
   });
   for (const name of ['title', 'description', 'minVersion']) reader.string(name);
   warnings.push(...reader.unknown());
-  refuseDoubles(file);
+  rejectDuplicates(file);
   return file;
 }
 
@@ -75,7 +75,7 @@ function readRule(source: string, table: TomlTable, at: number, warnings: string
     keywords: reader.strings('keywords').map(lowerCaseBytes),
     secret_group: reader.integer('secretGroup') ?? 0,
     entropy: reader.number('entropy') ?? 0,
-    allowlists: oldAndNew(reader, where).map((list, index) => {
+    allowlists: readAllowlistTables(reader, where).map((list, index) => {
       const inner = new FieldReader(list, `${where}: allow list ${index + 1}`);
       const allowlist = readAllowlist(inner);
       warnings.push(...inner.unknown());
@@ -90,13 +90,13 @@ function readRule(source: string, table: TomlTable, at: number, warnings: string
   };
   if (rule.each !== undefined && rule.regex === undefined && rule.path !== undefined)
     throw ruleError(where, 'it has each, but no regex; give it the pattern of the block');
-  if (rule.keywords.includes('')) throw ruleError(where, 'one of its keywords is empty; take it out');
+  if (rule.keywords.includes('')) throw ruleError(where, 'one of its keywords is empty; remove it');
   warnings.push(...reader.unknown());
   return rule;
 }
 
-/** `[[allowlists]]`, or the older `[allowlist]`; not both. */
-function oldAndNew(reader: FieldReader, where: string): TomlTable[] {
+/** Reads `[[allowlists]]` or the older `[allowlist]`; not both. */
+function readAllowlistTables(reader: FieldReader, where: string): TomlTable[] {
   const old = reader.table('allowlist');
   const lists = reader.tables('allowlists');
   if (old !== undefined && lists.length > 0) {
@@ -143,7 +143,7 @@ function readAllowlist(reader: FieldReader): Allowlist {
   };
   const { commits, paths, regexes, stopwords } = allowlist;
   if (commits.length + paths.length + regexes.length + stopwords.length === 0) {
-    throw ruleError(reader.where, 'it is empty; give it commits, paths, regexes or stopwords, or take it out');
+    throw ruleError(reader.where, 'it is empty; give it commits, paths, regexes or stopwords, or remove it');
   }
   return allowlist;
 }
@@ -152,10 +152,10 @@ function isTarget(text: string): text is RegexTarget {
   return text === 'secret' || text === 'match' || text === 'line';
 }
 
-function refuseDoubles(file: RuleFile): void {
+function rejectDuplicates(file: RuleFile): void {
   const seen = new Set<string>();
   for (const { id } of file.rules) {
-    if (seen.has(id)) throw ruleError(`${file.name}: rule ${id}`, 'there are two rules of this id; rename one of them');
+    if (seen.has(id)) throw ruleError(`${file.name}: rule ${id}`, 'two rules have this id; rename one of them');
     seen.add(id);
   }
 }

@@ -1,11 +1,11 @@
 import type { RegexPlan } from '../regex/compiled-regex.ts';
 import type { Allowlist, Rule } from './rule.ts';
 
-/** Bytes of a match before its anchor that are looked at. */
+/** Bytes of a match before its anchor that are searched. */
 export const BEFORE_MAX = 256;
-/** How far from a keyword that is no part of the pattern a match may begin. */
+/** Maximum distance between the start of a match and a keyword that is not part of the pattern. */
 export const NEARBY = 1024;
-/** Rules without any literal are looked for in blocks of so many starts. */
+/** Start positions per block for rules without any literal. */
 export const BLOCK_STARTS = 4096;
 
 /** Where the pattern of a rule is tried. */
@@ -17,29 +17,29 @@ export type Placement =
       literals: readonly string[];
       /** What a match must have from the literal's first byte on, for JavaScript's engine. */
       filter: string;
-      /** The pattern can be matched in two halves, cut at the literal: quicker. */
+      /** The pattern can be matched in two halves, cut at the literal, which is faster. */
       cut: boolean;
     }
-  /** Around keywords that the pattern itself does not promise. */
+  /** Near keywords that the pattern itself does not contain. */
   | { type: 'nearby'; keywords: readonly string[] }
   /** Everywhere. */
   | { type: 'everywhere' };
 
-/** A rule with a pattern of content, analysed. Plain data. */
+/** An analysed rule with a content pattern. Plain data. */
 export interface RulePlan {
   rule: Rule;
   regex: RegexPlan;
-  /** What is found within a match of `regex`; null where the match itself is. */
+  /** Finds the secrets within a match of `regex`; null if the match itself is one. */
   each: RegexPlan | null;
   placement: Placement;
-  /** Bytes before the hit at which a match may begin, and from the hit on that it may look at. */
+  /** Maximum bytes before the hit at which a match may begin, and from the hit on that it may read. */
   before: number;
   after: number;
   path: RegexPlan | null;
   allowlists: readonly AllowlistPlan[];
 }
 
-/** A rule of paths only. */
+/** A path-only rule. */
 export interface PathRulePlan {
   rule: Rule;
   path: RegexPlan;

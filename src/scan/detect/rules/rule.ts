@@ -1,9 +1,9 @@
-/** A rule set as it was written, checked and merged; patterns are not compiled yet. */
+/** A rule set as written, validated and merged; patterns are not compiled yet. */
 export interface RuleSet {
   rules: readonly Rule[];
   /** Of all rules. */
   allowlists: readonly Allowlist[];
-  /** Fields that nobody reads, and other things worth saying: sentences. */
+  /** Warnings, such as unknown fields: sentences. */
   warnings: readonly string[];
 }
 
@@ -13,18 +13,18 @@ export interface Rule {
   tags: readonly string[];
   /** Lower case. */
   keywords: readonly string[];
-  /** None: the rule looks at paths only. */
+  /** Absent: the rule matches paths only. */
   regex?: string;
-  /** Within a match of `regex`, a block: each match of this is a finding, and the block itself is none. */
+  /** Applied within a block that `regex` matches: each match of this pattern is a finding, the block itself is not. */
   each?: string;
-  /** The group that holds the secret; 0: the first one that took part, or the whole match. */
+  /** The group that contains the secret; 0: the first one that took part, or the whole match. */
   secret_group: number;
-  /** Bits a character that a secret must exceed; 0: any. */
+  /** Bits per character that a secret must exceed; 0: any. */
   entropy: number;
   path?: string;
   allowlists: readonly Allowlist[];
   required: readonly RequiredRule[];
-  /** Not reported for itself, only looked for where another rule requires it. */
+  /** Not reported itself, only searched for because another rule requires it. */
   skip_report: boolean;
   /** The rule set it was read from, for messages. */
   source: string;
@@ -33,17 +33,17 @@ export interface Rule {
 /** Another rule that must match nearby. */
 export interface RequiredRule {
   id: string;
-  /** Lines, and columns, between the beginnings of both matches, at most. */
+  /** Maximum lines and columns between the starts of both matches. */
   within_lines?: number;
   within_columns?: number;
 }
 
 export type RegexTarget = 'secret' | 'match' | 'line';
 
-/** What is let pass. */
+/** Exempts findings or whole objects. */
 export interface Allowlist {
   description: string;
-  /** `all`: every kind of check it has must hold; `any`: one is enough. */
+  /** `all`: every kind of check it has must match; `any`: one is enough. */
   condition: 'any' | 'all';
   commits: readonly string[];
   paths: readonly string[];

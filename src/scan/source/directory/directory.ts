@@ -2,18 +2,18 @@ import { EnumCursor, type CursorState } from '../../graph/cursor.ts';
 import type { EnumerationBatch, ObjectSource } from '../port.ts';
 import { Walk, type WalkOptions, type WalkSink } from './walk.ts';
 
-/** Entries of one call at most, so that a call over many directories without files ends soon. */
+/** Maximum entries visited per call, so that a call over many directories without files ends soon. */
 const STEPS_MAX = 4096;
 
-/** A directory with all below it. Keeps the names of the directories from the root to where it stands, nothing else. */
+/** Lists a directory recursively. Keeps only the names in the directories from the root to the current position. */
 export class DirectorySource implements ObjectSource {
   readonly name: string;
   readonly #options: WalkOptions;
   #walk: Walk | null = null;
-  /** What the walk as it stands was handed out as. */
+  /** The cursor that was returned for the walk's current position. */
   #state: CursorState | null = null;
 
-  /** @param name for people */
+  /** @param name for display */
   constructor(name: string, options: WalkOptions) {
     this.name = name;
     this.#options = options;
@@ -44,7 +44,7 @@ export class DirectorySource implements ObjectSource {
   #walkAt(state: CursorState | null, sink: WalkSink): Walk {
     if (state !== null && state === this.#state && this.#walk !== null) return this.#walk;
     if (state !== null && state.type !== 'fs_directory')
-      throw new Error(`${this.name}: the cursor is of another source (${state.type})`);
+      throw new Error(`${this.name}: the cursor belongs to another source (${state.type})`);
     this.#walk = this.#begin();
     if (state !== null && state.after.length > 0) this.#walk.seek(state.after, sink);
     return this.#walk;

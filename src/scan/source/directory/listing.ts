@@ -3,8 +3,8 @@ import { atPath } from '../deep-path.ts';
 import { ENTRY, type EntryKind, NameCollector, type NameList } from './names.ts';
 
 /**
- * A directory's own size above which its names are read in pieces: many thousands of names on every file system that
- * says anything. Smaller ones are read in one call, which takes half the time.
+ * The size of a directory above which its names are read in pieces: many thousands of names on every file system that
+ * reports sizes. Smaller ones are read in one call, which takes half the time.
  */
 const ONE_CALL_BYTES_MAX = 64 * 1024;
 const PIECE_ENTRIES = 512;
@@ -13,8 +13,8 @@ const PIECE_ENTRIES = 512;
  * Lists a directory.
  *
  * @param locator bytes of its path as a latin1 string
- * @param directoryBytes its size as `stat` gives it
- * @throws the system's error where it cannot be read
+ * @param directoryBytes its size as reported by `stat`
+ * @throws the system's error if it cannot be read
  */
 export function listDirectory(locator: string, directoryBytes: number): NameList {
   return atPath(locator, (path) => {
@@ -24,7 +24,7 @@ export function listDirectory(locator: string, directoryBytes: number): NameList
       read(path, (entry) => names.add(entry.name, kindOfDirent(entry)));
       return names.finish();
     } catch {
-      // Where the file system gives no kinds, Node looks them up by a path that is wrong for names that are not UTF-8.
+      // If the file system reports no types, Node looks them up by a path that is wrong for names that are not UTF-8.
       return listWithoutKinds(path);
     }
   });
@@ -49,7 +49,7 @@ function listWithoutKinds(path: string | Buffer): NameList {
   return names.finish();
 }
 
-/** What an entry or a `stat` says it is. */
+/** Returns the type from a directory entry or a `stat` result. */
 export function kindOfDirent(entry: Dirent | Stats): EntryKind {
   if (entry.isFile()) return ENTRY.file;
   if (entry.isDirectory()) return ENTRY.directory;

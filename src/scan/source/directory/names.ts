@@ -1,4 +1,4 @@
-/** What stands behind a name, as one digit. */
+/** The type of a directory entry, as one digit. */
 export const ENTRY = {
   unknown: 0,
   file: 1,
@@ -15,15 +15,15 @@ export type EntryKind = (typeof ENTRY)[keyof typeof ENTRY];
 /** The names of one directory in the order of their bytes. */
 export interface NameList {
   readonly length: number;
-  /** The bytes of a name as a latin1 string. */
+  /** Returns the bytes of a name as a latin1 string. */
   name(index: number): string;
   kind(index: number): EntryKind;
 }
 
-/** Above this, names are kept as bytes: a JavaScript string costs three times as much. */
+/** Above this count, names are kept as bytes: a JavaScript string needs three times as much memory. */
 const STRINGS_MAX = 8192;
 
-/** The first place whose name is greater than `name`. */
+/** Returns the first index whose name is greater than `name`. */
 export function indexAfter(names: NameList, name: string): number {
   let low = 0;
   let high = names.length;
@@ -35,15 +35,15 @@ export function indexAfter(names: NameList, name: string): number {
   return low;
 }
 
-/** Where `name` stands, or -1. */
+/** Returns the index of `name`, or -1. */
 export function indexOfName(names: NameList, name: string): number {
   const index = indexAfter(names, name) - 1;
   return index >= 0 && names.name(index) === name ? index : -1;
 }
 
-/** Takes names in any order, in little memory, and sorts them at the end. */
+/** Collects names in any order, in little memory, and sorts them at the end. */
 export class NameCollector {
-  /** Name, zero byte, digit of the kind: sorts as the names do, since no name holds a zero byte. */
+  /** Name, zero byte, digit of the type: sorts like the names, since no name contains a zero byte. */
   #few: string[] = [];
   #many: PackedNames | null = null;
 
@@ -94,10 +94,10 @@ class FewNames implements NameList {
   }
 }
 
-/** Bytes of a record beside the name: the kind, and a zero byte at the end. */
+/** Bytes of a record besides the name: the type, and a zero byte at the end. */
 const RECORD_EXTRA = 2;
 
-/** Records one after another (kind, name, zero byte), and where each begins, sorted by name. */
+/** Consecutive records (type, name, zero byte), and their offsets sorted by name. */
 class PackedNames implements NameList {
   #bytes = Buffer.allocUnsafeSlow(512 * 1024);
   #used = 0;
@@ -137,8 +137,8 @@ class PackedNames implements NameList {
   }
 
   /**
-   * Three-way radix quicksort: names of one directory share long beginnings, which it looks at once instead of at every
-   * comparison. The stack is explicit, since a name has hundreds of bytes.
+   * Sorts by three-way radix quicksort: names of one directory share long prefixes, which it compares once instead of
+   * at every comparison. The stack is explicit, since a name has hundreds of bytes.
    */
   sort(): void {
     const bytes = this.#bytes;
@@ -165,7 +165,7 @@ class PackedNames implements NameList {
         if (byte < pivot) at += 1;
       }
       pending.push(low, less, depth, greater, high, depth);
-      // The zero byte ends a name: those that agree to there are equal.
+      // The zero byte ends a name: names that agree up to it are equal.
       if (pivot !== 0) pending.push(less, greater, depth + 1);
     }
   }

@@ -10,36 +10,36 @@ import { kindOfDirent, listDirectory } from './listing.ts';
 import { ENTRY, type EntryKind, indexAfter, indexOfName, type NameList } from './names.ts';
 
 export interface WalkOptions {
-  /** Bytes of the root's path as a latin1 string; what is found is named below it. */
+  /** Bytes of the root's path as a latin1 string; objects are named below it. */
   root: string;
   follow_links: boolean;
-  /** Walk the object stores of git repositories, too. */
+  /** Walks the object stores of git repositories too. */
   git_objects: boolean;
   /** Directories, by their path in findings, that are not walked. */
   prune?: ((path: string) => boolean) | undefined;
 }
 
-/** Takes what a walk comes upon. */
+/** Receives the objects and problems of a walk. */
 export interface WalkSink {
   objects: DiscoveredObject[];
   problems: Problem[];
 }
 
-/** One directory on the way from the root down. */
+/** One directory on the path from the root down. */
 interface Level {
-  /** Bytes of its path with a slash at the end, as a latin1 string; empty for the directory where the process stands. */
+  /** Bytes of its path with a trailing slash, as a latin1 string; empty for the working directory. */
   prefix: string;
-  /** The same for people. */
+  /** The same for display. */
   display: string;
   names: NameList;
-  /** The next name to look at, and the one before it. */
+  /** The next name to visit, and the previous one. */
   next: number;
   last: string | null;
   device: number;
   inode: number;
-  /** Name of the kernel's file system that it lies on; null on any other one. */
+  /** Name of the kernel file system that contains it; null for any other. */
   kernel: string | null;
-  /** Where a link led outside the root: the path without links. */
+  /** The path without links, if a link led outside the root. */
   real: string | null;
 }
 
@@ -50,16 +50,16 @@ const SPECIAL: Readonly<Partial<Record<EntryKind, string>>> = {
   [ENTRY.block_device]: 'a block device',
 };
 
-/** A walk through a tree, depth first, names in the order of their bytes; stands between two entries. */
+/** A depth-first walk through a tree, names in the order of their bytes; its position lies between two entries. */
 export class Walk {
   readonly #options: WalkOptions;
   readonly #stack: Level[] = [];
   readonly #links: LinkTracker | null;
   readonly #fileSystems = new KernelFileSystems();
-  /** Names down to where a walk that starts over was before; until there nothing is handed out. */
+  /** Names down to the position of an earlier walk; until it is reached, nothing is returned. */
   #replayed: readonly string[] | null = null;
 
-  /** @throws the system's error where the root cannot be listed */
+  /** @throws the system's error if the root cannot be listed */
   constructor(options: WalkOptions) {
     this.#options = options;
     this.#links = options.follow_links ? new LinkTracker(options.root) : null;
@@ -74,17 +74,20 @@ export class Walk {
     return this.#stack.length === 0;
   }
 
-  /** False while it stands before the first entry of a directory, a place without a name, or has not caught up. */
+  /**
+   * False before the first entry of a directory, at a position without a name, or before the earlier position is
+   * reached.
+   */
   get hasPosition(): boolean {
     return this.#replayed === null && this.#stack[this.#stack.length - 1]!.next > 0;
   }
 
-  /** The names from the root down to the entry that was looked at last. */
+  /** Names from the root down to the entry visited last. */
   position(): string[] {
     return this.#stack.map(({ names, next }) => names.name(next - 1));
   }
 
-  /** Looks at the next entry, or leaves a directory that has no more. */
+  /** Visits the next entry, or leaves an exhausted directory. */
   step(sink: WalkSink): void {
     const level = this.#stack[this.#stack.length - 1]!;
     if (level.next >= level.names.length) {
@@ -94,7 +97,7 @@ export class Walk {
     const index = level.next;
     level.next += 1;
     const name = level.names.name(index);
-    // A directory that changes while it is listed may give a name twice.
+    // A directory that changes during the listing may return a name twice.
     if (name === level.last) return;
     level.last = name;
     if (this.#replayed === null) {
@@ -106,10 +109,10 @@ export class Walk {
     this.#visit(level, name, level.names.kind(index), known ? { objects: [], problems: [] } : sink);
   }
 
-  /** Goes to just after `after`, wherever the tree has changed meanwhile. For a walk that has not begun. */
+  /** Moves to just after `after`, however the tree has changed since. Requires a walk that has not begun. */
   seek(after: readonly string[], sink: WalkSink): void {
     if (this.#links !== null) {
-      // Which links were followed depends on all that came before, so it is gone through again.
+      // Which links were followed depends on the whole walk so far, so it is repeated.
       this.#replayed = after;
       return;
     }
@@ -149,7 +152,7 @@ export class Walk {
     }
   }
 
-  /** Where the file system does not say it in the listing, asks. Null where it is gone. */
+  /** Queries the type if the listing did not include it. Returns null if the entry is gone. */
   #kindOf(level: Level, name: string, listed: EntryKind): EntryKind | null {
     if (listed !== ENTRY.unknown) return listed;
     try {
@@ -165,12 +168,12 @@ export class Walk {
       sink.problems.push({ code: 'link_not_followed', path, message, extent: 'notice' });
     };
     if (this.#links === null) {
-      notice('a symbolic link, which is not followed unless that is asked for');
+      notice('a symbolic link; not followed without --follow-links');
       return;
     }
     try {
-      if (level.kernel !== null && this.#leadsElsewhere(level, name)) {
-        notice(`a link of the file system ${level.kernel} to what a process uses, which is not followed`);
+      if (level.kernel !== null && this.#leadsToProcessResource(level, name)) {
+        notice(`a link of the ${level.kernel} file system to a resource of a process; not followed`);
         return;
       }
       const followed = this.#links.follow(level.prefix + name);
@@ -181,13 +184,13 @@ export class Walk {
       else sink.problems.push(specialFile(path, kind));
     } catch (error) {
       const { code = '' } = error as NodeJS.ErrnoException;
-      if (code === 'ENOENT' || code === 'ENOTDIR') notice('a symbolic link that leads nowhere');
-      else if (code === 'ELOOP') notice('a symbolic link that leads back to itself');
+      if (code === 'ENOENT' || code === 'ENOTDIR') notice('a broken symbolic link');
+      else if (code === 'ELOOP') notice('a symbolic link that loops');
       else sink.problems.push(problemOf(error, path));
     }
   }
 
-  /** Goes down into a directory; false where it is not to be walked, or cannot be. */
+  /** Descends into a directory; returns false if it is excluded or cannot be read. */
   #enter(level: Level, name: string, real: string | null, sink: WalkSink): boolean {
     const path = level.display + displayOf(name);
     if (this.#options.prune?.(path) === true) return false;
@@ -195,8 +198,8 @@ export class Walk {
     const locator = level.prefix + name;
     try {
       const stats = atPath(locator, (system) => statSync(system));
-      if (this.#isBelowItself(locator, stats)) {
-        const message = 'the directory is mounted below itself: its content is listed above';
+      if (this.#isMountedBelowItself(locator, stats)) {
+        const message = 'the directory is mounted below itself; its content is scanned higher up';
         sink.problems.push({ code: 'link_not_followed', path, message, extent: 'notice' });
         return false;
       }
@@ -219,14 +222,14 @@ export class Walk {
     this.#stack.push({ ...directory, next: 0, last: null, device: stats.dev, inode: stats.ino });
   }
 
-  /** Links such as `/proc/self/root` lead to whatever a process uses: all of the disk, pipes, sockets. */
-  #leadsElsewhere(level: Level, name: string): boolean {
+  /** Links such as `/proc/self/root` lead to any resource of a process: the whole disk, pipes, sockets. */
+  #leadsToProcessResource(level: Level, name: string): boolean {
     return atPath(level.prefix + name, (path) => statSync(path)).dev !== level.device;
   }
 
-  #isBelowItself(locator: string, { dev, ino }: Stats): boolean {
+  #isMountedBelowItself(locator: string, { dev, ino }: Stats): boolean {
     const alike = this.#stack.find(({ device, inode }) => device === dev && inode === ino);
-    // Numbers beyond 2^53 come rounded; only the exact ones prove it.
+    // Numbers beyond 2^53 are rounded; only exact ones are proof.
     return alike !== undefined && exactIdentityOf(alike.prefix) === exactIdentityOf(locator);
   }
 }
@@ -236,28 +239,34 @@ function exactIdentityOf(locator: string): string {
   return `${dev}:${ino}`;
 }
 
-/** True where the names beside `objects` are those of a git directory, `.git` or bare, of a submodule or not. */
+/** Returns true if the names beside `objects` are those of a git directory: `.git` or bare, of a submodule or not. */
 function isGitDirectory(names: NameList): boolean {
   return indexOfName(names, 'HEAD') !== -1 && indexOfName(names, 'refs') !== -1;
 }
 
-/** True for a data directory of Heddle's, of a server or an executor: its files are Heddle's own and change while they are read. */
+/**
+ * Returns true for a data directory of a Heddle server or executor: its files belong to Heddle and change during the
+ * scan.
+ */
 function isDataDirectory(names: NameList): boolean {
   const has = (name: string): boolean => indexOfName(names, name) !== -1;
   return (has('secret') && (has('cluster') || has('location'))) || ['audit', 'journal', 'requests'].every(has);
 }
 
 function mountedKernelFiles(path: string, fileSystem: string): Problem {
-  const message = `a directory of the file system ${fileSystem}, whose files the kernel makes up as they are read; it is scanned where it is named`;
+  const message = `a mounted ${fileSystem} file system, whose files the kernel generates; it is scanned only as a named source`;
   return { code: 'special_file', path, message, extent: 'notice' };
 }
 
 function specialFile(path: string, kind: EntryKind): Problem {
-  const message = `${SPECIAL[kind] ?? 'a file of an unknown kind'}, which is not opened`;
+  const message = `${SPECIAL[kind] ?? 'a file of unknown type'}; not opened`;
   return { code: 'special_file', path, message, extent: 'notice' };
 }
 
-/** True for what a walk that stands after `after` has looked at: it, what comes before, and the directories above it. */
+/**
+ * Returns true for entries that a walk positioned after `after` has visited: that entry, earlier ones, and their
+ * directories.
+ */
 function isUpTo(position: readonly string[], after: readonly string[]): boolean {
   for (let depth = 0; depth < position.length && depth < after.length; depth += 1) {
     if (position[depth] !== after[depth]) return position[depth]! < after[depth]!;

@@ -3,16 +3,16 @@ import { ObjectFault, type ObjectOpener, type ObjectReader } from '../port.ts';
 import { type GitChild, startGit } from './command.ts';
 import { inspectRepository } from './repository.ts';
 
-/** Of a blob that is closed early, this much is read and thrown away; beyond it git is started anew. */
+/** Bytes of an unfinished blob that are read and discarded on close; for more, git is restarted. */
 const DISCARD_BYTES_MAX = 4 * 1024 * 1024;
 const HEADER_BYTES_MAX = 1024;
 const READ_TYPES: readonly string[] = ['blob', 'commit', 'tag'];
 
-/** Reads blobs by their ids, and what commits and tags say, one after another, from one `git cat-file`. */
+/** Reads blobs, commits and tags by id, one at a time, from one `git cat-file` process. */
 export class BlobOpener implements ObjectOpener {
   readonly #repository: string;
   #batch: BlobStream | null = null;
-  /** Whose turn comes when the blob before is closed. */
+  /** Requests that wait for the current blob to be closed. */
   #turn: Promise<void> = Promise.resolve();
 
   private constructor(repository: string) {
@@ -24,7 +24,7 @@ export class BlobOpener implements ObjectOpener {
     return new BlobOpener(repository);
   }
 
-  /** Waits while another blob is being read; git is asked at once, so that it works ahead. */
+  /** Waits while another blob is being read; the request is sent at once, so that git works ahead. */
   async open({ path, locator }: { path: string; locator: string }): Promise<ObjectReader> {
     const before = this.#turn;
     const { promise, resolve: release } = Promise.withResolvers<undefined>();
@@ -47,7 +47,7 @@ export class BlobOpener implements ObjectOpener {
     await this.#finish(false, () => undefined);
   }
 
-  /** The stream that has been asked for a blob: another one than before where that was given up. */
+  /** Returns the stream to which a blob was requested: a new one if the previous one was abandoned. */
   #ask(before: BlobStream | null, id: string): BlobStream {
     if (before !== null && before === this.#batch) return before;
     this.#batch ??= new BlobStream(this.#repository);
@@ -67,7 +67,7 @@ interface BlobReaderOptions {
   path: string;
   size: number;
   batch: BlobStream;
-  /** Given false where the stream cannot be used for the next blob. */
+  /** Receives false if the stream cannot be used for the next blob. */
   done: (isClean: boolean) => Promise<void>;
 }
 
@@ -105,13 +105,13 @@ class BlobReader implements ObjectReader {
         isClean = true;
       }
     } catch {
-      // It was all read, or was not wanted; the next blob has a child of its own.
+      // The blob was read completely or is not needed; the next blob has its own process.
     }
     await done(isClean);
   }
 }
 
-/** The conversation with `git cat-file --batch`: an id in, `ID blob SIZE`, the content and a newline out. */
+/** The protocol of `git cat-file --batch`: an id in; `ID blob SIZE`, the content and a newline out. */
 class BlobStream {
   readonly #child: GitChild;
   #ended = false;
@@ -133,7 +133,7 @@ class BlobStream {
     this.#child.process.stdin.write(`${id}\n`);
   }
 
-  /** The size of the blob that is next in the order in which they were asked for; null where there is no such blob. */
+  /** Returns the size of the next requested blob; null if it does not exist. */
   async begin(): Promise<number | null> {
     let line = '';
     for (;;) {
@@ -144,7 +144,7 @@ class BlobStream {
         if (end + 1 < piece.length) this.#child.process.stdout.unshift(piece.subarray(end + 1));
         break;
       }
-      if (line.length > HEADER_BYTES_MAX) throw new Error('git says something that is not understood');
+      if (line.length > HEADER_BYTES_MAX) throw new Error('git returned unexpected output');
     }
     const [, type, size] = line.split(' ');
     if (type === 'missing') return null;
@@ -158,7 +158,7 @@ class BlobStream {
     return piece.length;
   }
 
-  /** Passes over what is left of a blob, and the newline after it. */
+  /** Skips the rest of a blob and the newline after it. */
   async end(left: number): Promise<void> {
     for (let rest = left + 1; rest > 0;) rest -= (await this.#some(rest)).length;
   }
@@ -167,7 +167,7 @@ class BlobStream {
     return this.#child.stop();
   }
 
-  /** At least one byte, at most `length`. */
+  /** Reads at least one byte, at most `length`. */
   async #some(length: number): Promise<Buffer> {
     const { stdout } = this.#child.process;
     for (;;) {
@@ -178,14 +178,16 @@ class BlobStream {
         stdout.unshift(piece.subarray(length));
         return piece.subarray(0, length);
       }
-      if (this.#ended) throw new Error((await this.#child.ended) ?? 'git ended early');
+      if (this.#ended) throw new Error((await this.#child.ended) ?? 'git exited early');
       await new Promise<void>((resolve) => (this.#wake = resolve));
     }
   }
 }
 
 function missing(path: string, id: string): Problem {
-  const message = `the object ${id} is missing or damaged; git fsck says more, and git fetch --refetch completes a partial clone`;
+  const message =
+    `the object ${id} is missing or damaged; run git fsck for details, ` +
+    'or git fetch --refetch to complete a partial clone';
   return { code: 'unreadable', path, message, extent: 'skipped' };
 }
 

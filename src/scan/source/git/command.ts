@@ -5,8 +5,8 @@ import { childEnvironment } from '../../../runtime/child-environment.ts';
 export type GitProcess = ChildProcessByStdio<Writable, Readable, Readable>;
 
 /**
- * A repository may be somebody else's, and its configuration can name programs. Nothing that is asked of git here runs
- * any of them, and these settings, which win over the repository's, see to it.
+ * Settings that override the repository's configuration: a repository may be untrusted, and its configuration can name
+ * programs. None of git's commands used here runs any of them.
  */
 const SETTINGS = [
   'core.fsmonitor=false',
@@ -23,8 +23,8 @@ const SETTINGS = [
 ].flatMap((setting) => ['-c', setting]);
 
 /**
- * Objects that are missing are not fetched, and nothing of whoever started this process (a hook has such variables)
- * says which repository is meant.
+ * Disables the fetching of missing objects and removes variables of the parent process (such as a hook's) that select
+ * a repository.
  */
 const VARIABLES = {
   GIT_ALLOW_PROTOCOL: 'none',
@@ -53,16 +53,16 @@ const VARIABLES = {
 
 const ERROR_TEXT_MAX = 4096;
 
-/** A child that runs git in a repository. */
+/** A git child process in a repository. */
 export interface GitChild {
   process: GitProcess;
-  /** Resolves when it has ended: null where it did what it was asked, otherwise what is wrong, for people. */
+  /** Resolves when it has exited: null on success, otherwise the error message. */
   ended: Promise<string | null>;
-  /** Ends it, and resolves when it has ended. */
+  /** Terminates it, and resolves when it has exited. */
   stop(): Promise<void>;
 }
 
-/** Starts git. What goes wrong at the start is told by `ended`. */
+/** Starts git. `ended` reports a failure to start. */
 export function startGit(
   repository: string,
   args: readonly string[],
@@ -76,7 +76,7 @@ export function startGit(
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
     if (text.length < ERROR_TEXT_MAX) text += chunk;
   });
-  // A child that has ended does not read; `ended` says why.
+  // A child that has exited does not read; `ended` has the reason.
   child.stdin.on('error', () => undefined);
   child.stdout.on('error', () => undefined);
   const ended = new Promise<string | null>((resolve) => {
@@ -97,10 +97,10 @@ export function startGit(
 }
 
 /**
- * Runs git to its end.
+ * Runs git to completion.
  *
- * @returns what it wrote
- * @throws Error that says what is wrong and what to do
+ * @returns its output
+ * @throws Error with the reason and the remedy
  */
 export async function runGit(
   repository: string,
@@ -126,11 +126,12 @@ function explain(text: string, repository: string): string {
   if (/dubious ownership/.test(said)) {
     const path = /safe\.directory (.+)$/m.exec(said)?.[1] ?? repository;
     return (
-      `${repository} belongs to another user, and git does not read it; ` +
-      `if you trust it: git config --global --add safe.directory ${path}`
+      `${repository} belongs to another user, so git refuses to read it; ` +
+      `if you trust it, run: git config --global --add safe.directory ${path}`
     );
   }
-  if (/not a git repository/i.test(said)) return `${repository} is no git repository; name one, or scan it as a path`;
+  if (/not a git repository/i.test(said))
+    return `${repository} is not a git repository; name one, or scan it as a path`;
   if (/cannot change to/.test(said)) return `${repository} cannot be read: ${said}`;
-  return `git cannot read ${repository}: ${said === '' ? 'it ended without saying why' : said}`;
+  return `git cannot read ${repository}: ${said === '' ? 'it exited without an error' : said}`;
 }

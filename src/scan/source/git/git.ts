@@ -18,16 +18,15 @@ import {
 export const SUBMODULE_MODE = '160000';
 
 /**
- * Every blob of a history, once: with the oldest commit that has it and its path there; and what commits and tags say,
- * each as an object of its own, a commit's before its blobs. Parents come before their
- * children, so the order depends only on the commits. Merges are compared with all their parents at once: what none of
- * them has, the merge brought in.
+ * Lists every blob of a history once, with the oldest commit that contains it and its path there, and every commit and
+ * tag message as an object of its own, a commit's before its blobs. Parents precede their children, so the order
+ * depends only on the commits. A merge is compared with all its parents at once: it introduces what none of them has.
  */
 export class GitSource implements ObjectSource {
   readonly name: string;
   readonly #spec: GitSpec;
   #listing: Listing | null = null;
-  /** What the listing as it stands was handed out as. */
+  /** The cursor that was returned for the listing's current position. */
   #state: CursorState | null = null;
 
   constructor(spec: GitSpec) {
@@ -69,9 +68,9 @@ interface Found {
 
 /** One run of `git log`. */
 class Listing {
-  /** Says what was selected, so that a later listing is of the same. */
+  /** Identifies the selection, so that a later listing uses the same. */
   readonly token: string;
-  /** Objects that were handed out, those of an earlier listing included. */
+  /** Objects returned so far, including those of an earlier listing. */
   taken = 0;
   readonly #child: GitChild;
   readonly #chunks: AsyncIterator<Buffer>;
@@ -81,7 +80,7 @@ class Listing {
   readonly #submodules = new Set<string>();
   readonly #sink: HistorySink = {
     commit: (commit) => this.#add({ path: commitPath(commit.id), locator: commit.id, size_hint: -1, commit }),
-    change: (change) => this.#look(change),
+    change: (change) => this.#addChange(change),
   };
   #found: Found[] = [];
   #next = 0;
@@ -107,13 +106,13 @@ class Listing {
     if (facts.is_shallow && skip === 0) this.#found.push({ object: null, problem: shallow(spec.repository) });
   }
 
-  /** Null where there is nothing to list: a repository without commits. */
+  /** Null if there is nothing to list: a repository without commits. */
   static async open(spec: GitSpec, state: CursorState | null): Promise<Listing | null> {
     if (state !== null && state.type !== 'token')
-      throw new Error(`git:${spec.repository}: the cursor is of another source (${state.type})`);
+      throw new Error(`git:${spec.repository}: the cursor belongs to another source (${state.type})`);
     const facts = await inspectRepository(spec.repository);
     const selection = await resolveSelection(spec);
-    // Told no revision, git would take HEAD, which leads nowhere.
+    // Without a revision, git would use HEAD, which does not resolve.
     if (selection.revisions.length === 0) return null;
     const tags = await tagObjects(spec.repository, selection.revisions);
     if (state === null) return new Listing(spec, facts, selection, tags, 0);
@@ -121,7 +120,8 @@ class Listing {
     const pinned = { ...selection, since: since === undefined ? null : Number(since) };
     if (state.token !== tokenOf(pinned)) {
       throw new Error(
-        `${spec.repository} has other branches or tags than when the scan began, so it cannot go on; begin anew`,
+        `${spec.repository} has other branches or tags than when the scan started, ` +
+          'so the scan cannot resume; start over',
       );
     }
     return new Listing(spec, facts, pinned, tags, state.skip);
@@ -156,7 +156,7 @@ class Listing {
     await this.#child.stop();
   }
 
-  #look({ commit, mode, text, start, path }: Change): void {
+  #addChange({ commit, mode, text, start, path }: Change): void {
     if (mode === SUBMODULE_MODE) {
       const name = path.toString('utf8');
       if (this.#submodules.has(name)) return;
@@ -205,13 +205,13 @@ function logArguments({ since }: Selection): string[] {
   ];
 }
 
-/** A submodule's content is not here. */
+/** The content of a submodule is in its own repository. */
 export function submodule(path: string): Problem {
-  const message = 'a submodule, whose content is in a repository of its own';
+  const message = 'a submodule; scan its own repository instead';
   return { code: 'link_not_followed', path, message, extent: 'notice' };
 }
 
 function shallow(repository: string): Problem {
-  const message = 'the clone is shallow: older commits are not here; git fetch --unshallow brings them';
+  const message = 'the clone is shallow and lacks older commits; fetch them with git fetch --unshallow';
   return { code: 'source_failed', path: repository, message, extent: 'notice' };
 }

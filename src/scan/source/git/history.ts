@@ -1,6 +1,6 @@
 import type { Commit } from '../../result.ts';
 
-/** Fields of a commit, each ended by a zero byte, and a first one that no change begins like. */
+/** Fields of a commit, each terminated by a zero byte, and a first one that differs from the start of any change. */
 export const COMMIT_FORMAT = '%H%x00%an%x00%ae%x00%aI%x00%s%x00';
 
 const COMMIT_FIELDS = 5;
@@ -8,27 +8,27 @@ const SUBJECT_LENGTH_MAX = 200;
 const COLON = 0x3a;
 const NEWLINE = 0x0a;
 
-/** A name that a commit gave to an object. */
+/** A path that a commit gave to an object. */
 export interface Change {
   commit: Commit;
-  /** Of the object: six octal digits. */
+  /** Mode of the object: six octal digits. */
   mode: string;
-  /** Where the object's id stands in `text`, in hexadecimal digits. */
+  /** Offset of the object's id in `text`, in hexadecimal digits. */
   text: Uint8Array;
   start: number;
   /** Bytes of the path. */
   path: Buffer;
 }
 
-/** Takes what a history consists of, in its order: each commit before its changes. */
+/** Receives a history in order: each commit before its changes. */
 export interface HistorySink {
   commit(commit: Commit): void;
   change(change: Change): void;
 }
 
 /**
- * Reads what `git log -z --raw --no-abbrev` writes: everything ends with a zero byte; what begins with colons, one for
- * each parent, is a change and is followed by its path, anything else is the first field of a commit.
+ * Parses the output of `git log -z --raw --no-abbrev`: every field ends with a zero byte; a field that starts with
+ * colons, one per parent, is a change and is followed by its path; any other one is the first field of a commit.
  */
 export class HistoryParser {
   readonly #digits: number;
@@ -37,7 +37,7 @@ export class HistoryParser {
   #commit: Commit | null = null;
   #meta: Buffer | null = null;
 
-  /** @param digits hexadecimal digits of an object's id */
+  /** @param digits hexadecimal digits in an object id */
   constructor(digits: number) {
     this.#digits = digits;
   }
@@ -49,7 +49,7 @@ export class HistoryParser {
       this.#token(text.subarray(from, end), sink);
       from = end + 1;
     }
-    // A copy, so that the chunk does not live on for a few bytes.
+    // A copy, so that a few bytes do not keep the chunk alive.
     this.#rest = from === text.length ? Buffer.alloc(0) : Buffer.from(text.subarray(from));
   }
 
@@ -79,7 +79,10 @@ export class HistoryParser {
     sink.commit(this.#commit);
   }
 
-  /** `:MODE MODE ID ID STATUS`, and with more parents one more colon, mode and id each; the last ones are the result. */
+  /**
+   * Parses `:MODE MODE ID ID STATUS`, with one more colon, mode and id for each further parent; the last ones are the
+   * result.
+   */
   #changeOf(meta: Buffer, path: Buffer): Change {
     let parents = 0;
     while (meta[parents] === COLON) parents += 1;

@@ -1,18 +1,18 @@
-/** Slots at first; a power of two, as later. */
+/** Initial number of slots; always a power of two. */
 const SLOTS_FIRST = 4096;
-/** Of ten. */
+/** Maximum load, in tenths. */
 const FILL_TENTHS_MAX = 7;
 
-/** Object ids as bytes in one array: 20 or 32 of them an id and nothing else, since histories have many millions. */
+/** A set of object ids as bytes in one array, 20 or 32 bytes per id, since histories have many millions. */
 export class IdSet {
   readonly #width: number;
   #slots = SLOTS_FIRST;
   #bytes: Uint8Array;
   #size = 0;
-  /** The id of zeros marks a free slot; no object has it. */
+  /** The all-zero id marks a free slot; no object has it. */
   readonly #candidate: Uint8Array;
 
-  /** @param width bytes of an id: 20 for SHA-1, 32 for SHA-256 */
+  /** @param width bytes per id: 20 for SHA-1, 32 for SHA-256 */
   constructor(width: number) {
     this.#width = width;
     this.#bytes = new Uint8Array(SLOTS_FIRST * width);
@@ -24,9 +24,9 @@ export class IdSet {
   }
 
   /**
-   * Adds the id that stands in hexadecimal digits at `start` of `text`.
+   * Adds the id that `text` contains in hexadecimal digits at `start`.
    *
-   * @returns false where it was there, or is all zeros
+   * @returns false if it is already present, or all zeros
    */
   addHex(text: Uint8Array, start: number): boolean {
     const id = this.#candidate;
@@ -45,7 +45,7 @@ export class IdSet {
     return true;
   }
 
-  /** Where the free slot for an id begins, or -1 where the id is there. */
+  /** Returns the offset of the free slot for an id, or -1 if the id is present. */
   #find(bytes: Uint8Array, slots: number, ids: Uint8Array, from: number): number {
     const hash = ((ids[from]! << 24) | (ids[from + 1]! << 16) | (ids[from + 2]! << 8) | ids[from + 3]!) >>> 0;
     for (let slot = hash & (slots - 1); ; slot = (slot + 1) & (slots - 1)) {

@@ -1,7 +1,7 @@
 import type { DiscoveredObject } from '../port.ts';
 import { startGit } from './command.ts';
 
-/** The annotated tags among revisions, as objects: their messages, with what git notes of them. */
+/** Returns the annotated tags among the revisions as objects: their messages with git's metadata. */
 export async function tagObjects(repository: string, revisions: readonly string[]): Promise<DiscoveredObject[]> {
   const child = startGit(repository, ['cat-file', '--batch-check=%(objectname) %(objecttype)']);
   const said: Buffer[] = [];

@@ -4,21 +4,21 @@ import { runGit } from './command.ts';
 
 export type GitSpec = Extract<SourceSpec, { type: 'git' }>;
 
-/** What is to be listed, in ids and figures: the same on every day. */
+/** What to list, in ids and timestamps: independent of the current date. */
 export interface Selection {
-  /** As `rev-list` takes them: ids, some with `^` before them. */
+  /** As in `git rev-list`: ids, some with `^` before them. */
   revisions: readonly string[];
-  /** Seconds since the epoch; commits before are left out. */
+  /** Seconds since the epoch; earlier commits are excluded. */
   since: number | null;
 }
 
 export interface RepositoryFacts {
-  /** Hexadecimal digits of an object's id: 40 or 64. */
+  /** Hexadecimal digits of an object id: 40 or 64. */
   digits: number;
   is_shallow: boolean;
 }
 
-/** Asks git what kind of repository it is; rejects where it is none. */
+/** Returns properties of the repository; rejects if it is none. */
 export async function inspectRepository(repository: string): Promise<RepositoryFacts> {
   if (repository === '' || repository.includes('\0')) throw new Error('git: name a repository');
   const args = ['rev-parse', '--show-object-format', '--is-shallow-repository'];
@@ -26,7 +26,7 @@ export async function inspectRepository(repository: string): Promise<RepositoryF
   return { digits: format === 'sha256' ? 64 : 40, is_shallow: shallow === 'true' };
 }
 
-/** Turns names of revisions and times into ids and seconds. */
+/** Resolves revisions and times to ids and seconds. */
 export async function resolveSelection(spec: GitSpec): Promise<Selection> {
   const { repository, revisions = [], since } = spec;
   return {
@@ -35,12 +35,12 @@ export async function resolveSelection(spec: GitSpec): Promise<Selection> {
   };
 }
 
-/** Of what a selection selects; another one is another list. */
+/** Returns a digest of the selection; a different one means a different list. */
 export function digestOf({ revisions }: Selection): string {
   return createHash('sha256').update(revisions.join('\n')).digest('hex').slice(0, 32);
 }
 
-/** Every reference, and HEAD where it is of no branch. */
+/** Returns every reference, and HEAD if it is detached. */
 async function allRevisions(repository: string): Promise<string[]> {
   const listed = linesOf(await runGit(repository, ['rev-parse', '--all']));
   const head = await runGit(repository, ['rev-parse', '--quiet', '--verify', 'HEAD^{commit}']).catch(() => '');
@@ -51,7 +51,7 @@ async function namedRevisions(repository: string, revisions: readonly string[]):
   const option = revisions.find((revision) => revision.startsWith('-'));
   if (option !== undefined) throw new Error(`git: ${option} is an option, not a revision; give branches, tags or ids`);
   if (revisions.some((revision) => /[\0\n]/.test(revision) || revision === ''))
-    throw new Error('git: a revision is empty, or has characters that none has');
+    throw new Error('git: a revision is empty or contains invalid characters');
   return linesOf(await runGit(repository, ['rev-parse', '--revs-only', ...revisions, '--']));
 }
 
@@ -59,7 +59,7 @@ async function resolveTime(repository: string, since: string): Promise<number> {
   if (since.includes('\0') || since.trim() === '') throw new Error('git: since is empty');
   const said = linesOf(await runGit(repository, ['rev-parse', '--since=now', `--since=${since}`, '--since=now']));
   const [before, seconds, after] = said.map((line) => Number(/^--max-age=(\d+)$/.exec(line)?.[1]));
-  // Git takes any text for a time, and what it does not understand for now.
+  // Git accepts any string as a time, and treats what it does not understand as now.
   const isNow = seconds! >= before! && seconds! <= after!;
   if (!Number.isSafeInteger(seconds) || isNow)
     throw new Error(`git does not understand since '${since}'; give a date such as 2025-01-31 or '2 weeks ago'`);

@@ -7,7 +7,7 @@ import { submodule, SUBMODULE_MODE } from './git.ts';
 
 type StagedSpec = Extract<SourceSpec, { type: 'staged' }>;
 
-/** Blobs that the index has and the last commit has not, at their paths: what a commit would add. */
+/** Lists the blobs in the index that the last commit lacks, at their paths: what a commit would add. */
 export class StagedSource implements ObjectSource {
   readonly name: string;
   readonly #objects: readonly DiscoveredObject[];
@@ -35,7 +35,7 @@ export class StagedSource implements ObjectSource {
     const position = cursor.take();
     if (position.at === 'done') return { objects: [], problems: [], cursor: EnumCursor.done() };
     if (position.at === 'continue' && position.state.type !== 'offset')
-      throw new Error(`${this.name}: the cursor is of another source (${position.state.type})`);
+      throw new Error(`${this.name}: the cursor belongs to another source (${position.state.type})`);
     const from = position.at === 'continue' && position.state.type === 'offset' ? position.state.offset : 0;
     const objects = this.#objects.slice(from, from + limit);
     const to = from + objects.length;
@@ -47,7 +47,7 @@ export class StagedSource implements ObjectSource {
   }
 
   close(): void {
-    // Nothing is held.
+    // There is nothing to release.
   }
 }
 
@@ -66,7 +66,9 @@ const DIFF_ARGUMENTS = [
   '--ignore-submodules=none',
 ];
 
-/** `:MODE MODE ID ID STATUS` and a path, each ended by a zero byte; the second mode and id are those of the index. */
+/**
+ * Parses `:MODE MODE ID ID STATUS` and a path, each terminated by a zero byte; the second mode and id are the index's.
+ */
 function changesIn(said: Buffer): { mode: string; id: string; path: string }[] {
   const fields = said.toString('utf8').split('\0');
   const changes: { mode: string; id: string; path: string }[] = [];

@@ -10,13 +10,13 @@ export interface S3Connection {
   client: S3Client;
 }
 
-/** Tries of one request, the first included; the SDK waits between them. */
+/** Attempts per request, including the first; the SDK waits between them. */
 const TRIES_MAX = 5;
 
 /**
- * Loads the SDK and makes a client. Credentials are found as the SDK finds them anywhere.
+ * Loads the SDK and creates a client. The SDK finds credentials in its usual places.
  *
- * @throws Error that names the package where it is missing
+ * @throws Error that names the package if it is missing
  */
 export async function connect(spec: S3Spec): Promise<S3Connection> {
   const sdk = await loadSdk();
@@ -24,10 +24,10 @@ export async function connect(spec: S3Spec): Promise<S3Connection> {
   const client = new sdk.S3Client({
     maxAttempts: TRIES_MAX,
     followRegionRedirects: true,
-    // Checksums are of whole objects, and these are read in parts.
+    // Checksums cover whole objects, but these are read in parts.
     responseChecksumValidation: 'WHEN_REQUIRED',
     ...(endpoint === undefined ? {} : { endpoint }),
-    // Other services have none, and the SDK demands one.
+    // Other services have no region, but the SDK requires one.
     ...(region !== undefined ? { region } : endpoint !== undefined ? { region: 'us-east-1' } : {}),
     ...(isPathStyle === undefined ? {} : { forcePathStyle: isPathStyle }),
   });
@@ -39,16 +39,16 @@ async function loadSdk(): Promise<S3Sdk> {
     return await import('@aws-sdk/client-s3');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    throw new Error('Scanning a bucket needs a package: npm install @aws-sdk/client-s3', { cause: error });
+    throw new Error('scanning a bucket requires a package; run: npm install @aws-sdk/client-s3', { cause: error });
   }
 }
 
-/** `s3://bucket/prefix`. */
+/** Returns `s3://bucket/prefix`. */
 export function addressOf({ bucket, prefix = '' }: S3Spec): string {
   return `s3://${bucket}/${prefix}`;
 }
 
-/** What keeps a listing from going on, with what to do. */
+/** Converts a listing failure to an error with its remedy. */
 export function explain(spec: S3Spec, error: unknown): Error {
   const { name, message } = error as Error;
   return new Error(`${addressOf(spec)}: ${adviceOf(spec, name) ?? `${name}: ${message}`}`, { cause: error });
@@ -68,7 +68,7 @@ function adviceOf({ bucket }: S3Spec, name: string): string | null {
     case 'SignatureDoesNotMatch':
       return `the credentials are refused (${name})`;
     case 'ExpiredToken':
-      return 'the credentials have expired; renew them and go on';
+      return 'the credentials have expired; renew them and resume';
     default:
       return null;
   }

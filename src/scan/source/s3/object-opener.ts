@@ -9,15 +9,15 @@ import { ObjectFault, type ObjectOpener, type ObjectReader } from '../port.ts';
 import { connect, type S3Connection, type S3Spec } from './connection.ts';
 import { archived } from './s3.ts';
 
-/** The first request brings this much along with the size: most objects need no second one. */
+/** The first request reads this much along with the size: most objects need no second one. */
 const FIRST_BYTES = 1024 * 1024;
-/** Requests of one opener under way at once. */
+/** Concurrent requests of one opener. */
 const REQUESTS_MAX = 16;
-/** Of a part whose transfer broke; what the SDK tries again by itself is the request until its answer begins. */
+/** Attempts for a part whose transfer broke; the SDK itself retries a request only until its response begins. */
 const TRANSFER_TRIES_MAX = 4;
 const RETRY = { base_ms: 100, factor: 2, max_ms: 2_000, jitter: 0.5 };
 
-/** Reads objects in parts, all of the version that the first part was of. */
+/** Reads objects in parts, all from the version of the first part. */
 export class S3Opener implements ObjectOpener {
   readonly #parts: PartReader;
 
@@ -90,16 +90,16 @@ class S3Reader implements ObjectReader {
 interface PartRequest {
   path: string;
   key: string;
-  /** The entity tag of the version that is being read; null for the first part. */
+  /** Entity tag of the version being read; null for the first part. */
   version: string | null;
-  /** As much as is asked for. */
+  /** Bytes to read, which fill the buffer. */
   target: Uint8Array;
   offset: number;
 }
 
 interface Part {
   count: number;
-  /** Of the whole object. */
+  /** Size of the whole object. */
   size: number;
   version: string | null;
 }
@@ -147,16 +147,16 @@ class PartReader {
     const total = /\/(\d+)$/.exec(answer.ContentRange ?? '')?.[1];
     if (total === undefined && offset > 0) {
       (answer.Body as Readable).destroy();
-      throw new Error('the service does not read parts of objects');
+      throw new Error('the service does not support range requests');
     }
     const count = await receive(answer, target);
     const size = Number(total ?? answer.ContentLength ?? count);
-    if (count < Math.min(target.length, size - offset)) throw new BrokenTransfer('the answer ended early');
+    if (count < Math.min(target.length, size - offset)) throw new BrokenTransfer('the response ended early');
     return { count, size, version: answer.ETag ?? null };
   }
 }
 
-/** Some bytes of an answer did not arrive. */
+/** Some bytes of a response did not arrive. */
 class BrokenTransfer extends Error {}
 
 async function receive(answer: GetObjectCommandOutput, target: Uint8Array): Promise<number> {
@@ -167,7 +167,7 @@ async function receive(answer: GetObjectCommandOutput, target: Uint8Array): Prom
       const rest = target.length - count;
       target.set(chunk.length > rest ? chunk.subarray(0, rest) : chunk, count);
       count += Math.min(chunk.length, rest);
-      // A service that does not know ranges sends the whole object.
+      // A service without range support sends the whole object.
       if (count === target.length) break;
     }
   } catch (error) {
@@ -178,7 +178,7 @@ async function receive(answer: GetObjectCommandOutput, target: Uint8Array): Prom
   return count;
 }
 
-/** No range can be satisfied by an object without bytes. */
+/** An empty object satisfies no range. */
 function isEmptyObject(error: unknown): boolean {
   return (error as Error).name === 'InvalidRange';
 }
@@ -191,7 +191,7 @@ function problemOf(error: unknown, { path, version, offset }: PartRequest): Prob
     return { code: 'changed_while_read', path, message: `it ${what} while it was read`, extent: 'partial' };
   }
   if (/NoSuchKey|NotFound/.test(name))
-    return { code: 'vanished', path, message: 'it was gone when it was to be read', extent };
+    return { code: 'vanished', path, message: 'it disappeared before it could be read', extent };
   if (name === 'InvalidObjectState') return archived(path, 'storage class of the object');
   if (name === 'AccessDenied')
     return { code: 'unreadable', path, message: 'access denied; s3:GetObject is needed', extent };

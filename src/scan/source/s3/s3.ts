@@ -4,28 +4,28 @@ import type { Problem } from '../../result.ts';
 import type { DiscoveredObject, EnumerationBatch, ObjectSource } from '../port.ts';
 import { addressOf, connect, explain, type S3Connection, type S3Spec } from './connection.ts';
 
-/** What cannot be read before it is restored. */
+/** Storage classes that must be restored before reading. */
 const ARCHIVED_CLASSES: ReadonlySet<string> = new Set(['GLACIER', 'DEEP_ARCHIVE']);
 
-/** Up to 1,000 objects, as the service hands them out. */
+/** Up to 1,000 objects, as returned by the service. */
 interface Page {
-  /** What asked for it; null for the first one. */
+  /** The token that requested it; null for the first page. */
   token: string | null;
   items: readonly Item[];
-  /** Of the page after; null after the last. */
+  /** Token of the next page; null after the last. */
   following: string | null;
 }
 
 interface Item {
   key: string;
   size: number;
-  /** Null where it can be read. */
+  /** Null if it can be read. */
   archived: string | null;
 }
 
 /**
- * Objects of a bucket, in the order of the service: for general purpose buckets that of the keys' bytes. The cursor is a
- * page and how many of its objects were handed out; it also has the last key, since a page may lose some.
+ * Lists the objects of a bucket in the order of the service: for general purpose buckets, that of the keys' bytes. The
+ * cursor is a page, the number of its objects already returned, and the last key, since a page may lose some.
  */
 export class S3Source implements ObjectSource {
   readonly name: string;
@@ -83,7 +83,7 @@ export class S3Source implements ObjectSource {
     const command = new sdk.ListObjectsV2Command({
       Bucket: bucket,
       Prefix: prefix,
-      // Keys may have characters that XML has not.
+      // Keys may contain characters that XML does not allow.
       EncodingType: 'url',
       OptionalObjectAttributes: ['RestoreStatus'],
       ...(token === null ? {} : { ContinuationToken: token }),
@@ -105,7 +105,7 @@ function placeOf(
   state: CursorState | null,
 ): { token: string | null; after: string | null; skip: number } {
   if (state === null) return { token: null, after: null, skip: 0 };
-  if (state.type !== 'token') throw new Error(`${name}: the cursor is of another source (${state.type})`);
+  if (state.type !== 'token') throw new Error(`${name}: the cursor belongs to another source (${state.type})`);
   const { page, after } = JSON.parse(state.token ?? '{}') as { page?: string | null; after?: string };
   return { token: page ?? null, after: after ?? null, skip: state.skip };
 }
@@ -120,7 +120,7 @@ function itemOf(listed: Listed, isEncoded: boolean): Item {
   };
 }
 
-/** After `key`, or, where it was deleted meanwhile, where it would have been. */
+/** Returns the index after `key` or, if it was deleted since, where it would have been. */
 function indexAfter(items: readonly Item[], key: string, skip: number): number {
   const index = items.findIndex((item) => item.key === key);
   if (index !== -1) return index + 1;
@@ -129,7 +129,7 @@ function indexAfter(items: readonly Item[], key: string, skip: number): number {
   return later === -1 ? Math.min(skip, items.length) : later;
 }
 
-/** What consoles make to show an empty folder. */
+/** Consoles create such keys to show an empty folder. */
 function isDirectoryMarker({ key, size }: Item): boolean {
   return key.endsWith('/') && size === 0;
 }

@@ -5,33 +5,33 @@ import { buildZip, directoryLine, endRecord, localHeader } from './zip.ts';
 const MIB = 1024 * 1024;
 const SEGMENT_BYTES = 16 * MIB;
 
-/** Raw deflate data of zeros, about a thousandth of their size; made of one segment that is repeated. */
+/** Raw deflate data of zeros, compressed to about a thousandth, from one repeated segment. */
 export function deflatedZeros(bytes: number): Buffer {
   const segment = deflateRawSync(Buffer.alloc(SEGMENT_BYTES), { finishFlush: constants.Z_FULL_FLUSH });
   const count = Math.ceil(bytes / SEGMENT_BYTES);
   return Buffer.concat([...Array<Buffer>(count).fill(segment), deflateRawSync(Buffer.alloc(0))]);
 }
 
-/** One gzip member that unfolds to so many zeros (its checksum is wrong: nobody gets there). */
+/** One gzip member that unpacks to this many zeros (its checksum is wrong, but never reached). */
 export function gzippedZeros(bytes: number): Buffer {
   return Buffer.concat([GZIP_HEADER, deflatedZeros(bytes), Buffer.alloc(8)]);
 }
 
 const GZIP_HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
 
-/** A thousand small members, each within bounds. */
+/** A thousand small members, each within the limits. */
 export function gzipMembers(count: number, bytesEach: number): Buffer {
   return Buffer.concat(Array<Buffer>(count).fill(gzipSync(Buffer.alloc(bytesEach))));
 }
 
-/** One entry of so many zeros that claims to hold a thousand bytes. */
+/** One entry of this many zeros that declares a thousand bytes. */
 export function lyingZip(bytes: number): Buffer {
   const packed = deflatedZeros(bytes);
   const lie = { size: 1000 };
   return buildZip([{ name: 'zeros', packed, local: lie, directory: lie }]);
 }
 
-/** `levels` archives around each other, each with `width` copies of the one within; the innermost entries are zeros. */
+/** `levels` nested archives, each with `width` copies of the inner one; the innermost entries are zeros. */
 export function nestedZips(levels: number, width: number, zeros: number): Buffer {
   let inner = buildZip([
     { name: '0.dll', packed: deflatedZeros(zeros), directory: { size: zeros }, local: { size: zeros } },
@@ -43,7 +43,7 @@ export function nestedZips(levels: number, width: number, zeros: number): Buffer
   return inner;
 }
 
-/** gzip in gzip in gzip; stored, so that thousands of levels are made in no time. */
+/** Nested gzip, stored, so that thousands of levels are created quickly. */
 export function nestedGzips(levels: number): Buffer {
   let inner: Buffer = Buffer.from('the innermost');
   for (let level = 0; level < levels; level++) {
@@ -75,7 +75,7 @@ export function nestedZstd(levels: number): Buffer {
   return inner;
 }
 
-/** All lines of the directory lead to the same data. */
+/** All directory lines point to the same data. */
 export function sharedZip(entries: number, zeros: number): Buffer {
   const packed = deflatedZeros(zeros);
   const header = {
@@ -94,7 +94,7 @@ export function sharedZip(entries: number, zeros: number): Buffer {
   return Buffer.concat([local, packed, directory, endRecord(entries, directory.length, local.length + packed.length)]);
 }
 
-/** Each entry's data takes the next entry's header along as a stored block, and goes on into its data. */
+/** Each entry's data includes the next entry's header as a stored block, and continues into its data. */
 export function quotingZip(entries: number, zeros: number): Buffer {
   const kernel = deflatedZeros(zeros);
   const common = { flags: 0, method: 8, crc: 0, made_by: 0, attributes: 0, offset: 0 };

@@ -3,9 +3,9 @@ export interface TarEntry {
   content?: string | Uint8Array;
   /** One character; `0`: a file. */
   type?: string;
-  /** Stated, where it is not the content's. */
+  /** Declared size, if it differs from the content's. */
   size?: number;
-  /** Octal digits, or whatever else is to stand in the field. */
+  /** Octal digits, or any other content of the field. */
   raw_size?: Uint8Array;
   link?: string;
   magic?: string;
@@ -15,7 +15,7 @@ export interface TarEntry {
 
 export const BLOCK = 512;
 
-/** A tar file, byte by byte as it is told; with `end` false without the blocks of zeros at its end. */
+/** Builds a tar file exactly as specified; with `end` false without the final blocks of zeros. */
 export function buildTar(entries: readonly TarEntry[], end = true): Buffer {
   const parts = entries.flatMap((entry) => {
     const content = Buffer.from(entry.content ?? '');
@@ -43,7 +43,7 @@ function tarHeader(entry: TarEntry, length: number): Buffer {
   return header;
 }
 
-/** The content of an extended header. */
+/** Builds the content of an extended header. */
 export function paxRecord(key: string, value: string | Uint8Array): Buffer {
   const rest = Buffer.concat([Buffer.from(` ${key}=`), Buffer.from(value), Buffer.from('\n')]);
   let length = rest.length + 1;

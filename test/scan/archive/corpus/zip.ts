@@ -1,6 +1,6 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 
-/** What a header says. Everything can be a lie. */
+/** The fields of a header, any of which may be wrong. */
 export interface ZipHeader {
   name?: string | Uint8Array;
   flags?: number;
@@ -17,9 +17,9 @@ export interface ZipEntry {
   name: string | Uint8Array;
   content?: string | Uint8Array;
   stored?: boolean;
-  /** The packed bytes, where they are not to be made of the content. */
+  /** The compressed bytes, if not derived from the content. */
   packed?: Uint8Array;
-  /** Sizes and checksum stand behind the data. */
+  /** Puts sizes and checksum after the data. */
   descriptor?: 'marked' | 'unmarked';
   local?: ZipHeader;
   directory?: ZipHeader;
@@ -28,7 +28,7 @@ export interface ZipEntry {
 export interface ZipOptions {
   stub?: Uint8Array;
   comment?: string;
-  /** Entries that the end record states. */
+  /** Number of entries in the end record. */
   stated_entries?: number;
 }
 
@@ -36,7 +36,7 @@ function bytesOf(text: string | Uint8Array): Buffer {
   return typeof text === 'string' ? Buffer.from(text) : Buffer.from(text);
 }
 
-/** A zip file, byte by byte as it is told. */
+/** Builds a zip file exactly as specified. */
 export function buildZip(entries: readonly ZipEntry[], options: ZipOptions = {}): Buffer {
   const parts: Buffer[] = [Buffer.from(options.stub ?? [])];
   const lines: Buffer[] = [];

@@ -12,14 +12,14 @@ const detector = detectorOf(TOKEN);
 
 const base64 = (text: string, encoding: 'utf8' | 'utf16le' = 'utf8') => Buffer.from(text, encoding).toString('base64');
 
-test('a secret in base64 is found at the place of its letters', () => {
+test('a secret in base64 has the position of its letters', () => {
   const encoded = base64('password is tok_abcd1234 ok');
   const [found] = scanObject(detector, `a\nb: ${encoded}\n`);
   assert.deepEqual([found?.secret, found?.encodings, found?.line, found?.column], ['abcd1234', ['base64'], 2, 4 + 16]);
   assert.deepEqual([found?.offset, found?.length], [5 + 16, 16]);
 });
 
-test('the URL alphabet, UTF-16 in base64, base64 in base64 and in URLs are found, too', () => {
+test('finds the URL alphabet, UTF-16 in base64, and base64 in base64 and in URLs', () => {
   const text = 'the ~~?>~ token: tok_abcd1234 ...';
   const encodings = (encoded: string) => scanObject(detector, `x = ${encoded} ;`).map((found) => found.encodings);
   assert.deepEqual(encodings(Buffer.from(text).toString('base64url')), [['base64']]);
@@ -34,7 +34,7 @@ const wrapped = (text: string, width: number, lineBreak = '\n') =>
     .match(new RegExp(`.{1,${width}}`, 'g'))!
     .join(lineBreak);
 
-test('base64 that is wrapped over lines is decoded as one: a secret is found wherever the ends of lines lie, once', () => {
+test('base64 wrapped over lines is decoded as one: a secret is found once, wherever lines end', () => {
   for (const [width, lineBreak] of [
     [76, '\n'],
     [64, '\r\n'],
@@ -61,7 +61,7 @@ test('base64 that is wrapped over lines is decoded as one: a secret is found whe
   }
 });
 
-test('long wrapped text: a secret a line, across their ends and those of pieces, each once; twice encoded, too', () => {
+test('long wrapped text: each secret is found once across line ends and pieces, even if encoded twice', () => {
   const secrets = Array.from({ length: 900 }, (_, i) => `s${String(1_000_000 + i)}`);
   const text = secrets.map((secret) => `a line of text with tok_${secret} in it;`).join(' ');
   for (const width of [64, 76]) {
@@ -77,7 +77,7 @@ test('long wrapped text: a secret a line, across their ends and those of pieces,
   }
 });
 
-test('decode_depth bounds how deep encodings are followed', () => {
+test('decode_depth limits how deep encodings are followed', () => {
   const nest = (text: string, levels: number): string =>
     levels === 0 ? text : base64(`text: ${nest(text, levels - 1)} end.`);
   for (const decode_depth of [0, 1, 2, 3]) {
@@ -87,7 +87,7 @@ test('decode_depth bounds how deep encodings are followed', () => {
   }
 });
 
-test('a whole object in UTF-16, with a mark or without, is decoded; places are bytes of the object', () => {
+test('a whole object in UTF-16 is decoded, with or without a byte order mark; positions are bytes of the object', () => {
   for (const [encoding, mark] of [
     ['utf-16le', '\ufeff'],
     ['utf-16le', ''],
@@ -102,11 +102,11 @@ test('a whole object in UTF-16, with a mark or without, is decoded; places are b
   }
 });
 
-test('what stands in clear is not found again in decoded text around it', () => {
+test('plain text is not found again in the decoded text around it', () => {
   assert.equal(scanObject(detector, 'a%20b tok_abcd1234 c%20d').length, 1);
 });
 
-test('a secret across the pieces of a long run is found once', () => {
+test('a secret across pieces of a long run is found once', () => {
   const filler = 'lorem ipsum dolor sit amet, ';
   for (const before of [290, 330, 430, 440, 876]) {
     const text = `${filler.repeat(before)}tok_abcd1234 ${filler.repeat(900)}`;
@@ -114,11 +114,11 @@ test('a secret across the pieces of a long run is found once', () => {
   }
 });
 
-test('inline ignores of the line that holds the encoded text count', () => {
+test('inline ignores on the line of the encoded text apply', () => {
   assert.equal(scanObject(detector, `${base64('password is tok_abcd1234 ok')} # heddle:allow`).length, 0);
 });
 
-test('decoders agree with those of the platform, and know where their bytes came from', () => {
+test('decoders agree with those of the platform and map bytes to their source', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 60 }), fc.nat(60), (bytes, at) => {
       const letters = Buffer.from(bytes).toString('base64').replaceAll('=', '');
@@ -144,7 +144,7 @@ test('decoders agree with those of the platform, and know where their bytes came
   );
 });
 
-test('pieces share out a stretch of any length: each place belongs to exactly one, with its surroundings', () => {
+test('pieces divide a stretch of any length: each position belongs to exactly one, with its context', () => {
   fc.assert(
     fc.property(fc.nat(1000), fc.nat(100_000), fc.array(fc.nat(100_000)), (start, length, stops) => {
       const cutter = new PieceCutter('base64', start);
@@ -162,7 +162,7 @@ test('pieces share out a stretch of any length: each place belongs to exactly on
   );
 });
 
-test('text in base64 is told from names, paths and digests', () => {
+test('base64 text is distinguished from names, paths and digests', () => {
   const plausible = (letters: string) => looksLikeText(Buffer.from(letters), 0);
   assert.ok(plausible(base64('some text here, readable')));
   assert.ok(plausible(base64('wide text', 'utf16le')));
@@ -176,7 +176,7 @@ test('text in base64 is told from names, paths and digests', () => {
   }
 });
 
-test('UTF-16 is told by its mark or by zero bytes; other text and binary data is not', () => {
+test('UTF-16 is recognized by its byte order mark or by zero bytes; other text and binary data is not', () => {
   const detect = (bytes: Buffer) => detectUtf16(bytes, 0, bytes.length);
   assert.equal(detect(Buffer.from('plain text')), null);
   assert.equal(detect(Buffer.alloc(64)), null);

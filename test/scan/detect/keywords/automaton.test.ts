@@ -9,7 +9,7 @@ import { buildKeywordAutomaton, outputsOf } from '../../../../src/scan/detect/ke
 
 const MODULE = join(import.meta.dirname, '../../../../src/scan/detect/keywords/automaton.wasm');
 
-test('the module is what its source compiles to', async () => {
+test('the committed module matches its source', async () => {
   const compiled = Buffer.from(await buildAutomaton());
   assert.ok(compiled.equals(readFileSync(MODULE)), 'run node scripts/build-automaton.ts and commit automaton.wasm');
 });
@@ -19,11 +19,11 @@ const wordsOf = (minLength: number) =>
     minLength: 1,
     maxLength: 8,
   });
-/** Those of three letters and more are first looked for by their beginnings. */
+/** Those of at least three letters are first searched by their beginnings. */
 const words = fc.oneof(wordsOf(1), wordsOf(3));
 const texts = fc.string({ unit: fc.constantFrom('a', 'b', 'A', 'K', 'k', '_', '\xe9', 'x'), maxLength: 200 });
 
-/** End and word of every hit in `(begin, end]`, longest first. */
+/** Returns end and word of every hit in `(begin, end]`, longest first. */
 function naiveHits(keywords: readonly string[], text: string, begin: number, end: number): [number, string][] {
   const lower = text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
   const hits: [number, string][] = [];
@@ -34,7 +34,7 @@ function naiveHits(keywords: readonly string[], text: string, begin: number, end
   return hits;
 }
 
-test('the automaton finds every keyword, in order, in four lanes or by beginnings, whatever part of the buffer is scanned', () => {
+test('finds every keyword in order, in four lanes or by beginnings, in any part of the buffer', () => {
   fc.assert(
     fc.property(words, texts, fc.nat(200), (keywords, text, from) => {
       const automaton = buildKeywordAutomaton(keywords);
@@ -53,7 +53,7 @@ test('the automaton finds every keyword, in order, in four lanes or by beginning
 });
 
 for (const keyword of ['aa', 'aaa'])
-  test(`more hits of ${keyword} than a lane has room for are found all the same`, () => {
+  test(`finds more hits of ${keyword} than fit a lane`, () => {
     const length = 300_000;
     const scanner = new KeywordScanner(buildKeywordAutomaton([keyword]), length);
     const address = scanner.allocate(length);
@@ -68,13 +68,13 @@ for (const keyword of ['aa', 'aaa'])
     assert.equal(count, length - keyword.length + 1);
   });
 
-test('beginnings are asked for few keywords of three bytes or more only', () => {
+test('beginnings are used only for few keywords of at least three bytes', () => {
   const many = Array.from({ length: 33 }, (_, at) => `key${at}`);
   assert.notEqual(buildKeywordAutomaton(many.slice(1)).beginnings, null);
   for (const words of [many, ['key', 'ab'], []]) assert.equal(buildKeywordAutomaton(words).beginnings, null);
 });
 
-test('newlines are counted and the last one found, at any place', () => {
+test('counts newlines and finds the last one, at any position', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom('\n', 'x', '\x8a'), maxLength: 100 }), fc.nat(100), (text, from) => {
       const scanner = new KeywordScanner(buildKeywordAutomaton(['x']), 1024);
@@ -89,7 +89,7 @@ test('newlines are counted and the last one found, at any place', () => {
   );
 });
 
-test('runs of base64 letters and URL escapes are found whatever parts they are looked for in', () => {
+test('finds runs of base64 letters and URL escapes, however the search is divided', () => {
   const pieces = fc.constantFrom(
     'A',
     'z9',
@@ -124,7 +124,7 @@ test('runs of base64 letters and URL escapes are found whatever parts they are l
   );
 });
 
-/** The end and length of runs that end within the text, the place of escapes; in order. */
+/** Returns the end and length of completed runs, and the position of escapes, in order. */
 function runsAndEscapes(text: string): number[][] {
   const runs = [...text.matchAll(/[A-Za-z0-9+/_-]{24,}/g)].map((match) => [
     match.index + match[0].length,

@@ -15,7 +15,7 @@ function boundedSpan(pattern: string, text: string): [number, number] | null {
   return spans === null ? null : [spans[0]!, spans[1]!];
 }
 
-test('the bounded matcher finds what the native engine finds, over random patterns and texts', () => {
+test('the bounded matcher agrees with the native engine on random patterns and texts', () => {
   fc.assert(
     fc.property(patterns, texts, (pattern, text) => {
       const { node } = parseRegex(pattern);
@@ -28,7 +28,7 @@ test('the bounded matcher finds what the native engine finds, over random patter
   );
 });
 
-test('groups are those of the native engine where no group is repeated', () => {
+test('groups agree with the native engine if no group is repeated', () => {
   const pattern = '(a+)(b|bc)(?:c(d)?)?(.*)';
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom('a', 'b', 'c', 'd'), maxLength: 12 }), (text) => {
@@ -41,7 +41,7 @@ test('groups are those of the native engine where no group is repeated', () => {
   );
 });
 
-test('what may be empty and is repeated goes to the bounded matcher, whose preferences are those of RE2', () => {
+test('repeated empty matches use the bounded matcher, whose preferences are those of RE2', () => {
   const regex = compileRegex('(?:a{0,2}?|ab){1,3}\\b', 64);
   assert.equal(regex.engine, 'bounded');
   assert.deepEqual(regex.search('a'), { start: 0, end: 0, groups: [] });
@@ -68,7 +68,7 @@ for (const pattern of CATASTROPHIC) {
       const text = letter.repeat(2000);
       const matcher = new BoundedMatcher(program, groups);
       matcher.search(text, 0);
-      // Runs of one set look at each of their ends once: as if they were written out.
+      // Runs of one set try each of their ends once, as if they were expanded.
       const runs = program.filter(({ op }) => op === 'run').length;
       assert.ok(matcher.steps <= 3 * program.length * (text.length + 1) + runs * text.length ** 2, `${matcher.steps}`);
     }
@@ -76,6 +76,6 @@ for (const pattern of CATASTROPHIC) {
   });
 }
 
-test('nested counts beyond all measure are refused', () => {
+test('excessively nested counts are rejected', () => {
   assert.throws(() => compileRegex('(?:(?:(?:ab){100}c){100}d?){100}', 4096), /instructions/);
 });

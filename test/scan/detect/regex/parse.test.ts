@@ -3,7 +3,7 @@ import test from 'node:test';
 import { compileRegex } from '../../../../src/scan/detect/regex/compiled-regex.ts';
 import { RegexSyntaxError, parseRegex } from '../../../../src/scan/detect/regex/parse.ts';
 
-/** What a pattern finds first, as text. */
+/** Returns what a pattern finds first. */
 function find(pattern: string, text: string): string | null {
   const bytes = Buffer.from(text, 'utf8').toString('latin1');
   const match = compileRegex(pattern, 4096, 64).search(bytes);
@@ -79,7 +79,7 @@ const REFUSED: readonly [pattern: string, position: number, reason: RegExp][] = 
   ['(a', 0, /not closed/],
   ['a)', 1, /closing parenthesis/],
   ['[a', 0, /class is not closed/],
-  ['[b-a]', 0, /backwards/],
+  ['[b-a]', 0, /reversed/],
   ['[[:nope:]]', 1, /not known/],
   ['\\pQ', 0, /property/],
   ['\\p{Nope}', 0, /property/],
@@ -87,13 +87,13 @@ const REFUSED: readonly [pattern: string, position: number, reason: RegExp][] = 
   ['a\\Z', 1, /use \\z/],
   ['a{3,2}', 1, /lower bound/],
   ['a{99999}', 1, /beyond/],
-  ['a\\', 2, /too early/],
+  ['a\\', 2, /unexpectedly/],
   ['(?x)a', 0, /flags/],
   ['('.repeat(300), 200, /nested deeper/],
 ];
 
 for (const [pattern, position, reason] of REFUSED) {
-  test(`${pattern.slice(0, 20)} is refused, with the place and the reason`, () => {
+  test(`${pattern.slice(0, 20)} is rejected with position and reason`, () => {
     assert.throws(
       () => parseRegex(pattern),
       (error: unknown) => {
@@ -106,7 +106,7 @@ for (const [pattern, position, reason] of REFUSED) {
   });
 }
 
-test('groups count in the order of their parentheses, and those without part are undefined', () => {
+test('groups count in the order of their parentheses; unused ones are undefined', () => {
   const match = compileRegex('(a)|(?P<second>b)((c))?', 64).search('b');
   assert.deepEqual(match?.groups, [undefined, 'b', undefined, undefined]);
 });

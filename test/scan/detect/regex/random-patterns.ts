@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** Patterns that RE2 and JavaScript read alike: no empty loops, whose captures and ends differ between engines. */
+/** Patterns that RE2 and JavaScript interpret alike: no empty loops, whose captures and ends differ between engines. */
 export const patterns: fc.Arbitrary<string> = fc.letrec<{ atom: string; item: string; pattern: string }>((tie) => ({
   atom: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },

@@ -6,13 +6,13 @@ import { compileFrom } from '../../../../src/scan/detect/compile-rules.ts';
 import { builtinPlan, planBytes, readPlan } from '../../../../src/scan/detect/rules/builtin-plan.ts';
 import { loadRules } from '../../../../src/scan/detect/rules/load-rules.ts';
 
-test('the built-in rules come out of the file of the build as they were compiled', () => {
+test("the build's file restores the built-in rules as compiled", () => {
   const compiled = compileFrom(loadRules({ rules: [] }));
   const read = readPlan(planBytes(compiled));
   assert.deepEqual(read, compiled);
   assert.ok(read.automaton.next.buffer instanceof SharedArrayBuffer);
 });
 
-test('where there is no such file, the rules are compiled', () => {
+test('without the file, the rules are compiled', () => {
   assert.equal(builtinPlan(pathToFileURL('/nowhere/builtin.plan')), null);
 });

@@ -10,21 +10,21 @@ import { parseRules } from '../../../../src/scan/detect/rules/parse-rules.ts';
 import { expandCase, readCases } from './case-text.ts';
 
 const OPTIONS = { rules: [], decode_depth: 0, inline_ignores: true, rule_timeout_ms: 60_000 };
-/** Each case is filled in so many ways. */
+/** Number of ways in which each case is filled in. */
 const FILLINGS = 3;
 
 const { rules, warnings } = loadRules(OPTIONS);
 const cases = readCases();
 const detector = createDetector(compileRules(OPTIONS), OPTIONS, { buffers_max: 1, buffer_bytes: 65_536 });
 
-/** The rules that find anything in a text. */
+/** Returns the rules that find anything in a text. */
 function rulesThatFind(path: string, text: string): string[] {
   const bytes = Buffer.from(text);
   const chunk = { bytes, length: bytes.length, prefix_length: 0, base_offset: 0, last: true };
   return (detector.begin(path)?.scan(chunk) ?? []).map(({ rule_id }) => rule_id);
 }
 
-/** Texts of a rule's cases whose outcome is not the expected one. */
+/** Returns the texts of a rule's cases with an unexpected outcome. */
 function wrong(id: string, kind: 'positive' | 'negative'): string[] {
   const templates = cases.get(id)?.[kind] ?? [];
   return templates.flatMap((template, at) =>
@@ -44,7 +44,7 @@ describe('each built-in rule finds its positive cases and none of its near misse
   }
 });
 
-test('each rule has two positive and three negative cases, and each case its rule', () => {
+test('each rule has at least two positive and three negative cases, and each case has a rule', () => {
   const few = rules.filter(({ id }) => {
     const { positive = [], negative = [] } = cases.get(id) ?? {};
     return positive.length < 2 || negative.length < 3;
@@ -60,14 +60,14 @@ test('each rule has two positive and three negative cases, and each case its rul
   );
 });
 
-test('the set covers what it promises, and its files have nothing that nobody reads', () => {
+test('the set covers what it promises, and its files have no unknown fields', () => {
   const providers = new Set(rules.filter(({ tags }) => tags[0] !== 'generic').map(({ tags }) => tags[1]));
   assert.ok(rules.length >= 130, `${rules.length} rules`);
   assert.ok(providers.size >= 110, `${providers.size} providers`);
   assert.deepEqual(warnings, []);
 });
 
-test('each rule says what was found and what to do, and names family and provider', () => {
+test('each rule describes the finding and the remedy, and names family and provider', () => {
   for (const text of builtinRuleTexts()) {
     const family = text.name.replace(/^builtin\/|\.toml$/g, '');
     for (const { id, description, tags } of parseRules(text).rules) {
@@ -80,10 +80,10 @@ test('each rule says what was found and what to do, and names family and provide
   }
 });
 
-/** Tokens without a prefix of four characters whose first literal is rare in texts all the same. */
+/** Tokens without a prefix of four characters whose first literal is still rare in text. */
 const KEYWORD_LENGTH_MIN = 3;
 
-test('each rule is tried only where one of its literals stands, close to it', () => {
+test('each rule is tried only close to one of its literals', () => {
   const elsewhere = rules.map(compileRule).filter(({ placement }) => placement.type !== 'anchored');
   assert.deepEqual(
     elsewhere.map(({ rule }) => rule.id),

@@ -1,4 +1,4 @@
-/** The texts that the rules are tried on: templates whose tokens are made when they are read. */
+/** The texts on which the rules are tested: templates whose tokens are created when they are read. */
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
@@ -29,7 +29,7 @@ export interface CaseText {
   text: string;
 }
 
-/** A text, or one at a path of its own. */
+/** A text, optionally at a path of its own. */
 type Template = string | CaseText;
 
 export interface RuleCases {
@@ -37,7 +37,7 @@ export interface RuleCases {
   negative: readonly Template[];
 }
 
-/** Case by case of each rule, from all files. */
+/** The cases of each rule, from all files. */
 export function readCases(): Map<string, RuleCases> {
   const files = globSync('cases/*.json', { cwd: import.meta.dirname }).sort();
   const cases = new Map<string, RuleCases>();
@@ -52,8 +52,8 @@ export function readCases(): Map<string, RuleCases> {
 }
 
 /**
- * Fills `{{alphabet:length}}` and `{{uuid}}` with characters that depend on `seed` only. No token stands in the files as
- * it is, so that nobody takes them for real ones.
+ * Fills `{{alphabet:length}}` and `{{uuid}}` with characters that depend only on `seed`. The files contain no complete
+ * tokens, so that none can be mistaken for a real one.
  */
 export function expandCase(template: Template, seed: string): CaseText {
   const { path, text } = typeof template === 'string' ? { path: 'case.txt', text: template } : template;
@@ -70,7 +70,7 @@ export function expandCase(template: Template, seed: string): CaseText {
   return { path, text: expanded };
 }
 
-/** Whole numbers below a bound, the same for the same seed (mulberry32 over an FNV-1a hash). */
+/** Returns whole numbers below a limit, the same for the same seed (mulberry32 over an FNV-1a hash). */
 function numbers(seed: string): (below: number) => number {
   let state = 0x811c9dc5;
   for (const character of seed) state = Math.imul(state ^ character.codePointAt(0)!, 0x01000193);

@@ -23,7 +23,7 @@ keywords = ["ONE_"]
 tags = ["a"]
 `;
 
-test('a rule is read with all its fields', () => {
+test('reads all fields of a rule', () => {
   const set = load(`title = "mine"\nminVersion = "8.0.0"\n${RULE}path = '''\\.env$'''
 [[rules.allowlists]]
 description = "examples"
@@ -67,16 +67,16 @@ withinColumns = 40
   ]);
 });
 
-test('fields are read in any case; unknown ones are named', () => {
+test('field names are case-insensitive; unknown ones are reported', () => {
   const set = load(`${RULE}verify = true\n[extra]\nx = 1\n`.replace('secretGroup', 'secretgroup'));
   assert.equal(set.rules[0]?.secret_group, 1);
   assert.deepEqual(set.warnings, [
-    'rules-1.toml: rule one: the field verify is not known and has no effect',
-    'rules-1.toml: the field extra is not known and has no effect',
+    'rules-1.toml: rule one: unknown field verify ignored',
+    'rules-1.toml: unknown field extra ignored',
   ]);
 });
 
-test('a later file overrides what it states, and adds keywords, tags and allow lists', () => {
+test('a later file overrides its fields, and adds keywords, tags and allow lists', () => {
   const set = load(
     RULE,
     `[extend]\ndisabledRules = ["none"]\n[[rules]]\nid = "one"\nentropy = 4\nkeywords = ["uno"]\ntags = ["b"]\n[[rules]]\nid = "two"\nregex = "two_x"\n`,
@@ -90,7 +90,7 @@ test('a later file overrides what it states, and adds keywords, tags and allow l
   assert.match(set.warnings.join(), /disabledRules names none/);
 });
 
-test('disabledRules takes rules of earlier files out', () => {
+test('disabledRules removes rules of earlier files', () => {
   const set = load(RULE, `[extend]\ndisabledRules = ["one"]\n[[rules]]\nid = "two"\nregex = "two_x"\n`);
   assert.deepEqual(
     set.rules.map(({ id }) => id),
@@ -98,28 +98,28 @@ test('disabledRules takes rules of earlier files out', () => {
   );
 });
 
-test('useDefault adds the rules that come with Heddle; without any file they are the rules', () => {
+test('useDefault adds the built-in rules; without any file they are the rules', () => {
   const own = loadRules({ rules: [] }).rules.length;
   assert.ok(own > 100);
   assert.equal(load(`[extend]\nuseDefault = true\n${RULE}`).rules.length, own + 1);
   assert.ok(builtinRuleTexts().length > 1);
 });
 
-test('an extended path is told to the caller, who gives that file first', () => {
+test('an extended path is returned to the caller, which loads that file first', () => {
   const toml = `[extend]\npath = "base.toml"\n${RULE}`;
   assert.equal(extendedPath({ name: 'x', toml }), 'base.toml');
   assert.throws(() => load(toml), /extends base.toml, which was not given/);
   assert.equal(load('[[rules]]\nid = "base"\nregex = "base"\n', toml).rules.length, 2);
 });
 
-test('allow lists with targetRules go to those rules, the others to all', () => {
+test('allow lists with targetRules apply to those rules, the others to all', () => {
   const set = load(`${RULE}[[allowlists]]\ntargetRules = ["one"]\nstopwords = ["x"]\n[[allowlists]]\npaths = ["y"]\n`);
   assert.equal(set.rules[0]?.allowlists[0]?.stopwords[0], 'x');
   assert.equal(set.allowlists.length, 1);
   assert.equal(load(`[allowlist]\npaths = ["y"]\n${RULE}`).allowlists.length, 1);
 });
 
-test('enable and disable choose by id; what a chosen rule requires stays, unreported', () => {
+test('enable and disable select by id; rules that a selected one requires are kept, unreported', () => {
   const toml = `${RULE}[[rules.required]]\nid = "two"\n[[rules]]\nid = "two"\nregex = "two"\n[[rules]]\nid = "three"\nregex = "three"\n`;
   const rules = [{ name: 'r', toml }];
   assert.deepEqual(
@@ -140,23 +140,23 @@ const REFUSED: readonly [string, RegExp][] = [
   ['[[rules', /rules-1.toml: it is not valid TOML/],
   ['[[rules]]\nregex = "x"', /rule 1: it has no id; write id/],
   ['[[rules]]\nid = "a"', /rule a: it has neither regex nor path/],
-  ['[[rules]]\nid = "a"\nregex = 3', /rule a: regex must be a text; write regex = /],
-  ['[[rules]]\nid = "a"\nregex = "x"\nkeywords = "x"', /rule a: keywords must be a list of texts/],
+  ['[[rules]]\nid = "a"\nregex = 3', /rule a: regex must be a string; write regex = /],
+  ['[[rules]]\nid = "a"\nregex = "x"\nkeywords = "x"', /rule a: keywords must be a list of strings/],
   ['[[rules]]\nid = "a"\nregex = "x"\nkeywords = [""]', /rule a: one of its keywords is empty/],
   ['[[rules]]\nid = "a"\nregex = "x"\nentropy = "high"', /rule a: entropy must be a number/],
   ['[[rules]]\nid = "a"\nregex = "x"\nsecretGroup = 1.5', /rule a: secretGroup must be a whole number/],
-  [`${RULE}${RULE}`, /rule one: there are two rules of this id/],
+  [`${RULE}${RULE}`, /rule one: two rules have this id/],
   [`${RULE}[[rules.allowlists]]\ncondition = "XOR"\npaths = ["x"]`, /rule one: allow list 1: condition must be/],
   [`${RULE}[[rules.allowlists]]\nregexTarget = "file"\npaths = ["x"]`, /regexTarget must be/],
   [`${RULE}[[rules.allowlists]]\ndescription = "none"`, /it is empty/],
   [`${RULE}[rules.allowlist]\npaths = ["x"]\n[[rules.allowlists]]\npaths = ["x"]`, /both \[allowlist\] and/],
-  [`${RULE}[[rules.required]]\nid = "nope"`, /rule one: it requires nope, which is no rule/],
+  [`${RULE}[[rules.required]]\nid = "nope"`, /rule one: it requires nope, which is not a rule/],
   [`${RULE}[[allowlists]]\ntargetRules = ["nope"]\npaths = ["x"]`, /targetRules of an allow list names nope/],
   [`[extend]\nuseDefault = true\npath = "x"\n${RULE}`, /both useDefault and path/],
 ];
 
 for (const [toml, message] of REFUSED) {
-  test(`refused: ${message.source}`, () => {
+  test(`rejected: ${message.source}`, () => {
     assert.throws(
       () => load(toml),
       (error: unknown) =>
@@ -165,7 +165,7 @@ for (const [toml, message] of REFUSED) {
   });
 }
 
-test('a pattern that cannot be used is refused with rule, field, reason and place', () => {
+test('an unusable pattern is rejected with rule, field, reason and position', () => {
   const compile = (toml: string) => load(toml).rules.map(compileRule);
   assert.throws(
     () => compile(`[[rules]]\nid = "a"\nregex = '''x(?=y)'''`),
@@ -174,7 +174,7 @@ test('a pattern that cannot be used is refused with rule, field, reason and plac
   assert.throws(() => compile(`[[rules]]\nid = "a"\nregex = "x"\npath = "["`), /rule a: path: a class is not closed/);
   assert.throws(
     () => compile(`${RULE}[[rules.allowlists]]\nregexes = ["(a)\\\\1"]`),
-    /rule one: regexes of an allow list: a reference back/,
+    /rule one: regexes of an allow list: a backreference/,
   );
   assert.throws(
     () => compile(RULE.replace('secretGroup = 1', 'secretGroup = 2')),
@@ -182,7 +182,7 @@ test('a pattern that cannot be used is refused with rule, field, reason and plac
   );
 });
 
-test('the example of the documentation can be used, and names no field or rule that is not there', () => {
+test('the example in the documentation is valid and uses only known fields and rules', () => {
   const toml = /```toml\n([^`]*?)```/.exec(readFileSync(PAGE, 'utf8'))?.[1] ?? '';
   const set = load(toml);
   assert.deepEqual(set.warnings, []);
