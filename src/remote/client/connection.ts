@@ -11,7 +11,7 @@ export interface ConnectionOptions {
   readonly clock: Clock;
 }
 
-/** A transport and the calls that go over it. */
+/** A transport and the number of calls using it. */
 class Held {
   readonly tls: ClientTls | null;
   readonly opening: Promise<ClientTransport>;
@@ -28,7 +28,7 @@ class Held {
     if (this.calls === 0) this.#retired?.();
   }
 
-  /** Resolves when no call goes over it any more, and it is closed. */
+  /** Resolves once no call uses the transport and it is closed. */
   async retire(): Promise<void> {
     if (this.calls > 0) await new Promise<void>((resolve) => (this.#retired = resolve));
     await this.close();
@@ -40,7 +40,7 @@ class Held {
   }
 }
 
-/** The transport to one endpoint. Where certificates change, a new one takes the calls from then on. */
+/** Transport to one endpoint. New certificates open a new transport for subsequent calls. */
 export class Connection {
   readonly #options: ConnectionOptions;
   readonly #retiring = new Set<Promise<void>>();
@@ -50,7 +50,7 @@ export class Connection {
     this.#options = options;
   }
 
-  /** @throws TypeError where the endpoint needs certificates and has none; what opening the transport throws */
+  /** @throws TypeError if the endpoint needs certificates and has none; any error from opening the transport */
   async use<T>(run: (transport: ClientTransport) => Promise<T>): Promise<T> {
     const held = await this.#hold();
     held.calls += 1;
@@ -65,7 +65,7 @@ export class Connection {
     const { endpoint, url, open, clock } = this.#options;
     const tls = endpoint.tls ? await this.#options.tls.current() : null;
     if (endpoint.tls && tls === null) {
-      throw new TypeError(`the endpoint ${url} needs the certificates of its authority: give tls.ca`);
+      throw new TypeError(`the endpoint ${url} needs the certificate of its authority; set tls.ca`);
     }
     if (this.#held !== null && this.#held.tls === tls) return this.#held;
     const before = this.#held;
@@ -86,7 +86,7 @@ export class Connection {
     }
   }
 
-  /** Ends what is under way. */
+  /** Closes the transport and waits for retiring ones. */
   async close(): Promise<void> {
     const held = this.#held;
     this.#held = null;

@@ -14,7 +14,7 @@ export interface Question<Method extends RemoteMethod> {
   readonly answerWithinMs: number;
 }
 
-/** Endpoints that can stand in for each other. */
+/** A set of interchangeable endpoints. */
 export class Group {
   readonly links: readonly Link[];
   readonly balance: Balance;
@@ -24,15 +24,15 @@ export class Group {
     this.balance = new Balance(links);
   }
 
-  /** @throws TypeError where it is none of them */
+  /** @throws TypeError if the URL is not one of this client's endpoints */
   linkOf(endpoint: string): Link {
     const url = endpointUrl(parseEndpoint(endpoint));
     const link = this.links.find((each) => each.url === url);
-    if (link === undefined) throw new TypeError(`${url} is none of the endpoints of this client`);
+    if (link === undefined) throw new TypeError(`${url} is not an endpoint of this client`);
     return link;
   }
 
-  /** Asks one after the other until one answers: for questions that change nothing. */
+  /** Tries endpoints one after another until one responds; only for read-only calls. */
   async askAny<Method extends 'events' | 'event' | 'status'>(question: Question<Method>): Promise<Answers[Method]> {
     const passed = new Set<Link>();
     for (;;) {
@@ -46,10 +46,10 @@ export class Group {
     }
   }
 
-  /** Asks the endpoint that has a task: all of them where it is not known which one. */
+  /** Calls the endpoint that holds a task, or all of them if it is not known. */
   async askHolder<T>(endpoint: string | undefined, ask: (link: Link) => Promise<T>): Promise<T> {
     if (endpoint !== undefined) return ask(this.linkOf(endpoint));
-    // How a task ended comes from the holder just as an answer does.
+    // A task's failure is a valid outcome from its holder, just like a result.
     const asked = this.links.map((link) =>
       ask(link).then(
         (value) => ({ value }),
@@ -66,13 +66,13 @@ export class Group {
     return first.value;
   }
 
-  /** Endpoints that failed are looked at again whenever there is something to do; how often, their breakers say. */
+  /** Probes failed endpoints whenever there is a call; their circuit breakers limit the rate. */
   returnToFailed(signal: AbortSignal): void {
     const failed = this.links.filter(({ rank }) => rank >= 2);
     if (failed.length > 0) void probeAll(failed, signal);
   }
 
-  /** Asks each how it is. Never throws. */
+  /** Requests the status of each endpoint. Never throws. */
   probe(signal: AbortSignal): Promise<void> {
     return probeAll(this.links, signal);
   }
@@ -86,7 +86,7 @@ async function probeAll(links: readonly Link[], signal: AbortSignal): Promise<vo
   await Promise.all(links.map((link) => link.probe(signal)));
 }
 
-/** An endpoint that could not be asked may have the task; only where all have answered is there none. */
+/** Prefers other errors over NOT_FOUND: the task is missing only if every endpoint says so. */
 function mostTelling(errors: readonly unknown[]): unknown {
   const isMissing = (error: unknown): boolean => error instanceof RemoteCallFailure && error.code === 'NOT_FOUND';
   return errors.find((error) => !isMissing(error)) ?? errors[0];

@@ -7,10 +7,10 @@ import { CodeFault } from './code-fault.ts';
 import type { CodeLimits } from './code-limits.ts';
 import { CodeWriter } from './code-writer.ts';
 
-/** Pulls under way, and what is being deleted, stand beside the code under names that no digest has. */
+/** Prefixes of directories for pulls in progress and for deletions; no digest has such a name. */
 const INCOMING = '.incoming-';
 const OUTGOING = '.outgoing-';
-/** A changed file is noticed at the first use after so long; larger code is looked at less often. */
+/** Interval between checks for changed files; longer for code with many files. */
 const LOOK_EVERY_MS = 1_000;
 const LOOK_MS_PER_FILE = 5;
 
@@ -23,26 +23,26 @@ export interface StoredCode {
 }
 
 interface Kept extends StoredCode {
-  /** Never evicted for being idle. */
+  /** Exempt from eviction. */
   pinned: boolean;
   uses: number;
   lastUsedMs: number;
   fingerprint: string;
   lookedAtMs: number;
-  /** A look under way, shared by all who ask. */
+  /** Check in progress, shared by all callers. */
   look: Promise<boolean> | null;
 }
 
 /**
- * Code on disk, each in a directory named by its digest and read-only. It is there whole or not at all: it is written
- * beside, and renamed.
+ * Stores code on disk, in read-only directories named by digest. Each is complete or absent: it is written under
+ * another name and then renamed.
  */
 export class CodeStore {
   readonly #directory: string;
   readonly #clock: Clock;
   readonly #kept = new Map<string, Kept>();
   #outgoing = 0;
-  /** What moves directories happens one after the other. */
+  /** Serializes operations that move directories. */
   #moves: Promise<unknown> = Promise.resolve();
 
   private constructor(directory: string, clock: Clock) {
@@ -50,7 +50,7 @@ export class CodeStore {
     this.#clock = clock;
   }
 
-  /** Makes the directory where it is not there. */
+  /** Opens the store and creates its directory if missing. */
   static async open(directory: string, clock: Clock): Promise<CodeStore> {
     await mkdir(directory, { recursive: true, mode: 0o711 });
     const store = new CodeStore(directory, clock);
@@ -60,7 +60,7 @@ export class CodeStore {
     return store;
   }
 
-  /** An empty directory beside the code; to be adopted or dropped. */
+  /** Creates an empty directory for a pull, to be adopted or dropped. */
   async incoming(limits: CodeLimits): Promise<CodeWriter> {
     return new CodeWriter(await mkdtemp(join(this.#directory, INCOMING)), limits);
   }
@@ -69,7 +69,7 @@ export class CodeStore {
     await removeTree(writer.directory);
   }
 
-  /** Takes what was written into the store, or drops it where the same code is there and sound. */
+  /** Moves written code into the store, or drops it if intact code with the same digest exists. */
   adopt(writer: CodeWriter, pinned: boolean): Promise<StoredCode> {
     const digest = writer.digest();
     const files = writer.files.map(({ path }) => path);
@@ -86,7 +86,7 @@ export class CodeStore {
     });
   }
 
-  /** Code of an earlier run of the executor; null where it is not there, or not what its name says. */
+  /** Returns code stored by an earlier run of the executor; null if it is missing or does not match its digest. */
   async recover(digest: string, pinned: boolean): Promise<StoredCode | null> {
     if (!/^[0-9a-f]{64}$/.test(digest) || !(await this.#isSoundOnDisk(digest))) return null;
     const files = await readCodeFiles(join(this.#directory, digest));
@@ -101,7 +101,7 @@ export class CodeStore {
     return this.#kept.get(digest) ?? null;
   }
 
-  /** Holds code in the store until the result is called; null where it is not there. */
+  /** Keeps code in the store until the returned function is called; null if it is not stored. */
   hold(digest: string): (() => void) | null {
     const kept = this.#kept.get(digest);
     if (kept === undefined) return null;
@@ -115,7 +115,7 @@ export class CodeStore {
     };
   }
 
-  /** Whether the files are still those that the digest was made of; looks at the disk about once a second. */
+  /** Returns whether the files still match the digest; checks the disk about once a second. */
   isSound(digest: string): Promise<boolean> {
     const kept = this.#kept.get(digest);
     if (kept === undefined) return Promise.resolve(false);
@@ -125,18 +125,18 @@ export class CodeStore {
     return kept.look;
   }
 
-  /** @throws CodeFault where it is in use */
+  /** Removes damaged code. @throws CodeFault if it is in use */
   discard(digest: string): Promise<void> {
     return this.#alone(async () => {
       const kept = this.#kept.get(digest);
       if (kept === undefined) return;
-      if (kept.uses > 0) throw new CodeFault('its code was changed on disk, and is in use');
+      if (kept.uses > 0) throw new CodeFault('its code was changed on disk while in use');
       this.#kept.delete(digest);
       await this.#remove(digest);
     });
   }
 
-  /** Deletes what is not pinned and was used by nobody for so long; answers the digests. */
+  /** Evicts unpinned code that was idle for `ttlMs`; returns the digests. */
   evictIdle(ttlMs: number): Promise<string[]> {
     return this.#alone(async () => {
       const now = this.#clock.monotonic();
@@ -144,14 +144,14 @@ export class CodeStore {
         ({ pinned, uses, lastUsedMs }) => !pinned && uses === 0 && now - lastUsedMs >= ttlMs,
       );
       const gone = idle.map(({ digest }) => digest);
-      // All are out of the map before the first wait, so that nobody can take hold of what is being deleted.
+      // All digests leave the map before the first await, so that no caller can hold code that is being deleted.
       for (const digest of gone) this.#kept.delete(digest);
       for (const digest of gone) await this.#remove(digest);
       return gone;
     });
   }
 
-  /** Deletes every directory of code that is not kept. */
+  /** Deletes every code directory that is not tracked. */
   clearOthers(): Promise<void> {
     return this.#alone(async () => {
       for (const name of await readdir(this.#directory)) {
@@ -213,7 +213,7 @@ export class CodeStore {
     this.#outgoing += 1;
     const aside = join(this.#directory, `${OUTGOING}${this.#outgoing}-${digest}`);
     const directory = join(this.#directory, digest);
-    // A directory that may not be written to cannot be moved either.
+    // A directory without write permission cannot be moved.
     await chmod(directory, 0o755).catch(() => undefined);
     await rename(directory, aside).catch(() => undefined);
     await removeTree(aside);
