@@ -1,6 +1,6 @@
 import type { Token } from './tokens.ts';
 
-/** Built-in modules by which code reaches other processes, the network, or around the loader. */
+/** Built-in modules that give access to other processes, the network or the module loader. */
 export const LISTED_BUILTINS: ReadonlySet<string> = new Set([
   ...['child_process', 'cluster', 'worker_threads', 'vm', 'v8', 'inspector', 'repl', 'module', 'wasi', 'process'],
   ...['net', 'tls', 'dgram', 'http', 'https', 'http2', 'dns'],
@@ -8,7 +8,7 @@ export const LISTED_BUILTINS: ReadonlySet<string> = new Set([
 
 const PROCESS_DOORS = new Set(['binding', '_linkedBinding', 'dlopen', 'getBuiltinModule']);
 
-/** The name of the rule that the newest of these tokens breaks; null for most of them. */
+/** Returns the rule violated by the token at `at`; null for most tokens. */
 export function ruleBroken(tokens: readonly Token[], at: number): string | null {
   const token = tokens[at]!;
   const before = tokens[at - 1];

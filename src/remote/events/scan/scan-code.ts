@@ -7,27 +7,27 @@ import { ruleBroken } from './rules.ts';
 import { type Token, tokensOf } from './tokens.ts';
 
 export interface CodeFinding {
-  /** `eval`, `function-constructor`, `builtin:net`, `native-addon`, … */
+  /** Rule name: `eval`, `function-constructor`, `builtin:net`, `native-addon`, … */
   readonly rule: string;
   readonly path: string;
-  /** 1 for the first; 0 where the whole file is meant. */
+  /** Line number from 1; 0 for the whole file. */
   readonly line: number;
 }
 
 const FINDINGS_MAX = 200;
 const SOURCE = /\.[cm]?[jt]sx?$/;
 const SOURCE_BYTES_MAX = 16 * 1024 * 1024;
-/** Characters after which others get a turn. */
+/** Characters scanned before yielding to the event loop. */
 const STRETCH = 64 * 1024;
-/** Tokens that a rule looks back and ahead. */
+/** Tokens that a rule inspects before and after. */
 const CONTEXT = 2;
 const INSTALL_SCRIPTS = ['preinstall', 'install', 'postinstall', 'prepare'];
 
 /**
- * Looks for what code of events seldom needs and attacks often do. It reads, and runs nothing; who wants to hide from it
- * can, so it takes the place of no sandbox.
+ * Reports constructs that event code rarely needs and attacks often use. The scan only reads; code can evade it, so it
+ * does not replace the sandbox.
  *
- * @returns at most 200 findings, in the order of the files
+ * @returns at most 200 findings, in file order
  */
 export async function scanCode(directory: string, files: readonly string[]): Promise<CodeFinding[]> {
   const findings: CodeFinding[] = [];
@@ -55,7 +55,7 @@ export async function scanSource(source: string, path: string): Promise<CodeFind
     const rule = ruleBroken(tokens, at);
     if (rule !== null) findings.push({ rule, path, line: lines.lineOf(tokens[at]!.at) });
   };
-  /** The token that is looked at stands in the middle. */
+  /** The inspected token is in the middle. */
   const window: Token[] = [];
   for (const token of tokensOf(source)) {
     window.push(token);
@@ -70,7 +70,7 @@ export async function scanSource(source: string, path: string): Promise<CodeFind
   return findings;
 }
 
-/** Scripts are never run here; that a package wants to is worth knowing. */
+/** Install scripts never run here, but a package that declares them is worth reporting. */
 function scanManifest(text: string, path: string): CodeFinding[] {
   try {
     const manifest = JSON.parse(text) as unknown;
@@ -82,7 +82,7 @@ function scanManifest(text: string, path: string): CodeFinding[] {
   }
 }
 
-/** Lines of offsets that only grow. */
+/** Counts lines for increasing offsets. */
 class LineCounter {
   readonly #source: string;
   #line = 1;
