@@ -8,7 +8,7 @@ const PIPES_CLOSE_MS = 5_000;
 const KILLED = 137;
 
 export interface AttachedPlan {
-  /** Of the engine's client. */
+  /** Arguments of the engine's client. */
   readonly args: readonly string[];
   /** Path of the code inside the container. */
   readonly event: string;

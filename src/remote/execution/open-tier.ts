@@ -21,9 +21,9 @@ import { isReachable, Stage } from './stage.ts';
 import { Starter } from './starter/starter.ts';
 
 /**
- * Makes a tier ready, and runs a task in it to see that it keeps what it promises.
+ * Opens a tier and runs a task in it to verify that it works.
  *
- * @throws HeddleError VALIDATION_FAILED where the machine cannot give it, naming what is missing and the remedy
+ * @throws HeddleError VALIDATION_FAILED if the machine does not support it, naming what is missing and the remedy
  */
 export async function openTier(tier: Tier, options: TierOptions): Promise<ExecutionTier> {
   const settings = withDefaults(options);
@@ -80,7 +80,10 @@ async function partsOf(parts: Omit<LauncherParts, 'baselineBytes' | 'slots'>): P
   return { ...parts, baselineBytes, slots: new Slots(settings.users) };
 }
 
-/** Of the tiers that see the machine's files: elsewhere what is written to is the task's own. */
+/**
+ * Opens private temporary directories for the tiers that see the machine's files; other tiers have their own file
+ * system.
+ */
 async function privateTmpOf(tier: Tier, stage: Stage, settings: TierSettings): Promise<PrivateTmp | null> {
   const { tmpBytes, environment, clock, startMs, log } = settings;
   if ((tier !== 'pooled' && tier !== 'process') || !settings.privateTmp) return null;
@@ -90,7 +93,7 @@ async function privateTmpOf(tier: Tier, stage: Stage, settings: TierSettings): P
   if (typeof opened === 'string') {
     log.warn(
       { tier, reason: opened },
-      "tasks write to the machine's own /tmp, /var/tmp and /dev/shm, and can fill them",
+      "no private temporary directories; tasks share /tmp, /var/tmp and /dev/shm with the machine and can fill them",
     );
     return null;
   }
@@ -98,7 +101,7 @@ async function privateTmpOf(tier: Tier, stage: Stage, settings: TierSettings): P
   return opened;
 }
 
-/** This very Node, or a copy where its folder is not open to the users of tasks. */
+/** Returns this Node executable, or a copy if the users of tasks cannot reach it. */
 async function reachableNode(stage: Stage, privateTmp: PrivateTmp | null): Promise<string> {
   const node = await realpath(process.execPath);
   const isHidden = privateTmp?.covers(node) ?? false;
