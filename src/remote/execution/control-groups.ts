@@ -101,7 +101,7 @@ export class ControlGroups {
     }
     return {
       admit: async (pid) => {
-        // Zero would be this very process, which the group then ends with the task.
+        // Pid 0 would add this process itself, which would then be killed with the task.
         if (!Number.isSafeInteger(pid) || pid < 1) throw new Error(`invalid process id ${pid}`);
         // Takes about 10 ms, because the kernel synchronizes all processors.
         await writeFile(join(directory, 'cgroup.procs'), String(pid));

@@ -11,30 +11,30 @@ interface Spare {
 }
 
 interface Kind {
-  /** How many are worth having: one more each time that none was ready. */
+  /** Target number of spares; grows each time none was ready. */
   wanted: number;
-  /** Those that nobody has taken, the oldest first. */
+  /** Starting processes that no task has taken, oldest first. */
   readonly starting: Ahead[];
   readonly ready: Spare[];
-  /** Never throws: a start that fails rejects. */
+  /** Starts a spare. Never throws: a failed start rejects. */
   readonly start: () => Ahead;
 }
 
-/** Where they do not leave the processor to the tasks that run, they must not take all of it. */
+/** Limits concurrent starts, which could otherwise take all processors if their priority cannot be lowered. */
 const STARTS_AT_ONCE_MAX = Math.max(1, canStepBehind ? availableParallelism() : Math.floor(availableParallelism() / 2));
 
 /**
- * Processes that were started ahead, each with the code of its one task to come. What was asked for last is kept; at most
- * so many are held in all, and none for long without being asked for.
+ * Spare processes, started ahead with the code of their next task. Keeps the most recently used code, up to a total,
+ * and drops idle spares.
  */
 export class Spares {
   readonly #total: number;
   readonly #idleMs: number;
   readonly #clock: Clock;
   readonly #onError: (error: unknown) => void;
-  /** Those asked for last stand last. */
+  /** Kinds of code, most recently used last. */
   readonly #kinds = new Map<string, Kind>();
-  /** With those that were taken meanwhile. */
+  /** Number of starting processes, including those already taken. */
   #starting = 0;
   #isClosed = false;
 
@@ -52,8 +52,7 @@ export class Spares {
   }
 
   /**
-   * One that is ready, else the one that will be first, else null. Whatever it is, another one is started for the next who
-   * asks, once `refill` is called.
+   * Takes a ready spare, else the first starting one, else null. In any case `refill` starts a replacement.
    */
   async take(key: string, start: () => Ahead): Promise<TaskProcess | null> {
     const kind = this.#used(key, start);
@@ -68,14 +67,14 @@ export class Spares {
     if (ahead === undefined) return null;
     ahead.hasten();
     const process = await ahead.ready.catch(() => null);
-    // Its code may have ended it.
+    // Its own code may have ended it.
     if (process === null || process.worker.isLost) return null;
-    // What it started in the meantime may still stand behind.
+    // Threads started in the meantime may still have low priority.
     process.stepUp();
     return process;
   }
 
-  /** Starts what is missing of a kind. */
+  /** Starts missing spares of a kind. */
   refill(key: string): void {
     const kind = this.#kinds.get(key);
     while (kind !== undefined && !this.#isClosed && heldOf(kind) < kind.wanted) {
@@ -85,7 +84,7 @@ export class Spares {
     }
   }
 
-  /** At least one will be there. */
+  /** Ensures that at least one spare exists. */
   warm(key: string, start: () => Ahead): void {
     this.#used(key, start);
     this.refill(key);
@@ -110,12 +109,12 @@ export class Spares {
     }
     this.#starting -= 1;
     const at = kind.starting.indexOf(ahead);
-    // Where somebody took it, it is theirs.
+    // A spare that was taken in the meantime belongs to its task.
     if (at >= 0) {
       kind.starting.splice(at, 1);
       if (process !== null) this.#keep(key, kind, process);
     }
-    // One that fails would fail again at once: the next who asks tries.
+    // Not after a failure, which would repeat immediately; the next request tries again.
     if (process !== null) this.#startOwed();
   }
 
@@ -124,7 +123,7 @@ export class Spares {
     else {
       const cancelIdle = this.#clock.after(this.#idleMs, () => this.#endIdle(key, kind, process));
       kind.ready.push({ process, cancelIdle });
-      // Its code may end it; the next who asks starts another one, not this: it might end as well.
+      // If its code ends it, the next request starts a replacement, because an immediate restart might end as well.
       void process.gone.then(() => this.#withdraw(kind, process)?.cancelIdle());
     }
   }
@@ -135,8 +134,8 @@ export class Spares {
   }
 
   /**
-   * Starts what had to wait for its turn, the last asked for first. Nothing is ended for it: two kinds that do not fit side by
-   * side would go on ending each other's.
+   * Starts deferred spares, most recently used kind first. Evicts nothing, because two kinds that exceed the total
+   * would keep evicting each other.
    */
   #startOwed(): void {
     for (const [key, kind] of [...this.#kinds].reverse()) {
@@ -152,7 +151,7 @@ export class Spares {
     if (heldOf(kind) === 0) this.#kinds.delete(key);
   }
 
-  /** Ends a spare of what was asked for longest ago. False where only `key` has any. */
+  /** Kills a spare of the least recently used kind. Returns false if only `key` has any. */
   #evictBefore(key: string): boolean {
     for (const [other, kind] of this.#kinds) {
       if (other === key) continue;

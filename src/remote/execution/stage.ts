@@ -8,42 +8,42 @@ import { bundle, type Sources } from './bundle.ts';
 import { WARM_UP } from './child/package-name.ts';
 import type { EventCode } from './port.ts';
 
-/** Folders that a process of a task is made of. */
+/** Source folders that make up a task process. */
 const FOLDERS = ['execution/child', 'execution/starter', 'definition'] as const;
-/** What they share with the executor. */
+/** Modules that they share with the executor. */
 const SHARED = ['execution/priority'] as const;
 const HERE = fileURLToPath(new URL('..', import.meta.url));
-/** Where the runtime lies within a jail or a container. */
+/** Path of the runtime inside a jail or container. */
 export const SANDBOX_RUNTIME = '/heddle';
-/** Of the files there, what Node is started with; the package that events import lies beside it. */
+/** Script that Node starts with; the package that events import lies next to it. */
 const BOOTSTRAP = 'bootstrap.cjs';
 const STARTER = 'starter.cjs';
 export const SANDBOX_BOOTSTRAP = `${SANDBOX_RUNTIME}/${BOOTSTRAP}`;
 const PREFIX = 'heddle-tier';
-/** Code whose place is remembered; copies among them are kept although nobody uses them. */
+/** Limit of remembered code locations, including copies kept while unused. */
 const PLACES_MAX = 32;
 
 /**
- * A directory that every user of the machine can read, with what the processes of tasks are started from: the bootstrap,
- * and copies of code that lies where those users cannot reach it.
+ * A directory readable by every user of the machine, from which task processes start: it holds the bootstrap, and
+ * copies of code that those users cannot reach.
  */
 export class Stage {
   readonly directory: string;
-  /** Whether processes of tasks do not see a path of the machine. */
+  /** Returns whether a path is hidden from task processes. */
   #isHidden: (path: string) => boolean = () => false;
-  /** Where code lies for every user, used last standing last. */
+  /** Reachable locations of code, most recently used last. */
   readonly #places = new Map<string, Promise<string>>();
 
   private constructor(directory: string) {
     this.directory = directory;
   }
 
-  /** From now on processes of tasks do not see these paths of the machine. */
+  /** Sets which paths are hidden from task processes. */
   hide(isHidden: (path: string) => boolean): void {
     this.#isHidden = isHidden;
   }
 
-  /** @param parent where it is made; cleared of what executors that have ended left there */
+  /** Creates a stage and removes those of ended executors. @param parent directory to create it in */
   static async make(parent: string): Promise<Stage> {
     await clearStale(parent);
     const stage = new Stage(await mkdtemp(join(parent, `${PREFIX}-${pidNamespace()}-${process.pid}-`)));
@@ -54,12 +54,12 @@ export class Stage {
     return stage;
   }
 
-  /** The bootstrap's files, from here. */
+  /** Returns the directory of the bootstrap's files. */
   get runtime(): string {
     return join(this.directory, 'remote');
   }
 
-  /** Runs the process that starts all others; of no use to tasks. */
+  /** Returns the script of the starter process; tasks do not use it. */
   get starter(): string {
     return join(this.directory, STARTER);
   }
@@ -68,7 +68,7 @@ export class Stage {
     return join(this.runtime, BOOTSTRAP);
   }
 
-  /** A place where users other than this process's can read the code; looked for once. */
+  /** Returns a directory in which the users of tasks can read the code; resolved once per code. */
   reachable(code: EventCode): Promise<string> {
     const key = `${code.digest}\0${code.entry}\0${identityOf(code.directory)}`;
     const place = this.#places.get(key) ?? this.#placeOf(code);
@@ -108,22 +108,22 @@ export class Stage {
 }
 
 /**
- * Tells two directories apart that had one name after another. Asked for every task, and of a local disk: without a
- * thread it takes a tenth of the time.
+ * Returns a key that distinguishes successive directories with the same path. Synchronous, because for this per-task
+ * check on a local disk that takes a tenth of the time.
  */
 export function identityOf(directory: string): string {
   const { ino, birthtimeMs } = statSync(directory);
   return `${directory}\0${ino}\0${birthtimeMs}`;
 }
 
-/** The URL of the code's module within a directory. */
+/** Returns the URL of the code's module within a directory. */
 export function moduleUrl(directory: string, entry: string): string {
   const path = resolve(directory, entry);
-  if (!path.startsWith(resolve(directory) + '/')) throw new Error(`the entry ${entry} lies outside of its code`);
+  if (!path.startsWith(resolve(directory) + '/')) throw new Error(`the entry ${entry} is outside its code`);
   return pathToFileURL(path).href;
 }
 
-/** Whether any user can read the file: all folders above it can be passed. */
+/** Returns whether any user can read the file and traverse the folders above it. */
 export async function isReachable(file: string): Promise<boolean> {
   try {
     if (((await stat(file)).mode & 0o004) === 0) return false;
@@ -145,7 +145,7 @@ async function openToAll(path: string): Promise<void> {
   }
 }
 
-/** The bootstrap, and the package that events import: a script and a module without imports, so both are there at once. */
+/** Writes the bootstrap and the package for events, each bundled without imports so that it loads in one step. */
 async function layOut(to: string, starter: string): Promise<void> {
   const sources = await sourcesOf(FOLDERS, SHARED);
   const extension = sources.has('definition/index.ts') ? 'ts' : 'js';
@@ -163,7 +163,7 @@ async function layOut(to: string, starter: string): Promise<void> {
   for (const [name, text] of Object.entries(files)) await writeFile(join(to, name), text, { mode: 0o444 });
 }
 
-/** Plain JavaScript with the types gone, so that no process of a task pays for that at its start. */
+/** Returns plain JavaScript without types, so that task processes do not pay for stripping them. */
 async function sourcesOf(folders: readonly string[], single: readonly string[]): Promise<Sources> {
   const paths: string[] = [];
   for (const folder of folders) {
@@ -184,7 +184,7 @@ const STRIP = `
   process.stdout.write(JSON.stringify(JSON.parse(input).map((text) => stripTypeScriptTypes(text))));
 `;
 
-/** In a process of its own: where this runs from its sources, Node would else warn of an experiment. */
+/** Runs in a separate process, because Node would otherwise print an experimental warning. */
 async function withoutTypes(texts: readonly string[]): Promise<readonly string[]> {
   const child = spawn(process.execPath, ['--no-warnings', '--input-type=module', '-e', STRIP], {
     stdio: ['pipe', 'pipe', 'inherit'],

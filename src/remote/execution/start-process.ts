@@ -4,18 +4,18 @@ import type { TierSettings } from './options.ts';
 import { howEnded } from './outcome.ts';
 import type { DescribedEvent, EventCode } from './port.ts';
 
-/** A process that is started before anybody needs it. */
+/** A process started before a task needs it. */
 export interface Ahead {
-  /** Once it can take a job; rejects where it never will. */
+  /** Resolves once it can take a job; rejects if it never can. */
   readonly ready: Promise<TaskProcess>;
-  /** Somebody waits for it by now. */
+  /** Raises its priority because a task is waiting. */
   readonly hasten: () => void;
 }
 
-/** On a busy machine, what leaves the processor to others needs so much more time than what somebody waits for. */
+/** Factor on the start timeout for low-priority processes, which start slower on a busy machine. */
 const AHEAD_START_FACTOR = 6;
 
-/** Processes of one tier that are not gone; none is started once it is closed. */
+/** All processes of one tier that are not gone; none can be started after it is closed. */
 export class LivingProcesses {
   readonly #launcher: Launcher;
   readonly #settings: TierSettings;
@@ -32,12 +32,12 @@ export class LivingProcesses {
     return this.#isClosed;
   }
 
-  /** @returns once it can take a job @throws Error where it never will */
+  /** @returns once it can take a job @throws Error if it never can */
   start(code: EventCode | null, memoryMb: number): Promise<TaskProcess> {
     return this.#start(this.#beginning(code, memoryMb, false), this.#settings.startMs);
   }
 
-  /** As `start`, for somebody who is yet to come: until it is hastened, it leaves the processor to others. */
+  /** Starts a process like `start`, but at low priority until it is raised. */
   startAhead(code: EventCode, memoryMb: number): Ahead {
     const { startMs } = this.#settings;
     const beginning = this.#beginning(code, memoryMb, true);
@@ -73,10 +73,10 @@ export class LivingProcesses {
     process.kill();
     const ended = await process.worker.ended;
     const said = process.worker.stderr.text.trim();
-    throw new Error(`a process of the tier ${this.#launcher.tier} did not start: ${howEnded(ended)} ${said}`.trim());
+    throw new Error(`a process of the tier ${this.#launcher.tier} failed to start: ${howEnded(ended)} ${said}`.trim());
   }
 
-  /** Ends a process that is not ready by then. */
+  /** Kills a process that is not ready in time. */
   #endLate(process: TaskProcess, withinMs: number): void {
     const cancel = this.#settings.clock.after(withinMs, () => process.kill());
     void process.worker.ready.then(cancel);
@@ -86,7 +86,7 @@ export class LivingProcesses {
     const process = await this.#launcher.start(code, memoryMb, behind);
     this.#living.add(process);
     void process.gone.then(() => this.#living.delete(process));
-    // It may have been closed since.
+    // The tier may have been closed in the meantime.
     if (this.#isClosed) process.kill();
     return process;
   }
@@ -113,7 +113,7 @@ export class LivingProcesses {
     }
   }
 
-  /** Ends all of them. @returns once they are gone */
+  /** Kills all processes. @returns once they are gone */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.allSettled(this.#starting);

@@ -7,14 +7,14 @@ import type { GRPC_STATUS } from './status.ts';
 
 export type RawCall = ServerDuplexStream<Buffer, Buffer>;
 
-/** Told one of the two, once. */
+/** Callbacks for the end of an arrival; exactly one is called, once. */
 export interface ArrivalEnd {
-  /** The message is there; its connection holds its bytes until `Peer.release`. */
+  /** Called with the message; its connection holds the bytes until `Peer.release`. */
   arrived(message: Buffer): void;
   failed(status: keyof typeof GRPC_STATUS, details: string): void;
 }
 
-/** The one message of a call on its way here: it has so much time, and counts to its connection while it comes. */
+/** Receives the single message of a call within a time limit, and charges it to its connection meanwhile. */
 export class Arrival {
   readonly #peer: Peer;
   readonly #end: ArrivalEnd;
@@ -31,13 +31,13 @@ export class Arrival {
     );
     call.on('data', (message: Buffer) => {
       if (this.#message === null) this.#message = message;
-      else this.#fail('INVALID_ARGUMENT', 'one message is a request, not several');
+      else this.#fail('INVALID_ARGUMENT', 'a request must be a single message');
     });
     call.on('end', () => this.#complete());
     call.once('cancelled', () => this.giveUp());
   }
 
-  /** Nobody waits for it any more. */
+  /** Stops waiting for the message. */
   giveUp(): void {
     this.#stop(0);
   }
@@ -61,7 +61,7 @@ export class Arrival {
   #stop(bytes: number): void {
     if (this.#over) return;
     this.#over = true;
-    // What holds this must not hold the message as well.
+    // Drops the message, because this object may live longer.
     this.#message = null;
     this.#cancelDeadline();
     this.#peer.complete(bytes);
