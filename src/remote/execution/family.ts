@@ -12,6 +12,6 @@ export function childOf(pid: number): number | null {
 /** Returns the process started by bubblewrap, which waits for it. @throws Error if it has ended */
 export function onlyChildOf(pid: number): number {
   const child = childOf(pid);
-  if (child === null) throw new Error('the process behind bubblewrap has ended');
+  if (child === null) throw new Error('the process started by bubblewrap has ended');
   return child;
 }

@@ -19,7 +19,7 @@ interface Watcher {
   told: Serving;
 }
 
-/** What the calls of a listener have in common. */
+/** Shared parts of a listener's health calls. */
 export interface HealthOptions {
   readonly manager: RemoteManager;
   readonly peers: Peers;
@@ -27,11 +27,11 @@ export interface HealthOptions {
   readonly clock: Clock;
 }
 
-/** How long a change of health goes unnoticed by those who watch. */
+/** Longest delay before watchers see a change. */
 const WATCH_INTERVAL_MS = 1_000;
 const UNKNOWN = '?';
 
-/** The health service: asked by name, the empty name being the whole executor. */
+/** gRPC health service. The empty service name stands for the whole executor. */
 export class HealthService {
   readonly #options: HealthOptions;
   readonly #check: Method;
@@ -51,7 +51,7 @@ export class HealthService {
     this.#watch = watch;
   }
 
-  /** Its calls by their paths. They are bounded as the executor's own are: strangers may ask for health. */
+  /** Returns the calls by path. They have the executor's own limits, because unauthenticated callers may use them. */
   get calls(): ReadonlyMap<string, (call: RawCall) => void> {
     return new Map([
       [this.#check.path, (call: RawCall) => this.#receive(call, (service) => this.#answer(call, service))],
@@ -59,7 +59,7 @@ export class HealthService {
     ]);
   }
 
-  /** Tells those who watch that it is over, and lets them go. */
+  /** Notifies watchers of the shutdown and ends their calls. */
   close(): void {
     this.#closing = true;
     this.#look();
@@ -109,7 +109,7 @@ export class HealthService {
   #addWatcher(call: RawCall, service: string): void {
     const told = this.#statusOf(service);
     call.once('cancelled', () => this.#watchers.delete(call));
-    // A name that nobody has is not held: it may be as long as a request.
+    // Unknown names are not retained: they may be as long as a request.
     this.#watchers.set(call, { service: told === 'SERVICE_UNKNOWN' ? UNKNOWN : service, told });
     call.write(this.#check.responseSerialize({ status: told }));
     if (this.#closing) call.end();
@@ -129,7 +129,7 @@ export class HealthService {
   #look(): void {
     for (const [call, watcher] of this.#watchers) {
       const status = this.#statusOf(watcher.service);
-      // One who does not read gets the next change instead.
+      // A watcher that does not read gets the next change instead.
       if (status === watcher.told || call.writableNeedDrain) continue;
       watcher.told = status;
       call.write(this.#check.responseSerialize({ status }));

@@ -13,7 +13,7 @@ export interface RouteSurroundings extends PollOrigin {
   readonly bodyBytesMax: number;
   readonly clock: Clock;
   readonly onProven: () => void;
-  /** Where the connection counts the bodies that it holds while nobody has proven a key over it. */
+  /** Accounts for bodies held while no key has been proven on the connection. */
   readonly share: UnprovenShare;
 }
 
@@ -23,7 +23,7 @@ const POLL_PATH = /^\/poll\/([A-Za-z0-9-]{1,64})$/;
 const READING = 'GET, HEAD';
 const POLLING = 'POST';
 
-/** Answers one request. Addresses are compared as they were sent: nothing is decoded, joined or looked up by them. */
+/** Handles one request. Paths are compared as sent: nothing is decoded, joined or resolved. */
 export async function answerRequest(
   request: IncomingMessage,
   response: ServerResponse,
@@ -32,15 +32,15 @@ export async function answerRequest(
   const { url = '', method = '' } = request;
   const [, correlationId] = POLL_PATH.exec(url) ?? [];
   const allowed = correlationId !== undefined ? POLLING : [HEALTH_PATH, METRICS_PATH].includes(url) ? READING : null;
-  if (allowed === null) send(response, 404, {}, text('no such page\n'));
+  if (allowed === null) send(response, 404, {}, text('not found\n'));
   else if (!allowed.split(', ').includes(method)) {
-    send(response, 405, { allow: allowed }, text(`this page knows ${allowed}\n`));
+    send(response, 405, { allow: allowed }, text(`allowed methods: ${allowed}\n`));
   } else if (correlationId !== undefined) await poll(request, response, correlationId, around);
   else if (url === HEALTH_PATH) health(response, around);
   else await metrics(response, around.registry);
 }
 
-/** Draining is unavailable: whoever balances by the status sends nothing more. What is degraded still serves. */
+/** Returns 503 while draining, so that load balancers stop sending requests. A degraded executor still serves. */
 function health(response: ServerResponse, { manager }: RouteSurroundings): void {
   const state = manager.health();
   const status = state.status === 'draining' ? 503 : 200;
@@ -64,7 +64,7 @@ async function poll(
     send(response, answer.status, answer.headers, answer.body);
   } catch (error) {
     if (!(error instanceof RemoteFailure)) throw error;
-    // What is left of the request is not read.
+    // The rest of the request is not read.
     response.shouldKeepAlive = request.complete;
     const payload = refusalPayload(error, around.clock.now());
     send(response, REMOTE_CODES[error.code].status, { 'content-type': 'application/json; charset=utf-8' }, payload);
@@ -89,7 +89,7 @@ async function bodyOf(request: IncomingMessage, { bodyBytesMax: bytesMax, share 
   }
 }
 
-/** Ends the exchange, unless the other end has gone. */
+/** Sends the response, unless the connection is gone. */
 export function send(response: ServerResponse, status: number, headers: OutgoingHttpHeaders, body: Uint8Array): void {
   if (response.destroyed || response.headersSent) return;
   const safe = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
