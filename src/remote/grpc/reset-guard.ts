@@ -17,7 +17,7 @@ const WINDOW_MS = 1_000;
 const RESETS_PER_SECOND = 16;
 /** Resets on all unproven connections of an address; the debt covers ten seconds. */
 const ADDRESS_RESETS = { perSecond: RESETS_PER_SECOND, burst: 128, debt: 160 };
-/** Between two connections of an address that owes resets. */
+/** Interval between admitted connections of an address in debt. */
 const TURN_MS = 100;
 
 /** Returns the HTTP/2 options that limit stream resets. */

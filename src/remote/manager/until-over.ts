@@ -2,13 +2,13 @@ import type { ManagerContext } from './context.ts';
 import type { TaskEntry } from './task-entry.ts';
 
 export interface Waiting {
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when the caller stops waiting. */
   readonly signal: AbortSignal;
-  /** Null for as long as it takes. */
+  /** Null to wait indefinitely. */
   readonly waitMs: number | null;
 }
 
-/** Resolves when the task is over, the time is, the caller has gone or the manager closes. */
+/** Resolves when the task has ended, the time is up, the caller has gone or the manager closes. */
 export function untilOver({ waits, closing }: ManagerContext, task: TaskEntry, waiting: Waiting): Promise<void> {
   const { signal, waitMs } = waiting;
   if (task.isOver || signal.aborted || closing.hasBegun || waitMs === 0) return Promise.resolve();

@@ -178,7 +178,7 @@ function newRound(): Round {
 
 function deferred(): Deferred {
   const made: Deferred = Promise.withResolvers();
-  // Nobody may wait for it.
+  // Callers may ignore the promise.
   made.promise.catch(() => undefined);
   return made;
 }

@@ -6,7 +6,7 @@ import type { Answer } from '../steps/respond.ts';
 import { ACKNOWLEDGED_TTL_MS, setAcknowledged } from '../steps/cleanup.ts';
 import { requireScope } from './poll.ts';
 
-/** The caller has these outcomes: they are not kept any more. Resolves when that is durable. */
+/** Acknowledges outcomes, which are then no longer stored. Resolves when that is durable. */
 export async function acknowledge(context: ManagerContext, received: Received, caller: Caller): Promise<Answer> {
   requireScope(caller, 'task:poll');
   const { correlation_ids } = readAck(received.request.payload);

@@ -10,12 +10,12 @@ import type { TaskEntry } from '../task-entry.ts';
 import { untilOver } from '../until-over.ts';
 import { requireScope } from './poll.ts';
 
-/** How long a process has to die before the answer says that the task still runs. */
+/** Time for a process to end before the response reports the task as still running. */
 const WAIT_MS = 5_000;
 
 export const CANCELED: JobOutcome = { status: 'error', code: 'CANCELED', message: '' };
 
-/** Ends a task of the caller; one that is over keeps its outcome. */
+/** Cancels a task of the caller; one that has ended keeps its outcome. */
 export async function cancel(
   context: ManagerContext,
   dispatcher: Dispatcher,
@@ -38,7 +38,7 @@ function wanted({ tasks }: ManagerContext, { client }: Caller, request: CancelRe
   return task;
 }
 
-/** Written down, so that a task which is to be canceled is not begun anew after a crash. */
+/** Recorded in the journal, so that a canceled task is not restarted after a crash. */
 function stopRunning({ journal }: ManagerContext, task: TaskEntry): void {
   if (task.state !== 'running' || task.cancelRequested) return;
   task.cancelRequested = true;

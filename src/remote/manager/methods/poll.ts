@@ -6,7 +6,7 @@ import { readPoll } from '../request-fields.ts';
 import { answerOf, type Answer } from '../steps/respond.ts';
 import { untilOver } from '../until-over.ts';
 
-/** How a task of the caller stands; waits for its end as long as the caller asks for. */
+/** Returns the state of the caller's task; waits for its end as long as requested. */
 export async function poll(context: ManagerContext, received: Received, caller: Caller): Promise<Answer> {
   requireScope(caller, 'task:poll');
   const request = readPoll(received.request.payload, received.pathCorrelationId ?? null);

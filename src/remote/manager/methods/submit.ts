@@ -14,7 +14,7 @@ export interface Submitted {
 
 const NOTHING = new Uint8Array(0);
 
-/** The life of a submission from its first check to the answer; what happens between acceptance and outcome is the dispatcher's. */
+/** Runs a submission from validation to response; the dispatcher handles what is between acceptance and outcome. */
 export function submit(
   context: ManagerContext,
   dispatcher: Dispatcher,
@@ -28,8 +28,8 @@ export function submit(
     const { keys } = submission.caller;
     const isSync = (submission.request.mode ?? 'sync') === 'sync';
     const task = await register(context, dispatcher, received, submission, tracing.traceparentOf(span));
-    // Who waits for the end holds neither arguments nor payload: copies of a request would multiply them.
-    // eslint-disable-next-line no-useless-assignment -- a function that waits keeps what its variables hold
+    // Drops arguments and payload while waiting for the end, because copies of requests would add up.
+    // eslint-disable-next-line no-useless-assignment -- a suspended function retains its variables
     submission = null;
     const { request }: { request: { payload: Uint8Array } } = received;
     request.payload = NOTHING;

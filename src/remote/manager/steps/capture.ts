@@ -4,15 +4,15 @@ import { outcomeTtlMs, type ManagerContext } from '../context.ts';
 import { outcomePayload } from '../payloads.ts';
 import type { TaskEntry } from '../task-entry.ts';
 
-/** Of the run that led to an outcome; null where there was none. */
+/** Run that produced an outcome; null if the task never ran. */
 export interface Ran {
   readonly nodeId: string;
   readonly tier: string;
 }
 
 /**
- * Step 9: the first outcome of a task, as the bytes that its caller will get. They are durable before anybody is told, so
- * that nobody is ever told another one. Resolves then.
+ * Step 9: records the first outcome of a task as the bytes that its caller will get. Resolves when they are durable,
+ * before any caller sees them, so that the outcome can never change.
  */
 export async function capture(
   context: ManagerContext,
@@ -38,7 +38,7 @@ export async function capture(
   task.tellOver();
 }
 
-/** The task changed while its outcome was written only where it was refused after all. */
+/** Returns false if the task was rejected after all while its outcome was being written. */
 function isEnding({ state }: TaskEntry): boolean {
   return state === 'ending';
 }
@@ -53,7 +53,7 @@ function conclude(context: ManagerContext, task: TaskEntry): void {
   context.tasks.noteOver(task);
 }
 
-/** The completion in metrics, log and audit log. */
+/** Records the completion in metrics, log and audit log. */
 function report({ options }: ManagerContext, task: TaskEntry, ran: Ran | null): void {
   const { metrics, log, audit } = options;
   const { client, event_name, ingress: protocol } = task.accepted;

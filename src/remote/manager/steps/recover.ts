@@ -11,10 +11,10 @@ import type { Dispatcher } from './dispatch.ts';
 const LOST: JobOutcome = {
   status: 'error',
   code: 'WORKER_LOST',
-  message: 'The executor ended while the task ran; whether it had its effect is not known',
+  message: 'The executor stopped while the task was running; it is unknown whether it took effect',
 };
 
-/** Brings back the tasks of before a restart. Resolves when what ended with the old process has its outcome on disk. */
+/** Restores tasks after a restart. Resolves when the outcomes of interrupted ones are on disk. */
 export async function recoverTasks(
   context: ManagerContext,
   dispatcher: Dispatcher,
@@ -43,7 +43,7 @@ export async function recoverTasks(
   await Promise.all(ended);
   for (const task of queued) dispatcher.add(task);
   const fields = { waiting: queued.length, ended: ended.length, kept: over.length };
-  if (context.tasks.size > 0) context.options.log.info(fields, 'tasks were brought back from the journal');
+  if (context.tasks.size > 0) context.options.log.info(fields, 'restored tasks from the journal');
 }
 
 function entryOf({ accepted, args, outcome, starts, mayRepeat, cancelRequested }: TaskLife): TaskEntry {
@@ -64,7 +64,7 @@ function unread(location: StoredBytes['location']): StoredBytes {
   return { bytes: null, location, counted: false };
 }
 
-/** What became of a task that is over, and until when it is kept. */
+/** Sets the state and expiry of a task that has ended. */
 function setKept(context: ManagerContext, task: TaskEntry, acknowledgedAtMs: number | null): void {
   if (acknowledgedAtMs !== null) {
     task.state = 'acknowledged';
@@ -75,7 +75,7 @@ function setKept(context: ManagerContext, task: TaskEntry, acknowledgedAtMs: num
   }
 }
 
-/** In the order in which they will be forgotten. */
+/** Restores ended tasks in order of expiry. */
 function bringBackOver({ tasks }: ManagerContext, over: readonly TaskEntry[]): void {
   for (const task of over.toSorted((one, other) => one.expiresAtMs - other.expiresAtMs)) {
     if (task.state === 'over') tasks.noteOver(task);
