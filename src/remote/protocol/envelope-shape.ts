@@ -1,7 +1,7 @@
 import { RemoteFailure } from './codes.ts';
 import { REMOTE_METHODS } from './messages.ts';
 
-/** Who signs and who is meant: 1 to 128 of `A-Z a-z 0-9 . _ : @ / -`, compared byte by byte. */
+/** Name of a client or audience: 1 to 128 of `A-Z a-z 0-9 . _ : @ / -`, compared byte by byte. */
 export const CLIENT_NAME = /^[A-Za-z0-9._:@/-]{1,128}$/;
 /** 1 to 64 of `A-Z a-z 0-9 . _ -`. */
 export const KEY_ID = /^[A-Za-z0-9._-]{1,64}$/;
@@ -10,20 +10,19 @@ export const NONCE = /^[A-Za-z0-9_-]{22}$/;
 
 const METHODS: ReadonlySet<unknown> = new Set(REMOTE_METHODS);
 
-/** A request before anything about it is known: what a transport read, whatever its types say. */
+/** An untyped request as read by a transport. */
 export type UncheckedEnvelope = Readonly<
   Record<'key_id' | 'timestamp_ms' | 'nonce' | 'client' | 'audience' | 'method' | 'payload' | 'mac', unknown>
 >;
 
 /**
- * Holds that every field of an envelope has its form. Nothing is said about the MAC but that it is bytes: one of the wrong
- * length is a wrong MAC.
+ * Verifies the form of every envelope field. The MAC must only be bytes: a wrong length counts as a wrong MAC.
  *
- * @throws RemoteFailure MALFORMED, one detail for each fault
+ * @throws RemoteFailure MALFORMED, with one detail per fault
  */
 export function checkEnvelope(request: UncheckedEnvelope): void {
   if (isWellFormed(request)) return;
-  throw new RemoteFailure('MALFORMED', 'The envelope of the request is not valid', { details: faultsOf(request) });
+  throw new RemoteFailure('MALFORMED', 'The envelope of the request is invalid', { details: faultsOf(request) });
 }
 
 function isWellFormed(request: UncheckedEnvelope): boolean {
