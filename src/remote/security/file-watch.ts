@@ -7,7 +7,7 @@ import { Loop } from '../../runtime/loop.ts';
 const INTERVAL_MS = 2_000;
 
 export interface FileWatchOptions {
-  /** What the files hold, in words for the log: `key ring`. */
+  /** Description of the files for the log, such as `key ring`. */
   name: string;
   /** Watched together: a change of any reloads all. */
   paths: readonly string[];

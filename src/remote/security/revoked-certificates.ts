@@ -25,7 +25,7 @@ export class RevokedCertificates {
   readonly #known = new Map<string, boolean>();
 
   /**
-   * Replaces the lists, PEM; null keeps them. @throws KeyFileError if they are invalid; the previous ones stay in use
+   * Replaces the lists, PEM; null does nothing. @throws KeyFileError if they are invalid; the previous ones stay in use
    */
   async use(pem: string | null, source: string, { clock, log }: { clock: Clock; log: Logger }): Promise<void> {
     if (pem === null) return;

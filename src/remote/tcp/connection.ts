@@ -15,28 +15,28 @@ import { HeaderFault, readRequest, refusal, responseHeader, type FramedRequest }
 import { Outbox } from './outbox.ts';
 import type { TcpLimits } from './limits.ts';
 
-/** What the connections of one listener have in common. */
+/** Shared parts of all connections of one listener. */
 export interface ConnectionSurroundings {
   readonly manager: RemoteManager;
   readonly limits: TcpLimits;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Somebody who holds a key is at the other end of this connection. */
+  /** Called when the peer has proven that it holds a key. */
   onProven(connection: TcpConnection): void;
-  /** Where the connection counts what it holds while nobody has proven a key over it. */
+  /** Returns the memory account of a connection that has not proven a key. */
   shareOf(connection: TcpConnection): UnprovenShare;
-  /** Works for a connection over which nobody has proven a key, when it is its turn. Returns how to give it up. */
+  /** Runs work for an unproven connection when the queue admits it. Returns a function that cancels it. */
   enter(connection: TcpConnection, units: number, run: () => void): () => void;
-  /** By how many bytes the parts of requests that this connection holds grew or shrank. */
+  /** Called with the change in bytes of incomplete requests. */
   onPartial(connection: TcpConnection, delta: number): void;
 }
 
-/** How long the other end has to read why it was refused. */
+/** Time for the peer to read a rejection. */
 const LINGER_MS = 1_000;
-/** Nothing more is read from a connection that leaves this much of its answers untaken. */
+/** Unread output at which reading pauses. */
 const OUTPUT_BYTES_PAUSE = 1024 * 1024;
 
-/** One connection: reads frames, hands them to the manager, and writes the answers as they come, in any order. */
+/** One connection: reads frames, passes them to the manager, and writes responses in order of completion. */
 export class TcpConnection {
   readonly socket: Socket;
   readonly #around: ConnectionSurroundings;
@@ -48,16 +48,16 @@ export class TcpConnection {
   readonly #inFlight = new Set<number>();
   readonly #share: UnprovenShare;
   #stage: FrameStage = 'idle';
-  /** When the stage began, or the last request ended, monotonic. */
+  /** Monotonic time at which the stage began or the last request ended. */
   #since: number;
   #partial = 0;
   #paused = false;
-  /** Whether it waits for its turn among unproven callers. */
+  /** Whether it waits in the queue of unproven callers. */
   #inTurns = false;
   #leaveTurns: () => void = () => undefined;
   #draining = false;
   #proven = false;
-  /** When the other end was told to go away; null while it is welcome. */
+  /** Time of the rejection; null if not rejected. */
   #refusedAt: number | null = null;
 
   constructor(socket: Socket, peer: PeerCertificate | null, around: ConnectionSurroundings) {
@@ -78,27 +78,27 @@ export class TcpConnection {
     socket.once('close', () => this.#onClose());
   }
 
-  /** Bytes of memory held of requests that are not complete. */
+  /** Memory held by incomplete requests, bytes. */
   get partialBytes(): number {
     return this.#partial;
   }
 
-  /** Ends the connection once nothing is in flight any more. */
+  /** Ends the connection once no request is in flight. */
   drain(): void {
     this.#draining = true;
     this.#endWhenDrained();
   }
 
-  /** Cuts what is over its time. @param nowMs monotonic */
+  /** Enforces deadlines. @param nowMs monotonic */
   sweep(nowMs: number): void {
     const { limits } = this.#around;
     const elapsedMs = nowMs - this.#since;
     if (this.#refusedAt !== null) {
       if (nowMs - this.#refusedAt > LINGER_MS) this.socket.destroy();
     } else if (this.#outbox.isStuck(nowMs, limits.output_ms)) {
-      this.#cut('its answers are not read');
+      this.#cut('responses are not read');
     } else if (this.#paused || this.#inTurns) {
-      // While it is not read from, the time is not the other end's.
+      // Time during which nothing is read does not count against the peer.
       this.#since = nowMs;
     } else if (this.#stage !== 'idle') {
       this.#refuseLate(elapsedMs);
@@ -115,11 +115,11 @@ export class TcpConnection {
       this.refuse(null, malformed(`frame: its payload was not complete within ${body_ms} ms`));
   }
 
-  /** Answers without a signature, and reads nothing any more. @param id null where it is not known which request it is */
+  /** Rejects a request with an unsigned response and stops reading. @param id null if the request is unknown */
   refuse(id: number | null, failure: RemoteFailure): void {
     if (this.#refusedAt !== null || this.socket.destroyed) return;
     const { clock, log } = this.#around;
-    log.debug({ remote_address: this.#remoteAddress, details: failure.details }, 'a frame was refused');
+    log.debug({ remote_address: this.#remoteAddress, details: failure.details }, 'rejected a frame');
     const nowMs = clock.now();
     const framed = refusal(id, refusalPayload(failure, nowMs), nowMs);
     this.#outbox.add(responseHeader(framed), framed.response.payload);
@@ -129,15 +129,15 @@ export class TcpConnection {
     this.#count(0);
     this.#outbox.flush();
     this.socket.end();
-    // Read on into nothing: to close with bytes unread would take the answer away from the other end.
+    // Drains the input, because closing with unread bytes would discard the response.
     this.socket.removeAllListeners('data').on('data', () => this.#discardInTurn());
     this.socket.resume();
     this.#gone.abort();
   }
 
-  /** Others need the room that its unfinished requests take. */
+  /** Rejects incomplete requests because the memory is needed elsewhere. */
   refuseUnfinished(): void {
-    const message = 'Too much of unfinished requests is held';
+    const message = 'The memory for incomplete requests is full';
     this.refuse(null, new RemoteFailure('QUEUE_FULL', message, { retryAfterSecs: 1 }));
   }
 
@@ -151,7 +151,7 @@ export class TcpConnection {
     this.#leaveTurns = this.#around.enter(this, UNITS.piece, () => void this.socket.resume());
   }
 
-  /** Until a key is proven, what was read is served when it is the connection's turn, and nothing more is read before. */
+  /** Serves input of an unproven connection only when the queue admits it, and reads nothing more until then. */
   #serveInTurn(): void {
     if (this.#inTurns) return;
     if (this.#proven) {
@@ -168,12 +168,12 @@ export class TcpConnection {
     if (this.#waitsForTurn()) this.socket.pause();
   }
 
-  /** Asked through a function because the compiler does not see that it may be its turn at once. */
+  /** A function, because the compiler does not see that the queue may admit it immediately. */
   #waitsForTurn(): boolean {
     return this.#inTurns;
   }
 
-  /** Takes the frames that are there, as far as there is room for their requests. */
+  /** Handles complete frames while request slots are free. */
   #serve(): void {
     const { limits } = this.#around;
     while (this.#refusedAt === null) {
@@ -212,7 +212,7 @@ export class TcpConnection {
 
   #take(framed: FramedRequest): void {
     const { id } = framed;
-    if (this.#inFlight.has(id)) throw new HeaderFault(id, malformed(`id: ${id} is in flight already`));
+    if (this.#inFlight.has(id)) throw new HeaderFault(id, malformed(`id: ${id} is already in flight`));
     this.#inFlight.add(id);
     const received = {
       ingress: 'tcp' as const,
@@ -227,14 +227,14 @@ export class TcpConnection {
     this.#around.manager.handle(received, onProgress).then(
       (reply) => this.#answer(id, reply),
       (error: unknown) => {
-        this.#around.log.error({ err: error }, 'the manager did not answer');
+        this.#around.log.error({ err: error }, 'manager failed to respond');
         this.socket.destroy();
       },
     );
   }
 
   #progress(id: number, { response }: Reply): void {
-    // Who does not read what it has loses what is in between, not what it is.
+    // A slow reader misses intermediate progress, not the latest.
     if (!this.#inFlight.has(id) || this.#isOver() || this.#outbox.size > OUTPUT_BYTES_PAUSE) return;
     this.#outbox.add(responseHeader({ id, final: false, response }), response.payload);
   }
@@ -244,7 +244,7 @@ export class TcpConnection {
     this.#inFlight.delete(id);
     if (this.#isOver()) return;
     if (this.#outbox.size > this.#around.limits.output_bytes_max) {
-      this.#cut('too many of its answers are not read');
+      this.#cut('too many unread responses');
       return;
     }
     if (!this.#proven && provesKey(reply)) {
@@ -273,7 +273,7 @@ export class TcpConnection {
     this.#paused = false;
     this.#since = this.#around.clock.monotonic();
     this.#serveInTurn();
-    // What was there already may have filled the room again.
+    // Buffered requests may have filled the slots again.
     this.#resume();
   }
 
@@ -290,7 +290,7 @@ export class TcpConnection {
   }
 
   #cut(why: string): void {
-    this.#around.log.debug({ remote_address: this.#remoteAddress }, `a connection was cut: ${why}`);
+    this.#around.log.debug({ remote_address: this.#remoteAddress }, `closed a connection: ${why}`);
     this.socket.destroy();
   }
 
@@ -299,7 +299,7 @@ export class TcpConnection {
     this.#partial = bytes;
     if (delta === 0) return;
     this.#around.onPartial(this, delta);
-    // It may have been cut meanwhile.
+    // The connection may have been cut in the meantime.
     this.#share.hold(this.#partial);
   }
 

@@ -19,7 +19,7 @@ import { TCP_LIMITS, type TcpLimits } from './limits.ts';
 
 export { TCP_LIMITS, type TcpLimits } from './limits.ts';
 
-/** Listens for frames. @throws Error where the address cannot be listened on, or TLS is missing beyond loopback */
+/** Opens a TCP listener. @throws Error if it cannot listen, or if TLS is missing beyond loopback */
 export async function openTcpListener(options: ListenerOptions<TcpLimits>): Promise<Listener> {
   requireSafeBind('tcp', options.host, options.tls);
   const listener = new TcpListener(options);
@@ -60,7 +60,7 @@ class TcpListener implements Listener {
     const { clock, log } = this.#around;
     const { header_ms, body_ms, idle_ms, output_ms } = this.#limits;
     this.address = await listenOn(this.protocol, this.#server, host, port, this.#tls);
-    this.#server.on('error', (error: Error) => log.error({ err: error }, 'the listener failed'));
+    this.#server.on('error', (error: Error) => log.error({ err: error }, 'listener failed'));
     this.#stopSweep = startSweep(clock, [header_ms, body_ms, idle_ms, output_ms], (nowMs) => {
       for (const connection of this.#connections) connection.sweep(nowMs);
     });
@@ -94,7 +94,7 @@ class TcpListener implements Listener {
       this.#serve(new TcpConnection(socket, peerCertificateOf(socket), this.#around));
     });
     server.on('tlsClientError', (error, socket) => {
-      this.#around.log.debug({ err: error.message }, 'a TLS handshake failed');
+      this.#around.log.debug({ err: error.message }, 'TLS handshake failed');
       socket.destroy();
     });
     return server;
@@ -105,7 +105,7 @@ class TcpListener implements Listener {
     connection.socket.once('close', () => this.#connections.delete(connection));
   }
 
-  /** Over the limit, whoever holds the most has to go: who sends little is not kept from being served. */
+  /** Enforces the total limit on the connection that holds the most, so that small ones are not affected. */
   #countPartial(grown: TcpConnection, delta: number): void {
     this.#partialBytes += delta;
     if (this.#partialBytes <= this.#limits.partial_bytes_max) return;

@@ -21,7 +21,7 @@ const LIST_METHODS = 'system.listMethods';
 const CONTENT_TYPE = /^(text|application)\/xml\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i;
 const BEARER = /^Bearer +([^\s]+)$/i;
 
-/** What the exchanges of one connection have in common. */
+/** Shared parts of all exchanges of one connection. */
 export interface ExchangeSurroundings {
   readonly manager: RemoteManager;
   readonly documentBytesMax: number;
@@ -29,26 +29,26 @@ export interface ExchangeSurroundings {
   readonly remoteAddress: string;
   /** By how many bytes of memory unfinished documents hold more, or less. False where there is no room for them. */
   onPartial(delta: number): boolean;
-  /** Reads a piece when it is the connection's turn. */
+  /** Runs work when the queue admits the connection. */
   enter(run: () => void): void;
-  /** Where the connection counts the same while nobody has proven a key over it. */
+  /** Memory account of the connection while it is unproven. */
   readonly share: UnprovenShare;
-  /** Refuses the document that is being read; null where none is. */
+  /** Rejects the document being read; null if none is. */
   refuseUnfinished: (() => void) | null;
-  /** Somebody who holds a key is at the other end. */
+  /** Called when the peer has proven that it holds a key. */
   onProven(): void;
-  /** The connection ends with this answer: what was sent behind its request is not to be acted on. */
+  /** Called if the connection ends with this response, so that later requests are ignored. */
   onLast(): void;
 }
 
-/** A request that HTTP alone says is not for here. */
+/** A request rejected at the HTTP level. */
 interface HttpRefusal {
   readonly status: number;
   readonly text: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Reads one request and answers it. Never rejects. @param signal aborts when the connection is gone */
+/** Reads and handles one request. Never rejects. @param signal aborts when the connection is gone */
 export async function exchange(
   request: IncomingMessage,
   response: ServerResponse,
@@ -72,7 +72,7 @@ export async function exchange(
   }
   try {
     const asked = askedOf(document);
-    // What it was read from is not held while the answer is waited for.
+    // The document is not retained while waiting for the response.
     document = null;
     answer(response, await answerTo(asked, request, around, signal));
   } catch (error) {
@@ -86,13 +86,13 @@ interface XmlAnswer {
   readonly retryAfterSecs: number | undefined;
 }
 
-/** The request of a document; null where it asks for the names of the methods. @throws RemoteFailure MALFORMED */
+/** Extracts the request; null if it asks for the list of methods. @throws RemoteFailure MALFORMED */
 function askedOf(document: XmlRpcDocument): SignedRequest | null {
   if (document.kind !== 'call') throw malformed('xml: must be a methodCall');
   if (document.method === LIST_METHODS) return null;
   const method = METHODS.get(document.method);
   if (method === undefined)
-    throw malformed(`${document.method.slice(0, 64)}: is no method; ${LIST_METHODS} names them`);
+    throw malformed(`${document.method.slice(0, 64)}: is not a known method; ${LIST_METHODS} lists them`);
   return readRequestStruct(method, document.params);
 }
 
@@ -116,7 +116,7 @@ async function answerTo(
   return answerOfReply(reply);
 }
 
-/** What is signed is an answer, an error too; only what nobody signed is a fault. */
+/** Returns a signed response, even for errors; only unsigned errors become faults. */
 function answerOfReply({ response, retryAfterSecs }: Reply): XmlAnswer {
   if (response.mac.length > 0) return { text: writeResponse(responseStruct(response)), retryAfterSecs };
   return faultOf(failureOfPayload(response.payload));
@@ -132,7 +132,7 @@ async function readBody(request: IncomingMessage, around: ExchangeSurroundings):
   const { promise, resolve, reject } = Promise.withResolvers<XmlRpcDocument>();
   const refuseUnfinished = (): void => {
     request.removeAllListeners('data').removeAllListeners('end');
-    reject(new RemoteFailure('QUEUE_FULL', 'Too much of unfinished requests is held', { retryAfterSecs: 1 }));
+    reject(new RemoteFailure('QUEUE_FULL', 'The memory for incomplete requests is full', { retryAfterSecs: 1 }));
   };
   around.refuseUnfinished = refuseUnfinished;
   const attempt = (step: () => void): void => {
@@ -151,7 +151,7 @@ async function readBody(request: IncomingMessage, around: ExchangeSurroundings):
     else around.share.hold(held);
   };
   let isOver = false;
-  // Pieces that wait for their turn: a request may end, and close, before it is theirs.
+  // Queued pieces, which may outlast the request.
   let waiting = 0;
   let hasEnded = false;
   const endWhenRead = (): void => {
@@ -173,14 +173,14 @@ async function readBody(request: IncomingMessage, around: ExchangeSurroundings):
     endWhenRead();
   });
   const onClose = (): void => {
-    if (!hasEnded) reject(new Error('the request was cut off'));
+    if (!hasEnded) reject(new Error('the request was truncated'));
   };
   request.once('close', onClose);
   try {
     return await promise;
   } finally {
     isOver = true;
-    // They hold what was read as long as the request is there: until it is answered.
+    // The listeners would retain the input until the request is answered.
     request.removeAllListeners('data').removeAllListeners('end').off('close', onClose);
     around.onPartial(-held);
     around.share.hold(0);
@@ -190,18 +190,18 @@ async function readBody(request: IncomingMessage, around: ExchangeSurroundings):
 
 function refusalOf(request: IncomingMessage, documentBytesMax: number): HttpRefusal | null {
   const { method, url, headers } = request;
-  if (headers.host === undefined) return { status: 400, text: 'a Host header is needed' };
-  if (url !== PATH) return { status: 404, text: `POST ${PATH} is what there is` };
-  if (method !== 'POST') return { status: 405, text: `POST ${PATH} is what there is`, headers: { allow: 'POST' } };
+  if (headers.host === undefined) return { status: 400, text: 'the Host header is required' };
+  if (url !== PATH) return { status: 404, text: `not found; use POST ${PATH}` };
+  if (method !== 'POST') return { status: 405, text: `method not allowed; use POST ${PATH}`, headers: { allow: 'POST' } };
   if (!CONTENT_TYPE.test(headers['content-type'] ?? ''))
     return { status: 415, text: 'Content-Type must be text/xml, in UTF-8' };
-  if (headers['content-encoding'] !== undefined) return { status: 415, text: 'Content-Encoding is not taken' };
+  if (headers['content-encoding'] !== undefined) return { status: 415, text: 'Content-Encoding is not supported' };
   if (Number(headers['content-length'] ?? 0) > documentBytesMax)
-    return { status: 413, text: `at most ${documentBytesMax} bytes are taken` };
+    return { status: 413, text: `the body must have at most ${documentBytesMax} bytes` };
   return null;
 }
 
-/** Answers and closes; what is left of the body is not waited for. */
+/** Responds and closes without waiting for the rest of the body. */
 export function refuse(
   request: IncomingMessage,
   response: ServerResponse,
@@ -214,7 +214,7 @@ export function refuse(
 
 function answerAndClose(response: ServerResponse, fault: XmlAnswer, around: ExchangeSurroundings): void {
   const { req } = response;
-  // The rest is read into nothing, when it is its turn.
+  // Discards the rest as the queue admits it.
   req.on('data', () => {
     req.pause();
     around.enter(() => void req.resume());

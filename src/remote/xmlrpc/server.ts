@@ -22,11 +22,11 @@ import { XMLRPC_LIMITS, type XmlRpcLimits } from './limits.ts';
 export { XMLRPC_LIMITS, type XmlRpcLimits } from './limits.ts';
 
 export interface XmlRpcListenerOptions extends ListenerOptions<XmlRpcLimits> {
-  /** Names in `Host` that are answered without TLS, beside those of loopback. */
+  /** Allowed `Host` names without TLS, in addition to loopback names. */
   readonly allowedHosts?: readonly string[];
 }
 
-/** Listens for `POST /RPC2`. @throws Error where the address cannot be listened on, or TLS is missing beyond loopback */
+/** Opens a listener for `POST /RPC2`. @throws Error if it cannot listen, or if TLS is missing beyond loopback */
 export async function openXmlRpcListener(options: XmlRpcListenerOptions): Promise<Listener> {
   requireSafeBind('xmlrpc', options.host, options.tls);
   const listener = new XmlRpcListener(options);
@@ -36,17 +36,17 @@ export async function openXmlRpcListener(options: XmlRpcListenerOptions): Promis
 
 const HEADER_BYTES_MAX = 16 * 1024;
 
-/** What is known of one connection. */
+/** State of one connection. */
 interface Connection {
   readonly around: ExchangeSurroundings;
-  /** Aborts when it is gone. */
+  /** Aborts when the connection is gone. */
   readonly gone: AbortController;
   inFlight: number;
-  /** Whether its last answer is on its way. */
+  /** Whether its last response has been sent. */
   ending: boolean;
-  /** Whether a request was refused as it came: those before it are answered, and none behind it is taken. */
+  /** Whether a request was rejected on arrival: earlier ones are answered, later ones ignored. */
   refused: boolean;
-  /** Answers that were written and not yet taken, with when, monotonic. */
+  /** Responses written but not yet taken, with their monotonic time. */
   readonly untaken: Map<ServerResponse, number>;
 }
 
@@ -72,7 +72,7 @@ class XmlRpcListener implements Listener {
       tls,
       limits: this.#limits,
       headerBytesMax: HEADER_BYTES_MAX,
-      // Refused with the other faults: Node would act on what was sent behind the request.
+      // Checked here, because Node would still handle pipelined requests.
       requireHostHeader: false,
       allowedHosts,
       unproven,
@@ -105,7 +105,7 @@ class XmlRpcListener implements Listener {
     if (this.#http.isDraining) response.shouldKeepAlive = false;
     if (connection.inFlight >= this.#limits.in_flight_max) {
       connection.refused = true;
-      refuse(request, response, { status: 503, text: 'too many requests on this connection wait for their answer' });
+      refuse(request, response, { status: 503, text: 'too many unanswered requests on this connection' });
       return;
     }
     if (request.headers.host !== undefined && this.#http.isForeign(request)) {
@@ -129,7 +129,7 @@ class XmlRpcListener implements Listener {
   #exchange(request: IncomingMessage, response: ServerResponse, connection: Connection): void {
     exchange(request, response, connection.around, connection.gone.signal).then(
       () => this.#afterAnswer(request.socket, connection, response),
-      (error: unknown) => this.#log.error({ err: error }, 'a request could not be answered'),
+      (error: unknown) => this.#log.error({ err: error }, 'could not handle a request'),
     );
   }
 
@@ -137,7 +137,7 @@ class XmlRpcListener implements Listener {
     if (response.closed) return;
     if (this.#http.isDraining) response.shouldKeepAlive = false;
     connection.untaken.set(response, this.#clock.monotonic());
-    // One answer may be larger than that; several that nobody reads may not.
+    // A single response may exceed the limit; several unread ones may not.
     const over = socket.writableLength > this.#limits.output_bytes_max;
     if (over && connection.untaken.size > 1) socket.destroy();
   }
