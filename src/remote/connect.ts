@@ -45,7 +45,7 @@ export async function connectTo(
     else
       cancel = both(
         cancel,
-        onceAccepted(socket as TLSSocket, clock, () => resolve(undefined)),
+        onCertificateAccepted(socket as TLSSocket, clock, () => resolve(undefined)),
       );
   });
   try {
@@ -69,7 +69,7 @@ export async function connectTo(
  * server has checked its certificate; the first session ticket confirms it. A request sent earlier could be lost
  * silently.
  */
-function onceAccepted(socket: TLSSocket, clock: Clock, resolve: () => void): () => void {
+function onCertificateAccepted(socket: TLSSocket, clock: Clock, resolve: () => void): () => void {
   socket.once('session', () => resolve());
   return clock.after(ACCEPTED_MS, resolve);
 }

@@ -38,7 +38,7 @@ export interface BoundedHttpOptions {
 }
 
 /** Body of a 403 response to a cross-origin request. */
-export const FOREIGN = 'cross-origin requests are not allowed';
+export const CROSS_ORIGIN_MESSAGE = 'cross-origin requests are not allowed';
 
 /** Common base of the HTTP listeners: limits, certificates, start and shutdown. */
 export class BoundedHttpServer {
@@ -80,7 +80,7 @@ export class BoundedHttpServer {
   }
 
   /** Returns whether a web page sent the request: through DNS rebinding or from another origin. */
-  isForeign({ headers }: IncomingMessage): boolean {
+  isCrossSite({ headers }: IncomingMessage): boolean {
     return this.#knownHosts?.has(headers.host) === false || isCrossOrigin(headers, null);
   }
 

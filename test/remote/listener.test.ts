@@ -23,7 +23,7 @@ describe('names of certificates', () => {
     assert.match(peer.fingerprint, /^([0-9A-F]{2}:){31}[0-9A-F]{2}$/);
   });
 
-  it('are none where the list cannot be read', () => {
+  it('are none where the list cannot be parsed', () => {
     assert.deepEqual(alternativeNames(''), []);
     assert.deepEqual(alternativeNames('DNS:a, DNS:b'), ['a', 'b']);
     assert.deepEqual(alternativeNames('URI:"a, DNS:b", DNS:c'), ['a, DNS:b', 'c']);

@@ -39,13 +39,13 @@ export interface AuditLine {
 export function formatLine(entry: AuditEntry, at: number, head: ChainHead): { text: string; head: ChainHead } {
   const seq = head.seq + 1;
   const members = { seq, at: new Date(at).toISOString(), prev: head.hash, ...entry };
-  const body = textOf(members).slice(0, -1);
+  const body = serialize(members).slice(0, -1);
   const hash = digestOf(body);
   return { text: `${body},"hash":"${hash}"}\n`, head: { seq, hash } };
 }
 
 /** Skips the per-string check for short lines, because it costs more than everything else here. */
-function textOf(members: object): string {
+function serialize(members: object): string {
   const text = JSON.stringify(members);
   return text.length <= TEXT_CHARS_MAX ? text : JSON.stringify(members, clipped);
 }

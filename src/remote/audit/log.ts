@@ -98,7 +98,7 @@ class ChainedLog implements AuditLog {
   #closed = false;
   #syncedAt = -Infinity;
   #cancelSync: (() => void) | null = null;
-  #headToldAt = -Infinity;
+  #headLoggedAt = -Infinity;
   readonly #closing = new AbortController();
 
   constructor(
@@ -129,19 +129,19 @@ class ChainedLog implements AuditLog {
     this.#closing.abort();
     await this.#writing;
     if (this.#waiting.length > 0) await this.#writeAll();
-    if (this.#waiting.length > 0) this.#lose(this.#waiting.length);
+    if (this.#waiting.length > 0) this.#drop(this.#waiting.length);
     this.#cancelSync?.();
     await this.#sync();
     await this.#handle.close();
-    this.#tellHead(true);
+    this.#logHead(true);
   }
 
   #add(entry: AuditEntry): void {
-    if (this.#waiting.length >= WAITING_MAX) this.#lose(1);
+    if (this.#waiting.length >= WAITING_MAX) this.#drop(1);
     else this.#waiting.push({ entry, at: this.#options.clock.now() });
   }
 
-  #lose(count: number): void {
+  #drop(count: number): void {
     if (this.#lost === 0) {
       this.#options.log.error({ path: this.#options.path }, 'audit log cannot be written; dropping entries');
     }
@@ -175,7 +175,7 @@ class ChainedLog implements AuditLog {
     this.#waiting.splice(0, lost > 0 ? batch.length - 1 : batch.length);
     this.#lost -= lost;
     this.#syncSoon();
-    this.#tellHead(false);
+    this.#logHead(false);
   }
 
   #isFull(): boolean {
@@ -240,7 +240,7 @@ class ChainedLog implements AuditLog {
     this.#size = 0;
     this.#first = null;
     this.#retainedAt = -Infinity;
-    this.#tellHead(true);
+    this.#logHead(true);
   }
 
   /** Syncs soon: written lines survive the process immediately, and a power loss after the next sync. */
@@ -264,10 +264,10 @@ class ChainedLog implements AuditLog {
     }
   }
 
-  #tellHead(always: boolean): void {
+  #logHead(always: boolean): void {
     const now = this.#options.clock.monotonic();
-    if (!always && now - this.#headToldAt < HEAD_INTERVAL_MS) return;
-    this.#headToldAt = now;
+    if (!always && now - this.#headLoggedAt < HEAD_INTERVAL_MS) return;
+    this.#headLoggedAt = now;
     const { seq, hash } = this.#head;
     this.#options.log.info({ event: 'audit_head', seq, hash }, `audit log is at line ${seq}`);
   }

@@ -92,7 +92,7 @@ class Chain {
         return;
       }
       const line = readLine(bytes);
-      const reason = typeof line === 'string' ? line : whole ? this.#misfit(line) : 'it does not end with a line feed';
+      const reason = typeof line === 'string' ? line : whole ? this.#linkFault(line) : 'it does not end with a line feed';
       if (reason !== null) {
         this.fault = { file, line: number, seq: typeof line === 'string' ? null : line.seq, reason };
         return;
@@ -139,7 +139,7 @@ class Chain {
   }
 
   /** Returns why a line with a valid hash does not follow the previous one; null if it does. */
-  #misfit(line: AuditLine): string | null {
+  #linkFault(line: AuditLine): string | null {
     const last = this.#last;
     if (last === null) {
       return line.seq === 1 && line.prev !== NO_HASH ? 'it is number 1 but names a previous line' : null;

@@ -21,8 +21,8 @@ export class Cancellations {
   }
 
   add(link: Link, task: { correlationId?: string; idempotencyKey: string }): void {
-    const telling = this.#tell(link, task).finally(() => this.#underWay.delete(telling));
-    this.#underWay.add(telling);
+    const pending = this.#cancelTask(link, task).finally(() => this.#underWay.delete(pending));
+    this.#underWay.add(pending);
   }
 
   /** Waits for cancellations in flight. */
@@ -32,7 +32,7 @@ export class Cancellations {
     cancelTimer();
   }
 
-  async #tell(link: Link, task: { correlationId?: string; idempotencyKey: string }): Promise<void> {
+  async #cancelTask(link: Link, task: { correlationId?: string; idempotencyKey: string }): Promise<void> {
     const { correlationId: correlation_id, idempotencyKey: idempotency_key } = task;
     const request = correlation_id === undefined ? { idempotency_key } : { correlation_id };
     const { signal } = this.#closing;

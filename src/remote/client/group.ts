@@ -41,7 +41,7 @@ export class Group {
         return await link.call<Method>(question);
       } catch (error) {
         passed.add(link);
-        if (question.signal.aborted || passed.size === this.links.length || judge(error) === 'over') throw error;
+        if (question.signal.aborted || passed.size === this.links.length || judge(error) === 'final') throw error;
       }
     }
   }
@@ -60,14 +60,14 @@ export class Group {
       ),
     );
     const first = await Promise.any(asked).catch((failures: unknown) => {
-      throw mostTelling((failures as AggregateError).errors);
+      throw mostSpecific((failures as AggregateError).errors);
     });
     if ('error' in first) throw first.error;
     return first.value;
   }
 
   /** Probes failed endpoints whenever there is a call; their circuit breakers limit the rate. */
-  returnToFailed(signal: AbortSignal): void {
+  probeFailed(signal: AbortSignal): void {
     const failed = this.links.filter(({ rank }) => rank >= 2);
     if (failed.length > 0) void probeAll(failed, signal);
   }
@@ -87,7 +87,7 @@ async function probeAll(links: readonly Link[], signal: AbortSignal): Promise<vo
 }
 
 /** Prefers other errors over NOT_FOUND: the task is missing only if every endpoint says so. */
-function mostTelling(errors: readonly unknown[]): unknown {
+function mostSpecific(errors: readonly unknown[]): unknown {
   const isMissing = (error: unknown): boolean => error instanceof RemoteCallFailure && error.code === 'NOT_FOUND';
   return errors.find((error) => !isMissing(error)) ?? errors[0];
 }

@@ -121,7 +121,7 @@ export class Link {
         try {
           return await this.#exchange(call);
         } catch (error) {
-          if (signatures === SIGNATURES_MAX || !isMendedBySigning(call.method, error)) throw error;
+          if (signatures === SIGNATURES_MAX || !isFixedBySigning(call.method, error)) throw error;
         }
       }
     } finally {
@@ -152,10 +152,10 @@ export class Link {
   async #exchange<Method extends RemoteMethod>(call: LinkCall<Method>): Promise<Answers[Method]> {
     try {
       const answer = await this.#ask(call);
-      this.#tellBreaker(true);
+      this.#recordOutcome(true);
       return answer;
     } catch (error) {
-      if (!call.signal.aborted) this.#tellBreaker(!isUnreachable(error));
+      if (!call.signal.aborted) this.#recordOutcome(!isUnreachable(error));
       throw error;
     }
   }
@@ -211,7 +211,7 @@ export class Link {
     this.#lastError = { at: this.#options.clock.now(), message: text.slice(0, ERROR_CHARACTERS_MAX) };
   }
 
-  #tellBreaker(isGood: boolean): void {
+  #recordOutcome(isGood: boolean): void {
     const result = isGood ? Promise.resolve() : Promise.reject(new Error('no answer'));
     result.catch(() => undefined);
     this.#breaker
@@ -295,7 +295,7 @@ async function withinTime<T>(
 /**
  * Excludes submissions: if one was expired or replayed, another copy may have arrived, and the caller must know.
  */
-function isMendedBySigning(method: RemoteMethod, error: unknown): boolean {
+function isFixedBySigning(method: RemoteMethod, error: unknown): boolean {
   if (method === 'submit' || !(error instanceof RemoteCallFailure) || error instanceof UnsignedRefusal) return false;
   return error.code === 'EXPIRED' || error.code === 'REPLAYED';
 }

@@ -202,12 +202,12 @@ export class RemoteExecutor {
       retryWindowMs: this.#retryWindowMs,
     });
     const { idempotency_key: idempotencyKey } = request;
-    this.#group.returnToFailed(this.#closing.signal);
+    this.#group.probeFailed(this.#closing.signal);
     try {
       return { submitted: await submission.run(), idempotencyKey };
     } catch (error) {
       if (signal.aborted) this.#abandon(submission.holder, { idempotencyKey });
-      else this.#forget(submission.holder, error, options.acknowledge);
+      else this.#acknowledgeFailure(submission.holder, error, options.acknowledge);
       throw error;
     }
   }
@@ -231,7 +231,7 @@ export class RemoteExecutor {
       return this.#accept(link, answer, acknowledge);
     } catch (error) {
       if (signal.aborted) this.#abandon(link, task);
-      else this.#forget(link, error, acknowledge);
+      else this.#acknowledgeFailure(link, error, acknowledge);
       throw error;
     }
   }
@@ -262,7 +262,7 @@ export class RemoteExecutor {
   }
 
   /** Acknowledges a failure that is a task's outcome, just like a result. */
-  #forget(link: Link | null, error: unknown, when: SubmitOptions['acknowledge']): void {
+  #acknowledgeFailure(link: Link | null, error: unknown, when: SubmitOptions['acknowledge']): void {
     if (link !== null && isOutcome(error)) this.#acknowledge(link, error.correlationId, when);
   }
 
@@ -283,7 +283,7 @@ export class RemoteExecutor {
   ): Promise<Answers[Method]> {
     using scope = this.#scope(options);
     const { signal } = scope;
-    this.#group.returnToFailed(this.#closing.signal);
+    this.#group.probeFailed(this.#closing.signal);
     const payload = encodePayload(request);
     return await this.#group.askAny({ method, payload, signal, answerWithinMs: ANSWER_WITHIN_MS });
   }

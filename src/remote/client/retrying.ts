@@ -6,25 +6,25 @@ import { TransportFailure } from './port.ts';
 
 /**
  * Classifies a failed submission attempt. `elsewhere`: the executor did not keep it, so any endpoint may be tried.
- * `again`: it may have arrived, so only the same endpoint may be tried again. `over`: a retry cannot help.
+ * `again`: it may have arrived, so only the same endpoint may be tried again. `final`: a retry cannot help.
  */
-export type Verdict = 'elsewhere' | 'again' | 'over';
+export type Verdict = 'elsewhere' | 'again' | 'final';
 
 export function judge(error: unknown): Verdict {
   if (error instanceof TransportFailure) return error.maybeReceived ? 'again' : 'elsewhere';
   if (error instanceof ForgedAnswer) return 'again';
-  if (!(error instanceof RemoteCallFailure)) return 'over';
+  if (!(error instanceof RemoteCallFailure)) return 'final';
   // An unsigned response proves nothing about the request.
-  if (error instanceof UnsignedRefusal) return error.retryable ? 'again' : 'over';
+  if (error instanceof UnsignedRefusal) return error.retryable ? 'again' : 'final';
   // A task's outcome is final, whatever its code.
-  if (error.correlationId !== null) return 'over';
+  if (error.correlationId !== null) return 'final';
   // Another copy of the request may have arrived before this one.
-  if (isMendedBySigning(error)) return 'again';
-  return error.retryable ? 'elsewhere' : 'over';
+  if (isFixedBySigning(error)) return 'again';
+  return error.retryable ? 'elsewhere' : 'final';
 }
 
 /** Returns whether the same request may succeed when signed again. */
-export function isMendedBySigning(error: unknown): boolean {
+export function isFixedBySigning(error: unknown): boolean {
   return error instanceof RemoteCallFailure && (error.code === 'EXPIRED' || error.code === 'REPLAYED');
 }
 
@@ -34,7 +34,7 @@ const RETRY_AFTER_MAX_MS = 30_000;
 
 /** Returns the delay before the next attempt, milliseconds. @param retry 1 for the first */
 export function waitMs(error: unknown, retry: number, random: Random): number {
-  if (retry === 1 && isMendedBySigning(error)) return 0;
+  if (retry === 1 && isFixedBySigning(error)) return 0;
   const ownMs = backoffMs(BACKOFF, retry, () => random.next());
   const askedMs = error instanceof RemoteCallFailure ? (error.retryAfterSecs ?? 0) * 1000 : 0;
   return Math.max(ownMs, Math.min(askedMs, RETRY_AFTER_MAX_MS));

@@ -30,7 +30,7 @@ export interface Submitted {
 /** Time to wait for a response before the same task is submitted again, which joins the existing one. */
 const ANSWER_WITHIN_MS = 60_000;
 /** Time for which unreachable or full endpoints are tried. */
-const PATIENCE_MS = 15_000;
+const PLACEMENT_TIMEOUT_MS = 15_000;
 /** Limit of forged responses, and of requests rejected as expired although the executor's clock is known. */
 const DISTRUSTED_MAX = 4;
 
@@ -40,7 +40,7 @@ const DISTRUSTED_MAX = 4;
  */
 export class Submission {
   readonly #options: SubmissionOptions;
-  readonly #begun: Stopwatch;
+  readonly #started: Stopwatch;
   /**
    * The endpoint that may have the task, and the payload sent: a different payload with the same key would be rejected.
    */
@@ -50,7 +50,7 @@ export class Submission {
 
   constructor(options: SubmissionOptions) {
     this.#options = options;
-    this.#begun = new Stopwatch(options.clock);
+    this.#started = new Stopwatch(options.clock);
   }
 
   /** Returns the endpoint that may have the task; null if none can. */
@@ -113,11 +113,11 @@ export class Submission {
   }
 
   #mayTryAgain(error: unknown): boolean {
-    if (judge(error) === 'over') return false;
+    if (judge(error) === 'final') return false;
     if (error instanceof ForgedAnswer || isExpired(error)) this.#distrusted += 1;
     if (this.#distrusted >= DISTRUSTED_MAX) return false;
     if (this.#held !== null) return this.#held.since.elapsedMs() < this.#options.retryWindowMs;
-    return this.#begun.elapsedMs() < PATIENCE_MS;
+    return this.#started.elapsedMs() < PLACEMENT_TIMEOUT_MS;
   }
 }
 

@@ -7,7 +7,7 @@ import type { Link } from './link.ts';
 import type { CancelAnswer, RetryNotice, TaskAnswer } from './options.ts';
 import { encodePayload } from './payload.ts';
 import { TransportFailure } from './port.ts';
-import { isMendedBySigning, Stopwatch, waitMs } from './retrying.ts';
+import { isFixedBySigning, Stopwatch, waitMs } from './retrying.ts';
 
 export interface PollOptions {
   readonly signal: AbortSignal;
@@ -65,20 +65,20 @@ export interface FollowOptions {
 export async function follow(link: Link, correlationId: string, options: FollowOptions): Promise<SuccessResponse> {
   const { signal, clock, random, onProgress, onRetry, retryWindowMs } = options;
   const waitSecs = onProgress === null ? WAIT_SECS_MAX : PROGRESS_EVERY_SECS;
-  let away: { since: Stopwatch; tries: number } | null = null;
+  let outage: { since: Stopwatch; tries: number } | null = null;
   for (;;) {
     try {
       const answer = await poll(link, correlationId, { signal, waitSecs });
       if (answer.status === 'success') return answer;
-      away = null;
+      outage = null;
       onProgress?.(answer);
     } catch (error) {
       signal.throwIfAborted();
       if (!mayAskAgain(error)) throw error;
-      away ??= { since: new Stopwatch(clock), tries: 0 };
-      if (away.since.elapsedMs() >= retryWindowMs) throw error;
-      away.tries += 1;
-      const ms = waitMs(error, away.tries, random);
+      outage ??= { since: new Stopwatch(clock), tries: 0 };
+      if (outage.since.elapsedMs() >= retryWindowMs) throw error;
+      outage.tries += 1;
+      const ms = waitMs(error, outage.tries, random);
       onRetry?.({ endpoint: link.url, error, waitMs: ms });
       await clock.sleep(ms, signal);
       signal.throwIfAborted();
@@ -89,6 +89,6 @@ export async function follow(link: Link, correlationId: string, options: FollowO
 function mayAskAgain(error: unknown): boolean {
   if (error instanceof TransportFailure || error instanceof ForgedAnswer) return true;
   // Polls are idempotent, so copies do no harm.
-  if (isMendedBySigning(error)) return true;
+  if (isFixedBySigning(error)) return true;
   return error instanceof RemoteCallFailure && error.retryable && !isOutcome(error);
 }

@@ -4,7 +4,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/log.ts';
 
 /** Time for which a loaded value is used without checking the files. */
-const LOOK_EVERY_MS = 2000;
+const CHECK_INTERVAL_MS = 2000;
 
 export interface WatchedFilesOptions<Value> {
   readonly paths: readonly string[];
@@ -20,8 +20,8 @@ export class WatchedFiles<Value> {
   readonly #options: WatchedFilesOptions<Value>;
   #value: { read: Value } | null = null;
   #stamp = '';
-  #lookedAt = -Infinity;
-  #looking: Promise<void> | null = null;
+  #checkedAt = -Infinity;
+  #checking: Promise<void> | null = null;
 
   constructor(options: WatchedFilesOptions<Value>) {
     this.#options = options;
@@ -29,13 +29,13 @@ export class WatchedFiles<Value> {
 
   /** @throws any error from reading the files, until they were read once */
   async current(): Promise<Value> {
-    if (this.#value === null || this.#options.clock.monotonic() - this.#lookedAt >= LOOK_EVERY_MS) {
-      await (this.#looking ??= this.#look().finally(() => (this.#looking = null)));
+    if (this.#value === null || this.#options.clock.monotonic() - this.#checkedAt >= CHECK_INTERVAL_MS) {
+      await (this.#checking ??= this.#check().finally(() => (this.#checking = null)));
     }
     return this.#value!.read;
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const { paths, name, read, clock, log } = this.#options;
     try {
       const stamp = await stampOf(paths).catch(async (error: unknown) => {
@@ -51,7 +51,7 @@ export class WatchedFiles<Value> {
       if (this.#value === null) throw error;
       log.error({ err: error, paths }, `could not reload ${name}; keeping the previous one`);
     }
-    this.#lookedAt = clock.monotonic();
+    this.#checkedAt = clock.monotonic();
   }
 }
 

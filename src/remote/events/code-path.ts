@@ -7,7 +7,7 @@ const DEPTH_MAX = 40;
 /**
  * Control and format characters (including bidirectional overrides), surrogates, and unassigned or private code points.
  */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/u;
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/u;
 
 /**
  * Verifies that an untrusted file name denotes one place below its directory, on every system.
@@ -22,7 +22,7 @@ export function checkCodePath(path: string): void {
 export function codePathFault(path: string): string | null {
   if (path === '') return 'is empty';
   if (Buffer.byteLength(path) > PATH_BYTES_MAX) return `is longer than ${PATH_BYTES_MAX} bytes`;
-  if (!path.isWellFormed() || UNSEEN.test(path)) return 'has invisible or invalid characters';
+  if (!path.isWellFormed() || INVISIBLE.test(path)) return 'has invisible or invalid characters';
   if (path.normalize('NFC') !== path) return 'is not in Unicode normalization form C';
   if (path.startsWith('/')) return 'is absolute';
   if (path.includes('\\') || path.includes(':')) return 'has a backslash or a colon';

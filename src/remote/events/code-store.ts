@@ -11,8 +11,8 @@ import { CodeWriter } from './code-writer.ts';
 const INCOMING = '.incoming-';
 const OUTGOING = '.outgoing-';
 /** Interval between checks for changed files; longer for code with many files. */
-const LOOK_EVERY_MS = 1_000;
-const LOOK_MS_PER_FILE = 5;
+const CHECK_INTERVAL_MS = 1_000;
+const CHECK_MS_PER_FILE = 5;
 
 /** Code in the store. */
 export interface StoredCode {
@@ -22,15 +22,15 @@ export interface StoredCode {
   readonly files: readonly string[];
 }
 
-interface Kept extends StoredCode {
+interface TrackedCode extends StoredCode {
   /** Exempt from eviction. */
   pinned: boolean;
   uses: number;
   lastUsedMs: number;
   fingerprint: string;
-  lookedAtMs: number;
+  checkedAtMs: number;
   /** Check in progress, shared by all callers. */
-  look: Promise<boolean> | null;
+  check: Promise<boolean> | null;
 }
 
 /**
@@ -40,7 +40,7 @@ interface Kept extends StoredCode {
 export class CodeStore {
   readonly #directory: string;
   readonly #clock: Clock;
-  readonly #kept = new Map<string, Kept>();
+  readonly #codes = new Map<string, TrackedCode>();
   #outgoing = 0;
   /** Serializes operations that move directories. */
   #moves: Promise<unknown> = Promise.resolve();
@@ -73,8 +73,8 @@ export class CodeStore {
   adopt(writer: CodeWriter, pinned: boolean): Promise<StoredCode> {
     const digest = writer.digest();
     const files = writer.files.map(({ path }) => path);
-    return this.#alone(async () => {
-      if (this.#kept.has(digest) || (await this.#isSoundOnDisk(digest))) await this.drop(writer);
+    return this.#serialize(async () => {
+      if (this.#codes.has(digest) || (await this.#isSoundOnDisk(digest))) await this.drop(writer);
       else {
         await this.#remove(digest);
         await makeReadOnly(writer.directory);
@@ -82,7 +82,7 @@ export class CodeStore {
         await rename(writer.directory, directory);
         await chmod(directory, 0o555);
       }
-      return this.#keep(digest, files, pinned);
+      return this.#track(digest, files, pinned);
     });
   }
 
@@ -90,7 +90,7 @@ export class CodeStore {
   async recover(digest: string, pinned: boolean): Promise<StoredCode | null> {
     if (!/^[0-9a-f]{64}$/.test(digest) || !(await this.#isSoundOnDisk(digest))) return null;
     const files = await readCodeFiles(join(this.#directory, digest));
-    return this.#keep(
+    return this.#track(
       digest,
       files.map(({ path }) => path),
       pinned,
@@ -98,12 +98,12 @@ export class CodeStore {
   }
 
   find(digest: string): StoredCode | null {
-    return this.#kept.get(digest) ?? null;
+    return this.#codes.get(digest) ?? null;
   }
 
   /** Keeps code in the store until the returned function is called; null if it is not stored. */
   hold(digest: string): (() => void) | null {
-    const kept = this.#kept.get(digest);
+    const kept = this.#codes.get(digest);
     if (kept === undefined) return null;
     kept.uses += 1;
     let held = true;
@@ -117,35 +117,35 @@ export class CodeStore {
 
   /** Returns whether the files still match the digest; checks the disk about once a second. */
   isSound(digest: string): Promise<boolean> {
-    const kept = this.#kept.get(digest);
+    const kept = this.#codes.get(digest);
     if (kept === undefined) return Promise.resolve(false);
-    const everyMs = Math.max(LOOK_EVERY_MS, kept.files.length * LOOK_MS_PER_FILE);
-    if (this.#clock.monotonic() - kept.lookedAtMs < everyMs) return Promise.resolve(true);
-    kept.look ??= this.#look(kept).finally(() => (kept.look = null));
-    return kept.look;
+    const everyMs = Math.max(CHECK_INTERVAL_MS, kept.files.length * CHECK_MS_PER_FILE);
+    if (this.#clock.monotonic() - kept.checkedAtMs < everyMs) return Promise.resolve(true);
+    kept.check ??= this.#check(kept).finally(() => (kept.check = null));
+    return kept.check;
   }
 
   /** Removes damaged code. @throws CodeFault if it is in use */
   discard(digest: string): Promise<void> {
-    return this.#alone(async () => {
-      const kept = this.#kept.get(digest);
+    return this.#serialize(async () => {
+      const kept = this.#codes.get(digest);
       if (kept === undefined) return;
       if (kept.uses > 0) throw new CodeFault('its code was changed on disk while in use');
-      this.#kept.delete(digest);
+      this.#codes.delete(digest);
       await this.#remove(digest);
     });
   }
 
   /** Evicts unpinned code that was idle for `ttlMs`; returns the digests. */
   evictIdle(ttlMs: number): Promise<string[]> {
-    return this.#alone(async () => {
+    return this.#serialize(async () => {
       const now = this.#clock.monotonic();
-      const idle = [...this.#kept.values()].filter(
+      const idle = [...this.#codes.values()].filter(
         ({ pinned, uses, lastUsedMs }) => !pinned && uses === 0 && now - lastUsedMs >= ttlMs,
       );
       const gone = idle.map(({ digest }) => digest);
       // All digests leave the map before the first await, so that no caller can hold code that is being deleted.
-      for (const digest of gone) this.#kept.delete(digest);
+      for (const digest of gone) this.#codes.delete(digest);
       for (const digest of gone) await this.#remove(digest);
       return gone;
     });
@@ -153,21 +153,21 @@ export class CodeStore {
 
   /** Deletes every code directory that is not tracked. */
   clearOthers(): Promise<void> {
-    return this.#alone(async () => {
+    return this.#serialize(async () => {
       for (const name of await readdir(this.#directory)) {
-        if (/^[0-9a-f]{64}$/.test(name) && !this.#kept.has(name)) await this.#remove(name);
+        if (/^[0-9a-f]{64}$/.test(name) && !this.#codes.has(name)) await this.#remove(name);
       }
     });
   }
 
-  #alone<T>(move: () => Promise<T>): Promise<T> {
+  #serialize<T>(move: () => Promise<T>): Promise<T> {
     const moved = this.#moves.then(move);
     this.#moves = moved.catch(() => undefined);
     return moved;
   }
 
-  async #keep(digest: string, files: readonly string[], pinned: boolean): Promise<StoredCode> {
-    const there = this.#kept.get(digest);
+  async #track(digest: string, files: readonly string[], pinned: boolean): Promise<StoredCode> {
+    const there = this.#codes.get(digest);
     if (there !== undefined) {
       there.pinned ||= pinned;
       there.lastUsedMs = this.#clock.monotonic();
@@ -184,19 +184,19 @@ export class CodeStore {
       uses: 0,
       lastUsedMs: now,
       fingerprint,
-      lookedAtMs: now,
-      look: null,
+      checkedAtMs: now,
+      check: null,
     };
-    this.#kept.set(digest, kept);
+    this.#codes.set(digest, kept);
     return kept;
   }
 
-  async #look(kept: Kept): Promise<boolean> {
+  async #check(kept: TrackedCode): Promise<boolean> {
     const fingerprint = await directoryFingerprint(kept.directory).catch(() => null);
     const sound = fingerprint === kept.fingerprint || (await this.#isSoundOnDisk(kept.digest));
     if (sound && fingerprint !== null) {
       kept.fingerprint = fingerprint;
-      kept.lookedAtMs = this.#clock.monotonic();
+      kept.checkedAtMs = this.#clock.monotonic();
     }
     return sound;
   }

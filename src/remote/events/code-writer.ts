@@ -38,7 +38,7 @@ export class CodeWriter {
   async add(path: string, content: Uint8Array): Promise<void> {
     checkCodePath(path);
     this.expect(path, content.length);
-    this.#take(path);
+    this.#reserve(path);
     this.#bytes += content.length;
     this.#files.push({ path, bytes: content.length, hash: createHash('sha256').update(content).digest() });
     const file = join(this.directory, path);
@@ -53,15 +53,15 @@ export class CodeWriter {
     return codeDigest(this.#files);
   }
 
-  #take(path: string): void {
-    this.#takeOne(path, 'file');
+  #reserve(path: string): void {
+    this.#reserveOne(path, 'file');
     for (let folder = posix.dirname(path); folder !== '.'; folder = posix.dirname(folder)) {
-      if (this.#takeOne(folder, 'directory')) return;
+      if (this.#reserveOne(folder, 'directory')) return;
     }
   }
 
   /** Returns true if the entry already exists. */
-  #takeOne(path: string, kind: 'file' | 'directory'): boolean {
+  #reserveOne(path: string, kind: 'file' | 'directory'): boolean {
     const folded = foldedPath(path);
     const earlier = this.#taken.get(folded);
     if (earlier === undefined) {

@@ -12,14 +12,14 @@ import type { CodeStore, StoredCode } from './code-store.ts';
 import { type DefinitionBounds, definitionWithin, type DescribedEvents } from './described-events.ts';
 import type { EventRegistry, ResolvedEvent } from './port.ts';
 import type { Registration, Registrations } from './registrations.ts';
-import { namesInstead } from './start-up.ts';
+import { missingEventMessage } from './start-up.ts';
 import { unavailable } from './unavailable.ts';
 
 /** Attempts to get code that is evicted between pull and use, or damaged repeatedly. */
 const TRIES_MAX = 3;
 const SWEEP_MS_MAX = 5_000;
 
-export interface KeptRegistryOptions {
+export interface StoreBackedRegistryOptions {
   registrations: Registrations;
   store: CodeStore;
   index: CodeIndex;
@@ -38,12 +38,12 @@ interface HeldCode {
 }
 
 /** Event registry backed by a store: finds code by event name, fetches it on demand and evicts idle code. */
-export class KeptRegistry implements EventRegistry {
-  readonly #options: KeptRegistryOptions;
+export class StoreBackedRegistry implements EventRegistry {
+  readonly #options: StoreBackedRegistryOptions;
   readonly #definitions = new Map<string, DescribedEvent>();
   readonly #sweeps: Loop;
 
-  constructor(options: KeptRegistryOptions) {
+  constructor(options: StoreBackedRegistryOptions) {
     this.#options = options;
     const { clock, log, ttlMs } = options;
     this.#sweeps = new Loop({
@@ -104,7 +104,7 @@ export class KeptRegistry implements EventRegistry {
   #define(registration: Registration, events: ReadonlyMap<string, DescribedEvent>): DescribedEvent {
     const { name, overrides } = registration;
     const described = events.get(name);
-    if (described === undefined) throw new CodeFault(namesInstead(name, [...events.keys()]));
+    if (described === undefined) throw new CodeFault(missingEventMessage(name, [...events.keys()]));
     const definition = definitionWithin(described, overrides, this.#options.bounds);
     this.#definitions.set(name, definition);
     return definition;

@@ -14,7 +14,7 @@ import type { EventEntry } from './config/event-entry.ts';
 import { type GitProtocol, readEntries } from './config/read-entries.ts';
 import { registryFault } from './config/read-origin.ts';
 import { type DefinitionBounds, DescribedEvents } from './described-events.ts';
-import { KeptRegistry } from './kept-registry.ts';
+import { StoreBackedRegistry } from './kept-registry.ts';
 import type { EventRegistry } from './port.ts';
 import { Registrations } from './registrations.ts';
 import { registerDirectory, registerEntries } from './start-up.ts';
@@ -81,5 +81,5 @@ export async function openEventRegistry(options: EventRegistryOptions): Promise<
   await store.clearOthers();
   await index.keepOnly(new Set([...registrations.all()].map(({ origin }) => origin.key)));
   const ttlMs = (options.ephemeralTtlSecs ?? EPHEMERAL_TTL_SECS) * 1_000;
-  return new KeptRegistry({ ...up, ttlMs, clock, log, audit });
+  return new StoreBackedRegistry({ ...up, ttlMs, clock, log, audit });
 }

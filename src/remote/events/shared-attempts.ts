@@ -25,7 +25,7 @@ export class AttemptFailure extends Error {
  */
 export class SharedAttempts<T> {
   readonly #clock: Clock;
-  readonly #underWay = new Map<string, Promise<T>>();
+  readonly #pending = new Map<string, Promise<T>>();
   readonly #failed = new Map<string, Failed>();
 
   constructor(clock: Clock) {
@@ -37,22 +37,22 @@ export class SharedAttempts<T> {
    * @throws AttemptFailure, or the signal's reason
    */
   run(key: string, attempt: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    return abandonable(this.#underWay.get(key) ?? this.#begin(key, attempt), signal);
+    return abandonable(this.#pending.get(key) ?? this.#begin(key, attempt), signal);
   }
 
   /** Resolves when no attempt is in progress. */
   async settled(): Promise<void> {
-    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay.values());
+    while (this.#pending.size > 0) await Promise.allSettled(this.#pending.values());
   }
 
   #begin(key: string, attempt: () => Promise<T>): Promise<T> {
     const failed = this.#failed.get(key);
     const waitMs = failed === undefined ? 0 : failed.retryAtMs - this.#clock.monotonic();
     if (failed !== undefined && waitMs > 0) return Promise.reject(new AttemptFailure(failed.error, secs(waitMs)));
-    const made = this.#make(key, attempt, failed?.failures ?? 0).finally(() => this.#underWay.delete(key));
+    const made = this.#make(key, attempt, failed?.failures ?? 0).finally(() => this.#pending.delete(key));
     // All callers may be gone; the failure is recorded anyway.
     made.catch(() => undefined);
-    this.#underWay.set(key, made);
+    this.#pending.set(key, made);
     return made;
   }
 

@@ -6,10 +6,10 @@ import type { CodeStore } from './code-store.ts';
 import type { EventEntry } from './config/event-entry.ts';
 import { type DefinitionBounds, type DescribedEvents, overrideFaults } from './described-events.ts';
 import type { Registration, Registrations } from './registrations.ts';
-import { reasonTold } from './unavailable.ts';
+import { publicReason } from './unavailable.ts';
 
 /** Modules described concurrently. */
-const ASKED_AT_ONCE = 4;
+const DESCRIBED_AT_ONCE = 4;
 const MODULE = /^[^_./][^/]*(?<!\.d|\.test)\.[cm]?[jt]s$/;
 
 export interface StartUp {
@@ -35,7 +35,7 @@ export async function registerEntries(entries: readonly EventEntry[], options: O
     for (const fault of overrideFaults(registration.overrides, up.bounds)) up.registrations.fault(place, fault);
     return registration;
   });
-  const permits = new Permits(ASKED_AT_ONCE);
+  const permits = new Permits(DESCRIBED_AT_ONCE);
   await Promise.all(
     registered.map(async (registration) => {
       using _permit = await permits.acquire();
@@ -50,13 +50,13 @@ async function requireDefined({ name, place, origin, entry }: Registration, up: 
     const there = origin.digest === null ? null : up.store.find(origin.digest);
     const code = there ?? (await up.pulls.pull(origin, name, up.signal));
     const { events } = await up.described.of(code, entry, up.signal);
-    if (!events.has(name)) up.registrations.fault(place, namesInstead(name, [...events.keys()]));
+    if (!events.has(name)) up.registrations.fault(place, missingEventMessage(name, [...events.keys()]));
   } catch (error) {
-    up.registrations.fault(place, `its code is unusable: ${reasonTold(error)}`);
+    up.registrations.fault(place, `its code is unusable: ${publicReason(error)}`);
   }
 }
 
-export function namesInstead(name: string, names: readonly string[]): string {
+export function missingEventMessage(name: string, names: readonly string[]): string {
   const there = names.length === 0 ? 'no events' : names.slice(0, 20).join(', ');
   return `its code does not define ${name}; it defines ${there}`;
 }
@@ -77,13 +77,13 @@ export async function registerDirectory(directory: string, up: StartUp): Promise
   const { registrations, pulls, described, signal } = up;
   const origin = directoryOrigin(directory);
   const code = await pulls.pull(origin, '*', signal).catch((error: unknown) => {
-    registrations.fault(directory, `is unusable: ${reasonTold(error)}`);
+    registrations.fault(directory, `is unusable: ${publicReason(error)}`);
     return null;
   });
   if (code === null) return;
   const modules = code.files.filter((path) => MODULE.test(path)).sort();
   if (modules.length === 0) registrations.fault(directory, 'contains no modules: *.js, *.mjs, *.cjs, *.ts, *.mts or *.cts');
-  const permits = new Permits(ASKED_AT_ONCE);
+  const permits = new Permits(DESCRIBED_AT_ONCE);
   const asked = await Promise.all(
     modules.map(async (entry) => {
       using _permit = await permits.acquire();
@@ -91,7 +91,7 @@ export async function registerDirectory(directory: string, up: StartUp): Promise
         const { events } = await described.of(code, entry, signal);
         return { entry, names: [...events.keys()], fault: null };
       } catch (error) {
-        return { entry, names: [], fault: reasonTold(error) };
+        return { entry, names: [], fault: publicReason(error) };
       }
     }),
   );

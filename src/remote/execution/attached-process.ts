@@ -40,8 +40,8 @@ export async function attachedProcess(
   return {
     worker,
     // The process priority is up to the machine that runs the engine.
-    stepBehind: () => undefined,
-    stepUp: () => undefined,
+    lowerPriority: () => undefined,
+    restorePriority: () => undefined,
     urlOf: ({ entry }) => moduleUrl(event, entry),
     confine: () => Promise.resolve(),
     traces: () => ({

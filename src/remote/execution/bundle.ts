@@ -36,7 +36,7 @@ class Linker {
   readonly #sources: Sources;
   /** Null while its imports are being linked. */
   readonly #linked = new Map<string, Linked | null>();
-  #named = 0;
+  #moduleCount = 0;
   code = '';
 
   constructor(sources: Sources) {
@@ -53,7 +53,7 @@ class Linker {
     /** Exported names, with the expression for each inside the module. */
     const exported = new Map<string, string>();
     const body = source
-      .replaceAll(IMPORT, (_all, names: string, from: string) => this.#taken(path, names, from))
+      .replaceAll(IMPORT, (_all, names: string, from: string) => this.#importStatement(path, names, from))
       .replaceAll(EXPORT_FROM, (_all, names: string, from: string) => {
         const module = this.#moduleOf(path, from);
         for (const [name, outside] of listed(names)) exported.set(outside, `${module}.${name}`);
@@ -65,8 +65,8 @@ class Linker {
       });
     const unknown = UNKNOWN.exec(body);
     if (unknown !== null) throw new Error(`bundle: ${path} uses an unsupported form: ${unknown[0]}`);
-    this.#named += 1;
-    const variable = `module${this.#named}`;
+    this.#moduleCount += 1;
+    const variable = `module${this.#moduleCount}`;
     const linked = { variable, exported: [...exported.keys()] };
     this.#linked.set(path, linked);
     const members = Array.from(exported, ([name, value]) => `${name}: ${value}`);
@@ -75,7 +75,7 @@ class Linker {
   }
 
   /** Returns the statement that replaces an import. */
-  #taken(path: string, names: string, from: string): string {
+  #importStatement(path: string, names: string, from: string): string {
     const members = listed(names).map(([name, local]) => (name === local ? name : `${name}: ${local}`));
     return `const { ${members.join(', ')} } = ${this.#moduleOf(path, from)};`;
   }

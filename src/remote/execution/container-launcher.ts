@@ -1,7 +1,7 @@
 import { attachedProcess } from './attached-process.ts';
 import { engineCommand } from './engine-command.ts';
 import type { Launcher, TaskProcess } from './launcher.ts';
-import { PACKAGE_IS_THERE } from './child/package-name.ts';
+import { PACKAGE_INSTALLED } from './child/package-name.ts';
 import { nodeFlags } from './limits.ts';
 import type { TierSettings } from './options.ts';
 import type { EventCode } from './port.ts';
@@ -97,7 +97,7 @@ export function containerParameters({
     ...['--entrypoint', 'sh', container.image, '-c', 'exec node "$@" 3>&1 1>&2', 'sh'],
     ...nodeFlags(memoryMb),
     SANDBOX_BOOTSTRAP,
-    PACKAGE_IS_THERE,
+    PACKAGE_INSTALLED,
   ];
 }
 

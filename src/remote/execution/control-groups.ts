@@ -57,7 +57,7 @@ export class ControlGroups {
   readonly #directory: string;
   readonly #files: Files;
   readonly #clock: Clock;
-  #made = 0;
+  #created = 0;
 
   private constructor(directory: string, files: Files, clock: Clock) {
     this.#directory = directory;
@@ -79,7 +79,7 @@ export class ControlGroups {
       try {
         if (files === VERSION_2) writeFileSync(join(directory, 'cgroup.subtree_control'), '+memory');
         groups.make(0, 64);
-        rmdirSync(join(directory, `0-${groups.#made}`));
+        rmdirSync(join(directory, `0-${groups.#created}`));
         return groups;
       } catch {
         // The controller is not delegated to this process.
@@ -91,8 +91,8 @@ export class ControlGroups {
 
   /** @throws Error if the kernel rejects it */
   make(slot: number, memoryMb: number): ControlGroup {
-    this.#made += 1;
-    const directory = join(this.#directory, `${slot}-${this.#made}`);
+    this.#created += 1;
+    const directory = join(this.#directory, `${slot}-${this.#created}`);
     mkdirSync(directory);
     for (const [file, value] of this.#files.limits) {
       const path = join(directory, file);

@@ -22,7 +22,7 @@ const LOAD_AHEAD_MS = 30_000;
 const SLOW_MAX = 100;
 
 /** A tier whose processes run one job each. */
-export class FreshTier implements ExecutionTier {
+export class SingleUseTier implements ExecutionTier {
   readonly tier: Tier;
   readonly #settings: TierSettings;
   readonly #living: LivingProcesses;
@@ -59,7 +59,7 @@ export class FreshTier implements ExecutionTier {
     }
     try {
       const outcome = await runOn(process, job, hooks, this.#settings);
-      this.#tellOutput(process, job);
+      this.#reportOutput(process, job);
       if (outcome.status === 'error') {
         // The process and its descendants are gone before the failure is reported.
         process.kill();
@@ -77,7 +77,7 @@ export class FreshTier implements ExecutionTier {
 
   #replace(process: TaskProcess, key: string): void {
     // The exit of the process must not compete with waiting tasks.
-    if (!process.worker.isGone) process.stepBehind();
+    if (!process.worker.isGone) process.lowerPriority();
     process.kill();
     this.#spares.refill(key);
   }
@@ -103,8 +103,8 @@ export class FreshTier implements ExecutionTier {
   }
 
   #startAhead(code: EventCode, memoryMb: number, key: string): Ahead {
-    const { ready, hasten } = this.#living.startAhead(code, memoryMb);
-    return { ready: ready.then((process) => this.#loadAhead(process, code, key)), hasten };
+    const { ready, raise } = this.#living.startAhead(code, memoryMb);
+    return { ready: ready.then((process) => this.#loadAhead(process, code, key)), raise };
   }
 
   /** Preloads the code before a task needs it; the process still runs one job only. */
@@ -134,7 +134,7 @@ export class FreshTier implements ExecutionTier {
     return process;
   }
 
-  #tellOutput(process: TaskProcess, job: Job): void {
+  #reportOutput(process: TaskProcess, job: Job): void {
     const { stdout, stderr } = process.worker;
     const bytes = stdout.bytes + stderr.bytes;
     if (bytes === 0) return;

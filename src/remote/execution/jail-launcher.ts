@@ -5,12 +5,12 @@ import type { ControlGroup } from './control-groups.ts';
 import { childOf, onlyChildOf } from './family.ts';
 import type { Launcher, TaskProcess } from './launcher.ts';
 import { librariesOf } from './libraries.ts';
-import { PACKAGE_IS_THERE } from './child/package-name.ts';
+import { PACKAGE_INSTALLED } from './child/package-name.ts';
 import { limitedBy, nodeFlags } from './limits.ts';
 import type { EventCode } from './port.ts';
-import { stepBehind, stepUp } from './priority.ts';
-import { cannotGive } from './probe.ts';
-import { abandonStart, type LauncherParts } from './process-launcher.ts';
+import { lowerPriority, restorePriority } from './priority.ts';
+import { tierUnavailable } from './probe.ts';
+import { releaseFailedStart, type LauncherParts } from './process-launcher.ts';
 import { seccompProgram } from './seccomp/program.ts';
 import type { Slot } from './slots.ts';
 import { moduleUrl, SANDBOX_BOOTSTRAP, SANDBOX_RUNTIME } from './stage.ts';
@@ -48,7 +48,7 @@ export class JailLauncher implements Launcher {
   static async make(parts: LauncherParts): Promise<JailLauncher> {
     const filter = seccompProgram(process.arch);
     if (filter === null) {
-      throw cannotGive('jail', `its system call filter supports x64 and arm64, not ${process.arch}`);
+      throw tierUnavailable('jail', `its system call filter supports x64 and arm64, not ${process.arch}`);
     }
     const program = join(parts.stage.directory, 'seccomp.bpf');
     await writeFile(program, filter, { mode: 0o444 });
@@ -66,13 +66,13 @@ export class JailLauncher implements Launcher {
       group = groups?.make(slot.index, memoryMb) ?? null;
       worker = await this.#spawn(slot, memoryMb, directory, behind);
     } catch (error) {
-      await abandonStart(slot, group);
+      await releaseFailedStart(slot, group);
       throw error;
     }
     return {
       worker,
-      stepBehind: () => stepBehind(worker.pid),
-      stepUp: () => stepUp(worker.pid, childOf(worker.pid) ?? worker.pid),
+      lowerPriority: () => lowerPriority(worker.pid),
+      restorePriority: () => restorePriority(worker.pid, childOf(worker.pid) ?? worker.pid),
       urlOf: ({ entry }) => moduleUrl(EVENT, entry),
       confine: async () => group?.admit(onlyChildOf(worker.pid)),
       traces: () => ({
@@ -100,7 +100,7 @@ export class JailLauncher implements Launcher {
       ...['--remount-ro', '/', '--chdir', '/tmp', NODE],
       ...nodeFlags(memoryMb),
       SANDBOX_BOOTSTRAP,
-      PACKAGE_IS_THERE,
+      PACKAGE_INSTALLED,
     ];
     const started = await starter.start({
       command,

@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { engineCommand } from './engine-command.ts';
 import type { ContainerOptions, TierSettings } from './options.ts';
 
-const SAID_CHARACTERS_MAX = 1_000;
+const OUTPUT_CHARACTERS_MAX = 1_000;
 
 /** Returns whether the engine is a cluster: its command is `kubectl`, in any directory. */
 export function isKubernetes({ command }: Required<ContainerOptions>): boolean {
@@ -28,9 +28,9 @@ export async function kubectl(
 ): Promise<string> {
   const hasInput = input !== undefined;
   const child = engineCommand(container, [...container.parameters, ...args], hasInput ? 'pipe' : 'ignore');
-  let said = '';
+  let output = '';
   for (const stream of [child.stdout!, child.stderr!]) {
-    stream.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-SAID_CHARACTERS_MAX)));
+    stream.setEncoding('utf8').on('data', (text: string) => (output = (output + text).slice(-OUTPUT_CHARACTERS_MAX)));
   }
   // If it exits before reading all of its input, its exit code explains why.
   child.stdin?.on('error', () => undefined).end(input);
@@ -45,7 +45,7 @@ export async function kubectl(
       resolve(code);
     });
   });
-  if (end === 0) return said;
-  const why = typeof end === 'string' ? end : said.trim() || `exit code ${end}`;
+  if (end === 0) return output;
+  const why = typeof end === 'string' ? end : output.trim() || `exit code ${end}`;
   throw new Error(`${container.command} ${args[0] ?? ''}: ${why}`);
 }

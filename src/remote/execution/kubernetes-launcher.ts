@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { attachedProcess } from './attached-process.ts';
-import { PACKAGE_IS_THERE } from './child/package-name.ts';
+import { PACKAGE_INSTALLED } from './child/package-name.ts';
 import { jobManifest, POD_FOLDERS } from './kubernetes-job.ts';
 import { kubectl } from './kubernetes-command.ts';
 import type { Launcher, TaskProcess } from './launcher.ts';
@@ -127,7 +127,7 @@ export function taskParameters(name: string, memoryMb: number, { environment }: 
   return [
     ...['exec', '--stdin', '--quiet', `job/${name}`, '--', 'sh', '-c', 'exec env -i PATH="$PATH" "$@" 3>&1 1>&2', 'sh'],
     ...variables.map(([variable, value]) => `${variable}=${value}`),
-    ...['node', ...nodeFlags(memoryMb), SANDBOX_BOOTSTRAP, PACKAGE_IS_THERE],
+    ...['node', ...nodeFlags(memoryMb), SANDBOX_BOOTSTRAP, PACKAGE_INSTALLED],
   ];
 }
 

@@ -7,9 +7,9 @@ import type { WorkerProcess } from './worker-process.ts';
 export interface TaskProcess {
   readonly worker: WorkerProcess;
   /** Lowers its priority while no task waits for it. */
-  stepBehind(): void;
+  lowerPriority(): void;
   /** Restores its priority for a waiting task. */
-  stepUp(): void;
+  restorePriority(): void;
   /** Returns the URL of a module as seen by the process. */
   urlOf(code: EventCode): Promise<string> | string;
   /** Applies the limits that hold from here on; called once it is ready and before it gets a job. */

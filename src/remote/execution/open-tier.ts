@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Tier } from '../protocol/messages.ts';
 import { ContainerLauncher } from './container-launcher.ts';
 import { ControlGroups } from './control-groups.ts';
-import { FreshTier } from './fresh-tier.ts';
+import { SingleUseTier } from './fresh-tier.ts';
 import { JailLauncher } from './jail-launcher.ts';
 import { isKubernetes } from './kubernetes-command.ts';
 import { KubernetesLauncher } from './kubernetes-launcher.ts';
@@ -13,7 +13,7 @@ import { measureBaseline } from './limits.ts';
 import { type TierOptions, type TierSettings, withDefaults } from './options.ts';
 import { PooledTier } from './pooled-tier.ts';
 import type { ExecutionTier } from './port.ts';
-import { cannotGive, probeTier, requireCommands, requireNoNetwork } from './probe.ts';
+import { tierUnavailable, probeTier, requireCommands, requireNoNetwork } from './probe.ts';
 import { PrivateTmp } from './private-tmp.ts';
 import { type LauncherParts, ProcessLauncher } from './process-launcher.ts';
 import { Slots } from './slots.ts';
@@ -42,7 +42,7 @@ export async function openTier(tier: Tier, options: TierOptions): Promise<Execut
     const { clock, log } = settings;
     const { starter: script, directory } = stage;
     starter = await Starter.open({ script, node, directory, clock, log }).catch((error: unknown) => {
-      throw cannotGive(tier, error instanceof Error ? error.message : String(error));
+      throw tierUnavailable(tier, error instanceof Error ? error.message : String(error));
     });
     const opened = await makeTier(tier, await partsOf({ settings, stage, groups, node, starter, privateTmp }), release);
     await probeTier(opened, stage, settings);
@@ -59,11 +59,11 @@ async function makeTier(tier: Tier, parts: LauncherParts, release: () => Promise
     case 'pooled':
       return new PooledTier(new ProcessLauncher(tier, parts), settings, release);
     case 'process':
-      return new FreshTier(new ProcessLauncher(tier, parts), settings, release);
+      return new SingleUseTier(new ProcessLauncher(tier, parts), settings, release);
     case 'jail':
-      return new FreshTier(await JailLauncher.make(parts), settings, release);
+      return new SingleUseTier(await JailLauncher.make(parts), settings, release);
     case 'container':
-      return new FreshTier(await containerLauncher(parts), settings, release);
+      return new SingleUseTier(await containerLauncher(parts), settings, release);
   }
 }
 

@@ -107,7 +107,7 @@ function unexpectedEnd(ended: Ended, traces: ProcessTraces): JobOutcome {
 }
 
 /** Returns the end of a process's standard error, for the executor's log. */
-export function lastWords({ errorOutput }: ProcessTraces): string {
+export function errorOutputTail({ errorOutput }: ProcessTraces): string {
   return errorOutput.trim().slice(-ERROR_OUTPUT_SHOWN).toWellFormed();
 }
 

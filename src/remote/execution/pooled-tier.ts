@@ -20,7 +20,7 @@ interface Pooled {
 /**
  * Time for leftovers of a task to end. A check costs about as much as a small task, so not every task triggers one.
  */
-const LOOK_AFTER_MS = 20;
+const STRAY_CHECK_DELAY_MS = 20;
 
 /** A process with leftovers ends by itself within this time, unless they block it. */
 const SETTLE_MS_MAX = 1_000;
@@ -104,14 +104,14 @@ export class PooledTier implements ExecutionTier {
       !isRetired && !process.worker.isLost && !this.#living.isClosed && jobs < this.#settings.jobsPerProcess;
     if (isFit) this.#idle.push(pooled);
     else process.kill();
-    this.#lookLater(pooled);
+    this.#scheduleStrayCheck(pooled);
   }
 
   /** Schedules a check for processes that a task left running. */
-  #lookLater(pooled: Pooled): void {
+  #scheduleStrayCheck(pooled: Pooled): void {
     if (pooled.isWatched || pooled.process.worker.isLost) return;
     pooled.isWatched = true;
-    this.#settings.clock.after(LOOK_AFTER_MS, () => {
+    this.#settings.clock.after(STRAY_CHECK_DELAY_MS, () => {
       pooled.isWatched = false;
       const { worker } = pooled.process;
       if (worker.isLost) return;

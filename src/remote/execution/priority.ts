@@ -14,26 +14,26 @@ const CAP_SYS_NICE = 23n;
  * Whether this process may lower priorities and raise them again; without these capabilities they could not be raised.
  * The kernel schedules by session where autogroups are on, and by process elsewhere, so both are set.
  */
-export const canStepBehind = mayWeigh();
+export const canLowerPriority = hasPriorityCapabilities();
 
 /** Lowers the priority of a new process, which leads its own session, and of everything in that session. */
-export function stepBehind(leader: number | undefined): void {
-  if (!canStepBehind || leader === undefined) return;
-  weigh(leader, STEPS_BEHIND);
+export function lowerPriority(leader: number | undefined): void {
+  if (!canLowerPriority || leader === undefined) return;
+  setSessionPriority(leader, STEPS_BEHIND);
   attempt(() => setPriority(leader, getPriority() + STEPS_BEHIND));
 }
 
 /** @param pid process in the session that has work to do now; undefined if none is left */
-export function stepUp(leader: number | undefined, pid = leader): void {
-  if (!canStepBehind || leader === undefined || pid === undefined) return;
-  weigh(leader, 0);
+export function restorePriority(leader: number | undefined, pid = leader): void {
+  if (!canLowerPriority || leader === undefined || pid === undefined) return;
+  setSessionPriority(leader, 0);
   const priority = getPriority();
   // Threads inherit their priority from their creator, so the main thread comes first.
   attempt(() => setPriority(pid, priority));
   for (const thread of threadsOf(pid)) attempt(() => setPriority(thread, priority));
 }
 
-function weigh(leader: number, steps: number): void {
+function setSessionPriority(leader: number, steps: number): void {
   attempt(() => writeFileSync(`/proc/${leader}/autogroup`, String(steps)));
 }
 
@@ -54,7 +54,7 @@ function attempt(step: () => void): void {
   }
 }
 
-function mayWeigh(): boolean {
+function hasPriorityCapabilities(): boolean {
   try {
     const [, bits] = /^CapEff:\s+([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
     const rights = BigInt(`0x${bits}`);

@@ -40,7 +40,7 @@ export class PrivateTmp {
     if (process.platform !== 'linux') return 'only Linux has mount namespaces';
     const covered = [...new Set(SHARED.flatMap(realDirectories))];
     const command = commandOf(options, covered);
-    const why = await tried(command, options);
+    const why = await failureOf(command, options);
     return why ?? new PrivateTmp(command, covered, options.stage);
   }
 
@@ -81,12 +81,12 @@ function foldersAbove(path: string, covered: readonly string[]): readonly string
   return folders;
 }
 
-async function tried(command: readonly string[], options: PrivateTmpOptions): Promise<string | null> {
+async function failureOf(command: readonly string[], options: PrivateTmpOptions): Promise<string | null> {
   const { environment, clock, withinMs } = options;
   const [program, ...args] = [...command, 'setpriv', '--version'];
   const child = spawn(program, args, { env: environment, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] });
-  let said = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-1_000)));
+  let errorOutput = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (errorOutput = (errorOutput + text).slice(-1_000)));
   const cancel = clock.after(withinMs, () => child.kill('SIGKILL'));
   const ended = await new Promise<number | string | null>((resolve) => {
     child.once('error', (error: NodeJS.ErrnoException) => {
@@ -97,7 +97,7 @@ async function tried(command: readonly string[], options: PrivateTmpOptions): Pr
   });
   cancel();
   if (ended === 0) return null;
-  return typeof ended === 'string' ? ended : said.trim() || `bwrap exited with ${ended}`;
+  return typeof ended === 'string' ? ended : errorOutput.trim() || `bwrap exited with ${ended}`;
 }
 
 /** Returns the `setpriv` arguments that set the user. */

@@ -24,7 +24,7 @@ const COMMANDS: Readonly<Record<Tier, Readonly<Record<string, string>>>> = {
 /** @throws HeddleError VALIDATION_FAILED, naming missing commands and their packages */
 export async function requireCommands(tier: Tier, settings: TierSettings): Promise<void> {
   if (tier === 'jail' && process.platform !== 'linux') {
-    throw cannotGive(tier, 'it needs namespaces, which only Linux has; use the tier container or process');
+    throw tierUnavailable(tier, 'it needs namespaces, which only Linux has; use the tier container or process');
   }
   if (tier === 'container')
     return isKubernetes(settings.container) ? requireCluster(settings) : requireEngine(settings);
@@ -32,11 +32,11 @@ export async function requireCommands(tier: Tier, settings: TierSettings): Promi
   const path = settings.environment['PATH'] ?? '';
   for (const [command, debianPackage] of Object.entries(COMMANDS[tier])) {
     if (await isInPath(command, path)) continue;
-    throw cannotGive(tier, `the command ${command} was not found in ${path}; install the package ${debianPackage}`);
+    throw tierUnavailable(tier, `the command ${command} was not found in ${path}; install the package ${debianPackage}`);
   }
 }
 
-export function cannotGive(tier: Tier, reason: string): HeddleError {
+export function tierUnavailable(tier: Tier, reason: string): HeddleError {
   return new HeddleError('VALIDATION_FAILED', `The tier ${tier} is not available on this machine: ${reason}`);
 }
 
@@ -56,9 +56,9 @@ async function isInPath(command: string, path: string): Promise<boolean> {
 async function requireEngine({ container, clock, startMs }: TierSettings): Promise<void> {
   const { command, image } = container;
   const child = engineCommand(container, ['image', 'inspect', '--format', '{{.Id}}', image]);
-  let said = '';
+  let output = '';
   for (const stream of [child.stdout!, child.stderr!]) {
-    stream.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-1_000)));
+    stream.setEncoding('utf8').on('data', (text: string) => (output = (output + text).slice(-1_000)));
   }
   const cancel = clock.after(startMs, () => child.kill('SIGKILL'));
   const exitCode = await new Promise<number | string | null>((resolve) => {
@@ -67,8 +67,8 @@ async function requireEngine({ container, clock, startMs }: TierSettings): Promi
   });
   cancel();
   if (exitCode === 0) return;
-  const why = typeof exitCode === 'string' ? exitCode : said.trim() || `exit code ${exitCode}`;
-  throw cannotGive(
+  const why = typeof exitCode === 'string' ? exitCode : output.trim() || `exit code ${exitCode}`;
+  throw tierUnavailable(
     'container',
     `${command} could not inspect the image ${image}: ${why}; start the engine and pull the image (${command} pull ${image})`,
   );
@@ -91,7 +91,7 @@ async function requireCluster(settings: TierSettings): Promise<void> {
   for (const right of CLUSTER_RIGHTS) {
     await kubectl(settings, ['auth', 'can-i', ...right], { withinMs: settings.startMs }).catch((error: unknown) => {
       const why = error instanceof Error ? error.message : String(error);
-      throw cannotGive(
+      throw tierUnavailable(
         'container',
         `the cluster does not allow ${command} ${right.join(' ')}: ${why}; set KUBECONFIG to a cluster and a role with this permission`,
       );
@@ -103,7 +103,7 @@ async function requireCluster(settings: TierSettings): Promise<void> {
 export async function requireNoNetwork(launcher: KubernetesLauncher): Promise<void> {
   await launcher.requireNoNetwork().catch((error: unknown) => {
     const why = error instanceof Error ? error.message : String(error);
-    throw cannotGive(
+    throw tierUnavailable(
       'container',
       `a probe pod has network access: ${why}; create a NetworkPolicy that denies all ingress and egress ` +
         `of pods with the label ${TASK_LABEL.name}=${TASK_LABEL.value}, on a cluster that enforces network policies`,
@@ -145,5 +145,5 @@ export async function probeTier(tier: ExecutionTier, stage: Stage, settings: Tie
     .catch((error: unknown) => failed('INTERNAL', String(error)));
   if (outcome.status === 'success' && args.equals(outcome.result)) return;
   const reason = outcome.status === 'success' ? 'it returned a wrong result' : `${outcome.code}: ${outcome.message}`;
-  throw cannotGive(tier.tier, `the probe task failed: ${reason}`);
+  throw tierUnavailable(tier.tier, `the probe task failed: ${reason}`);
 }

@@ -9,7 +9,7 @@ import type { Launcher, TaskProcess } from './launcher.ts';
 import { limitedBy, nodeFlags } from './limits.ts';
 import type { TierSettings } from './options.ts';
 import type { EventCode } from './port.ts';
-import { stepBehind, stepUp } from './priority.ts';
+import { lowerPriority, restorePriority } from './priority.ts';
 import { asUser, type PrivateTmp } from './private-tmp.ts';
 import type { Slot, Slots } from './slots.ts';
 import { moduleUrl, type Stage } from './stage.ts';
@@ -62,7 +62,7 @@ export class ProcessLauncher implements Launcher {
       worker = new WorkerProcess(await starter.start(launch), PIPES_CLOSE_MS, settings.clock);
     } catch (error) {
       if (directory !== null) await rm(directory, { recursive: true, force: true }).catch(() => undefined);
-      await abandonStart(slot, group);
+      await releaseFailedStart(slot, group);
       throw error;
     }
     const gone = this.#afterEnd(worker, slot, directory, marker, group);
@@ -70,8 +70,8 @@ export class ProcessLauncher implements Launcher {
     const own = (): number | null => (privateTmp === null ? worker.pid : childOf(worker.pid));
     return {
       worker,
-      stepBehind: () => stepBehind(worker.pid),
-      stepUp: () => stepUp(worker.pid, own() ?? worker.pid),
+      lowerPriority: () => lowerPriority(worker.pid),
+      restorePriority: () => restorePriority(worker.pid, own() ?? worker.pid),
       urlOf: (code) => this.#urlOf(code),
       confine: async () => group?.admit(privateTmp === null ? worker.pid : onlyChildOf(worker.pid)),
       traces: () => ({
@@ -158,7 +158,7 @@ export class ProcessLauncher implements Launcher {
 }
 
 /** Releases the resources of a process that could not be started, so that no slot is lost. */
-export async function abandonStart(slot: Slot, group: ControlGroup | null): Promise<void> {
+export async function releaseFailedStart(slot: Slot, group: ControlGroup | null): Promise<void> {
   await group?.remove().catch(() => undefined);
   slot[Symbol.dispose]();
 }

@@ -1,7 +1,7 @@
 import type { Logger } from '../../runtime/log.ts';
 import type { TaskProcess } from './launcher.ts';
 import type { TierSettings } from './options.ts';
-import { failed, lastWords, outcomeOf, progressOf } from './outcome.ts';
+import { failed, errorOutputTail, outcomeOf, progressOf } from './outcome.ts';
 import type { Job, JobHooks, JobOutcome } from './port.ts';
 import { cut } from './child/failure.ts';
 import type { AnswerHooks } from './worker-process.ts';
@@ -15,7 +15,7 @@ const LOG_BYTES_MAX = 1024 * 1024;
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 
 /** Reason for ending a process before it answers. */
-type Cut = 'TASK_TIMEOUT' | 'CANCELED';
+type Interruption = 'TASK_TIMEOUT' | 'CANCELED';
 
 /**
  * Runs one job on a ready process until it answers, times out or is canceled. Kills the process only if it was
@@ -29,8 +29,8 @@ export async function runOn(
 ): Promise<JobOutcome> {
   const { clock, graceMs } = settings;
   const url = await process.urlOf(job.code);
-  const state: { cut: Cut | null } = { cut: null };
-  const end = (reason: Cut): void => {
+  const state: { cut: Interruption | null } = { cut: null };
+  const end = (reason: Interruption): void => {
     if (state.cut !== null) return;
     state.cut = reason;
     process.worker.abort();
@@ -48,12 +48,12 @@ export async function runOn(
   hooks.signal.removeEventListener('abort', onAbort);
   if (state.cut !== null) {
     process.kill();
-    return cutOutcome(state.cut, job);
+    return interruptedOutcome(state.cut, job);
   }
   if ((answer.kind !== 'result' && answer.kind !== 'error') || process.worker.isLost) process.kill();
   if (answer.kind === 'ended') {
     const { correlation_id: id, event_name: event } = job;
-    const stderr = lastWords(process.traces());
+    const stderr = errorOutputTail(process.traces());
     settings.log.warn(
       { correlation_id: id, event_name: event, stderr },
       'task process ended without an answer',
@@ -63,7 +63,7 @@ export async function runOn(
   return outcomeOf(answer, result_bytes_max, () => process.traces());
 }
 
-function cutOutcome(reason: Cut, job: Job): JobOutcome {
+function interruptedOutcome(reason: Interruption, job: Job): JobOutcome {
   if (reason === 'CANCELED') return failed('CANCELED', 'the task was canceled');
   return failed('TASK_TIMEOUT', `the task exceeded its timeout of ${job.timeout_ms / 1_000} s`);
 }

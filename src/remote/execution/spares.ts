@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 
 import type { Clock } from '../../runtime/clock.ts';
 import type { TaskProcess } from './launcher.ts';
-import { canStepBehind } from './priority.ts';
+import { canLowerPriority } from './priority.ts';
 import type { Ahead } from './start-process.ts';
 
 interface Spare {
@@ -21,7 +21,7 @@ interface Kind {
 }
 
 /** Limits concurrent starts, which could otherwise take all processors if their priority cannot be lowered. */
-const STARTS_AT_ONCE_MAX = Math.max(1, canStepBehind ? availableParallelism() : Math.floor(availableParallelism() / 2));
+const STARTS_AT_ONCE_MAX = Math.max(1, canLowerPriority ? availableParallelism() : Math.floor(availableParallelism() / 2));
 
 /**
  * Spare processes, started ahead with the code of their next task. Keeps the most recently used code, up to a total,
@@ -55,22 +55,22 @@ export class Spares {
    * Takes a ready spare, else the first starting one, else null. In any case `refill` starts a replacement.
    */
   async take(key: string, start: () => Ahead): Promise<TaskProcess | null> {
-    const kind = this.#used(key, start);
+    const kind = this.#touch(key, start);
     for (let spare = kind.ready.shift(); spare !== undefined; spare = kind.ready.shift()) {
       spare.cancelIdle();
       if (spare.process.worker.isLost) continue;
-      spare.process.stepUp();
+      spare.process.restorePriority();
       return spare.process;
     }
     kind.wanted = Math.min(kind.wanted + 1, this.#total);
     const ahead = kind.starting.shift();
     if (ahead === undefined) return null;
-    ahead.hasten();
+    ahead.raise();
     const process = await ahead.ready.catch(() => null);
     // Its own code may have ended it.
     if (process === null || process.worker.isLost) return null;
     // Threads started in the meantime may still have low priority.
-    process.stepUp();
+    process.restorePriority();
     return process;
   }
 
@@ -86,11 +86,11 @@ export class Spares {
 
   /** Ensures that at least one spare exists. */
   warm(key: string, start: () => Ahead): void {
-    this.#used(key, start);
+    this.#touch(key, start);
     this.refill(key);
   }
 
-  #used(key: string, start: () => Ahead): Kind {
+  #touch(key: string, start: () => Ahead): Kind {
     const kind = this.#kinds.get(key) ?? { wanted: 1, starting: [], ready: [], start };
     this.#kinds.delete(key);
     this.#kinds.set(key, kind);
@@ -115,7 +115,7 @@ export class Spares {
       if (process !== null) this.#keep(key, kind, process);
     }
     // Not after a failure, which would repeat immediately; the next request tries again.
-    if (process !== null) this.#startOwed();
+    if (process !== null) this.#startDeferred();
   }
 
   #keep(key: string, kind: Kind, process: TaskProcess): void {
@@ -124,11 +124,11 @@ export class Spares {
       const cancelIdle = this.#clock.after(this.#idleMs, () => this.#endIdle(key, kind, process));
       kind.ready.push({ process, cancelIdle });
       // If its code ends it, the next request starts a replacement, because an immediate restart might end as well.
-      void process.gone.then(() => this.#withdraw(kind, process)?.cancelIdle());
+      void process.gone.then(() => this.#remove(kind, process)?.cancelIdle());
     }
   }
 
-  #withdraw(kind: Kind, process: TaskProcess): Spare | undefined {
+  #remove(kind: Kind, process: TaskProcess): Spare | undefined {
     const at = kind.ready.findIndex((spare) => spare.process === process);
     return at < 0 ? undefined : kind.ready.splice(at, 1)[0];
   }
@@ -137,7 +137,7 @@ export class Spares {
    * Starts deferred spares, most recently used kind first. Evicts nothing, because two kinds that exceed the total
    * would keep evicting each other.
    */
-  #startOwed(): void {
+  #startDeferred(): void {
     for (const [key, kind] of [...this.#kinds].reverse()) {
       if (this.#isClosed || this.#starting >= STARTS_AT_ONCE_MAX || this.held >= this.#total) return;
       if (heldOf(kind) < kind.wanted) void this.#startOne(key, kind);
@@ -145,7 +145,7 @@ export class Spares {
   }
 
   #endIdle(key: string, kind: Kind, process: TaskProcess): void {
-    this.#withdraw(kind, process);
+    this.#remove(kind, process);
     process.kill();
     kind.wanted = Math.max(1, kind.wanted - 1);
     if (heldOf(kind) === 0) this.#kinds.delete(key);

@@ -48,7 +48,7 @@ export class Stage {
     await clearStale(parent);
     const stage = new Stage(await mkdtemp(join(parent, `${PREFIX}-${pidNamespace()}-${process.pid}-`)));
     await chmod(stage.directory, 0o755);
-    await layOut(stage.runtime, stage.starter);
+    await writeRuntime(stage.runtime, stage.starter);
     await mkdir(join(stage.directory, 'code'), { mode: 0o755 });
     await mkdir(join(stage.directory, 'work'), { mode: 0o755 });
     return stage;
@@ -71,7 +71,7 @@ export class Stage {
   /** Returns a directory in which the users of tasks can read the code; resolved once per code. */
   reachable(code: EventCode): Promise<string> {
     const key = `${code.digest}\0${code.entry}\0${identityOf(code.directory)}`;
-    const place = this.#places.get(key) ?? this.#placeOf(code);
+    const place = this.#places.get(key) ?? this.#locate(code);
     this.#places.delete(key);
     this.#places.set(key, place);
     place.catch(() => this.#places.delete(key));
@@ -79,7 +79,7 @@ export class Stage {
     return place;
   }
 
-  async #placeOf(code: EventCode): Promise<string> {
+  async #locate(code: EventCode): Promise<string> {
     const isHidden = this.#isHidden(await realpath(code.directory));
     return !isHidden && (await isReachable(join(code.directory, code.entry))) ? code.directory : this.#copy(code);
   }
@@ -98,7 +98,7 @@ export class Stage {
   async #copy(code: EventCode): Promise<string> {
     const directory = await mkdtemp(join(this.directory, 'code', 'code-'));
     await cp(code.directory, directory, { recursive: true, verbatimSymlinks: true });
-    await openToAll(directory);
+    await makeReadableByAll(directory);
     return directory;
   }
 
@@ -136,17 +136,17 @@ export async function isReachable(file: string): Promise<boolean> {
   }
 }
 
-async function openToAll(path: string): Promise<void> {
+async function makeReadableByAll(path: string): Promise<void> {
   await chmod(path, 0o755);
   for (const entry of await readdir(path, { withFileTypes: true })) {
     const inner = join(path, entry.name);
-    if (entry.isDirectory()) await openToAll(inner);
+    if (entry.isDirectory()) await makeReadableByAll(inner);
     else if (entry.isFile()) await chmod(inner, 0o444);
   }
 }
 
 /** Writes the bootstrap and the package for events, each bundled without imports so that it loads in one step. */
-async function layOut(to: string, starter: string): Promise<void> {
+async function writeRuntime(to: string, starter: string): Promise<void> {
   const sources = await sourcesOf(FOLDERS, SHARED);
   const extension = sources.has('definition/index.ts') ? 'ts' : 'js';
   const bootstrap = bundle(sources, `execution/child/main.${extension}`);

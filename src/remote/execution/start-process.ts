@@ -9,7 +9,7 @@ export interface Ahead {
   /** Resolves once it can take a job; rejects if it never can. */
   readonly ready: Promise<TaskProcess>;
   /** Raises its priority because a task is waiting. */
-  readonly hasten: () => void;
+  readonly raise: () => void;
 }
 
 /** Factor on the start timeout for low-priority processes, which start slower on a busy machine. */
@@ -34,33 +34,33 @@ export class LivingProcesses {
 
   /** @returns once it can take a job @throws Error if it never can */
   start(code: EventCode | null, memoryMb: number): Promise<TaskProcess> {
-    return this.#start(this.#beginning(code, memoryMb, false), this.#settings.startMs);
+    return this.#start(this.#launchTracked(code, memoryMb, false), this.#settings.startMs);
   }
 
   /** Starts a process like `start`, but at low priority until it is raised. */
   startAhead(code: EventCode, memoryMb: number): Ahead {
     const { startMs } = this.#settings;
-    const beginning = this.#beginning(code, memoryMb, true);
-    const hasten = (): void => {
-      const stepUp = (process: TaskProcess): void => {
-        process.stepUp();
-        this.#endLate(process, startMs);
+    const launched = this.#launchTracked(code, memoryMb, true);
+    const raise = (): void => {
+      const restorePriority = (process: TaskProcess): void => {
+        process.restorePriority();
+        this.#killIfLate(process, startMs);
       };
-      void beginning.then(stepUp).catch(() => undefined);
+      void launched.then(restorePriority).catch(() => undefined);
     };
-    return { ready: this.#start(beginning, startMs * AHEAD_START_FACTOR), hasten };
+    return { ready: this.#start(launched, startMs * AHEAD_START_FACTOR), raise };
   }
 
-  #beginning(code: EventCode | null, memoryMb: number, behind: boolean): Promise<TaskProcess> {
+  #launchTracked(code: EventCode | null, memoryMb: number, behind: boolean): Promise<TaskProcess> {
     if (this.#isClosed) return Promise.reject(new Error('the tier is closed'));
-    const beginning = this.#begin(code, memoryMb, behind);
-    this.#starting.add(beginning);
-    return beginning.finally(() => this.#starting.delete(beginning));
+    const launched = this.#launch(code, memoryMb, behind);
+    this.#starting.add(launched);
+    return launched.finally(() => this.#starting.delete(launched));
   }
 
-  async #start(beginning: Promise<TaskProcess>, withinMs: number): Promise<TaskProcess> {
-    const process = await beginning;
-    this.#endLate(process, withinMs);
+  async #start(launched: Promise<TaskProcess>, withinMs: number): Promise<TaskProcess> {
+    const process = await launched;
+    this.#killIfLate(process, withinMs);
     if (await process.worker.ready) {
       try {
         await process.confine();
@@ -72,17 +72,17 @@ export class LivingProcesses {
     }
     process.kill();
     const ended = await process.worker.ended;
-    const said = process.worker.stderr.text.trim();
-    throw new Error(`a process of the tier ${this.#launcher.tier} failed to start: ${howEnded(ended)} ${said}`.trim());
+    const errorOutput = process.worker.stderr.text.trim();
+    throw new Error(`a process of the tier ${this.#launcher.tier} failed to start: ${howEnded(ended)} ${errorOutput}`.trim());
   }
 
   /** Kills a process that is not ready in time. */
-  #endLate(process: TaskProcess, withinMs: number): void {
+  #killIfLate(process: TaskProcess, withinMs: number): void {
     const cancel = this.#settings.clock.after(withinMs, () => process.kill());
     void process.worker.ready.then(cancel);
   }
 
-  async #begin(code: EventCode | null, memoryMb: number, behind: boolean): Promise<TaskProcess> {
+  async #launch(code: EventCode | null, memoryMb: number, behind: boolean): Promise<TaskProcess> {
     const process = await this.#launcher.start(code, memoryMb, behind);
     this.#living.add(process);
     void process.gone.then(() => this.#living.delete(process));

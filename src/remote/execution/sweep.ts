@@ -20,12 +20,12 @@ export interface Belonging {
  *
  * @param look returns the remaining process ids @returns the number of processes killed
  */
-export async function sweepProcesses(look: () => number[], clock: Clock): Promise<number> {
+export async function sweepProcesses(findLeft: () => number[], clock: Clock): Promise<number> {
   if (process.platform !== 'linux') return 0;
   const until = clock.monotonic() + SWEEP_MS_MAX;
   const killed = new Set<number>();
   for (;;) {
-    const left = look();
+    const left = findLeft();
     if (left.length === 0) return killed.size;
     // Stops all of them before killing any, so that none can start another meanwhile.
     for (const signal of ['SIGSTOP', 'SIGKILL'] as const) for (const pid of left) send(pid, signal);

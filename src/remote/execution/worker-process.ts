@@ -79,12 +79,12 @@ export class WorkerProcess {
     const [input, output, error, answers = output] = started.streams as [Socket, Socket, Socket, Socket?];
     this.#input = input;
     input.on('error', () => undefined);
-    const hasten = [
+    const unthrottle = [
       readThrottled(error, clock, (chunk) => this.stderr.push(chunk)),
       readThrottled(answers, clock, (chunk) => this.#reader.push(chunk)),
     ];
-    if (answers !== output) hasten.push(readThrottled(output, clock, (chunk) => this.stdout.push(chunk)));
-    void this.#watchEnd(pipesCloseMs, new Set([output, error, answers]), hasten);
+    if (answers !== output) unthrottle.push(readThrottled(output, clock, (chunk) => this.stdout.push(chunk)));
+    void this.#watchEnd(pipesCloseMs, new Set([output, error, answers]), unthrottle);
   }
 
   get pid(): number {
@@ -252,7 +252,7 @@ export class WorkerProcess {
     this.#answer(answer);
   }
 
-  async #watchEnd(pipesCloseMs: number, outputs: ReadonlySet<Socket>, hasten: readonly (() => void)[]): Promise<void> {
+  async #watchEnd(pipesCloseMs: number, outputs: ReadonlySet<Socket>, unthrottle: readonly (() => void)[]): Promise<void> {
     const closed = Promise.all(Array.from(outputs, closedOf));
     const ended = await this.#started.exited;
     this.#isOver = true;
@@ -261,7 +261,7 @@ export class WorkerProcess {
     this.#input.destroy();
     const late = Promise.withResolvers<undefined>();
     const cancel = this.#clock.after(pipesCloseMs, () => late.resolve(undefined));
-    for (const readOn of hasten) readOn();
+    for (const stopThrottling of unthrottle) stopThrottling();
     await Promise.race([closed, late.promise]);
     cancel();
     // A timer may fire before pending data is read, which takes one event loop turn.

@@ -20,7 +20,7 @@ export class Arrival {
   readonly #end: ArrivalEnd;
   readonly #cancelDeadline: () => void;
   #message: Buffer | null = null;
-  #over = false;
+  #ended = false;
 
   constructor(call: RawCall, peer: Peer, { clock, limits }: { clock: Clock; limits: GrpcLimits }, end: ArrivalEnd) {
     this.#peer = peer;
@@ -34,17 +34,17 @@ export class Arrival {
       else this.#fail('INVALID_ARGUMENT', 'a request must be a single message');
     });
     call.on('end', () => this.#complete());
-    call.once('cancelled', () => this.giveUp());
+    call.once('cancelled', () => this.abandon());
   }
 
   /** Stops waiting for the message. */
-  giveUp(): void {
+  abandon(): void {
     this.#stop(0);
   }
 
   #complete(): void {
     const message = this.#message;
-    if (this.#over) return;
+    if (this.#ended) return;
     if (message === null) this.#fail('INVALID_ARGUMENT', 'the request has no message');
     else {
       this.#stop(message.length);
@@ -53,14 +53,14 @@ export class Arrival {
   }
 
   #fail(status: keyof typeof GRPC_STATUS, details: string): void {
-    if (this.#over) return;
+    if (this.#ended) return;
     this.#stop(0);
     this.#end.failed(status, details);
   }
 
   #stop(bytes: number): void {
-    if (this.#over) return;
-    this.#over = true;
+    if (this.#ended) return;
+    this.#ended = true;
     // Drops the message, because this object may live longer.
     this.#message = null;
     this.#cancelDeadline();

@@ -52,7 +52,7 @@ class ServedCall {
   readonly #gone = new AbortController();
   #message: Buffer | null = null;
   #arrival: Arrival | null = null;
-  #over = false;
+  #ended = false;
   /** Bytes of responses not yet taken by the peer. */
   #outputBytes = 0;
   /** Latest progress response, held while the previous one is being sent. */
@@ -65,7 +65,7 @@ class ServedCall {
     this.#progress = progress;
     // Emitted once, however the call ended; unsent data is lost.
     call.once('cancelled', () => {
-      this.#over = true;
+      this.#ended = true;
       this.#gone.abort(new Error('the caller disconnected'));
       this.#peer?.sent(this.#outputBytes);
       this.#outputBytes = 0;
@@ -84,9 +84,9 @@ class ServedCall {
 
   /** Ends the call with a transport status; nothing was handled. */
   fail(status: keyof typeof GRPC_STATUS, details: string, metadata?: Metadata): void {
-    if (this.#over) return;
-    this.#over = true;
-    this.#arrival?.giveUp();
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#arrival?.abandon();
     const code = GRPC_STATUS[status];
     this.#call.emit('error', { code, details: printable(details), ...(metadata === undefined ? {} : { metadata }) });
   }
@@ -104,7 +104,7 @@ class ServedCall {
     const bytes = this.#message?.length ?? 0;
     try {
       const reply = await this.#context.manager.handle(
-        this.#received(peer, this.#taken()),
+        this.#received(peer, this.#takeRequest()),
         this.#progress ? (onTheWay) => this.#sendProgress(onTheWay) : undefined,
       );
       if (reply.response.mac.length === 0) this.#refuse(reply);
@@ -136,7 +136,7 @@ class ServedCall {
 
   /** Sends the latest progress; a slow reader skips intermediate ones. */
   #sendProgress({ response }: Reply): void {
-    if (this.#over || response.mac.length === 0) return;
+    if (this.#ended || response.mac.length === 0) return;
     const bytes = this.#context.wire.encodeAnswer({ response, final: false });
     if (this.#outputBytes > 0) this.#held = bytes;
     else this.#write(bytes);
@@ -151,17 +151,17 @@ class ServedCall {
       this.#peer?.sent(bytes.length);
       const held = this.#held;
       this.#held = null;
-      if (held !== null && !this.#over) this.#write(held);
+      if (held !== null && !this.#ended) this.#write(held);
     });
   }
 
   #end(bytes: Buffer): void {
-    if (this.#over) return;
+    if (this.#ended) return;
     const held = this.#held;
     this.#held = null;
     if (held !== null) this.#write(held);
     this.#write(bytes);
-    this.#over = true;
+    this.#ended = true;
     this.#call.end();
   }
 

@@ -17,16 +17,16 @@ export interface CallingParts {
   readonly name: string;
 }
 
-/** Makes one call, which is in `underWay` until it ends. @throws TransportFailure */
+/** Makes one call, which is in `activeCalls` until it ends. @throws TransportFailure */
 export function callOver(
   parts: CallingParts,
   request: SignedRequest,
   options: CallOptions,
-  underWay: Set<Closeable>,
+  activeCalls: Set<Closeable>,
 ): Promise<SignedResponse> {
   return new Promise((resolve, reject) => {
-    const calling = new Calling(parts, options, { resolve, reject }, () => underWay.delete(calling));
-    underWay.add(calling);
+    const calling = new Calling(parts, options, { resolve, reject }, () => activeCalls.delete(calling));
+    activeCalls.add(calling);
     calling.start(request);
   });
 }

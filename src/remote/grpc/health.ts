@@ -16,7 +16,7 @@ type Method = MethodDefinition<{ service: string }, { status: Serving }>;
 
 interface Watcher {
   readonly service: string;
-  told: Serving;
+  lastStatus: Serving;
 }
 
 /** Shared parts of a listener's health calls. */
@@ -37,7 +37,7 @@ export class HealthService {
   readonly #check: Method;
   readonly #watch: Method;
   readonly #watchers = new Map<RawCall, Watcher>();
-  #looking = false;
+  #isScheduled = false;
   #closing = false;
 
   static async load(options: HealthOptions): Promise<HealthService> {
@@ -62,7 +62,7 @@ export class HealthService {
   /** Notifies watchers of the shutdown and ends their calls. */
   close(): void {
     this.#closing = true;
-    this.#look();
+    this.#notifyWatchers();
     for (const call of this.#watchers.keys()) call.end();
     this.#watchers.clear();
   }
@@ -107,31 +107,31 @@ export class HealthService {
   }
 
   #addWatcher(call: RawCall, service: string): void {
-    const told = this.#statusOf(service);
+    const lastStatus = this.#statusOf(service);
     call.once('cancelled', () => this.#watchers.delete(call));
     // Unknown names are not retained: they may be as long as a request.
-    this.#watchers.set(call, { service: told === 'SERVICE_UNKNOWN' ? UNKNOWN : service, told });
-    call.write(this.#check.responseSerialize({ status: told }));
+    this.#watchers.set(call, { service: lastStatus === 'SERVICE_UNKNOWN' ? UNKNOWN : service, lastStatus });
+    call.write(this.#check.responseSerialize({ status: lastStatus }));
     if (this.#closing) call.end();
-    else this.#lookLater();
+    else this.#scheduleUpdate();
   }
 
-  #lookLater(): void {
-    if (this.#looking) return;
-    this.#looking = true;
+  #scheduleUpdate(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
     this.#options.clock.after(WATCH_INTERVAL_MS, () => {
-      this.#looking = false;
-      this.#look();
-      if (this.#watchers.size > 0) this.#lookLater();
+      this.#isScheduled = false;
+      this.#notifyWatchers();
+      if (this.#watchers.size > 0) this.#scheduleUpdate();
     });
   }
 
-  #look(): void {
+  #notifyWatchers(): void {
     for (const [call, watcher] of this.#watchers) {
       const status = this.#statusOf(watcher.service);
       // A watcher that does not read gets the next change instead.
-      if (status === watcher.told || call.writableNeedDrain) continue;
-      watcher.told = status;
+      if (status === watcher.lastStatus || call.writableNeedDrain) continue;
+      watcher.lastStatus = status;
       call.write(this.#check.responseSerialize({ status }));
     }
   }

@@ -18,7 +18,7 @@ const RESETS_PER_SECOND = 16;
 /** Resets on all unproven connections of an address; the debt covers ten seconds. */
 const ADDRESS_RESETS = { perSecond: RESETS_PER_SECOND, burst: 128, debt: 160 };
 /** Interval between admitted connections of an address in debt. */
-const TURN_MS = 100;
+const ADMISSION_INTERVAL_MS = 100;
 
 /** Returns the HTTP/2 options that limit stream resets. */
 export function resetOptions(burst: number): object {
@@ -36,7 +36,7 @@ export class ResetGuard {
   readonly #clock: Clock;
   readonly #counts = new WeakMap<Http2Session, ResetCount>();
   readonly #addresses = new RateBuckets(ADDRESS_RESETS);
-  readonly #turns = new Map<string, Turns>();
+  readonly #queues = new Map<string, AdmissionQueue>();
 
   constructor(burst: number, clock: Clock) {
     this.#burst = burst;
@@ -46,16 +46,16 @@ export class ResetGuard {
   /** Starts a connection, immediately or when the queue of its address admits it. */
   admit(socket: Socket, begin: () => void): void {
     const address = addressOf(socket);
-    let turns = this.#turns.get(address);
-    if (turns === undefined) {
+    let queue = this.#queues.get(address);
+    if (queue === undefined) {
       if (!this.#addresses.isOverdrawn(address, this.#clock.monotonic())) {
         begin();
         return;
       }
-      turns = new Turns(this.#clock, () => this.#turns.delete(address));
-      this.#turns.set(address, turns);
+      queue = new AdmissionQueue(this.#clock, () => this.#queues.delete(address));
+      this.#queues.set(address, queue);
     }
-    turns.enter(socket, begin);
+    queue.enter(socket, begin);
   }
 
   watch(stream: ServerHttp2Stream, session: Http2Session, peer: Peer | undefined): void {
@@ -84,7 +84,7 @@ export class ResetGuard {
 }
 
 /** Connections of one address that start one after another. */
-class Turns {
+class AdmissionQueue {
   readonly #clock: Clock;
   readonly #onEmpty: () => void;
   readonly #waiting = new Map<Socket, () => void>();
@@ -105,7 +105,7 @@ class Turns {
   #arm(): void {
     if (this.#isArmed) return;
     this.#isArmed = true;
-    this.#clock.after(TURN_MS, () => {
+    this.#clock.after(ADMISSION_INTERVAL_MS, () => {
       this.#isArmed = false;
       const [next] = this.#waiting;
       if (next === undefined) {

@@ -28,7 +28,7 @@ export { GRPC_LIMITS, type GrpcLimits } from './limits.ts';
 
 const ALPN = 'h2';
 /** Interval basis for checking held bytes: the sweep runs four times per interval. */
-const HELD_LOOK_MS = 400;
+const HELD_CHECK_BASIS_MS = 400;
 
 /** Opens a gRPC listener. @throws Error if it cannot listen, a package is missing, or TLS is missing beyond loopback */
 export async function openGrpcListener(options: ListenerOptions<GrpcLimits>): Promise<Listener> {
@@ -118,7 +118,7 @@ class GrpcListener implements Listener {
     const { host, port, log } = this.#options;
     this.address = await listenOn(this.protocol, this.#sockets, host, port, this.#tls);
     const { peers, limits } = this.#parts;
-    this.#stopSweep = startSweep(this.#options.clock, [HELD_LOOK_MS], () => peers.holdWithin(limits.held_bytes_max));
+    this.#stopSweep = startSweep(this.#options.clock, [HELD_CHECK_BASIS_MS], () => peers.holdWithin(limits.held_bytes_max));
     this.#sockets.on('error', (error: Error) => log.error({ err: error, listener: 'grpc' }, 'listener failed'));
   }
 

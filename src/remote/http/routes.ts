@@ -8,7 +8,7 @@ import { refusalPayload } from '../protocol/refusal.ts';
 import type { UnprovenShare } from '../unproven-memory.ts';
 import { answerPoll, type PollOrigin } from './poll.ts';
 
-export interface RouteSurroundings extends PollOrigin {
+export interface RouteContext extends PollOrigin {
   readonly registry: Registry;
   readonly bodyBytesMax: number;
   readonly clock: Clock;
@@ -27,7 +27,7 @@ const POLLING = 'POST';
 export async function answerRequest(
   request: IncomingMessage,
   response: ServerResponse,
-  around: RouteSurroundings,
+  context: RouteContext,
 ): Promise<void> {
   const { url = '', method = '' } = request;
   const [, correlationId] = POLL_PATH.exec(url) ?? [];
@@ -35,13 +35,13 @@ export async function answerRequest(
   if (allowed === null) send(response, 404, {}, text('not found\n'));
   else if (!allowed.split(', ').includes(method)) {
     send(response, 405, { allow: allowed }, text(`allowed methods: ${allowed}\n`));
-  } else if (correlationId !== undefined) await poll(request, response, correlationId, around);
-  else if (url === HEALTH_PATH) health(response, around);
-  else await metrics(response, around.registry);
+  } else if (correlationId !== undefined) await poll(request, response, correlationId, context);
+  else if (url === HEALTH_PATH) health(response, context);
+  else await metrics(response, context.registry);
 }
 
 /** Returns 503 while draining, so that load balancers stop sending requests. A degraded executor still serves. */
-function health(response: ServerResponse, { manager }: RouteSurroundings): void {
+function health(response: ServerResponse, { manager }: RouteContext): void {
   const state = manager.health();
   const status = state.status === 'draining' ? 503 : 200;
   send(response, status, { 'content-type': 'application/json; charset=utf-8' }, text(`${JSON.stringify(state)}\n`));
@@ -55,23 +55,23 @@ async function poll(
   request: IncomingMessage,
   response: ServerResponse,
   correlationId: string,
-  around: RouteSurroundings,
+  context: RouteContext,
 ): Promise<void> {
   try {
-    const body = await bodyOf(request, around);
-    const answer = await answerPoll(request, correlationId, body, around);
-    if (answer.proven) around.onProven();
+    const body = await bodyOf(request, context);
+    const answer = await answerPoll(request, correlationId, body, context);
+    if (answer.proven) context.onProven();
     send(response, answer.status, answer.headers, answer.body);
   } catch (error) {
     if (!(error instanceof RemoteFailure)) throw error;
     // The rest of the request is not read.
     response.shouldKeepAlive = request.complete;
-    const payload = refusalPayload(error, around.clock.now());
+    const payload = refusalPayload(error, context.clock.now());
     send(response, REMOTE_CODES[error.code].status, { 'content-type': 'application/json; charset=utf-8' }, payload);
   }
 }
 
-async function bodyOf(request: IncomingMessage, { bodyBytesMax: bytesMax, share }: RouteSurroundings): Promise<Buffer> {
+async function bodyOf(request: IncomingMessage, { bodyBytesMax: bytesMax, share }: RouteContext): Promise<Buffer> {
   const tooLarge = new RemoteFailure('MALFORMED', `The payload is larger than ${bytesMax} bytes`);
   if (Number(request.headers['content-length'] ?? 0) > bytesMax) throw tooLarge;
   const parts: Buffer[] = [];

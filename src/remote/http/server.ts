@@ -5,7 +5,7 @@ import { TLSSocket } from 'node:tls';
 import type { Registry } from 'prom-client';
 
 import { addressOf } from '../connections.ts';
-import { BoundedHttpServer, FOREIGN } from '../http-server.ts';
+import { BoundedHttpServer, CROSS_ORIGIN_MESSAGE } from '../http-server.ts';
 import {
   type Listener,
   type ListenerOptions,
@@ -15,7 +15,7 @@ import {
 } from '../listener.ts';
 import { HTTP_LIMITS, type HttpLimits } from './limits.ts';
 import { UNITS } from '../unproven-turns.ts';
-import { answerRequest, send, type RouteSurroundings } from './routes.ts';
+import { answerRequest, send, type RouteContext } from './routes.ts';
 
 export { HTTP_LIMITS, type HttpLimits } from './limits.ts';
 
@@ -38,7 +38,7 @@ export async function openHttpListener(options: HttpListenerOptions): Promise<Li
 }
 
 interface Connection {
-  readonly around: RouteSurroundings;
+  readonly context: RouteContext;
   inFlight: number;
 }
 
@@ -88,9 +88,9 @@ class HttpListener implements Listener {
       request.socket.destroy();
       return;
     }
-    if (this.#http.isForeign(request)) {
+    if (this.#http.isCrossSite(request)) {
       response.shouldKeepAlive = false;
-      send(response, 403, {}, Buffer.from(`${FOREIGN}\n`));
+      send(response, 403, {}, Buffer.from(`${CROSS_ORIGIN_MESSAGE}\n`));
       return;
     }
     connection.inFlight += 1;
@@ -99,12 +99,12 @@ class HttpListener implements Listener {
     const gone = new AbortController();
     response.once('close', () => gone.abort(new Error('the caller disconnected')));
     this.#http.sockets.enter(request.socket, UNITS.request, () => {
-      if (!request.socket.destroyed) this.#answer(request, response, { ...connection.around, signal: gone.signal });
+      if (!request.socket.destroyed) this.#answer(request, response, { ...connection.context, signal: gone.signal });
     });
   }
 
-  #answer(request: IncomingMessage, response: ServerResponse, around: RouteSurroundings): void {
-    answerRequest(request, response, around).catch((error: unknown) => {
+  #answer(request: IncomingMessage, response: ServerResponse, context: RouteContext): void {
+    answerRequest(request, response, context).catch((error: unknown) => {
       // The caller disconnected, so no response can be sent.
       if (request.destroyed && !request.complete) return;
       this.#options.log.error({ err: error, listener: 'http' }, 'could not handle a request');
@@ -116,7 +116,7 @@ class HttpListener implements Listener {
     const known = this.#connections.get(socket);
     if (known !== undefined) return known;
     const { manager, registry, clock } = this.#options;
-    const around: RouteSurroundings = {
+    const context: RouteContext = {
       manager,
       registry,
       clock,
@@ -127,7 +127,7 @@ class HttpListener implements Listener {
       onProven: () => this.#http.sockets.markProven(socket),
       share: this.#http.sockets.shareOf(socket, () => socket.destroy()),
     };
-    const connection: Connection = { around, inFlight: 0 };
+    const connection: Connection = { context, inFlight: 0 };
     this.#connections.set(socket, connection);
     return connection;
   }

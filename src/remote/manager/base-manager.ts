@@ -25,14 +25,14 @@ export class BaseManager implements RemoteManager {
   readonly #cleanup: Loop;
   readonly #openedAt: number;
   /** Limits log lines about unknown callers. */
-  readonly #strangerLines: LogLimit;
+  readonly #unknownCallerLines: LogLimit;
 
   constructor(context: ManagerContext) {
     const { clock, log } = context.options;
     this.#context = context;
     this.#dispatcher = new Dispatcher(context);
     this.#openedAt = clock.monotonic();
-    this.#strangerLines = new LogLimit(clock);
+    this.#unknownCallerLines = new LogLimit(clock);
     this.#cleanup = new Loop({
       name: 'cleanup of remote tasks',
       intervalMs: CLEANUP_INTERVAL_MS,
@@ -104,7 +104,7 @@ export class BaseManager implements RemoteManager {
   async close(): Promise<void> {
     const { journal, closing, waits } = this.#context;
     closing.begin();
-    this.#strangerLines.flush();
+    this.#unknownCallerLines.flush();
     this.#dispatcher.close();
     await this.#cleanup.stop();
     await journal.close();
@@ -148,7 +148,7 @@ export class BaseManager implements RemoteManager {
     metrics.error(code, ingress);
     audit.append({ action: 'rejected', client, ingress, remote_address, code, event_name: eventName });
     const rejected = { code, message, protocol: ingress, client_id: client, remote_address, event_name: eventName };
-    logTaskRejected(log, rejected, this.#strangerLines);
+    logTaskRejected(log, rejected, this.#unknownCallerLines);
     const keys = caller?.keys ?? this.#keysOf(received, code);
     return respond(this.#context, received, keys, failureAnswer(this.#context, failure), 0);
   }

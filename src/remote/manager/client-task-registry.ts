@@ -26,7 +26,7 @@ export class ClientTaskRegistry {
   readonly #byId = new Map<string, TaskEntry>();
   readonly #clients = new Map<string, ClientTasks>();
   /** Completed and acknowledged tasks, each in order of that event. */
-  readonly #over = new Set<TaskEntry>();
+  readonly #completed = new Set<TaskEntry>();
   readonly #acknowledged = new Set<TaskEntry>();
   /** Number of clients with recent submissions. */
   #active = 0;
@@ -77,20 +77,20 @@ export class ClientTaskRegistry {
     if (client.recent.length > RECENT_MAX) client.recent.shift();
   }
 
-  noteOver(task: TaskEntry): void {
-    this.#over.add(task);
+  noteCompleted(task: TaskEntry): void {
+    this.#completed.add(task);
     this.#countBytes(task, task.journalBytes);
   }
 
   noteAcknowledged(task: TaskEntry): void {
-    this.#over.delete(task);
+    this.#completed.delete(task);
     this.#acknowledged.add(task);
     this.#countBytes(task, task.journalBytes);
   }
 
   remove(task: TaskEntry): void {
     if (!this.#byId.delete(task.id)) return;
-    this.#over.delete(task);
+    this.#completed.delete(task);
     this.#acknowledged.delete(task);
     const client = this.#clientOf(task.client);
     client.tasks -= 1;
@@ -103,7 +103,7 @@ export class ClientTaskRegistry {
 
   /** Yields tasks past their retention, oldest first. */
   *expired(nowMs: number): Generator<TaskEntry> {
-    for (const tasks of [this.#acknowledged, this.#over]) {
+    for (const tasks of [this.#acknowledged, this.#completed]) {
       for (const task of tasks) {
         if (task.expiresAtMs > nowMs) break;
         yield task;
@@ -115,9 +115,9 @@ export class ClientTaskRegistry {
    * Returns the best task to evict: the oldest acknowledged one, else the oldest delivered one; undefined if there is
    * none.
    */
-  leastMissed(): TaskEntry | undefined {
+  evictionCandidate(): TaskEntry | undefined {
     for (const task of this.#acknowledged) return task;
-    for (const task of this.#over) {
+    for (const task of this.#completed) {
       if (task.delivered) return task;
     }
     return undefined;

@@ -33,12 +33,12 @@ export class DeadlineWheel {
   #arm(): void {
     this.#cancelTimer ??= this.#clock.after(TICK_MS, () => {
       this.#cancelTimer = null;
-      this.#turn();
+      this.#runDue();
       if (this.#ticks.size > 0) this.#arm();
     });
   }
 
-  #turn(): void {
+  #runDue(): void {
     const now = Math.floor(this.#clock.monotonic() / TICK_MS);
     for (const [tick, due] of this.#ticks) {
       if (tick > now) continue;

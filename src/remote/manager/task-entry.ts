@@ -5,9 +5,9 @@ import type { StoredBytes } from './stored-bytes.ts';
 
 /**
  * `waiting`: for a worker, its code or the journal. `running`: a process has it. `ending`: its outcome is known but not
- * yet durable or visible. `over`: its outcome is stored. `acknowledged`: only its key is stored.
+ * yet durable or visible. `completed`: its outcome is stored. `acknowledged`: only its key is stored.
  */
-export type TaskState = 'waiting' | 'running' | 'ending' | 'over' | 'acknowledged' | 'gone';
+export type TaskState = 'waiting' | 'running' | 'ending' | 'completed' | 'acknowledged' | 'gone';
 
 export interface TaskOutcome {
   readonly code: RemoteCode | null;
@@ -43,7 +43,7 @@ export class TaskEntry {
   segment = -1;
   /** Aborts its resolution or its run. */
   stop: AbortController | null = null;
-  #overWatchers: Set<() => void> | null = null;
+  #completionWatchers: Set<() => void> | null = null;
   #progressWatchers: Set<() => void> | null = null;
 
   constructor(accepted: AcceptedRecord, args: StoredBytes) {
@@ -64,7 +64,7 @@ export class TaskEntry {
   }
 
   get isOver(): boolean {
-    return this.state === 'over' || this.state === 'acknowledged' || this.state === 'gone';
+    return this.state === 'completed' || this.state === 'acknowledged' || this.state === 'gone';
   }
 
   /** Approximate journal size of the task, bytes. */
@@ -74,8 +74,8 @@ export class TaskEntry {
   }
 
   /** Calls `run` once the task has ended; returns a function that stops that. */
-  onOver(run: () => void): () => void {
-    const watchers = (this.#overWatchers ??= new Set());
+  onCompleted(run: () => void): () => void {
+    const watchers = (this.#completionWatchers ??= new Set());
     watchers.add(run);
     return () => void watchers.delete(run);
   }
@@ -87,14 +87,14 @@ export class TaskEntry {
     return () => void watchers.delete(run);
   }
 
-  tellOver(): void {
-    const watchers = this.#overWatchers;
-    this.#overWatchers = null;
+  notifyCompleted(): void {
+    const watchers = this.#completionWatchers;
+    this.#completionWatchers = null;
     this.#progressWatchers = null;
     if (watchers !== null) for (const run of watchers) run();
   }
 
-  tellProgress(): void {
+  notifyProgress(): void {
     if (this.#progressWatchers !== null) for (const run of this.#progressWatchers) run();
   }
 }

@@ -53,7 +53,7 @@ export function distrust(life: TaskLife): TaskLife {
 }
 
 /** Fate of a task after a restart. */
-export type Recovered = 'queue' | 'lost' | 'canceled' | 'over' | 'forgotten';
+export type Recovered = 'queue' | 'lost' | 'canceled' | 'completed' | 'forgotten';
 
 /** Starts of a repeatable task after which it is not started again. */
 export const STARTS_MAX = 3;
@@ -70,9 +70,9 @@ export function recover(life: TaskLife, times: RecoveryTimes): Recovered {
   const { nowMs, outcomeTtlMs, acknowledgedTtlMs } = times;
   if (life.acknowledgedAtMs !== null) {
     const isKept = life.accepted.key !== undefined && life.acknowledgedAtMs + acknowledgedTtlMs > nowMs;
-    return isKept ? 'over' : 'forgotten';
+    return isKept ? 'completed' : 'forgotten';
   }
-  if (life.outcome !== null) return life.outcome.at_ms + outcomeTtlMs > nowMs ? 'over' : 'forgotten';
+  if (life.outcome !== null) return life.outcome.at_ms + outcomeTtlMs > nowMs ? 'completed' : 'forgotten';
   if (life.cancelRequested) return 'canceled';
   if (life.starts === 0 || (life.mayRepeat && life.starts < STARTS_MAX)) return 'queue';
   return 'lost';

@@ -9,7 +9,7 @@ export interface Waiting {
 }
 
 /** Resolves when the task has ended, the time is up, the caller has gone or the manager closes. */
-export function untilOver({ waits, closing }: ManagerContext, task: TaskEntry, waiting: Waiting): Promise<void> {
+export function waitForCompletion({ waits, closing }: ManagerContext, task: TaskEntry, waiting: Waiting): Promise<void> {
   const { signal, waitMs } = waiting;
   if (task.isOver || signal.aborted || closing.hasBegun || waitMs === 0) return Promise.resolve();
   return new Promise((resolve) => {
@@ -20,7 +20,7 @@ export function untilOver({ waits, closing }: ManagerContext, task: TaskEntry, w
       signal.removeEventListener('abort', done);
       resolve();
     };
-    const stopTask = task.onOver(done);
+    const stopTask = task.onCompleted(done);
     const stopClosing = closing.onClose(done);
     const stopWait = waitMs === null ? null : waits.after(waitMs, done);
     signal.addEventListener('abort', done, { once: true });

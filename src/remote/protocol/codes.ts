@@ -3,7 +3,7 @@
  * status, and a title for people.
  */
 export const REMOTE_CODES = {
-  MALFORMED: { number: 1, retryable: false, status: 400, title: 'The request cannot be read' },
+  MALFORMED: { number: 1, retryable: false, status: 400, title: 'The request is malformed' },
   INVALID_CHECKSUM: { number: 2, retryable: false, status: 401, title: 'The MAC does not match the request' },
   UNAUTHENTICATED: { number: 3, retryable: false, status: 401, title: 'The caller is unknown' },
   EXPIRED: { number: 4, retryable: true, status: 401, title: 'The request is too old or in the future' },

@@ -40,17 +40,17 @@ function isWellFormed(request: UncheckedEnvelope): boolean {
 
 function faultsOf(request: UncheckedEnvelope): string[] {
   const faults: string[] = [];
-  const hold = (holds: boolean, fault: string): void => {
+  const check = (holds: boolean, fault: string): void => {
     if (!holds) faults.push(fault);
   };
-  hold(isText(request.key_id, KEY_ID), 'key_id: must be 1 to 64 of A-Z a-z 0-9 . _ -');
-  hold(isTimestamp(request.timestamp_ms), 'timestamp_ms: must be whole milliseconds since the epoch');
-  hold(isText(request.nonce, NONCE), 'nonce: must be 16 bytes in base64url, 22 characters without padding');
-  hold(isText(request.client, CLIENT_NAME), 'client: must be 1 to 128 of A-Z a-z 0-9 . _ : @ / -');
-  hold(isText(request.audience, CLIENT_NAME), 'audience: must be 1 to 128 of A-Z a-z 0-9 . _ : @ / -');
-  hold(METHODS.has(request.method), `method: must be one of ${REMOTE_METHODS.join(', ')}`);
-  hold(request.payload instanceof Uint8Array, 'payload: must be bytes');
-  hold(request.mac instanceof Uint8Array, 'mac: must be bytes');
+  check(isText(request.key_id, KEY_ID), 'key_id: must be 1 to 64 of A-Z a-z 0-9 . _ -');
+  check(isTimestamp(request.timestamp_ms), 'timestamp_ms: must be whole milliseconds since the epoch');
+  check(isText(request.nonce, NONCE), 'nonce: must be 16 bytes in base64url, 22 characters without padding');
+  check(isText(request.client, CLIENT_NAME), 'client: must be 1 to 128 of A-Z a-z 0-9 . _ : @ / -');
+  check(isText(request.audience, CLIENT_NAME), 'audience: must be 1 to 128 of A-Z a-z 0-9 . _ : @ / -');
+  check(METHODS.has(request.method), `method: must be one of ${REMOTE_METHODS.join(', ')}`);
+  check(request.payload instanceof Uint8Array, 'payload: must be bytes');
+  check(request.mac instanceof Uint8Array, 'mac: must be bytes');
   return faults;
 }
 

@@ -69,17 +69,17 @@ class RequestAuthenticator implements Authenticator {
   }
 
   /** Not async: thousands of calls per second share a single write and wait for nothing else. */
-  authenticate(received: Received, mayLook = true): Promise<Caller> {
+  authenticate(received: Received, mayCheck = true): Promise<Caller> {
     try {
       const { request } = received;
       checkEnvelope(request);
       const keys = this.#keys.find(request.key_id, request.client);
-      if (keys === null && mayLook) {
-        const looked = this.#keys.lookAgain();
-        if (looked !== null) return looked.then(() => this.authenticate(received, false));
+      if (keys === null && mayCheck) {
+        const checked = this.#keys.checkNow();
+        if (checked !== null) return checked.then(() => this.authenticate(received, false));
       }
-      holdLive(keys, request.key_id);
-      this.#holdAge(request.timestamp_ms);
+      requireLive(keys, request.key_id);
+      this.#requireAge(request.timestamp_ms);
       if (!verifyRequest(request, keys.request)) throw new RemoteFailure('INVALID_CHECKSUM');
       this.#keys.trust(request.key_id, request.client);
       const written = this.#replay.remember(request.client, request.nonce, request.timestamp_ms);
@@ -97,7 +97,7 @@ class RequestAuthenticator implements Authenticator {
     await this.#replay.close();
   }
 
-  #holdAge(timestampMs: number): void {
+  #requireAge(timestampMs: number): void {
     const ageMs = this.#clock.now() - timestampMs;
     if (ageMs > this.#maxAgeMs) throw new RemoteFailure('EXPIRED', 'The request is too old');
     if (ageMs < -this.#maxAgeMs) throw new RemoteFailure('EXPIRED', 'The request is in the future');
@@ -111,15 +111,15 @@ class RequestAuthenticator implements Authenticator {
       if (this.#certificateIngresses.has(ingress)) throw unidentified('A client certificate is required');
     } else if (!isCertificateOf(peer, client)) throw unidentified(`The certificate does not belong to ${client}`);
     else if (this.#revoked?.has(peer) === true) throw unidentified('The certificate was revoked');
-    if (this.#tokens === null) return answer(written, { client, scopes: null, keys });
+    if (this.#tokens === null) return afterWrite(written, { client, scopes: null, keys });
     if (token === null) throw unidentified('A token is required');
     const verified = this.#tokens.verify(token);
-    if (!(verified instanceof Promise)) return answer(written, withToken(client, keys, verified));
-    return verified.then((late) => answer(written, withToken(client, keys, late)));
+    if (!(verified instanceof Promise)) return afterWrite(written, withToken(client, keys, verified));
+    return verified.then((late) => afterWrite(written, withToken(client, keys, late)));
   }
 }
 
-function holdLive(keys: DirectionKeys | null, keyId: string): asserts keys is DirectionKeys {
+function requireLive(keys: DirectionKeys | null, keyId: string): asserts keys is DirectionKeys {
   if (keys === null) throw unidentified(`The key ${keyId} is unknown`);
   if (keys.state === 'retired') throw unidentified(`The key ${keyId} is retired`);
 }
@@ -129,7 +129,7 @@ function withToken(client: string, keys: DirectionKeys, { subject, scopes }: Ver
   return { client, scopes, keys };
 }
 
-function answer(written: Promise<void> | null, caller: Caller): Promise<Caller> {
+function afterWrite(written: Promise<void> | null, caller: Caller): Promise<Caller> {
   return written === null ? Promise.resolve(caller) : written.then(() => caller);
 }
 

@@ -29,21 +29,21 @@ export async function readClientCredentials(path: string): Promise<ClientCredent
 /** Validates credentials. @param source name in errors: a path or a setting */
 export function parseClientCredentials(value: unknown, source: string): ClientCredentials {
   const { version, client, audience, keys } = record(value, source);
-  const hold = (holds: boolean, fault: string): void => {
+  const check = (holds: boolean, fault: string): void => {
     if (!holds) throw new KeyFileError(`${source}: ${fault}`);
   };
-  hold(version === 1, 'version: must be 1; expected a client file created by `heddle keys`');
-  hold(isName(client), 'client: must be 1 to 128 of A-Z a-z 0-9 . _ : @ / -');
-  hold(isName(audience), 'audience: must be 1 to 128 of A-Z a-z 0-9 . _ : @ / -');
-  hold(Array.isArray(keys) && keys.length > 0 && keys.length <= KEYS_MAX, `keys: must be a list of 1 to ${KEYS_MAX}`);
+  check(version === 1, 'version: must be 1; expected a client file created by `heddle keys`');
+  check(isName(client), 'client: must be 1 to 128 of A-Z a-z 0-9 . _ : @ / -');
+  check(isName(audience), 'audience: must be 1 to 128 of A-Z a-z 0-9 . _ : @ / -');
+  check(Array.isArray(keys) && keys.length > 0 && keys.length <= KEYS_MAX, `keys: must be a list of 1 to ${KEYS_MAX}`);
   return {
     version: 1,
     client: client as string,
     audience: audience as string,
     keys: (keys as unknown[]).map((key, index) => {
       const { id, secret } = record(key, `${source}: keys[${index}]`);
-      hold(isKeyId(id), `keys[${index}].id: must be 1 to 64 of A-Z a-z 0-9 . _ -`);
-      hold(isSecret(secret), `keys[${index}].secret: must be ${KEY_BYTES} bytes in base64url`);
+      check(isKeyId(id), `keys[${index}].id: must be 1 to 64 of A-Z a-z 0-9 . _ -`);
+      check(isSecret(secret), `keys[${index}].secret: must be ${KEY_BYTES} bytes in base64url`);
       return { id: id as string, secret: secret as string };
     }),
   };

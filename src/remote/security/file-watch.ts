@@ -23,9 +23,9 @@ export interface FileWatchOptions {
 export class FileWatch {
   readonly #options: FileWatchOptions;
   readonly #loop: Loop;
-  #inUse: string;
-  #told: string | undefined;
-  #looking: Promise<void> = Promise.resolve();
+  #appliedSignature: string;
+  #loggedSignature: string | undefined;
+  #checking: Promise<void> = Promise.resolve();
 
   /** Applies the files now and after every change. @throws any error of the first `apply` */
   static async open(options: FileWatchOptions): Promise<FileWatch> {
@@ -39,7 +39,7 @@ export class FileWatch {
 
   private constructor(options: FileWatchOptions, seen: string) {
     this.#options = options;
-    this.#inUse = seen;
+    this.#appliedSignature = seen;
     const { clock, log, name } = options;
     const runOnce = async (): Promise<'idle'> => {
       await this.check();
@@ -51,21 +51,21 @@ export class FileWatch {
   /** Checks now. Unusable files are retried at each check and logged once. */
   check(): Promise<void> {
     // Serialized, because the slower of two concurrent checks could apply outdated content.
-    this.#looking = this.#looking.then(() => this.#look());
-    return this.#looking;
+    this.#checking = this.#checking.then(() => this.#checkOnce());
+    return this.#checking;
   }
 
-  async #look(): Promise<void> {
+  async #checkOnce(): Promise<void> {
     const { paths, name, log, apply } = this.#options;
     const seen = await signature(paths);
-    if (seen === this.#inUse) return;
+    if (seen === this.#appliedSignature) return;
     try {
       await apply();
-      this.#inUse = seen;
+      this.#appliedSignature = seen;
       log.info({ files: paths }, `reloaded ${name}`);
     } catch (error) {
-      if (seen === this.#told) return;
-      this.#told = seen;
+      if (seen === this.#loggedSignature) return;
+      this.#loggedSignature = seen;
       log.error({ files: paths, err: error }, `could not reload ${name}; keeping the previous version`);
     }
   }

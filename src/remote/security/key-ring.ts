@@ -10,7 +10,7 @@ const TRUSTED_MAX = 10_000;
 /** Cached derived keys per key id, for clients without a valid MAC yet: names cost an attacker nothing. */
 const UNPROVEN_MAX = 256;
 /** Interval between file checks triggered by unknown keys. */
-const LOOK_INTERVAL_MS = 200;
+const CHECK_INTERVAL_MS = 200;
 
 /** Keys of an executor. */
 export interface KeyRing extends KeyLookup {
@@ -22,20 +22,20 @@ export interface KeyRing extends KeyLookup {
    * Checks for new keys, at most five times a second for all callers, so that a client with a new key need not wait for
    * the next periodic check. Null if keys never change.
    */
-  lookAgain(): Promise<void> | null;
+  checkNow(): Promise<void> | null;
   close(): Promise<void>;
 }
 
 /** A key and the keys derived from it. */
-interface Held {
+interface CachedKey {
   readonly key: RingKey;
   readonly trusted: Map<string, DirectionKeys>;
   readonly unproven: Map<string, DirectionKeys>;
 }
 
-class HeldKeys implements KeyLookup {
+class CachedKeys implements KeyLookup {
   readonly #clock: Clock;
-  #held: ReadonlyMap<string, Held> = new Map();
+  #held: ReadonlyMap<string, CachedKey> = new Map();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -95,13 +95,13 @@ export function memoryKeyRing(
   const ring = keys.map((key): RingKey => ({ state: 'active', created_at: clock.now(), retire_at: null, ...key }));
   const fault = ringFault(ring);
   if (fault !== null) throw new TypeError(fault);
-  const held = new HeldKeys(clock);
+  const held = new CachedKeys(clock);
   held.replace(ring);
   return {
     find: (keyId, client) => held.find(keyId, client),
     trust: (keyId, client) => held.trust(keyId, client),
     list: () => held.list(),
-    lookAgain: () => null,
+    checkNow: () => null,
     close: () => Promise.resolve(),
   };
 }
@@ -120,7 +120,7 @@ export interface KeyRingFileOptions {
  * @throws KeyFileError if the file is unusable now
  */
 export async function openKeyRingFile({ path, clock, log, onChange }: KeyRingFileOptions): Promise<KeyRing> {
-  const held = new HeldKeys(clock);
+  const held = new CachedKeys(clock);
   let first = true;
   const apply = async (): Promise<void> => {
     held.replace(await readKeyRing(path));
@@ -129,11 +129,11 @@ export async function openKeyRingFile({ path, clock, log, onChange }: KeyRingFil
   };
   const watch = await FileWatch.open({ name: 'key ring', paths: [path], clock, log, apply });
   let next: Promise<void> | null = null;
-  let lookedAt = -LOOK_INTERVAL_MS;
-  const look = async (): Promise<void> => {
-    const waitMs = lookedAt + LOOK_INTERVAL_MS - clock.monotonic();
+  let checkedAt = -CHECK_INTERVAL_MS;
+  const checkFile = async (): Promise<void> => {
+    const waitMs = checkedAt + CHECK_INTERVAL_MS - clock.monotonic();
     if (waitMs > 0) await clock.sleep(waitMs);
-    lookedAt = clock.monotonic();
+    checkedAt = clock.monotonic();
     // Later callers need another check, because the file may change after it was read.
     next = null;
     await watch.check();
@@ -142,7 +142,7 @@ export async function openKeyRingFile({ path, clock, log, onChange }: KeyRingFil
     find: (keyId, client) => held.find(keyId, client),
     trust: (keyId, client) => held.trust(keyId, client),
     list: () => held.list(),
-    lookAgain: () => (next ??= Promise.resolve().then(look)),
+    checkNow: () => (next ??= Promise.resolve().then(checkFile)),
     close: () => watch.close(),
   };
 }

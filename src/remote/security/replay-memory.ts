@@ -67,13 +67,13 @@ export class ReplayMemory {
    */
   remember(client: string, nonce: string, timestampMs: number, nowMs: number): Buffer {
     this.#forget(nowMs);
-    if (timestampMs < this.#horizonMs) throw forgotten(this.#horizonMs);
+    if (timestampMs < this.#horizonMs) throw beforeHorizon(this.#horizonMs);
     const known = this.#clients.get(client);
     const read = this.#nonce.read(nonce);
     if (known !== undefined) {
       for (const table of known.tables.values()) if (table.has(read)) throw new RemoteFailure('REPLAYED');
-      this.#holdLimits(known, nowMs);
-    } else this.#holdLimits(null, nowMs);
+      this.#requireWithinLimits(known, nowMs);
+    } else this.#requireWithinLimits(null, nowMs);
     this.#add(client, timestampMs, read);
     return read.bytes;
   }
@@ -105,7 +105,7 @@ export class ReplayMemory {
     if (table.size > TABLE_NONCES) this.#total += 1;
   }
 
-  #holdLimits(own: ClientNonces | null, nowMs: number): void {
+  #requireWithinLimits(own: ClientNonces | null, nowMs: number): void {
     const { perClientMax, totalMax } = this.#limits;
     const full = this.#total >= totalMax;
     if (!full && (own === null || own.count < perClientMax || this.#total < totalMax / 2)) return;
@@ -148,7 +148,7 @@ function spanEndMs(span: number): number {
   return (span + 1) * SPAN_MS;
 }
 
-function forgotten(horizonMs: number): RemoteFailure {
+function beforeHorizon(horizonMs: number): RemoteFailure {
   const since = new Date(horizonMs).toISOString();
   return new RemoteFailure(
     'EXPIRED',

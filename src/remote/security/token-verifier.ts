@@ -73,7 +73,7 @@ export class TokenVerifier {
       if (this.#clock.now() < known.expiresAt) return known;
       this.#verified.delete(digest);
     }
-    return this.#underWay.get(digest) ?? this.#begin(token, digest);
+    return this.#underWay.get(digest) ?? this.#verifyShared(token, digest);
   }
 
   reload(): Promise<void> {
@@ -84,7 +84,7 @@ export class TokenVerifier {
     return this.#watch.close();
   }
 
-  #begin(token: string, digest: string): Promise<VerifiedToken> {
+  #verifyShared(token: string, digest: string): Promise<VerifiedToken> {
     const keys = this.#keys;
     const verifying = this.#verifyNow(token, keys)
       .then((verified) => {

@@ -24,7 +24,7 @@ export class ClientConnection {
   readonly #unsent = new Set<Call>();
   #nextId = 0;
   #abandoned = 0;
-  #over = false;
+  #ended = false;
 
   /** @param onRoom called after each response and when the connection ends */
   constructor(socket: Socket, frameBytesMax: number, onRoom: () => void) {
@@ -33,19 +33,19 @@ export class ClientConnection {
     this.#outbox = new Outbox(socket, () => this.#unsent.clear());
     this.#onRoom = onRoom;
     socket.on('data', (chunk: Buffer) => this.#onData(chunk));
-    socket.on('error', (error) => this.#lose(`the connection failed: ${messageOf(error)}`, error));
-    socket.on('end', () => this.#lose('the executor closed the connection'));
-    socket.once('close', () => this.#lose('the connection was closed'));
+    socket.on('error', (error) => this.#end(`the connection failed: ${messageOf(error)}`, error));
+    socket.on('end', () => this.#end('the executor closed the connection'));
+    socket.once('close', () => this.#end('the connection was closed'));
     socket.unref();
   }
 
   /** Whether it accepts calls. */
   get isOpen(): boolean {
-    return !this.#over && this.#abandoned < ABANDONED_MAX;
+    return !this.#ended && this.#abandoned < ABANDONED_MAX;
   }
 
   get isOver(): boolean {
-    return this.#over;
+    return this.#ended;
   }
 
   get inFlight(): number {
@@ -78,27 +78,27 @@ export class ClientConnection {
     this.#calls.set(id, null);
     this.#abandoned += 1;
     call.reject(new TransportFailure('the call was aborted', !this.#unsent.has(call), reason));
-    this.#endWhenUseless();
+    this.#endIfOnlyAbandoned();
     return true;
   }
 
   destroy(): void {
-    this.#lose('the transport was closed');
+    this.#end('the transport was closed');
   }
 
   #onData(chunk: Buffer): void {
     this.#reader.push(chunk);
     try {
       let frame: Frame | null;
-      while (!this.#over && (frame = this.#reader.next()) !== null) this.#take(readResponse(frame));
+      while (!this.#ended && (frame = this.#reader.next()) !== null) this.#take(readResponse(frame));
     } catch (error) {
-      this.#lose(`a response cannot be decoded: ${messageOf(error)}`, error);
+      this.#end(`a response cannot be decoded: ${messageOf(error)}`, error);
     }
   }
 
   #take(framed: FramedResponse): void {
     if (framed.id === null) {
-      this.#refused(framed);
+      this.#handleUnidentified(framed);
       return;
     }
     const call = this.#calls.get(framed.id);
@@ -115,28 +115,28 @@ export class ClientConnection {
       call.resolve(responseTo(call.request, framed));
     }
     if (this.#calls.size === 0) this.#socket.unref();
-    this.#endWhenUseless();
+    this.#endIfOnlyAbandoned();
     this.#onRoom();
   }
 
   /** Handles the rejection of an unidentified frame, which must be that of the only call in flight. */
-  #refused(framed: FramedResponse): void {
+  #handleUnidentified(framed: FramedResponse): void {
     const [only, ...others] = this.#ids.keys();
     if (only !== undefined && others.length === 0) {
       this.#ids.clear();
       only.resolve(responseTo(only.request, framed));
     }
-    this.#lose(`the executor rejected a frame: ${Buffer.from(framed.response.payload).toString('utf8', 0, 500)}`);
+    this.#end(`the executor rejected a frame: ${Buffer.from(framed.response.payload).toString('utf8', 0, 500)}`);
   }
 
-  /** With too many answers that nobody waits for, the last caller who still waits is the last of the connection. */
+  /** Drops the connection once only abandoned calls are left and there are too many of them. */
   # Drops the connection once only abandoned calls are left and there are too many of them.
-    if (this.#abandoned >= ABANDONED_MAX && this.#calls.size === this.#abandoned) this.#lose('all calls were abandoned');
+    if (this.#abandoned >= ABANDONED_MAX && this.#calls.size === this.#abandoned) this.#end('all calls were abandoned');
   }
 
-  #lose(why: string, cause?: unknown): void {
-    if (this.#over) return;
-    this.#over = true;
+  #end(why: string, cause?: unknown): void {
+    if (this.#ended) return;
+    this.#ended = true;
     for (const call of this.#ids.keys()) call.reject(new TransportFailure(why, !this.#unsent.has(call), cause));
     this.#ids.clear();
     this.#calls.clear();

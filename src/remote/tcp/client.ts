@@ -75,7 +75,7 @@ class TcpTransport implements ClientTransport {
       return Promise.reject(new TransportFailure('the call was aborted', false, options.signal.reason));
     if (request.payload.length + HEADER_BYTES_MAX + PREFIX_BYTES > TCP_LIMITS.frame_bytes_max)
       return Promise.reject(malformed(`payload: has ${request.payload.length} bytes, more than fit into a frame`));
-    const call = new Call(request, options, (given) => this.#giveUp(given));
+    const call = new Call(request, options, (given) => this.#abandon(given));
     (isLong(request) ? this.#long : this.#short).add(call);
     this.#dispatch();
     return call.answer;
@@ -88,7 +88,7 @@ class TcpTransport implements ClientTransport {
     await this.#connecting;
   }
 
-  #giveUp(call: Call): void {
+  #abandon(call: Call): void {
     const reason: unknown = call.options.signal.reason;
     if (this.#long.delete(call) || this.#short.delete(call)) {
       call.reject(new TransportFailure('the call was aborted', false, reason));

@@ -16,7 +16,7 @@ import { Outbox } from './outbox.ts';
 import type { TcpLimits } from './limits.ts';
 
 /** Shared parts of all connections of one listener. */
-export interface ConnectionSurroundings {
+export interface ConnectionContext {
   readonly manager: RemoteManager;
   readonly limits: TcpLimits;
   readonly clock: Clock;
@@ -39,7 +39,7 @@ const OUTPUT_BYTES_PAUSE = 1024 * 1024;
 /** One connection: reads frames, passes them to the manager, and writes responses in order of completion. */
 export class TcpConnection {
   readonly socket: Socket;
-  readonly #around: ConnectionSurroundings;
+  readonly #context: ConnectionContext;
   readonly #peer: PeerCertificate | null;
   readonly #remoteAddress: string;
   readonly #reader: FrameReader;
@@ -53,22 +53,22 @@ export class TcpConnection {
   #partial = 0;
   #paused = false;
   /** Whether it waits in the queue of unproven callers. */
-  #inTurns = false;
-  #leaveTurns: () => void = () => undefined;
+  #isQueued = false;
+  #leaveQueue: () => void = () => undefined;
   #draining = false;
   #proven = false;
   /** Time of the rejection; null if not rejected. */
   #refusedAt: number | null = null;
 
-  constructor(socket: Socket, peer: PeerCertificate | null, around: ConnectionSurroundings) {
+  constructor(socket: Socket, peer: PeerCertificate | null, context: ConnectionContext) {
     this.socket = socket;
-    this.#around = around;
+    this.#context = context;
     this.#peer = peer;
     this.#remoteAddress = addressOf(socket);
-    this.#reader = new FrameReader(around.limits.frame_bytes_max);
+    this.#reader = new FrameReader(context.limits.frame_bytes_max);
     this.#outbox = new Outbox(socket, () => this.#afterFlush());
-    this.#since = around.clock.monotonic();
-    this.#share = around.shareOf(this);
+    this.#since = context.clock.monotonic();
+    this.#share = context.shareOf(this);
     setMaxListeners(0, this.#gone.signal);
     socket.setNoDelay(true);
     socket.on('data', (chunk: Buffer) => this.#onData(chunk));
@@ -91,13 +91,13 @@ export class TcpConnection {
 
   /** Enforces deadlines. @param nowMs monotonic */
   sweep(nowMs: number): void {
-    const { limits } = this.#around;
+    const { limits } = this.#context;
     const elapsedMs = nowMs - this.#since;
     if (this.#refusedAt !== null) {
       if (nowMs - this.#refusedAt > LINGER_MS) this.socket.destroy();
     } else if (this.#outbox.isStuck(nowMs, limits.output_ms)) {
       this.#cut('responses are not read');
-    } else if (this.#paused || this.#inTurns) {
+    } else if (this.#paused || this.#isQueued) {
       // Time during which nothing is read does not count against the peer.
       this.#since = nowMs;
     } else if (this.#stage !== 'idle') {
@@ -108,7 +108,7 @@ export class TcpConnection {
   }
 
   #refuseLate(elapsedMs: number): void {
-    const { header_ms, body_ms } = this.#around.limits;
+    const { header_ms, body_ms } = this.#context.limits;
     if (this.#stage === 'header' && elapsedMs > header_ms)
       this.refuse(null, malformed(`frame: its header was not complete within ${header_ms} ms`));
     if (this.#stage === 'payload' && elapsedMs > body_ms)
@@ -118,19 +118,19 @@ export class TcpConnection {
   /** Rejects a request with an unsigned response and stops reading. @param id null if the request is unknown */
   refuse(id: number | null, failure: RemoteFailure): void {
     if (this.#refusedAt !== null || this.socket.destroyed) return;
-    const { clock, log } = this.#around;
+    const { clock, log } = this.#context;
     log.debug({ remote_address: this.#remoteAddress, details: failure.details }, 'rejected a frame');
     const nowMs = clock.now();
     const framed = refusal(id, refusalPayload(failure, nowMs), nowMs);
     this.#outbox.add(responseHeader(framed), framed.response.payload);
     this.#refusedAt = clock.monotonic();
     this.#reader.clear();
-    this.#leaveTurns();
+    this.#leaveQueue();
     this.#count(0);
     this.#outbox.flush();
     this.socket.end();
     // Drains the input, because closing with unread bytes would discard the response.
-    this.socket.removeAllListeners('data').on('data', () => this.#discardInTurn());
+    this.socket.removeAllListeners('data').on('data', () => this.#discardQueued());
     this.socket.resume();
     this.#gone.abort();
   }
@@ -143,39 +143,39 @@ export class TcpConnection {
 
   #onData(chunk: Buffer): void {
     this.#reader.push(chunk);
-    this.#serveInTurn();
+    this.#serveQueued();
   }
 
-  #discardInTurn(): void {
+  #discardQueued(): void {
     this.socket.pause();
-    this.#leaveTurns = this.#around.enter(this, UNITS.piece, () => void this.socket.resume());
+    this.#leaveQueue = this.#context.enter(this, UNITS.piece, () => void this.socket.resume());
   }
 
   /** Serves input of an unproven connection only when the queue admits it, and reads nothing more until then. */
-  #serveInTurn(): void {
-    if (this.#inTurns) return;
+  #serveQueued(): void {
+    if (this.#isQueued) return;
     if (this.#proven) {
       this.#serve();
       return;
     }
-    this.#inTurns = true;
-    this.#leaveTurns = this.#around.enter(this, UNITS.piece, () => {
-      this.#inTurns = false;
+    this.#isQueued = true;
+    this.#leaveQueue = this.#context.enter(this, UNITS.piece, () => {
+      this.#isQueued = false;
       if (this.#isOver()) return;
       this.#serve();
       this.#resume();
     });
-    if (this.#waitsForTurn()) this.socket.pause();
+    if (this.#isWaiting()) this.socket.pause();
   }
 
   /** A function, because the compiler does not see that the queue may admit it immediately. */
-  #waitsForTurn(): boolean {
-    return this.#inTurns;
+  #isWaiting(): boolean {
+    return this.#isQueued;
   }
 
   /** Handles complete frames while request slots are free. */
   #serve(): void {
-    const { limits } = this.#around;
+    const { limits } = this.#context;
     while (this.#refusedAt === null) {
       if (this.#inFlight.size >= limits.in_flight_max || this.#outbox.size > OUTPUT_BYTES_PAUSE) {
         this.#pause();
@@ -188,7 +188,7 @@ export class TcpConnection {
         this.#stage = 'idle';
         this.#take(readRequest(frame));
         if (!this.#proven && this.#reader.buffered > 0) {
-          this.#serveInTurn();
+          this.#serveQueued();
           break;
         }
       } catch (error) {
@@ -205,7 +205,7 @@ export class TcpConnection {
     const stage = this.#reader.stage;
     if (stage !== this.#stage || stage === 'idle') {
       this.#stage = stage;
-      this.#since = this.#around.clock.monotonic();
+      this.#since = this.#context.clock.monotonic();
     }
     this.#count(this.#reader.heldBytes);
   }
@@ -224,10 +224,10 @@ export class TcpConnection {
       signal: this.#gone.signal,
     };
     const onProgress = framed.progress ? (reply: Reply): void => this.#progress(id, reply) : undefined;
-    this.#around.manager.handle(received, onProgress).then(
+    this.#context.manager.handle(received, onProgress).then(
       (reply) => this.#answer(id, reply),
       (error: unknown) => {
-        this.#around.log.error({ err: error }, 'manager failed to respond');
+        this.#context.log.error({ err: error }, 'manager failed to respond');
         this.socket.destroy();
       },
     );
@@ -243,16 +243,16 @@ export class TcpConnection {
     const { response } = reply;
     this.#inFlight.delete(id);
     if (this.#isOver()) return;
-    if (this.#outbox.size > this.#around.limits.output_bytes_max) {
+    if (this.#outbox.size > this.#context.limits.output_bytes_max) {
       this.#cut('too many unread responses');
       return;
     }
     if (!this.#proven && provesKey(reply)) {
       this.#proven = true;
-      this.#around.onProven(this);
+      this.#context.onProven(this);
     }
     this.#outbox.add(responseHeader({ id, final: true, response }), response.payload);
-    if (this.#inFlight.size === 0 && this.#stage === 'idle') this.#since = this.#around.clock.monotonic();
+    if (this.#inFlight.size === 0 && this.#stage === 'idle') this.#since = this.#context.clock.monotonic();
   }
 
   #afterFlush(): void {
@@ -268,17 +268,17 @@ export class TcpConnection {
   }
 
   #resumeWhenRoom(): void {
-    const { in_flight_max } = this.#around.limits;
+    const { in_flight_max } = this.#context.limits;
     if (!this.#paused || this.#inFlight.size >= in_flight_max || this.#outbox.size > OUTPUT_BYTES_PAUSE) return;
     this.#paused = false;
-    this.#since = this.#around.clock.monotonic();
-    this.#serveInTurn();
+    this.#since = this.#context.clock.monotonic();
+    this.#serveQueued();
     // Buffered requests may have filled the slots again.
     this.#resume();
   }
 
   #resume(): void {
-    if (!this.#paused && !this.#inTurns) this.socket.resume();
+    if (!this.#paused && !this.#isQueued) this.socket.resume();
   }
 
   #endWhenDrained(): void {
@@ -290,7 +290,7 @@ export class TcpConnection {
   }
 
   #cut(why: string): void {
-    this.#around.log.debug({ remote_address: this.#remoteAddress }, `closed a connection: ${why}`);
+    this.#context.log.debug({ remote_address: this.#remoteAddress }, `closed a connection: ${why}`);
     this.socket.destroy();
   }
 
@@ -298,7 +298,7 @@ export class TcpConnection {
     const delta = bytes - this.#partial;
     this.#partial = bytes;
     if (delta === 0) return;
-    this.#around.onPartial(this, delta);
+    this.#context.onPartial(this, delta);
     // The connection may have been cut in the meantime.
     this.#share.hold(this.#partial);
   }
@@ -306,7 +306,7 @@ export class TcpConnection {
   #onClose(): void {
     this.#count(0);
     this.#inFlight.clear();
-    this.#leaveTurns();
+    this.#leaveQueue();
     this.#gone.abort();
   }
 }

@@ -14,7 +14,7 @@ import {
   startSweep,
   tlsServerOptions,
 } from '../listener.ts';
-import { type ConnectionSurroundings, TcpConnection } from './connection.ts';
+import { type ConnectionContext, TcpConnection } from './connection.ts';
 import { TCP_LIMITS, type TcpLimits } from './limits.ts';
 
 export { TCP_LIMITS, type TcpLimits } from './limits.ts';
@@ -34,7 +34,7 @@ class TcpListener implements Listener {
   readonly #limits: TcpLimits;
   readonly #sockets: Connections;
   readonly #connections = new Set<TcpConnection>();
-  readonly #around: ConnectionSurroundings;
+  readonly #context: ConnectionContext;
   #tls: ListenerTls | null;
   #partialBytes = 0;
   #stopSweep: () => void = () => undefined;
@@ -43,7 +43,7 @@ class TcpListener implements Listener {
     this.#tls = tls;
     this.#limits = { ...TCP_LIMITS, ...limits };
     this.#sockets = new Connections(this.#limits, unproven);
-    this.#around = {
+    this.#context = {
       manager,
       limits: this.#limits,
       clock,
@@ -57,7 +57,7 @@ class TcpListener implements Listener {
   }
 
   async open({ host, port }: ListenerOptions<TcpLimits>): Promise<void> {
-    const { clock, log } = this.#around;
+    const { clock, log } = this.#context;
     const { header_ms, body_ms, idle_ms, output_ms } = this.#limits;
     this.address = await listenOn(this.protocol, this.#server, host, port, this.#tls);
     this.#server.on('error', (error: Error) => log.error({ err: error }, 'listener failed'));
@@ -75,7 +75,7 @@ class TcpListener implements Listener {
   async close(drainMs: number): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const connection of this.#connections) connection.drain();
-    const cancel = this.#around.clock.after(drainMs, () => this.#sockets.destroyAll());
+    const cancel = this.#context.clock.after(drainMs, () => this.#sockets.destroyAll());
     await closed;
     cancel();
     this.#stopSweep();
@@ -83,7 +83,7 @@ class TcpListener implements Listener {
 
   #plainServer(): Server {
     return createServer({ noDelay: true }, (socket) => {
-      if (this.#sockets.admit(socket)) this.#serve(new TcpConnection(socket, null, this.#around));
+      if (this.#sockets.admit(socket)) this.#serve(new TcpConnection(socket, null, this.#context));
     });
   }
 
@@ -91,10 +91,10 @@ class TcpListener implements Listener {
     const server = createTlsServer({ ...tlsServerOptions(tls, this.#limits.tls_handshake_ms), noDelay: true });
     server.prependListener('connection', (socket: Socket) => void this.#sockets.admit(socket));
     server.on('secureConnection', (socket: TLSSocket) => {
-      this.#serve(new TcpConnection(socket, peerCertificateOf(socket), this.#around));
+      this.#serve(new TcpConnection(socket, peerCertificateOf(socket), this.#context));
     });
     server.on('tlsClientError', (error, socket) => {
-      this.#around.log.debug({ err: error.message }, 'TLS handshake failed');
+      this.#context.log.debug({ err: error.message }, 'TLS handshake failed');
       socket.destroy();
     });
     return server;

@@ -54,7 +54,7 @@ export function openXmlRpcTransport(
 }
 
 /** Pools connections created by `connectTo`; the HTTP layer does not know about TLS. */
-class KeptConnections extends Agent {
+class PooledConnections extends Agent {
   readonly #connect: () => Promise<Duplex>;
 
   constructor(connectionsMax: number, connect: () => Promise<Duplex>) {
@@ -73,7 +73,7 @@ class KeptConnections extends Agent {
 class XmlRpcTransport implements ClientTransport {
   readonly endpoint: Endpoint;
   readonly #documentBytesMax: number;
-  readonly #connections: KeptConnections;
+  readonly #connections: PooledConnections;
   /** Calls are counted, because the agent does not count connections that are still being opened. */
   readonly #long: Lane;
   readonly #short: Lane;
@@ -85,7 +85,7 @@ class XmlRpcTransport implements ClientTransport {
     const connectMs = options.connect_ms ?? CONNECT_MS;
     const connect = (): Promise<Duplex> => connectTo(endpoint, tls, { clock: options.clock, connectMs });
     const connectionsMax = options.connections_max ?? CONNECTIONS_MAX;
-    this.#connections = new KeptConnections(connectionsMax, connect);
+    this.#connections = new PooledConnections(connectionsMax, connect);
     this.#long = new Lane(Math.max(1, connectionsMax - SHORT_CONNECTIONS));
     this.#short = new Lane(Math.max(1, Math.min(SHORT_CONNECTIONS, connectionsMax - 1)));
     setMaxListeners(0, this.#closing.signal);
@@ -97,7 +97,7 @@ class XmlRpcTransport implements ClientTransport {
       throw malformed(`payload: has ${request.payload.length} bytes, more than fit into a document`);
     const signal = AbortSignal.any([options.signal, this.#closing.signal]);
     const lane = request.method === 'submit' || request.method === 'poll' ? this.#long : this.#short;
-    await entered(lane, signal);
+    await enterLane(lane, signal);
     try {
       return await this.#send(request, body, options, signal);
     } finally {
@@ -157,11 +157,11 @@ class XmlRpcTransport implements ClientTransport {
 }
 
 /** Waits for a slot in the lane. @throws TransportFailure if the caller aborts first */
-async function entered(lane: Lane, signal: AbortSignal): Promise<void> {
+async function enterLane(lane: Lane, signal: AbortSignal): Promise<void> {
   if (signal.aborted) throw asTransportFailure(null, false, signal);
   const { promise, resolve } = Promise.withResolvers<undefined>();
   const place = { taken: false };
-  const giveUp = lane.enter(() => {
+  const stopWaiting = lane.enter(() => {
     place.taken = true;
     resolve(undefined);
   });
@@ -171,7 +171,7 @@ async function entered(lane: Lane, signal: AbortSignal): Promise<void> {
   signal.removeEventListener('abort', onAbort);
   if (!hasAborted(signal)) return;
   if (place.taken) lane.leave();
-  else giveUp();
+  else stopWaiting();
   throw asTransportFailure(null, false, signal);
 }
 

@@ -22,12 +22,12 @@ const CONTENT_TYPE = /^(text|application)\/xml\s*(;\s*charset\s*=\s*"?utf-?8"?\s
 const BEARER = /^Bearer +([^\s]+)$/i;
 
 /** Shared parts of all exchanges of one connection. */
-export interface ExchangeSurroundings {
+export interface ExchangeContext {
   readonly manager: RemoteManager;
   readonly documentBytesMax: number;
   readonly peer: PeerCertificate | null;
   readonly remoteAddress: string;
-  /** By how many bytes of memory unfinished documents hold more, or less. False where there is no room for them. */
+  /** Called with the change in memory of incomplete documents; returns false if the total limit is exceeded. */
   onPartial(delta: number): boolean;
   /** Runs work when the queue admits the connection. */
   enter(run: () => void): void;
@@ -52,21 +52,21 @@ interface HttpRefusal {
 export async function exchange(
   request: IncomingMessage,
   response: ServerResponse,
-  around: ExchangeSurroundings,
+  context: ExchangeContext,
   signal: AbortSignal,
 ): Promise<void> {
-  const refusal = refusalOf(request, around.documentBytesMax);
+  const refusal = refusalOf(request, context.documentBytesMax);
   if (refusal !== null) {
-    around.onLast();
+    context.onLast();
     refuse(request, response, refusal);
     return;
   }
   let document: XmlRpcDocument | null;
   try {
-    document = await readBody(request, around);
+    document = await readBody(request, context);
   } catch (error) {
-    around.onLast();
-    if (error instanceof RemoteFailure) answerAndClose(response, faultOf(error), around);
+    context.onLast();
+    if (error instanceof RemoteFailure) answerAndClose(response, faultOf(error), context);
     else response.destroy();
     return;
   }
@@ -74,7 +74,7 @@ export async function exchange(
     const asked = askedOf(document);
     // The document is not retained while waiting for the response.
     document = null;
-    answer(response, await answerTo(asked, request, around, signal));
+    answer(response, await answerTo(asked, request, context, signal));
   } catch (error) {
     answer(response, faultOf(error instanceof RemoteFailure ? error : new RemoteFailure('INTERNAL')));
     if (!(error instanceof RemoteFailure)) throw error;
@@ -99,20 +99,20 @@ function askedOf(document: XmlRpcDocument): SignedRequest | null {
 async function answerTo(
   asked: SignedRequest | null,
   request: IncomingMessage,
-  around: ExchangeSurroundings,
+  context: ExchangeContext,
   signal: AbortSignal,
 ): Promise<XmlAnswer> {
   if (asked === null) return { text: writeResponse([...METHODS.keys(), LIST_METHODS]), retryAfterSecs: undefined };
-  const reply = await around.manager.handle({
+  const reply = await context.manager.handle({
     ingress: 'xmlrpc',
     request: asked,
-    peer: around.peer,
+    peer: context.peer,
     token: BEARER.exec(request.headers.authorization ?? '')?.[1] ?? null,
     traceparent: headerOf(request, 'traceparent'),
-    remoteAddress: around.remoteAddress,
+    remoteAddress: context.remoteAddress,
     signal,
   });
-  if (provesKey(reply)) around.onProven();
+  if (provesKey(reply)) context.onProven();
   return answerOfReply(reply);
 }
 
@@ -126,15 +126,15 @@ function faultOf({ code, message, details, retryAfterSecs }: RemoteFailure): Xml
   return { text: writeFault(REMOTE_CODES[code].number, faultString(code, message, details)), retryAfterSecs };
 }
 
-async function readBody(request: IncomingMessage, around: ExchangeSurroundings): Promise<XmlRpcDocument> {
-  const reader = new XmlRpcReader({ document_bytes_max: around.documentBytesMax });
+async function readBody(request: IncomingMessage, context: ExchangeContext): Promise<XmlRpcDocument> {
+  const reader = new XmlRpcReader({ document_bytes_max: context.documentBytesMax });
   let held = 0;
   const { promise, resolve, reject } = Promise.withResolvers<XmlRpcDocument>();
   const refuseUnfinished = (): void => {
     request.removeAllListeners('data').removeAllListeners('end');
     reject(new RemoteFailure('QUEUE_FULL', 'The memory for incomplete requests is full', { retryAfterSecs: 1 }));
   };
-  around.refuseUnfinished = refuseUnfinished;
+  context.refuseUnfinished = refuseUnfinished;
   const attempt = (step: () => void): void => {
     try {
       step();
@@ -147,8 +147,8 @@ async function readBody(request: IncomingMessage, around: ExchangeSurroundings):
     reader.write(chunk);
     const more = reader.heldBytes - held;
     held += more;
-    if (!around.onPartial(more)) refuseUnfinished();
-    else around.share.hold(held);
+    if (!context.onPartial(more)) refuseUnfinished();
+    else context.share.hold(held);
   };
   let isOver = false;
   // Queued pieces, which may outlast the request.
@@ -160,7 +160,7 @@ async function readBody(request: IncomingMessage, around: ExchangeSurroundings):
   request.on('data', (chunk: Buffer) => {
     request.pause();
     waiting += 1;
-    around.enter(() => {
+    context.enter(() => {
       waiting -= 1;
       if (isOver) return;
       attempt(() => take(chunk));
@@ -182,9 +182,9 @@ async function readBody(request: IncomingMessage, around: ExchangeSurroundings):
     isOver = true;
     // The listeners would retain the input until the request is answered.
     request.removeAllListeners('data').removeAllListeners('end').off('close', onClose);
-    around.onPartial(-held);
-    around.share.hold(0);
-    around.refuseUnfinished = null;
+    context.onPartial(-held);
+    context.share.hold(0);
+    context.refuseUnfinished = null;
   }
 }
 
@@ -212,12 +212,12 @@ export function refuse(
   response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', ...headers }).end(`${text}\n`);
 }
 
-function answerAndClose(response: ServerResponse, fault: XmlAnswer, around: ExchangeSurroundings): void {
+function answerAndClose(response: ServerResponse, fault: XmlAnswer, context: ExchangeContext): void {
   const { req } = response;
   // Discards the rest as the queue admits it.
   req.on('data', () => {
     req.pause();
-    around.enter(() => void req.resume());
+    context.enter(() => void req.resume());
   });
   req.resume();
   response.shouldKeepAlive = false;

@@ -5,7 +5,7 @@ import { TLSSocket } from 'node:tls';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/log.ts';
 import { addressOf } from '../connections.ts';
-import { BoundedHttpServer, FOREIGN } from '../http-server.ts';
+import { BoundedHttpServer, CROSS_ORIGIN_MESSAGE } from '../http-server.ts';
 import {
   type Listener,
   type ListenerOptions,
@@ -16,7 +16,7 @@ import {
 } from '../listener.ts';
 import type { RemoteManager } from '../manager/port.ts';
 import { UNITS } from '../unproven-turns.ts';
-import { exchange, type ExchangeSurroundings, refuse } from './exchange.ts';
+import { exchange, type ExchangeContext, refuse } from './exchange.ts';
 import { XMLRPC_LIMITS, type XmlRpcLimits } from './limits.ts';
 
 export { XMLRPC_LIMITS, type XmlRpcLimits } from './limits.ts';
@@ -38,7 +38,7 @@ const HEADER_BYTES_MAX = 16 * 1024;
 
 /** State of one connection. */
 interface Connection {
-  readonly around: ExchangeSurroundings;
+  readonly context: ExchangeContext;
   /** Aborts when the connection is gone. */
   readonly gone: AbortController;
   inFlight: number;
@@ -108,9 +108,9 @@ class XmlRpcListener implements Listener {
       refuse(request, response, { status: 503, text: 'too many unanswered requests on this connection' });
       return;
     }
-    if (request.headers.host !== undefined && this.#http.isForeign(request)) {
+    if (request.headers.host !== undefined && this.#http.isCrossSite(request)) {
       connection.refused = true;
-      refuse(request, response, { status: 403, text: FOREIGN });
+      refuse(request, response, { status: 403, text: CROSS_ORIGIN_MESSAGE });
       return;
     }
     connection.inFlight += 1;
@@ -127,7 +127,7 @@ class XmlRpcListener implements Listener {
   }
 
   #exchange(request: IncomingMessage, response: ServerResponse, connection: Connection): void {
-    exchange(request, response, connection.around, connection.gone.signal).then(
+    exchange(request, response, connection.context, connection.gone.signal).then(
       () => this.#afterAnswer(request.socket, connection, response),
       (error: unknown) => this.#log.error({ err: error }, 'could not handle a request'),
     );
@@ -146,7 +146,7 @@ class XmlRpcListener implements Listener {
     const known = this.#connections.get(socket);
     if (known !== undefined) return known;
     const gone = new AbortController();
-    const around: ExchangeSurroundings = {
+    const context: ExchangeContext = {
       manager: this.#manager,
       documentBytesMax: this.#limits.document_bytes_max,
       peer: socket instanceof TLSSocket ? peerCertificateOf(socket) : null,
@@ -156,13 +156,13 @@ class XmlRpcListener implements Listener {
         return this.#partialBytes <= this.#limits.partial_bytes_max;
       },
       enter: (run) => this.#http.sockets.enter(socket, UNITS.piece, run),
-      share: this.#http.sockets.shareOf(socket, () => around.refuseUnfinished?.()),
+      share: this.#http.sockets.shareOf(socket, () => context.refuseUnfinished?.()),
       refuseUnfinished: null,
       onProven: () => this.#http.sockets.markProven(socket),
       onLast: () => (connection.ending = true),
     };
     const connection: Connection = {
-      around,
+      context,
       gone,
       inFlight: 0,
       ending: false,

@@ -22,8 +22,8 @@ test('certificates that cannot be used are refused before anything is sent, and 
       assert.rejects(read(changes), (error) => error instanceof KeyFileError && message.test(error.message));
     await read({});
     await refused({ caFile: path('absent.pem') }, /absent\.pem: cannot be read: ENOENT/);
-    await refused({ caFile: path('words.pem') }, /words\.pem: holds no certificate in PEM$/);
-    await refused({ certFile: path('words.pem') }, /words\.pem: holds no certificate in PEM$/);
+    await refused({ caFile: path('words.pem') }, /words\.pem: contains no PEM certificate$/);
+    await refused({ certFile: path('words.pem') }, /words\.pem: contains no PEM certificate$/);
     await refused({ keyFile: path('words.pem') }, /words\.pem: holds no private key in PEM/);
     await refused({ keyFile: path('client-bob-key.pem') }, /bob-key\.pem: is not the key of .*client-alice\.pem$/);
   }));

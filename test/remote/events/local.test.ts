@@ -109,9 +109,9 @@ test('code cannot ask to be kept apart less; the operator can narrow it, and wid
   );
   const wide = { ...entry, tier: 'pooled', timeout_secs: 301, memory_mb: 257 };
   const failure = await failureOf(openRegistry(t, below, { events: [wide] }));
-  assert.match(failure, /events\[0\] of .*: timeout_secs is more than the executor's own 300/);
-  assert.match(failure, /memory_mb is more than the executor's own 256/);
-  assert.match(failure, /tier pooled is weaker than the executor's own process/);
+  assert.match(failure, /events\[0\] of .*: timeout_secs exceeds the executor's limit of 300/);
+  assert.match(failure, /memory_mb exceeds the executor's limit of 256/);
+  assert.match(failure, /tier pooled is weaker than the executor's process/);
 });
 
 test('two registrations of one name stop the start and name both places', async (t) => {
@@ -126,11 +126,11 @@ test('two registrations of one name stop the start and name both places', async 
     { name: 'Same', type: 'local', path: 'b' },
   ];
   const twice = await failureOf(openRegistry(t, below, { events: listed }));
-  assert.match(twice, /events\[1\] of .*events\.json: the event Same is registered already, by events\[0\] of/);
+  assert.match(twice, /events\[1\] of .*events\.json: the event Same is already registered by events\[0\] of/);
   const both = await failureOf(
     openRegistry(t, below, { events: listed.slice(0, 1), eventsDirectory: join(below, 'd') }),
   );
-  assert.match(both, /c\.js of .*: the event Same is registered already, by events\[0\] of/);
+  assert.match(both, /c\.js of .*: the event Same is already registered by events\[0\] of/);
 });
 
 test('names are exact: case, other alphabets and names of Object mean nothing else', async (t) => {
@@ -211,7 +211,7 @@ test('what is wrong with local code is said at the start, of every entry', async
   assert.match(failure, /events\[2\].*not what is pinned \(sha256\): it has [0-9a-f]{64}/);
   assert.match(failure, /events\[3\].*no such file or directory/);
   assert.match(failure, /events\[4\].*does not say which module has events/);
-  assert.match(failure, /events\[5\].*its module "c\.js" is not there/);
+  assert.match(failure, /events\[5\].*its module "c\.js" does not exist/);
   assert.match(failure, /events\[6\].*does not define None; it defines no event/);
   assert.match(failure, /none\.js of .*exports no event/);
 });

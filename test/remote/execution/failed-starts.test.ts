@@ -20,7 +20,7 @@ test(
     const { stdout } = await promisify(execFile)('prlimit', ['--nofile=64', process.execPath, program]);
     assert.match(
       stdout,
-      /^begun\nError: the executor did not take its streams \/ .*git cannot be started on the executor\n$/,
+      /^begun\nError: the executor did not accept its streams \/ .*git could not be started on the executor\n$/,
     );
   },
 );
@@ -73,7 +73,7 @@ test('no process but one of a task is ever put into its group', async (t) => {
     return;
   }
   const group = groups.make(0, 64);
-  for (const pid of [0, -1, Number.NaN]) await assert.rejects(group.admit(pid), /no process has the id/);
+  for (const pid of [0, -1, Number.NaN]) await assert.rejects(group.admit(pid), /invalid process id/);
   await group.remove();
   groups.close();
 });

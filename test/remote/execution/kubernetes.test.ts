@@ -107,7 +107,7 @@ function check(tier: ExecutionTier): void {
     const open = { ...container, environment: { ...environment, STAND_IN_NETWORK: String(port) } };
     const refused = await tryTier('container', { container: open });
     server.close();
-    assert.match(describeTier(refused), /it reached 127\.0\.0\.1:\d+; make a NetworkPolicy .* heddle\.dev\/task=true/s);
+    assert.match(describeTier(refused), /reached 127\.0\.0\.1:\d+; create a NetworkPolicy .* heddle\.dev\/task=true/s);
   });
 
   after(async () => {

@@ -31,7 +31,7 @@ class Counted {
     this.started += 1;
     this.starting += 1;
     this.mostStarting = Math.max(this.mostStarting, this.starting);
-    return { ready: this.#becomeReady(), hasten: () => (this.hastened += 1) };
+    return { ready: this.#becomeReady(), raise: () => (this.hastened += 1) };
   };
 
   async #becomeReady(): Promise<TaskProcess> {
@@ -49,7 +49,7 @@ class Counted {
       kill();
       resolve(undefined);
     });
-    return { worker, kill, gone, stepUp: () => (this.steppedUp += 1) } as unknown as TaskProcess;
+    return { worker, kill, gone, restorePriority: () => (this.steppedUp += 1) } as unknown as TaskProcess;
   }
 
   /** Asks so often in vain or not, and puts what it got aside, as a task that runs. */

@@ -93,7 +93,7 @@ test('where it ends itself, all that it started is told to have ended, and the n
   process.kill(itself!, 'SIGKILL');
   const refused = assert.rejects(
     starter.start(shell('exit 0')),
-    /the process that starts others ended: it ended with SIGKILL/,
+    /the starter process ended: exited with SIGKILL/,
   );
   assert.deepEqual(await first.exited, { exitCode: null, signal: 'SIGKILL' });
   await eventually(() => !isAlive(first.pid), 'the end of the process');

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { openTier } from '../../../src/remote/execution/open-tier.ts';
 import type { ExecutionTier, JobOutcome } from '../../../src/remote/execution/port.ts';
-import { canStepBehind } from '../../../src/remote/execution/priority.ts';
+import { canLowerPriority } from '../../../src/remote/execution/priority.ts';
 import type { TaskProgress, Tier } from '../../../src/remote/protocol/messages.ts';
 import { type Clock, systemClock } from '../../../src/runtime/clock.ts';
 import { type Logger, silentLogger } from '../../../src/runtime/log.ts';
@@ -67,7 +67,7 @@ function check(tier: ExecutionTier, name: Tier): void {
   });
 
   test('what is started ahead leaves the processor to others until a task has it', async (t) => {
-    if (name === 'pooled' || !canStepBehind) {
+    if (name === 'pooled' || !canLowerPriority) {
       t.skip('NOT RUN: only as root, and in tiers whose processes take one task each, does any stand behind');
       return;
     }
@@ -313,7 +313,7 @@ describe('a tier that the machine cannot give', () => {
     );
     await assert.rejects(
       openTier('container', tierOptions({ container: { command: '/nowhere/docker' } })),
-      /cannot give the tier container: .*start the engine, and pull the image/,
+      /The tier container is not available on this machine: .*start the engine and pull the image/,
     );
   });
 

@@ -165,7 +165,7 @@ describe('the journal', () => {
     await using next = await Fixture.open({ files: disk.afterDeath(), settings: { allowedEvents: ['Another'] } });
     const { code, message } = await next.call('poll', { correlation_id, wait_secs: 30 });
     assert.deepEqual([code, next.tier.runs.length], ['EVENT_UNAVAILABLE', 0]);
-    assert.match(message ?? '', /is not allowed here any more/);
+    assert.match(message ?? '', /is no longer allowed here/);
   });
 
   test('stays small: what is acknowledged goes, what waits long is written again', async () => {

@@ -74,7 +74,7 @@ export class MemoryDisk implements JournalFiles {
 
   async create(name: string): Promise<JournalFile> {
     if (this.failure !== null) throw this.failure;
-    if (this.#files.has(name)) throw new Error(`${name} is there already`);
+    if (this.#files.has(name)) throw new Error(`${name} already exists`);
     if (!this.#dead) this.#files.set(name, Buffer.alloc(0));
     return await this.#alive({
       write: (bytes, at) => this.#write(name, bytes, at),

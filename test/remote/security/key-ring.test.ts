@@ -141,8 +141,8 @@ test('a first call with a key that was just written is let in without waiting fo
 
 test('unknown keys make the executor look at its file five times a second at most', () =>
   withRingFile(async (ring, path, clock, { changes }) => {
-    await ring.lookAgain();
-    const looks = Array.from({ length: 1_000 }, () => ring.lookAgain());
+    await ring.checkNow();
+    const looks = Array.from({ length: 1_000 }, () => ring.checkNow());
     assert.equal(new Set(looks).size, 1);
     write(path, formatKeyRing([ringKey(8)]));
     const waited = clock.monotonic();
@@ -182,7 +182,7 @@ test("a client's file holds its own key only, and signs with the first", () =>
     const keys = deriveSigningKeys(deriveClientKey(ringKey(2).secret, 'alice'));
     assert.deepEqual(signer, { client: 'alice', audience: 'executors', keyId: 'k2', keys });
     chmodSync(path, 0o604);
-    await assert.rejects(readClientCredentials(path), /mode 0604 lets others read it; run: chmod 600/);
+    await assert.rejects(readClientCredentials(path), /mode 0604 allows others to read it; run: chmod 600/);
     await assert.rejects(readClientCredentials(join(directory, 'none')), /cannot be read/);
   }));
 

@@ -76,7 +76,7 @@ test('a flood of nonces fills the memory of its client only; the others are serv
         fixture.authenticator.authenticate(received(signed(fixture.clock, { client }))),
       );
       if (code === 'ok') continue;
-      assert.deepEqual([code, message], ['QUEUE_FULL', 'The memory of requests of this caller is full']);
+      assert.deepEqual([code, message], ['QUEUE_FULL', 'The replay memory of this caller is full']);
       return taken;
     }
   };
@@ -220,7 +220,7 @@ test('while nonces cannot be written calls are refused, and taken again when the
     rmSync(directory, { force: true, recursive: true });
     renameSync(`${directory}-away`, directory);
     assert.equal(await codeOf(fixture, signed(fixture.clock)), 'ok');
-    assert.equal(await codeOf(fixture, refused), 'REPLAYED', 'whether it was written is not known');
+    assert.equal(await codeOf(fixture, refused), 'REPLAYED', 'it is unknown whether it was written');
     await fixture.authenticator.close();
   });
 });

@@ -115,9 +115,9 @@ const FILES: readonly [string, string, RegExp][] = [
   ['a private key in PEM', '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----', /private key/],
   ['a private key in a JWKS', JSON.stringify({ keys: [privateJwk('ed')] }), /keys\[0\]: is a secret key/],
   ['a shared secret', JSON.stringify({ keys: [{ kty: 'oct', k: 'AAAA' }] }), /keys\[0\]: is a secret key/],
-  ['no keys', '{"keys":[]}', /must hold 1 to 100 keys/],
+  ['no keys', '{"keys":[]}', /must contain 1 to 100 keys/],
   ['no list', '{"keys":{}}', /must be a list/],
-  ['nothing', '', /must hold 1 to 100 keys/],
+  ['nothing', '', /must contain 1 to 100 keys/],
   ['a key twice in an object', '{"keys":[],"keys":[]}', /more than once/],
   ['a key that is none', '{"keys":[{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}]}', /no public key/],
 ];

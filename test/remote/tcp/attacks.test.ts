@@ -263,13 +263,13 @@ describe('attacks on room', () => {
     assert.equal(connection.closed, false);
   });
 
-  it('refuses an id that is in flight already', async (t) => {
+  it('refuses an id that is already in flight', async (t) => {
     const { healthy, open, manager } = await setUp(t);
     const connection = await open();
     connection.socket.write(Buffer.concat([frameOf(submit('Hold', {})), frameOf(submit('Echo', {}))]));
     const { header, payload } = await connection.answer();
     assert.equal(header['id'], 1);
-    assert.deepEqual(payload['details'], ['id: 1 is in flight already']);
+    assert.deepEqual(payload['details'], ['id: 1 is already in flight']);
     await connection.end();
     await eventually(() => manager.aborted === 1, 'the held request learns of it');
     await healthy.assertServed();

@@ -80,7 +80,7 @@ export class StandInManager implements RemoteManager {
     try {
       checkEnvelope(request);
       if (request.key_id !== KEY_ID || request.client !== CLIENT)
-        throw new RemoteFailure('UNAUTHENTICATED', `The key ${request.key_id} is not known`);
+        throw new RemoteFailure('UNAUTHENTICATED', `The key ${request.key_id} is unknown`);
       known = true;
       if (!verifyRequest(request, KEYS.request)) throw new RemoteFailure('INVALID_CHECKSUM');
       return this.#reply(request, await this.#answer(received, onProgress));

@@ -220,7 +220,7 @@ function describeCalls(under: TransportUnderTest): void {
     const payload = opened(unsigned, unknown);
     assert.equal(payload['code'], 'UNAUTHENTICATED');
     assert.equal(payload['status'], 'error');
-    assert.equal(payload['message'], 'The key other is not known');
+    assert.equal(payload['message'], 'The key other is unknown');
     await echoed(transport);
   });
 

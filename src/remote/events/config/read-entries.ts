@@ -61,8 +61,8 @@ export async function readEntries(given: string, options: ReadEntriesOptions): P
 function gitProtocolsOf(top: Members): readonly GitProtocol[] | null {
   const value = top.raw('git_protocols') ?? null;
   if (value === null) return null;
-  const known = (one: unknown): one is GitProtocol => GIT_PROTOCOLS.some((protocol) => protocol === one);
-  if (Array.isArray(value) && value.every(known)) return value;
+  const isKnown = (one: unknown): one is GitProtocol => GIT_PROTOCOLS.some((protocol) => protocol === one);
+  if (Array.isArray(value) && value.every(isKnown)) return value;
   top.fault('git_protocols', `must be a list of ${GIT_PROTOCOLS.join(', ')}`);
   return null;
 }

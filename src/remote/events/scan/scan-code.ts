@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { isObject } from '../../../domain/parse/faults.ts';
 import { eventLoopTurn } from '../../../runtime/turn.ts';
-import { ruleBroken } from './rules.ts';
+import { violatedRule } from './rules.ts';
 import { type Token, tokensOf } from './tokens.ts';
 
 export interface CodeFinding {
@@ -18,7 +18,7 @@ const FINDINGS_MAX = 200;
 const SOURCE = /\.[cm]?[jt]sx?$/;
 const SOURCE_BYTES_MAX = 16 * 1024 * 1024;
 /** Characters scanned before yielding to the event loop. */
-const STRETCH = 64 * 1024;
+const YIELD_EVERY_CHARACTERS = 64 * 1024;
 /** Tokens that a rule inspects before and after. */
 const CONTEXT = 2;
 const INSTALL_SCRIPTS = ['preinstall', 'install', 'postinstall', 'prepare'];
@@ -50,9 +50,9 @@ async function scanFile(file: string, path: string): Promise<CodeFinding[]> {
 export async function scanSource(source: string, path: string): Promise<CodeFinding[]> {
   const findings: CodeFinding[] = [];
   const lines = new LineCounter(source);
-  let pauseAt = STRETCH;
-  const look = (tokens: readonly Token[], at: number): void => {
-    const rule = ruleBroken(tokens, at);
+  let pauseAt = YIELD_EVERY_CHARACTERS;
+  const inspect = (tokens: readonly Token[], at: number): void => {
+    const rule = violatedRule(tokens, at);
     if (rule !== null) findings.push({ rule, path, line: lines.lineOf(tokens[at]!.at) });
   };
   /** The inspected token is in the middle. */
@@ -60,13 +60,13 @@ export async function scanSource(source: string, path: string): Promise<CodeFind
   for (const token of tokensOf(source)) {
     window.push(token);
     if (window.length > 2 * CONTEXT + 1) window.shift();
-    if (window.length > CONTEXT) look(window, window.length - 1 - CONTEXT);
+    if (window.length > CONTEXT) inspect(window, window.length - 1 - CONTEXT);
     if (findings.length >= FINDINGS_MAX) return findings;
     if (token.at < pauseAt) continue;
-    pauseAt = token.at + STRETCH;
+    pauseAt = token.at + YIELD_EVERY_CHARACTERS;
     await eventLoopTurn();
   }
-  for (let at = Math.max(0, window.length - CONTEXT); at < window.length; at += 1) look(window, at);
+  for (let at = Math.max(0, window.length - CONTEXT); at < window.length; at += 1) inspect(window, at);
   return findings;
 }
 

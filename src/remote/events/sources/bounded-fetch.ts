@@ -25,7 +25,7 @@ export async function fetchBounded(address: URL, options: BoundedFetchOptions): 
   const watch = new StallWatch(options, () => stall.abort(new CodeFault('the registry stopped responding')));
   const signal = AbortSignal.any([options.signal, stall.signal]);
   try {
-    const response = await following(address, { accept: options.accept, token: options.token, signal, watch });
+    const response = await fetchFollowing(address, { accept: options.accept, token: options.token, signal, watch });
     return await bodyOf(response, options.bytesMax, watch);
   } catch (error) {
     if (options.signal.aborted) throw options.signal.reason;
@@ -37,21 +37,21 @@ export async function fetchBounded(address: URL, options: BoundedFetchOptions): 
   }
 }
 
-interface Following {
+interface FetchContext {
   accept: string;
   token: string | null;
   signal: AbortSignal;
   watch: StallWatch;
 }
 
-async function following(address: URL, { accept, token, signal, watch }: Following): Promise<Response> {
+async function fetchFollowing(address: URL, { accept, token, signal, watch }: FetchContext): Promise<Response> {
   let at = address;
   const authorization = token === null ? {} : { authorization: `Bearer ${token}` };
   for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
     // Identity encoding: compressed transfers would be unpacked before their bytes are counted.
     const headers = { accept, 'accept-encoding': 'identity', 'user-agent': 'heddle', ...authorization };
     const response = await fetch(at, { redirect: 'manual', headers, signal });
-    watch.moved();
+    watch.progressed();
     const location = response.headers.get('location');
     if (response.status < 300 || response.status > 399 || location === null) return accepted(response);
     await response.body?.cancel();
@@ -78,7 +78,7 @@ async function bodyOf(response: Response, bytesMax: number, watch: StallWatch): 
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    watch.moved();
+    watch.progressed();
     bytes += chunk.length;
     if (bytes > bytesMax) throw tooLarge();
     chunks.push(chunk);
@@ -98,7 +98,7 @@ class StallWatch {
     this.#cancel = options.clock.after(options.stallMs, onStall);
   }
 
-  moved(): void {
+  progressed(): void {
     this.#cancel();
     this.#cancel = this.#options.clock.after(this.#options.stallMs, this.#onStall);
   }

@@ -104,9 +104,9 @@ export async function runGit<T>(
     throw new CodeFault('git could not be started on the executor', await ended);
   }
   command.signal.addEventListener('abort', kill, { once: true });
-  const said: Buffer[] = [];
+  const errorOutput: Buffer[] = [];
   child.stderr.on('data', (chunk: Buffer) => {
-    if (Buffer.concat(said).length < STDERR_BYTES_KEPT) said.push(chunk.subarray(0, STDERR_BYTES_KEPT));
+    if (Buffer.concat(errorOutput).length < STDERR_BYTES_KEPT) errorOutput.push(chunk.subarray(0, STDERR_BYTES_KEPT));
   });
   // A process that exits early closes its input; its exit code tells why.
   child.stdin.on('error', () => undefined);
@@ -120,7 +120,7 @@ export async function runGit<T>(
     const code = await ended;
     command.signal.throwIfAborted();
     if (code === 0) return result;
-    const cause = code instanceof Error ? code : new Error(Buffer.concat(said).toString('utf8').trim());
+    const cause = code instanceof Error ? code : new Error(Buffer.concat(errorOutput).toString('utf8').trim());
     if (code instanceof Error || code === NOT_FOUND)
       throw new CodeFault('git could not be started on the executor', cause);
     throw new CodeFault(failure, cause);

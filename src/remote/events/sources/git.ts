@@ -35,7 +35,7 @@ interface TreeFile {
   readonly bytes: number;
 }
 
-const SIZE_LOOK_MS = 250;
+const SIZE_CHECK_INTERVAL_MS = 250;
 const TREE_BYTES_PER_FILE_MAX = 1_100;
 
 /**
@@ -108,7 +108,7 @@ async function withinBytes(
   const over = new AbortController();
   const watch = async (): Promise<void> => {
     while (!over.signal.aborted) {
-      await clock.sleep(SIZE_LOOK_MS, over.signal);
+      await clock.sleep(SIZE_CHECK_INTERVAL_MS, over.signal);
       if ((await bytesBelow(command.directory)) > bytesMax) {
         grown.abort(new CodeFault(`the repository sent more than ${bytesMax} bytes`));
         return;

@@ -14,11 +14,11 @@ const FIELDS_CHARACTERS_MAX = 4_000;
 /** Creates the context passed to the run of a job. */
 export function contextOf(header: JobHeader, serial: number, signal: AbortSignal): EventContext {
   let lastProgress = -Infinity;
-  const progress = (told: number | EventProgress): void => {
+  const progress = (reported: number | EventProgress): void => {
     const at = uptimeSecs();
     if (at - lastProgress < PROGRESS_EVERY_SECS) return;
     lastProgress = at;
-    const { fraction, message } = typeof told === 'number' ? { fraction: told, message: undefined } : told;
+    const { fraction, message } = typeof reported === 'number' ? { fraction: reported, message: undefined } : reported;
     sendJson(FRAME.progress, serial, {
       fraction: typeof fraction === 'number' && fraction >= 0 && fraction <= 1 ? fraction : undefined,
       message: typeof message === 'string' ? cut(message, 500) : undefined,

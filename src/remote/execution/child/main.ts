@@ -10,8 +10,8 @@ import { Socket } from 'node:net';
 import type { EventDefinition } from '../../definition/index.ts';
 import { failureOf } from './failure.ts';
 import { FRAME, FrameReader, type JobHeader } from './frames.ts';
-import { answerForPackage, loadEvents } from './modules.ts';
-import { PACKAGE_IS_THERE } from './package-name.ts';
+import { resolveOwnPackage, loadEvents } from './modules.ts';
+import { PACKAGE_INSTALLED } from './package-name.ts';
 import { sendFrame, sendJson, sendText } from './outgoing.ts';
 import { type ReceivedJob, runJob } from './run-job.ts';
 import { warmUp } from './warm-up.ts';
@@ -45,7 +45,7 @@ function answerFailure(serial: number, thrown: unknown): void {
   sendJson(FRAME.error, serial, { code, message, details });
 }
 
-async function take(job: ReceivedJob): Promise<void> {
+async function runReceived(job: ReceivedJob): Promise<void> {
   const { serial } = job;
   const controller = new AbortController();
   current = { serial, controller };
@@ -131,7 +131,7 @@ function receivedJob(content: Buffer): ReceivedJob {
 const reader = new FrameReader({
   contentBytesMax: () => 0xffff_ffff,
   onFrame: (type, content) => {
-    if (type === FRAME.job) void take(receivedJob(content));
+    if (type === FRAME.job) void runReceived(receivedJob(content));
     else if (type === FRAME.describe) void describe(urlIn(content));
     else if (type === FRAME.load) void load(urlIn(content));
     else if (type === FRAME.abort) current?.controller.abort();
@@ -157,7 +157,7 @@ process.abort = () => {
   write(STDERR, 'the event called process.abort\n');
   return exit(ABORTED);
 };
-if (process.argv[2] !== PACKAGE_IS_THERE) answerForPackage();
+if (process.argv[2] !== PACKAGE_INSTALLED) resolveOwnPackage();
 const input = new Socket({ fd: 0, readable: true, writable: false });
 input.on('data', (chunk: Buffer) => reader.push(chunk));
 // No executor is left to answer.

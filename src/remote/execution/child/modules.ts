@@ -9,13 +9,13 @@ import { ChildFailure, failureOf, messageOf } from './failure.ts';
 const OWN_NAMES: readonly string[] = ['heddle/event', 'heddle'];
 
 /** Returns the URL of a file next to the bootstrap. */
-export function besideBootstrap(path: string): string {
+export function nextToBootstrap(path: string): string {
   return pathToFileURL(join(dirname(process.argv[1]!), path)).href;
 }
 
 /** Resolves imports of this package by name to the copy next to the bootstrap. */
-export function answerForPackage(): void {
-  const url = besideBootstrap('package/index.mjs');
+export function resolveOwnPackage(): void {
+  const url = nextToBootstrap('package/index.mjs');
   registerHooks({
     resolve: (specifier, context, nextResolve) =>
       OWN_NAMES.includes(specifier) ? { url, shortCircuit: true } : nextResolve(specifier, context),

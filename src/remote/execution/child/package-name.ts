@@ -1,5 +1,5 @@
 /** Passed to the bootstrap if events have their own copy of this package, which then must not be overridden. */
-export const PACKAGE_IS_THERE = 'package-is-there';
+export const PACKAGE_INSTALLED = 'package-is-there';
 
 /** The event that each process runs first, and the file next to the bootstrap that defines it. */
 export const WARM_UP = { file: 'warm-up.mjs', event: 'warm-up' } as const;

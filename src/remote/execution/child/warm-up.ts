@@ -1,4 +1,4 @@
-import { besideBootstrap } from './modules.ts';
+import { nextToBootstrap } from './modules.ts';
 import { WARM_UP } from './package-name.ts';
 import { runJob } from './run-job.ts';
 
@@ -7,7 +7,7 @@ import { runJob } from './run-job.ts';
  * found, the event that needs it reports the error.
  */
 export async function warmUp(): Promise<void> {
-  const url = besideBootstrap(WARM_UP.file);
+  const url = nextToBootstrap(WARM_UP.file);
   const header = { url, event_name: WARM_UP.event, correlation_id: '', traceparent: null, result_bytes_max: 4 };
   await runJob({ serial: 0, header, args: '{}' }, new AbortController().signal).catch(() => undefined);
 }

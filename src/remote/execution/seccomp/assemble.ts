@@ -33,7 +33,7 @@ export const loadArchitecture = (): Instruction => plain(LOAD_WORD, ARCHITECTURE
 /** Loads the lower half of a call argument; both supported machines are little-endian. */
 export const loadArgument = (index: number): Instruction => plain(LOAD_WORD, ARGUMENTS_OFFSET + 8 * index);
 export const and = (mask: number): Instruction => plain(AND, mask);
-export const giveBack = (action: number): Instruction => plain(RETURN, action);
+export const returnAction = (action: number): Instruction => plain(RETURN, action);
 
 /** Runs the given instructions only if the value matches; otherwise skips them. */
 export const ifEqual = (value: number, then: readonly Instruction[]): readonly Instruction[] => [

@@ -1,7 +1,7 @@
 import {
   and,
   assemble,
-  giveBack,
+  returnAction,
   ifAnyBit,
   ifAtLeast,
   ifEqual,
@@ -24,7 +24,7 @@ const X32_CALLS = 0x4000_0000;
 
 const ALLOW = 0x7fff_0000;
 const KILL_PROCESS = 0x8000_0000;
-const refuse = (errorNumber: number): Instruction => giveBack(0x0005_0000 | errorNumber);
+const refuse = (errorNumber: number): Instruction => returnAction(0x0005_0000 | errorNumber);
 const EPERM = 1;
 const ENOSYS = 38;
 const EAFNOSUPPORT = 97;
@@ -45,21 +45,21 @@ const EXAMINATIONS: Readonly<Record<keyof typeof EXAMINED_CALLS, readonly Instru
     loadArgument(0),
     ...ifNoBit(CLONE_THREAD, [refuse(EPERM)]),
     ...ifAnyBit(CLONE_NAMESPACES, [refuse(EPERM)]),
-    giveBack(ALLOW),
+    returnAction(ALLOW),
   ],
   // Its flags are in memory, out of reach of a filter; the C library falls back to clone.
   clone3: [refuse(ENOSYS)],
-  socket: [loadArgument(0), ...ifNotEqual(AF_UNIX, [refuse(EAFNOSUPPORT)]), giveBack(ALLOW)],
-  socketpair: [loadArgument(0), ...ifNotEqual(AF_UNIX, [refuse(EAFNOSUPPORT)]), giveBack(ALLOW)],
+  socket: [loadArgument(0), ...ifNotEqual(AF_UNIX, [refuse(EAFNOSUPPORT)]), returnAction(ALLOW)],
+  socketpair: [loadArgument(0), ...ifNotEqual(AF_UNIX, [refuse(EAFNOSUPPORT)]), returnAction(ALLOW)],
   // Shared anonymous memory and growing stacks escape the process limits.
   mmap: [
     loadArgument(3),
     ...ifAnyBit(MAP_GROWSDOWN, [refuse(EPERM)]),
     and(MAP_SHARED_ANONYMOUS),
     ...ifEqual(MAP_SHARED_ANONYMOUS, [refuse(EPERM)]),
-    giveBack(ALLOW),
+    returnAction(ALLOW),
   ],
-  ioctl: [loadArgument(1), ...TERMINAL_INPUT.flatMap((request) => ifEqual(request, [refuse(EPERM)])), giveBack(ALLOW)],
+  ioctl: [loadArgument(1), ...TERMINAL_INPUT.flatMap((request) => ifEqual(request, [refuse(EPERM)])), returnAction(ALLOW)],
 };
 
 /** Returns the instructions for a machine. */
@@ -70,13 +70,13 @@ export function instructionsFor(machine: Machine): readonly Instruction[] {
   );
   return [
     loadArchitecture(),
-    ...ifNotEqual(ARCHITECTURES[machine], [giveBack(KILL_PROCESS)]),
+    ...ifNotEqual(ARCHITECTURES[machine], [returnAction(KILL_PROCESS)]),
     loadNumber(),
-    ...(machine === 'x64' ? ifAtLeast(X32_CALLS, [giveBack(KILL_PROCESS)]) : []),
+    ...(machine === 'x64' ? ifAtLeast(X32_CALLS, [returnAction(KILL_PROCESS)]) : []),
     ...ifAtLeast(FIRST_UNKNOWN_CALL, [refuse(ENOSYS)]),
     ...examined,
     ...denied,
-    giveBack(ALLOW),
+    returnAction(ALLOW),
   ];
 }
 

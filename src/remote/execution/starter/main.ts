@@ -7,7 +7,7 @@ import { closeSync, openSync, readdirSync, readFileSync, writeSync } from 'node:
 import { Socket } from 'node:net';
 
 import { encodeFrame, FrameReader } from '../child/frames.ts';
-import { stepBehind } from '../priority.ts';
+import { lowerPriority } from '../priority.ts';
 import {
   type ExitedNote,
   type FailedNote,
@@ -24,10 +24,10 @@ const CLOSED_ON_EXEC = 0o2000000;
 /** Time limit for the executor's confirmation: without free descriptors it may never answer. */
 const TAKEN_MS = 30_000;
 /** Path of the socket at which the executor accepts streams. */
-const place = process.argv[2]!;
+const socketPath = process.argv[2]!;
 const living = new Map<number, ChildProcess>();
 
-function tell(type: number, note: StartedNote | FailedNote | ExitedNote): void {
+function send(type: number, note: StartedNote | FailedNote | ExitedNote): void {
   const frame = encodeFrame(type, Buffer.from(JSON.stringify(note)));
   for (let at = 0; at < frame.length;) at += writeSync(OUTPUT, frame, at);
 }
@@ -36,10 +36,10 @@ async function start(order: StartOrder): Promise<void> {
   const { id } = order;
   const streams = Array.from({ length: order.streams }, () => new Socket());
   try {
-    await Promise.all(streams.map((stream, index) => taken(stream, `${order.token}${index}`)));
-    born(order, spawned(order, streams));
+    await Promise.all(streams.map((stream, index) => connectStream(stream, `${order.token}${index}`)));
+    track(order, spawned(order, streams));
   } catch (error) {
-    tell(NOTE.failed, { id, message: error instanceof Error ? error.message : String(error) });
+    send(NOTE.failed, { id, message: error instanceof Error ? error.message : String(error) });
   }
   for (const stream of streams) stream.destroy();
 }
@@ -53,7 +53,7 @@ interface Connected {
  * Connects a stream of a new process. The executor has accepted it before the process starts, so output survives even
  * an immediate exit; data after the confirmation is for the process alone.
  */
-function taken(stream: Socket, greeting: string): Promise<void> {
+function connectStream(stream: Socket, greeting: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const refused = (): void => reject(new Error('the executor did not accept its streams'));
     stream.once('error', refused).once('close', refused);
@@ -63,7 +63,7 @@ function taken(stream: Socket, greeting: string): Promise<void> {
       (stream as unknown as Connected)._handle?.setBlocking(true);
       resolve();
     });
-    stream.connect({ path: place }, () => stream.write(greeting));
+    stream.connect({ path: socketPath }, () => stream.write(greeting));
   });
 }
 
@@ -86,21 +86,21 @@ function spawned(order: StartOrder, streams: readonly Socket[]): ChildProcess {
   }
 }
 
-function born({ id, behind }: StartOrder, child: ChildProcess): void {
+function track({ id, behind }: StartOrder, child: ChildProcess): void {
   child.once('error', (error) => {
     // A signal that could not be sent does not mean that it ended.
-    if (child.pid === undefined) tell(NOTE.failed, { id, message: error.message });
+    if (child.pid === undefined) send(NOTE.failed, { id, message: error.message });
   });
   if (child.pid === undefined) return;
-  if (behind) stepBehind(child.pid);
+  if (behind) lowerPriority(child.pid);
   living.set(id, child);
   child.once('exit', (exitCode, signal) => {
     living.delete(id);
     // Leftovers in its group hold its pipes open and must not outlive it.
     signalTo(-child.pid!);
-    tell(NOTE.exited, { id, exitCode, signal });
+    send(NOTE.exited, { id, exitCode, signal });
   });
-  tell(NOTE.started, { id, pid: child.pid });
+  send(NOTE.started, { id, pid: child.pid });
 }
 
 function kill(id: number): void {

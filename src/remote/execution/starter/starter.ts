@@ -121,20 +121,20 @@ export class Starter {
       detached: true,
       stdio: ['pipe', 'pipe', 'pipe'],
     });
-    let said = '';
+    let errorOutput = '';
     const reader = new FrameReader({
       contentBytesMax: () => NOTE_BYTES_MAX,
       onFrame: (type, content) => this.#note(type, content),
       onBreach: () => child.kill('SIGKILL'),
     });
-    const over = (why: string): void => this.#lose(child, `${why} ${said.trim()}`.trim());
-    child.once('error', (error) => over(error.message));
+    const onEnd = (why: string): void => this.#handleEnd(child, `${why} ${errorOutput.trim()}`.trim());
+    child.once('error', (error) => onEnd(error.message));
     // Uses close rather than exit, because earlier frames may still be unread.
-    child.once('close', (exitCode, signal) => over(`exited with ${signal ?? exitCode ?? 'no status'}`));
+    child.once('close', (exitCode, signal) => onEnd(`exited with ${signal ?? exitCode ?? 'no status'}`));
     // Absent if this process has no free descriptors.
     child.stdin?.on('error', () => undefined);
     child.stdout?.on('data', (chunk: Buffer) => reader.push(chunk));
-    child.stderr?.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-2_000)));
+    child.stderr?.on('data', (chunk: Buffer) => (errorOutput = (errorOutput + chunk.toString()).slice(-2_000)));
     child.unref();
     (child.stdin as Socket | null)?.unref();
     (child.stderr as Socket | null)?.unref();
@@ -188,7 +188,7 @@ export class Starter {
   }
 
   /** Handles the end of the starter process. */
-  #lose(child: ChildProcess, why: string): void {
+  #handleEnd(child: ChildProcess, why: string): void {
     if (this.#process !== child) return;
     this.#process = null;
     if (!this.#isClosed) this.#options.log.error({ why }, 'starter process ended');

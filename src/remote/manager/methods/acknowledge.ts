@@ -15,7 +15,7 @@ export async function acknowledge(context: ManagerContext, received: Received, c
   const at_ms = options.clock.now();
   for (const id of correlation_ids) {
     const task = tasks.find(caller.client, id);
-    if (task?.state !== 'over') continue;
+    if (task?.state !== 'completed') continue;
     acknowledged.push(id);
     setAcknowledged(context, task, at_ms + ACKNOWLEDGED_TTL_MS);
     options.audit.append({ action: 'acknowledged', client: caller.client, correlation_id: id });

@@ -7,7 +7,7 @@ import { readCancel } from '../request-fields.ts';
 import type { Dispatcher } from '../steps/dispatch.ts';
 import { answerOf, type Answer } from '../steps/respond.ts';
 import type { TaskEntry } from '../task-entry.ts';
-import { untilOver } from '../until-over.ts';
+import { waitForCompletion } from '../until-over.ts';
 import { requireScope } from './poll.ts';
 
 /** Time for a process to end before the response reports the task as still running. */
@@ -26,7 +26,7 @@ export async function cancel(
   const task = wanted(context, caller, readCancel(received.request.payload));
   await task.admitted;
   if (!task.isOver && !(await dispatcher.cancel(task, CANCELED))) stopRunning(context, task);
-  await untilOver(context, task, { signal: received.signal, waitMs: WAIT_MS });
+  await waitForCompletion(context, task, { signal: received.signal, waitMs: WAIT_MS });
   return await answerOf(context, received, task);
 }
 

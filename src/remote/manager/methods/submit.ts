@@ -5,7 +5,7 @@ import type { Dispatcher } from '../steps/dispatch.ts';
 import { register } from '../steps/register.ts';
 import { answerOf, pendingAnswer, respond, type Answer } from '../steps/respond.ts';
 import { validate, type Asking, type Submission } from '../steps/validate.ts';
-import { untilOver } from '../until-over.ts';
+import { waitForCompletion } from '../until-over.ts';
 
 export interface Submitted {
   readonly answer: Answer;
@@ -42,7 +42,7 @@ export function submit(
               onProgress(respond(context, received, keys, pendingAnswer(context, task), sequence));
               sequence += 1;
             });
-      await untilOver(context, task, { signal: received.signal, waitMs: null });
+      await waitForCompletion(context, task, { signal: received.signal, waitMs: null });
       stopProgress?.();
     }
     const answer = await tracing.respond(undefined, task.id, () => answerOf(context, received, task));

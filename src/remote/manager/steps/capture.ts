@@ -5,7 +5,7 @@ import { outcomePayload } from '../payloads.ts';
 import type { TaskEntry } from '../task-entry.ts';
 
 /** Run that produced an outcome; null if the task never ran. */
-export interface Ran {
+export interface ExecutionInfo {
   readonly nodeId: string;
   readonly tier: string;
 }
@@ -18,7 +18,7 @@ export async function capture(
   context: ManagerContext,
   task: TaskEntry,
   outcome: JobOutcome,
-  ran: Ran | null,
+  ran: ExecutionInfo | null,
 ): Promise<void> {
   if (task.state !== 'waiting' && task.state !== 'running') return;
   task.state = 'ending';
@@ -35,7 +35,7 @@ export async function capture(
   task.outcome = { code, at_ms, payload: { bytes: payload, location, counted: false } };
   conclude(context, task);
   report(context, task, ran);
-  task.tellOver();
+  task.notifyCompleted();
 }
 
 /** Returns false if the task was rejected after all while its outcome was being written. */
@@ -44,17 +44,17 @@ function isEnding({ state }: TaskEntry): boolean {
 }
 
 function conclude(context: ManagerContext, task: TaskEntry): void {
-  task.state = 'over';
+  task.state = 'completed';
   task.progress = null;
   task.stop = null;
   task.expiresAtMs = task.outcome!.at_ms + outcomeTtlMs(context);
   context.bytes.release(task.args);
   context.bytes.settle(task.outcome!.payload);
-  context.tasks.noteOver(task);
+  context.tasks.noteCompleted(task);
 }
 
 /** Records the completion in metrics, log and audit log. */
-function report({ options }: ManagerContext, task: TaskEntry, ran: Ran | null): void {
+function report({ options }: ManagerContext, task: TaskEntry, ran: ExecutionInfo | null): void {
   const { metrics, log, audit } = options;
   const { client, event_name, ingress: protocol } = task.accepted;
   const code = task.outcome!.code;

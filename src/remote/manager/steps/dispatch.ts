@@ -11,7 +11,7 @@ import { resolve } from './resolve.ts';
 /** Time after which a resolution counts as a pull and gives up its worker slot to another task. */
 const SLOW_RESOLUTION_MS = 10;
 /** How long a recorded start may wait for a free worker before it is withdrawn. */
-const AHEAD_MS = 50;
+const AHEAD_MS_MAX = 50;
 /** Starts recorded ahead while tasks are short, as a multiple of the workers. */
 const AHEAD_FACTOR = 4;
 
@@ -91,7 +91,7 @@ export class Dispatcher {
       this.#resolved.delete(task);
     } else task.stop?.abort(new Error('the task was canceled'));
     const at = this.#started.findIndex((node) => node.task === task);
-    if (at >= 0) this.#leave(this.#started.splice(at, 1)[0]!);
+    if (at >= 0) this.#release(this.#started.splice(at, 1)[0]!);
     this.#pump();
   }
 
@@ -220,7 +220,7 @@ export class Dispatcher {
       void capture(this.#context, task, node, null);
       this.#count(task, -1);
       event[Symbol.dispose]();
-    } else if (!isWaiting(task) || this.#closed) this.#leave(node);
+    } else if (!isWaiting(task) || this.#closed) this.#release(node);
     else if (this.#running.size < this.#context.settings.workerCount) void this.#run(node);
     else {
       this.#started.push(node);
@@ -231,7 +231,7 @@ export class Dispatcher {
 
   /** Withdraws starts that wait behind a long run, because a crash would count such tasks as lost. */
   #armAheadTimer(): void {
-    this.#cancelAheadTimer ??= this.#context.options.clock.after(AHEAD_MS, () => {
+    this.#cancelAheadTimer ??= this.#context.options.clock.after(AHEAD_MS_MAX, () => {
       this.#cancelAheadTimer = null;
       if (this.#started.length === 0 || this.#draining) return;
       this.#isAhead = false;
@@ -245,7 +245,7 @@ export class Dispatcher {
   }
 
   /** Releases a node that will not run. */
-  #leave({ task, event }: TaskNode): void {
+  #release({ task, event }: TaskNode): void {
     this.#count(task, -1);
     event[Symbol.dispose]();
   }

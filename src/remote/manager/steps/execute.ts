@@ -10,7 +10,7 @@ export async function execute(context: ManagerContext, node: TaskNode, signal: A
   const { task, tier, job } = node;
   const { tracing, clock, log } = context.options;
   const startedAt = clock.monotonic();
-  let toldAt = Number.NEGATIVE_INFINITY;
+  let notifiedAt = Number.NEGATIVE_INFINITY;
   const spanned = { event_name: job.event_name, correlation_id: job.correlation_id, tier: tier.tier };
   let outcome: JobOutcome;
   try {
@@ -24,9 +24,9 @@ export async function execute(context: ManagerContext, node: TaskNode, signal: A
           onProgress: (progress) => {
             task.progress = progress;
             const now = clock.monotonic();
-            if (now - toldAt < PROGRESS_INTERVAL_MS) return;
-            toldAt = now;
-            task.tellProgress();
+            if (now - notifiedAt < PROGRESS_INTERVAL_MS) return;
+            notifiedAt = now;
+            task.notifyProgress();
           },
         },
       );

@@ -29,17 +29,17 @@ export async function recoverTasks(
   const queued: TaskEntry[] = [];
   const ended: Promise<void>[] = [];
   for (const life of lives.values()) {
-    const becomes = recover(life, times);
-    if (becomes === 'forgotten') continue;
+    const fate = recover(life, times);
+    if (fate === 'forgotten') continue;
     const task = entryOf(life);
     setKept(context, task, life.acknowledgedAtMs);
     context.journal.segments.hold(task.segment);
     context.tasks.add(task);
-    if (becomes === 'over') over.push(task);
-    else if (becomes === 'queue') queued.push(task);
-    else ended.push(capture(context, task, becomes === 'lost' ? LOST : CANCELED, null));
+    if (fate === 'completed') over.push(task);
+    else if (fate === 'queue') queued.push(task);
+    else ended.push(capture(context, task, fate === 'lost' ? LOST : CANCELED, null));
   }
-  bringBackOver(context, over);
+  restoreCompleted(context, over);
   await Promise.all(ended);
   for (const task of queued) dispatcher.add(task);
   const fields = { waiting: queued.length, ended: ended.length, kept: over.length };
@@ -70,15 +70,15 @@ function setKept(context: ManagerContext, task: TaskEntry, acknowledgedAtMs: num
     task.state = 'acknowledged';
     task.expiresAtMs = acknowledgedAtMs + ACKNOWLEDGED_TTL_MS;
   } else if (task.outcome !== null) {
-    task.state = 'over';
+    task.state = 'completed';
     task.expiresAtMs = task.outcome.at_ms + outcomeTtlMs(context);
   }
 }
 
 /** Restores ended tasks in order of expiry. */
-function bringBackOver({ tasks }: ManagerContext, over: readonly TaskEntry[]): void {
+function restoreCompleted({ tasks }: ManagerContext, over: readonly TaskEntry[]): void {
   for (const task of over.toSorted((one, other) => one.expiresAtMs - other.expiresAtMs)) {
-    if (task.state === 'over') tasks.noteOver(task);
+    if (task.state === 'completed') tasks.noteCompleted(task);
     else tasks.noteAcknowledged(task);
   }
 }

@@ -34,7 +34,7 @@ export async function register(
     await before.admitted;
     return before;
   }
-  requireRoom(context, dispatcher, caller, request, args);
+  requireCapacity(context, dispatcher, caller, request, args);
   const accepted = acceptedRecord(context, received, request, digest, traceparent);
   const { location, durable } = context.journal.append(accepted, args);
   const task = new TaskEntry(accepted, { bytes: args, location, counted: false });
@@ -75,7 +75,7 @@ function earlierTask(
 }
 
 /** Rejects whatever can be rejected: after this the executor must bring the task to an outcome. */
-function requireRoom(
+function requireCapacity(
   context: ManagerContext,
   dispatcher: Dispatcher,
   caller: Caller,
@@ -89,8 +89,8 @@ function requireRoom(
     throw new RemoteFailure('QUARANTINED', undefined, { retryAfterSecs: quarantinedSecs });
   }
   if (!options.registry.has(request.event_name)) throw unregistered(context, caller, request.event_name);
-  requireQueueRoom(context, dispatcher, caller.client);
-  requireJournalRoom(context, caller.client);
+  requireQueueCapacity(context, dispatcher, caller.client);
+  requireJournalCapacity(context, caller.client);
 }
 
 function unregistered(context: ManagerContext, { scopes }: Caller, eventName: string): RemoteFailure {
@@ -101,7 +101,7 @@ function unregistered(context: ManagerContext, { scopes }: Caller, eventName: st
 }
 
 /** Limits each client to its share of the queue, which is all of it while no other client submits. */
-function requireQueueRoom(
+function requireQueueCapacity(
   { tasks, settings, throughput }: ManagerContext,
   dispatcher: Dispatcher,
   client: string,
@@ -114,7 +114,7 @@ function requireQueueRoom(
 }
 
 /** Keeps uncollected outcomes from filling memory and disk; no client can use more than half of either. */
-function requireJournalRoom(context: ManagerContext, client: string): void {
+function requireJournalCapacity(context: ManagerContext, client: string): void {
   const { tasks, settings, journal } = context;
   if (journal.failure !== null) throw journalRefusal('The journal cannot be written at present', journal.failure);
   const usage = tasks.usageOf(client);
@@ -122,7 +122,7 @@ function requireJournalRoom(context: ManagerContext, client: string): void {
     throw journalRefusal('Too many unacknowledged outcomes');
   }
   if (tasks.size < settings.retainedTasksMax && usage.tasks < settings.retainedTasksMax / 2) return;
-  const least = tasks.leastMissed();
+  const least = tasks.evictionCandidate();
   if (least === undefined) throw journalRefusal('Too many unacknowledged outcomes');
   forget(context, least);
   journal.append({ type: 'removed', ids: [least.id] });

@@ -20,11 +20,11 @@ function path(name: string | Buffer, refused: RegExp): ArchiveAttack {
 
 /** Archives that a package must not be, each with what is said of it. */
 export const ARCHIVE_ATTACKS: readonly ArchiveAttack[] = [
-  path('../escaped.js', /has the step "\.\."/),
-  path('package/../../escaped.js', /has the step "\.\."/),
-  path('package/lib/../../../escaped.js', /has the step "\.\."/),
-  path('package/./x.js', /has the step "\."/),
-  path('package//x.js', /has the step ""/),
+  path('../escaped.js', /has the segment "\.\."/),
+  path('package/../../escaped.js', /has the segment "\.\."/),
+  path('package/lib/../../../escaped.js', /has the segment "\.\."/),
+  path('package/./x.js', /has the segment "\."/),
+  path('package//x.js', /has the segment ""/),
   path('/etc/cron.d/escaped', /is absolute/),
   path('package/C:\\escaped.js', /backslash or a colon/),
   path('package/..\\..\\escaped.js', /backslash or a colon/),
@@ -53,21 +53,21 @@ export const ARCHIVE_ATTACKS: readonly ArchiveAttack[] = [
   entries('a sparse file', [{ name: 'package/sparse', type: 'S' }], /sparse/),
   entries('a part of another archive', [{ name: 'package/part', type: 'M' }], /part of another archive/),
   entries('a type nobody knows', [{ name: 'package/q', type: 'Q' }], /unknown type "Q"/),
-  entries('the same file twice', [FILE], /"index\.js" is there twice/),
+  entries('the same file twice', [FILE], /"index\.js" appears twice/),
   entries('two files that differ in case', [{ name: 'package/INDEX.js' }], /one name on some systems/),
   entries('two files that differ in Unicode alone', [{ name: 'package/ﬁ' }, { name: 'package/fi' }], /one name on/),
-  entries('a file below a file', [{ name: 'package/index.js/x.js' }], /is there twice/),
+  entries('a file below a file', [{ name: 'package/index.js/x.js' }], /appears twice/),
   entries(
     'a file in the place of a directory',
     [{ name: 'package/lib/x.js' }, { name: 'package/lib' }],
-    /is there twice/,
+    /appears twice/,
   ),
-  entries('the same file under two first folders', [{ name: 'other/index.js' }], /is there twice/),
-  entries('a directory outside', [{ name: 'package/../../', type: '5' }], /has the step "\.\."/),
+  entries('the same file under two first folders', [{ name: 'other/index.js' }], /appears twice/),
+  entries('a directory outside', [{ name: 'package/../../', type: '5' }], /has the segment "\.\."/),
   entries(
     'a directory with a content',
     [{ name: 'package/d/', type: '5', content: 'x' }],
-    /directory .* has a content/,
+    /directory .* has content/,
   ),
   entries(
     'a long name (pax) that leads outside',
@@ -75,7 +75,7 @@ export const ARCHIVE_ATTACKS: readonly ArchiveAttack[] = [
       { name: 'p', type: 'x', content: pax({ path: 'package/../../x' }) },
       { name: 'package/ok.js', content: 'x' },
     ],
-    /has the step "\.\."/,
+    /has the segment "\.\."/,
   ),
   entries(
     'a long name (GNU) that leads outside',
@@ -83,15 +83,15 @@ export const ARCHIVE_ATTACKS: readonly ArchiveAttack[] = [
       { name: '././@LongLink', type: 'L', content: 'package/../../x\0' },
       { name: 'package/ok.js', content: 'x' },
     ],
-    /has the step "\.\."/,
+    /has the segment "\.\."/,
   ),
   entries(
     'one name for all files',
     [{ name: 'g', type: 'g', content: pax({ path: 'package/all' }) }],
     /gives all its files one name/,
   ),
-  entries('a pax header that cannot be read', [{ name: 'p', type: 'x', content: '99999 path=x\n' }], /cannot be read/),
-  entries('a pax header without end', [{ name: 'p', type: 'x', content: '12 path=x' }], /cannot be read/),
+  entries('a pax header that is malformed', [{ name: 'p', type: 'x', content: '99999 path=x\n' }], /invalid extended header/),
+  entries('a pax header without end', [{ name: 'p', type: 'x', content: '12 path=x' }], /invalid extended header/),
   entries(
     'a pax header with a size that is none',
     [
@@ -108,7 +108,7 @@ export const ARCHIVE_ATTACKS: readonly ArchiveAttack[] = [
     ],
     /sparse/,
   ),
-  entries('a prefix that leads outside', [{ name: 'x.js', prefix: 'package/../..' }], /has the step "\.\."/),
+  entries('a prefix that leads outside', [{ name: 'x.js', prefix: 'package/../..' }], /has the segment "\.\."/),
   entries(
     'a header whose sum is wrong',
     [{ name: 'package/x.js', breakChecksum: true }],
@@ -158,13 +158,13 @@ export const ARCHIVE_BOMBS: readonly ArchiveAttack[] = [
   {
     name: 'size: one file that is too large, by its header alone',
     archive: () => packageArchive([{ name: 'package/large', size: 7 * 1024 * 1024 }]),
-    refused: /has more than 6291456 bytes/,
+    refused: /is larger than 6291456 bytes/,
   },
   {
     name: 'size: one file of terabytes, by pax',
     archive: () =>
       packageArchive([{ name: 'p', type: 'x', content: pax({ size: '999999999999999' }) }, { name: 'package/large' }]),
-    refused: /has more than 6291456 bytes/,
+    refused: /is larger than 6291456 bytes/,
   },
   {
     name: 'size: files that are too large together',
@@ -175,7 +175,7 @@ export const ARCHIVE_BOMBS: readonly ArchiveAttack[] = [
           content: Buffer.alloc(1024 * 1024, 'x'),
         })),
       ),
-    refused: /more than 8388608 bytes together|times its size/,
+    refused: /larger than 8388608 bytes in total|times its size/,
   },
 ];
 

@@ -75,9 +75,9 @@ const REFUSED: readonly [object, RegExp][] = [
   [{ name: 'E', type: 'constructor' }, /type: must be "local", "npm" or "git"/],
   [{ name: 'E', type: 'local' }, /path: is required/],
   [{ ...LOCAL, path: 'a\0b' }, /path: /],
-  [{ ...LOCAL, url: 'x' }, /url: is not a known member/],
+  [{ ...LOCAL, url: 'x' }, /url: is not known/],
   [{ ...LOCAL, ephemeral: true }, /ephemeral: is for what is pulled/],
-  [{ ...LOCAL, entry: '../x.js' }, /entry: has the step "\.\."/],
+  [{ ...LOCAL, entry: '../x.js' }, /entry: has the segment "\.\."/],
   [{ ...LOCAL, entry: '/x.js' }, /entry: is absolute/],
   [{ ...LOCAL, sha256: 'A'.repeat(64) }, /sha256: must be 64 hexadecimal/],
   [{ ...LOCAL, tier: 'none' }, /tier: must be "pooled"/],
@@ -94,7 +94,7 @@ const REFUSED: readonly [object, RegExp][] = [
   [{ ...NPM, package: '../x' }, /package: "\.\.\/x" is no name/],
   [{ ...NPM, package: '@a/b/c' }, /is no name/],
   [{ ...NPM, package: 'p?x=1' }, /is no name/],
-  [{ ...NPM, registry: 'file:///etc' }, /registry: must be an address with https/],
+  [{ ...NPM, registry: 'file:///etc' }, /registry: must be an https URL/],
   [{ ...NPM, registry: 'https://user:secret@host/' }, /registry: may not have a user or password/],
   [{ ...GIT, commit: COMMIT.slice(0, 12) }, /commit: must be the full hash/],
   [{ ...GIT, commit: COMMIT.toUpperCase() }, /commit: must be the full hash/],
@@ -123,7 +123,7 @@ const REFUSED: readonly [object, RegExp][] = [
     'https:\\\\example.com',
   ].map((url) => [{ ...GIT, url }, /events\[0\]\.url: (must be a URL|may not|has)/] as [object, RegExp]),
   ...['-x', '--upload-pack=x', 'a..b', 'a:b', '+a', 'a b', 'a^{}', 'x.lock', 'x/', '@{u}', 'refs/*'].map(
-    (ref) => [{ ...GIT, ref }, /events\[0\]\.ref: .* is no name of a tag or branch/] as [object, RegExp],
+    (ref) => [{ ...GIT, ref }, /events\[0\]\.ref: .* is not a tag or branch name/] as [object, RegExp],
   ),
   [{ ...LOCAL, signature: 'x' }, /signed_by: is required/],
   [{ ...LOCAL, signed_by: 'x', signature: Buffer.alloc(64).toString('base64') }, /signed_by: names none/],
@@ -139,7 +139,7 @@ for (const [entry, refused] of REFUSED) {
 const DOCUMENTS: readonly [string, string, RegExp][] = [
   ['an empty file', '', /is empty/],
   ['no list', '{"events":{}}', /events: must be a list/],
-  ['no events', '{"event":[]}', /event: is not a known member.*did you mean "events"/],
+  ['no events', '{"event":[]}', /event: is not known.*did you mean "events"/],
   ['a repeated member', '[{"name":"a","name":"b"}]', /given more than once/],
   ['a dangerous member', '[{"__proto__":{"name":"a"}}]', /__proto__/],
   ['no object', '["x"]', /events\[0\]: must be an object/],
@@ -158,6 +158,6 @@ for (const [name, text, refused] of DOCUMENTS) {
 test('a list that is not there, is no TOML or too large', async (t) => {
   const below = await directory(t);
   assert.match(await failureOf(readEntries(join(below, 'none.json'), { gitProtocols: [] })), /cannot be read/);
-  assert.match(await failureOf(read(t, '[[events', 'events.toml')), /The list of events .* cannot be used/);
+  assert.match(await failureOf(read(t, '[[events', 'events.toml')), /The event list .* is invalid/);
   assert.match(await failureOf(read(t, ' '.repeat(5_000_000))), /has more than 4194304 bytes/);
 });

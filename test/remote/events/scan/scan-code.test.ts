@@ -116,7 +116,7 @@ test('findings are reported, or refuse the code, as is set', async (t) => {
   });
   assert.match(
     await failureOf(openRegistry(t, below, { events, codeScan: 'refuse' })),
-    /the scan of its code found 1: eval index\.js:4/,
+    /the code scan reported 1 findings: eval index\.js:4/,
   );
   const off = await openRegistry(t, below, { events, codeScan: 'off' });
   assert.equal(off.audit.length, 1);

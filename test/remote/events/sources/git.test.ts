@@ -62,7 +62,7 @@ test('a tag that means the pinned commit is fine; one that was moved is refused'
   const after = await openRegistry(t, await directory(t), { events, gitProtocols });
   assert.match(
     await failureOf(after.registry.resolve('Ping', NEVER)),
-    /^EVENT_UNAVAILABLE.*"v1\.0\.0" no longer means the commit that was pinned/,
+    /^EVENT_UNAVAILABLE.*"v1\.0\.0" no longer points to the pinned commit/,
   );
 });
 
@@ -72,7 +72,7 @@ test('a hash of a tag, and one that is not there, are no commits', async (t) => 
   repository.git(['tag', '-a', 'v1', commit, '-m', 'one']);
   const tag = repository.git(['rev-parse', 'refs/tags/v1']);
   for (const [hash, refused] of [
-    [tag, /what is pinned is no commit/],
+    [tag, /the pinned hash is not a commit/],
     ['1'.repeat(40), /does not have the commit/],
     [repository.blob('x'), /does not have the commit/],
   ] as const) {
@@ -146,8 +146,8 @@ test('what no working tree could hold is refused when it is read', async (t) => 
   const inner = repository.git(['mktree'], `100644 blob ${blob}\tescaped.js\n`);
   const cases: readonly [string, RegExp][] = [
     [`120000 blob ${repository.blob('/etc/passwd')}\tlink`, /"link" is a symbolic link/],
-    [`040000 tree ${inner}\t..`, /has the step "\.\."/],
-    [`040000 tree ${inner}\t.`, /has the step "\."/],
+    [`040000 tree ${inner}\t..`, /has the segment "\.\."/],
+    [`040000 tree ${inner}\t.`, /has the segment "\."/],
     [`100644 blob ${blob}\ta\\b.js`, /backslash/],
     [`100644 blob ${blob}\tINDEX.js`, /one name on some systems/],
     [`100644 blob ${blob}\t\u202ex.js`, /cannot be seen/],
@@ -269,5 +269,5 @@ test('a machine without git says so', async (t) => {
     gitProtocols,
     searchPath: '/nowhere',
   });
-  assert.match(await failureOf(registry.resolve('Ping', NEVER)), /git cannot be started on the executor/);
+  assert.match(await failureOf(registry.resolve('Ping', NEVER)), /git could not be started on the executor/);
 });

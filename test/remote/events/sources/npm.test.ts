@@ -159,8 +159,8 @@ test('a token is sent to a private registry, with both requests, and nowhere tha
   const entry = { ...entryOf(packed), token_file: 'token' };
   const events = [entry, { ...entry, name: 'Plain', registry: 'http://registry.invalid' }];
   const { registry } = await openRegistry(t, below, { events, npmRegistry: npm.url });
-  assert.match(await failureOf(registry.resolve('Ping', NEVER)), /the file of its token cannot be read/);
-  assert.match(await failureOf(registry.resolve('Plain', NEVER)), /its token is sent over https alone/);
+  assert.match(await failureOf(registry.resolve('Ping', NEVER)), /its token file cannot be read/);
+  assert.match(await failureOf(registry.resolve('Plain', NEVER)), /its token can only be sent over https/);
   await write(below, { token: 'npm_secret\n' });
   const again = await openRegistry(t, below, { events, npmRegistry: npm.url });
   (await again.registry.resolve('Ping', NEVER))[Symbol.dispose]();
@@ -244,7 +244,7 @@ for (const { name, at, answer, refused } of BAD_ANSWERS) {
       limits: { archive_bytes_max: 1_000_000, stall_secs: 1, pull_secs: 3 },
     });
     const failure = await failureOf(registry.resolve('Ping', NEVER));
-    assert.match(failure, /^EVENT_UNAVAILABLE: The code of the event Ping cannot be had: /);
+    assert.match(failure, /^EVENT_UNAVAILABLE: The code of the event Ping is unavailable: /);
     assert.match(failure, refused);
     assert.ok(!failure.includes('127.0.0.1'), 'callers learn nothing of the network');
     assert.deepEqual(await readdir(codeDirectory), []);
