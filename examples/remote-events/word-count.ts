@@ -12,7 +12,7 @@ const text = {
     validate: (value: unknown) =>
       typeof (value as Text).text === 'string'
         ? { value: value as Text }
-        : { issues: [{ message: 'must be a text', path: ['text'] }] },
+        : { issues: [{ message: 'must be a string', path: ['text'] }] },
     types: undefined as { input: Text; output: Text } | undefined,
   },
 };
