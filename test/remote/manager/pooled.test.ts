@@ -40,7 +40,7 @@ function registryOf(directory: string): EventRegistry {
   };
 }
 
-test('tasks run in real processes, out of the manager: results, cancel, timeout, a process that leaves', async () => {
+test('tasks run in real processes outside the manager: results, cancellation, timeout, a lost process', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'heddle-manager-'));
   try {
     await writeFile(join(directory, 'index.ts'), EVENTS);
