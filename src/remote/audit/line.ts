@@ -78,8 +78,7 @@ export function readLine(bytes: Buffer): AuditLine | string {
   const [, body, hash] = HASH_MEMBER.exec(text) ?? [];
   if (body === undefined || hash === undefined) return 'it does not end with its hash';
   // Hashes the bytes rather than the decoded string, which would hide invalid UTF-8.
-  if (digestOf(bytes.subarray(0, bytes.length - TAIL_BYTES)) !== hash)
-    return 'it was altered: its hash does not match';
+  if (digestOf(bytes.subarray(0, bytes.length - TAIL_BYTES)) !== hash) return 'it was altered: its hash does not match';
   const isPruned = action === 'pruned' && typeof last_seq === 'number' && typeof last_hash === 'string';
   return { seq, at, prev, action, hash, pruned: isPruned ? { seq: last_seq, hash: last_hash } : null };
 }

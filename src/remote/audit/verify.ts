@@ -92,7 +92,8 @@ class Chain {
         return;
       }
       const line = readLine(bytes);
-      const reason = typeof line === 'string' ? line : whole ? this.#linkFault(line) : 'it does not end with a line feed';
+      const reason =
+        typeof line === 'string' ? line : whole ? this.#linkFault(line) : 'it does not end with a line feed';
       if (reason !== null) {
         this.fault = { file, line: number, seq: typeof line === 'string' ? null : line.seq, reason };
         return;

@@ -271,8 +271,7 @@ async function withinTime<T>(
   const limit = new AbortController();
   const onAbort = (): void => limit.abort(signal.reason);
   // Created lazily: constructing an error costs more than everything else here.
-  const onLate = (): void =>
-    limit.abort(new TransportFailure(`no response within ${answerWithinMs / 1000} s`, true));
+  const onLate = (): void => limit.abort(new TransportFailure(`no response within ${answerWithinMs / 1000} s`, true));
   signal.addEventListener('abort', onAbort, { once: true });
   const cancelTimer = clock.after(answerWithinMs, onLate);
   try {

@@ -13,7 +13,8 @@ export function submitRequestOf(
   { idempotencyKey, timeoutSecs }: SubmitOptions,
   { mode, random }: { mode: 'sync' | 'async'; random: Random },
 ): SubmitRequest & { idempotency_key: string } {
-  if (typeof event_name !== 'string' || event_name === '') throw new TypeError('the event name must be a non-empty string');
+  if (typeof event_name !== 'string' || event_name === '')
+    throw new TypeError('the event name must be a non-empty string');
   if (typeof args !== 'object' || (args as unknown) === null || Array.isArray(args)) {
     throw new TypeError('the event arguments must be an object');
   }

@@ -119,5 +119,7 @@ function requireWhole(
   { min, max }: { min: number; max: number },
 ): void {
   if (value === undefined || (Number.isSafeInteger(value) && value >= min && value <= max)) return;
-  throw new TypeError(`defineEvent(${event}): ${field} must be a whole number between ${min} and ${max} (got ${value})`);
+  throw new TypeError(
+    `defineEvent(${event}): ${field} must be a whole number between ${min} and ${max} (got ${value})`,
+  );
 }

@@ -56,7 +56,10 @@ export class CodePulls {
       if (code === null) throw new CodeFault('its code in the store was changed');
       await this.#accept(origin, { ...code, eventName });
     } catch (error) {
-      log.warn({ err: error, event_name: eventName, digest }, `could not reuse stored code of ${origin.source.label}; fetching it again`);
+      log.warn(
+        { err: error, event_name: eventName, digest },
+        `could not reuse stored code of ${origin.source.label}; fetching it again`,
+      );
       return null;
     }
     origin.digest = digest;
@@ -134,11 +137,9 @@ export class CodePulls {
       count: findings.length,
       findings: shown,
     });
-    log.warn(
-      { event_name: eventName, digest, findings: shown, count: findings.length },
-      'code scan reported findings',
-    );
-    if (refused) throw new CodeFault(`the code scan reported ${findings.length} findings: ${shown.slice(0, 3).join(', ')}`);
+    log.warn({ event_name: eventName, digest, findings: shown, count: findings.length }, 'code scan reported findings');
+    if (refused)
+      throw new CodeFault(`the code scan reported ${findings.length} findings: ${shown.slice(0, 3).join(', ')}`);
   }
 }
 

@@ -82,7 +82,8 @@ export async function registerDirectory(directory: string, up: StartUp): Promise
   });
   if (code === null) return;
   const modules = code.files.filter((path) => MODULE.test(path)).sort();
-  if (modules.length === 0) registrations.fault(directory, 'contains no modules: *.js, *.mjs, *.cjs, *.ts, *.mts or *.cts');
+  if (modules.length === 0)
+    registrations.fault(directory, 'contains no modules: *.js, *.mjs, *.cjs, *.ts, *.mts or *.cts');
   const permits = new Permits(DESCRIBED_AT_ONCE);
   const asked = await Promise.all(
     modules.map(async (entry) => {
@@ -99,7 +100,8 @@ export async function registerDirectory(directory: string, up: StartUp): Promise
   for (const { entry, names, fault } of asked) {
     const place = `${entry} of ${directory}`;
     if (fault !== null) registrations.fault(place, `is unusable: ${fault}`);
-    else if (names.length === 0) registrations.fault(place, 'exports no events; move helper modules into a subdirectory');
+    else if (names.length === 0)
+      registrations.fault(place, 'exports no events; move helper modules into a subdirectory');
     const overrides = { tier: null, timeout_secs: null, memory_mb: null };
     for (const name of names) registrations.add({ name, place, origin, entry, overrides });
   }

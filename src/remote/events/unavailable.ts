@@ -13,9 +13,13 @@ export function publicReason(error: unknown): string {
 export function unavailable(name: string, error: unknown): RemoteFailure {
   const cause = error instanceof AttemptFailure ? error.cause : error;
   if (cause instanceof RemoteFailure && cause.code !== 'EVENT_UNAVAILABLE') return cause;
-  return new RemoteFailure('EVENT_UNAVAILABLE', `The code of the event ${name} is unavailable: ${publicReason(error)}`, {
-    cause: error,
-    ...(cause instanceof RemoteFailure ? { details: cause.details } : {}),
-    ...(error instanceof AttemptFailure ? { retryAfterSecs: error.retryAfterSecs } : {}),
-  });
+  return new RemoteFailure(
+    'EVENT_UNAVAILABLE',
+    `The code of the event ${name} is unavailable: ${publicReason(error)}`,
+    {
+      cause: error,
+      ...(cause instanceof RemoteFailure ? { details: cause.details } : {}),
+      ...(error instanceof AttemptFailure ? { retryAfterSecs: error.retryAfterSecs } : {}),
+    },
+  );
 }

@@ -32,7 +32,8 @@ function eventsIn(bytes: Buffer): readonly DescribedEvent[] {
   } catch {
     throw unavailable('its description is not JSON');
   }
-  if (!Array.isArray(stated) || stated.length > EVENTS_MAX) throw unavailable('its description is not a list of events');
+  if (!Array.isArray(stated) || stated.length > EVENTS_MAX)
+    throw unavailable('its description is not a list of events');
   return stated.map(eventOf);
 }
 

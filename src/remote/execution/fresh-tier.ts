@@ -8,7 +8,7 @@ import { Spares } from './spares.ts';
 import { identityOf } from './stage.ts';
 import { type Ahead, LivingProcesses } from './start-process.ts';
 
-const NOT_STARTED = 'the task process could not be started; see the executor's log';
+const NOT_STARTED = "the task process could not be started; see the executor's log";
 
 /**
  * Delay before a process is killed and replaced, which costs milliseconds of kernel time, so that the task's response
@@ -122,10 +122,7 @@ export class SingleUseTier implements ExecutionTier {
     const cancel = clock.after(LOAD_AHEAD_MS, () => {
       // A process with a job is limited by the job's timeout.
       if (process.worker.isBusy) return;
-      log.warn(
-        { entry: code.entry, digest: code.digest },
-        'code loads too slowly; no longer preloading it',
-      );
+      log.warn({ entry: code.entry, digest: code.digest }, 'code loads too slowly; no longer preloading it');
       if (this.#slow.size >= SLOW_MAX) this.#slow.clear();
       this.#slow.add(key);
       process.kill();

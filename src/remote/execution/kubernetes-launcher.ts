@@ -151,7 +151,7 @@ class Job {
   async #remove(): Promise<void> {
     const remove = ['delete', `job/${this.name}`, '--ignore-not-found', '--cascade=foreground', '--wait=true'];
     await kubectl(this.#settings, remove, { withinMs: REMOVE_MS }).catch((error: unknown) =>
-      this.#settings.log.error({ err: error, job: this.name }, 'could not delete a task's job from the cluster'),
+      this.#settings.log.error({ err: error, job: this.name }, "could not delete a task's job from the cluster"),
     );
   }
 }

@@ -93,7 +93,7 @@ async function privateTmpOf(tier: Tier, stage: Stage, settings: TierSettings): P
   if (typeof opened === 'string') {
     log.warn(
       { tier, reason: opened },
-      "no private temporary directories; tasks share /tmp, /var/tmp and /dev/shm with the machine and can fill them",
+      'no private temporary directories; tasks share /tmp, /var/tmp and /dev/shm with the machine and can fill them',
     );
     return null;
   }

@@ -67,11 +67,7 @@ function checkedResult(bytes: Buffer): JobOutcome {
     return { status: 'success', result: bytes };
   } catch (error) {
     if (!(error instanceof HeddleError)) throw error;
-    return failed(
-      'RESULT_NOT_SERIALIZABLE',
-      'the result is not valid JSON',
-      error.details.slice(0, 20),
-    );
+    return failed('RESULT_NOT_SERIALIZABLE', 'the result is not valid JSON', error.details.slice(0, 20));
   }
 }
 

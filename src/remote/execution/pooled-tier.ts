@@ -25,7 +25,7 @@ const STRAY_CHECK_DELAY_MS = 20;
 /** A process with leftovers ends by itself within this time, unless they block it. */
 const SETTLE_MS_MAX = 1_000;
 
-const NOT_STARTED = 'the task process could not be started; see the executor's log';
+const NOT_STARTED = "the task process could not be started; see the executor's log";
 
 /**
  * A tier whose processes run consecutive jobs of one client with one memory limit, until one fails, leaves something

@@ -32,7 +32,10 @@ export async function requireCommands(tier: Tier, settings: TierSettings): Promi
   const path = settings.environment['PATH'] ?? '';
   for (const [command, debianPackage] of Object.entries(COMMANDS[tier])) {
     if (await isInPath(command, path)) continue;
-    throw tierUnavailable(tier, `the command ${command} was not found in ${path}; install the package ${debianPackage}`);
+    throw tierUnavailable(
+      tier,
+      `the command ${command} was not found in ${path}; install the package ${debianPackage}`,
+    );
   }
 }
 

@@ -54,10 +54,7 @@ export async function runOn(
   if (answer.kind === 'ended') {
     const { correlation_id: id, event_name: event } = job;
     const stderr = errorOutputTail(process.traces());
-    settings.log.warn(
-      { correlation_id: id, event_name: event, stderr },
-      'task process ended without an answer',
-    );
+    settings.log.warn({ correlation_id: id, event_name: event, stderr }, 'task process ended without an answer');
   }
   // Traces are read only if needed, because the kernel's count requires an ended process.
   return outcomeOf(answer, result_bytes_max, () => process.traces());

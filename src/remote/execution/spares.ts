@@ -21,7 +21,10 @@ interface Kind {
 }
 
 /** Limits concurrent starts, which could otherwise take all processors if their priority cannot be lowered. */
-const STARTS_AT_ONCE_MAX = Math.max(1, canLowerPriority ? availableParallelism() : Math.floor(availableParallelism() / 2));
+const STARTS_AT_ONCE_MAX = Math.max(
+  1,
+  canLowerPriority ? availableParallelism() : Math.floor(availableParallelism() / 2),
+);
 
 /**
  * Spare processes, started ahead with the code of their next task. Keeps the most recently used code, up to a total,

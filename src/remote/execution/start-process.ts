@@ -73,7 +73,9 @@ export class LivingProcesses {
     process.kill();
     const ended = await process.worker.ended;
     const errorOutput = process.worker.stderr.text.trim();
-    throw new Error(`a process of the tier ${this.#launcher.tier} failed to start: ${howEnded(ended)} ${errorOutput}`.trim());
+    throw new Error(
+      `a process of the tier ${this.#launcher.tier} failed to start: ${howEnded(ended)} ${errorOutput}`.trim(),
+    );
   }
 
   /** Kills a process that is not ready in time. */

@@ -252,7 +252,11 @@ export class WorkerProcess {
     this.#answer(answer);
   }
 
-  async #watchEnd(pipesCloseMs: number, outputs: ReadonlySet<Socket>, unthrottle: readonly (() => void)[]): Promise<void> {
+  async #watchEnd(
+    pipesCloseMs: number,
+    outputs: ReadonlySet<Socket>,
+    unthrottle: readonly (() => void)[],
+  ): Promise<void> {
     const closed = Promise.all(Array.from(outputs, closedOf));
     const ended = await this.#started.exited;
     this.#isOver = true;

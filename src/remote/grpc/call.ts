@@ -91,8 +91,8 @@ class ServedCall {
     this.#call.emit('error', { code, details: printable(details), ...(metadata === undefined ? {} : { metadata }) });
   }
 
-  /** The request, which nothing here holds any longer than it takes: answers may be long in coming. */
-  # Takes the request and drops the reference, because the response may take long.
+  /** Takes the request and drops the reference, because the response may take long. */
+  #takeRequest(): SignedRequest {
     const message = this.#message!;
     this.#message = null;
     return this.#context.wire.decodeRequest(message);

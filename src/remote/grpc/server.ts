@@ -118,7 +118,9 @@ class GrpcListener implements Listener {
     const { host, port, log } = this.#options;
     this.address = await listenOn(this.protocol, this.#sockets, host, port, this.#tls);
     const { peers, limits } = this.#parts;
-    this.#stopSweep = startSweep(this.#options.clock, [HELD_CHECK_BASIS_MS], () => peers.holdWithin(limits.held_bytes_max));
+    this.#stopSweep = startSweep(this.#options.clock, [HELD_CHECK_BASIS_MS], () =>
+      peers.holdWithin(limits.held_bytes_max),
+    );
     this.#sockets.on('error', (error: Error) => log.error({ err: error, listener: 'grpc' }, 'listener failed'));
   }
 

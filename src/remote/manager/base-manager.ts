@@ -112,8 +112,8 @@ export class BaseManager implements RemoteManager {
     waits.close();
   }
 
-  /** Behind the close nothing would become durable, and some answers wait for that. */
-  # After closing nothing becomes durable, which some answers wait for.
+  /** Rejects requests after closing, when nothing becomes durable and some answers would wait forever. */
+  #requireOpen(): void {
     if (this.#context.closing.hasBegun) throw new RemoteFailure('SHUTTING_DOWN', undefined, { retryAfterSecs: 5 });
   }
 

@@ -17,7 +17,9 @@ type Members = Readonly<Record<string, unknown>>;
 type Check = (value: unknown) => string | null;
 
 const eventName: Check = (value) =>
-  typeof value === 'string' && EVENT_NAME.test(value) ? null : 'must be a string of 1 to 200 characters from A-Z a-z 0-9 _ . -';
+  typeof value === 'string' && EVENT_NAME.test(value)
+    ? null
+    : 'must be a string of 1 to 200 characters from A-Z a-z 0-9 _ . -';
 const text =
   (charactersMax: number): Check =>
   (value) =>
@@ -76,7 +78,8 @@ export function readPoll(payload: Uint8Array, pathId: string | null): PollReques
 
 export function readCancel(payload: Uint8Array): CancelRequest {
   const request = readMembers(payload, CANCEL_CHECKS, []) as CancelRequest;
-  if (Object.keys(request).length !== 1) throw malformed(['body: must have exactly one of correlation_id and idempotency_key']);
+  if (Object.keys(request).length !== 1)
+    throw malformed(['body: must have exactly one of correlation_id and idempotency_key']);
   return request;
 }
 

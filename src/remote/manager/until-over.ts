@@ -9,7 +9,11 @@ export interface Waiting {
 }
 
 /** Resolves when the task has ended, the time is up, the caller has gone or the manager closes. */
-export function waitForCompletion({ waits, closing }: ManagerContext, task: TaskEntry, waiting: Waiting): Promise<void> {
+export function waitForCompletion(
+  { waits, closing }: ManagerContext,
+  task: TaskEntry,
+  waiting: Waiting,
+): Promise<void> {
   const { signal, waitMs } = waiting;
   if (task.isOver || signal.aborted || closing.hasBegun || waitMs === 0) return Promise.resolve();
   return new Promise((resolve) => {

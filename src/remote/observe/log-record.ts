@@ -38,10 +38,15 @@ export function logTaskCompleted(log: Logger, task: CompletedTask): void {
  *
  * @param strangers limits log lines of unknown senders, per code
  */
-export function logTaskRejected(log: Logger, { message, ...request }: RejectedRequest, unknownCallerLines: LogLimit): void {
+export function logTaskRejected(
+  log: Logger,
+  { message, ...request }: RejectedRequest,
+  unknownCallerLines: LogLimit,
+): void {
   const fields = { event: 'task_rejected', ...request };
   const { code, client_id } = request;
   const level = code === 'INTERNAL' ? 'error' : 'info';
-  if (client_id === null) unknownCallerLines.write(log, level, `task_rejected ${code}`, fields, `request rejected: ${message}`);
+  if (client_id === null)
+    unknownCallerLines.write(log, level, `task_rejected ${code}`, fields, `request rejected: ${message}`);
   else log[level](fields, `request rejected: ${message}`);
 }

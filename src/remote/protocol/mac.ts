@@ -37,7 +37,8 @@ export function deriveSigningKeys(clientKey: Uint8Array): SigningKeys {
 }
 
 function derive(secret: Uint8Array, info: Uint8Array): Uint8Array {
-  if (secret.length < KEY_BYTES) throw new TypeError(`the secret must have at least ${KEY_BYTES} bytes (got ${secret.length})`);
+  if (secret.length < KEY_BYTES)
+    throw new TypeError(`the secret must have at least ${KEY_BYTES} bytes (got ${secret.length})`);
   return new Uint8Array(hkdfSync('sha256', secret, EMPTY, info, KEY_BYTES));
 }
 

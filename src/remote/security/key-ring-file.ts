@@ -26,7 +26,8 @@ export async function readKeyRing(path: string): Promise<RingKey[]> {
 /** @param source name in errors */
 export function parseKeyRing(bytes: Buffer, source: string): RingKey[] {
   const { version, keys } = record(parseKeyJson(bytes, source), source);
-  if (version !== 1) throw new KeyFileError(`${source}: version: must be 1; expected a key ring created by \`heddle keys\``);
+  if (version !== 1)
+    throw new KeyFileError(`${source}: version: must be 1; expected a key ring created by \`heddle keys\``);
   if (!Array.isArray(keys) || keys.length > KEYS_MAX) {
     throw new KeyFileError(`${source}: keys: must be a list of at most ${KEYS_MAX}`);
   }

@@ -40,10 +40,7 @@ export class RevokedCertificates {
       lists.set(list.issuer, serials);
       if (list.nextUpdate !== undefined && list.nextUpdate.getTime() <= clock.now()) {
         const end = list.nextUpdate.toISOString();
-        log.error(
-          { file: source },
-          `certificate revocation list expired on ${end}; rejecting all client certificates`,
-        );
+        log.error({ file: source }, `certificate revocation list expired on ${end}; rejecting all client certificates`);
       }
     }
     this.#lists = lists;
@@ -65,7 +62,8 @@ export class RevokedCertificates {
 /** Validates the lists like TLS does, so that the listeners never get invalid ones. */
 function listsOf(pem: string, source: string): string[] {
   const lists = revocationLists(pem);
-  if (lists.length === 0) throw new KeyFileError(`${source}: contains no certificate revocation list in PEM (X509 CRL)`);
+  if (lists.length === 0)
+    throw new KeyFileError(`${source}: contains no certificate revocation list in PEM (X509 CRL)`);
   try {
     createSecureContext({ crl: lists });
   } catch (error) {

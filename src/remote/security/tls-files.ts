@@ -44,8 +44,7 @@ export async function readTlsFiles({ certFile, keyFile, caFile, crlFile, clock, 
   const leaf = requirePair({ cert, certFile, key, keyFile });
   if (ca !== null) certificateOf(ca, caFile!);
   const leftMs = Date.parse(leaf.validTo) - clock.now();
-  if (leftMs <= 0)
-    log.error({ file: certFile }, `TLS certificate expired on ${leaf.validTo}; clients will reject it`);
+  if (leftMs <= 0) log.error({ file: certFile }, `TLS certificate expired on ${leaf.validTo}; clients will reject it`);
   else if (leftMs < WARN_BEFORE_MS) log.warn({ file: certFile }, `TLS certificate expires on ${leaf.validTo}`);
   return { cert, key, ca, crl };
 }

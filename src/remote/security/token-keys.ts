@@ -25,7 +25,8 @@ export async function readTokenKeys(path: string): Promise<JSONWebKeySet> {
   if (text.includes('PRIVATE KEY-----'))
     throw new KeyFileError(`${path}: contains a private key; use public keys only`);
   const keys = text.trimStart().startsWith('{') ? jwksKeys(bytes, path) : pemKeys(text, path);
-  if (keys.length === 0 || keys.length > KEYS_MAX) throw new KeyFileError(`${path}: must contain 1 to ${KEYS_MAX} keys`);
+  if (keys.length === 0 || keys.length > KEYS_MAX)
+    throw new KeyFileError(`${path}: must contain 1 to ${KEYS_MAX} keys`);
   return { keys };
 }
 

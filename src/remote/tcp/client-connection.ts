@@ -130,7 +130,7 @@ export class ClientConnection {
   }
 
   /** Drops the connection once only abandoned calls are left and there are too many of them. */
-  # Drops the connection once only abandoned calls are left and there are too many of them.
+  #endIfOnlyAbandoned(): void {
     if (this.#abandoned >= ABANDONED_MAX && this.#calls.size === this.#abandoned) this.#end('all calls were abandoned');
   }
 

@@ -69,7 +69,8 @@ export function readRequest(frame: Frame): FramedRequest {
   const id = isId(members['id']) ? members['id'] : null;
   try {
     if (id === null) throw malformed(`id: must be a whole number from ${ID_MIN} to ${ID_MAX}`);
-    for (const name in members) if (!REQUEST_MEMBERS.has(name)) throw malformed(`${name.slice(0, 64)}: is not a known member`);
+    for (const name in members)
+      if (!REQUEST_MEMBERS.has(name)) throw malformed(`${name.slice(0, 64)}: is not a known member`);
     return {
       id,
       request: { ...envelope(members), method: method(members), payload: frame.payload, mac: mac(members) },
@@ -183,8 +184,7 @@ function optionalText(members: Members, name: string): string | null {
 
 function wholeNumber(members: Members, name: string): number {
   const value = members[name];
-  if (!Number.isSafeInteger(value) || (value as number) < 0)
-    throw malformed(`${name}: must be a non-negative integer`);
+  if (!Number.isSafeInteger(value) || (value as number) < 0) throw malformed(`${name}: must be a non-negative integer`);
   return value as number;
 }
 

@@ -144,7 +144,10 @@ class XmlRpcTransport implements ClientTransport {
       response.destroy();
       // Only an intermediary may have forwarded the request before failing; the executor itself responds 200 to
       // accepted requests.
-      throw new TransportFailure(`the executor responded with HTTP ${statusCode}`, statusCode > 500 && statusCode !== 503);
+      throw new TransportFailure(
+        `the executor responded with HTTP ${statusCode}`,
+        statusCode > 500 && statusCode !== 503,
+      );
     }
     const reader = new XmlRpcReader({ document_bytes_max: this.#documentBytesMax, text_chars_max: TEXT_CHARS_MAX });
     try {

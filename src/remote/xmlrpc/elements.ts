@@ -132,6 +132,7 @@ function valueOf(element: Element): XmlRpcValue {
 
 function wholeNumber(text: string): number {
   const value = Number(text);
-  if (!NUMBER.test(text) || value < INT_MIN || value > INT_MAX) throw malformed(`xml: an <int> must be a 32-bit integer`);
+  if (!NUMBER.test(text) || value < INT_MIN || value > INT_MAX)
+    throw malformed(`xml: an <int> must be a 32-bit integer`);
   return value;
 }

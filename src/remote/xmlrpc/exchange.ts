@@ -192,7 +192,8 @@ function refusalOf(request: IncomingMessage, documentBytesMax: number): HttpRefu
   const { method, url, headers } = request;
   if (headers.host === undefined) return { status: 400, text: 'the Host header is required' };
   if (url !== PATH) return { status: 404, text: `not found; use POST ${PATH}` };
-  if (method !== 'POST') return { status: 405, text: `method not allowed; use POST ${PATH}`, headers: { allow: 'POST' } };
+  if (method !== 'POST')
+    return { status: 405, text: `method not allowed; use POST ${PATH}`, headers: { allow: 'POST' } };
   if (!CONTENT_TYPE.test(headers['content-type'] ?? ''))
     return { status: 415, text: 'Content-Type must be text/xml, in UTF-8' };
   if (headers['content-encoding'] !== undefined) return { status: 415, text: 'Content-Encoding is not supported' };

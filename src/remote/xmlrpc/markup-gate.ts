@@ -90,10 +90,7 @@ export class MarkupGate {
       this.#state = 'blanks';
       this.#countText(1);
     } else if (this.#state === 'name') {
-      this.#grow(
-        NAME_CHARS_MAX,
-        `element names must have at most ${NAME_CHARS_MAX} characters`,
-      );
+      this.#grow(NAME_CHARS_MAX, `element names must have at most ${NAME_CHARS_MAX} characters`);
     } else if (char !== '/') throw malformed('xml: attributes are not allowed');
   }
 

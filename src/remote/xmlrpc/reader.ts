@@ -132,7 +132,8 @@ function responseOf(root: Element): XmlRpcDocument {
   if (!root.has('fault')) return { kind: 'response', value };
   const code = isStruct(value) ? value.get('faultCode') : undefined;
   const message = isStruct(value) ? value.get('faultString') : undefined;
-  if (typeof code !== 'number' || typeof message !== 'string') return refuse('a fault must have faultCode and faultString');
+  if (typeof code !== 'number' || typeof message !== 'string')
+    return refuse('a fault must have faultCode and faultString');
   return { kind: 'fault', code, message };
 }
 

@@ -53,10 +53,7 @@ test('beyond the size limit the oldest files are deleted, and the log records it
   const verdict = await verify();
   assert.equal(verdict.fault, null);
   assert.ok(verdict.first!.seq > 1 && verdict.last!.seq > 300);
-  assert.match(
-    verdict.notes.join(),
-    /^the chain begins at line \d+: the executor deleted earlier lines at 2023-/,
-  );
+  assert.match(verdict.notes.join(), /^the chain begins at line \d+: the executor deleted earlier lines at 2023-/);
   // Further deletions by others are not covered by the record.
   rmSync(join(folder, files()[0]!));
   const robbed = await verify();

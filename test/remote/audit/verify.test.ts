@@ -67,11 +67,21 @@ const TAMPERINGS: readonly { name: string; change: (all: string[]) => string[]; 
   { name: 'lines removed', change: (all) => all.toSpliced(3, 3), line: 4, reason: /lines 4 to 6 are missing/ },
   { name: 'two lines swapped', change: (all) => moved(all, 3, 4), line: 4, reason: /number 5 after number 3/ },
   { name: 'a line moved', change: (all) => moved(all, 6, 1), line: 2, reason: /number 7 after number 1/ },
-  { name: 'a line repeated', change: (all) => all.toSpliced(4, 0, all[3]!), line: 5, reason: /number 4 after number 4/ },
+  {
+    name: 'a line repeated',
+    change: (all) => all.toSpliced(4, 0, all[3]!),
+    line: 5,
+    reason: /number 4 after number 4/,
+  },
   { name: 'a foreign line', change: (all) => all.toSpliced(4, 0, '{"seq":5}'), line: 5, reason: /lacks a time/ },
   { name: 'an empty line', change: (all) => all.toSpliced(4, 0, ''), line: 5, reason: /not an audit log line/ },
   { name: 'not JSON', change: (all) => all.with(4, 'hello'), line: 5, reason: /not an audit log line/ },
-  { name: 'a huge line', change: (all) => all.with(4, 'x'.repeat(1e6)), line: 5, reason: /exceeds the maximum line length/ },
+  {
+    name: 'a huge line',
+    change: (all) => all.with(4, 'x'.repeat(1e6)),
+    line: 5,
+    reason: /exceeds the maximum line length/,
+  },
   {
     name: 'the first line made to look like a later one',
     change: (all) => all.with(0, forged(all[0]!, '0'.repeat(64), '1'.repeat(64))),

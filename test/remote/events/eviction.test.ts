@@ -49,7 +49,10 @@ test('idle code is evicted after its time, never while in use, and fetched again
   second[Symbol.dispose]();
   ahead += 3_600_000;
   await eventually(async () => (await readdir(codeDirectory)).length === 0, 'the code is deleted');
-  await eventually(() => audit.filter(({ action }) => action === 'evicted').length === 2, 'both evictions in the audit log');
+  await eventually(
+    () => audit.filter(({ action }) => action === 'evicted').length === 2,
+    'both evictions in the audit log',
+  );
   assert.equal(registry.peek('A')?.digest, digest, 'its description is remembered');
   assert.equal(registry.peek('A')?.definition?.name, 'A');
   using again = await registry.resolve('A', NEVER);

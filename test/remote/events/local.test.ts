@@ -87,7 +87,7 @@ test('every module directly in a directory registers its events; subdirectories 
   assert.equal(one.code.digest, two.code.digest);
   assert.equal(two.code.entry, 'two.ts');
   assert.equal(two.definition.idempotent, true);
-  assert.equal(two.definition.memory_mb, 256, 'code cannot exceed the executor's memory');
+  assert.equal(two.definition.memory_mb, 256, "code cannot exceed the executor's memory");
   assert.equal(two.definition.tier, 'jail', 'code can require a stronger tier');
   assert.ok(!(await readdir(one.code.directory)).includes('.env'));
 });

@@ -24,7 +24,9 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 const environment = { PATH: process.env['PATH'] ?? '', STAND_IN_FOLDER: folder };
 const container = { command, image: 'stand-in-image', parameters: ['--namespace=tasks'], environment };
 const hasBubblewrap = spawnSync('bwrap', ['--version']).status === 0;
-const tier = hasBubblewrap ? await tryTier('container', { container }) : 'the stand-in for the cluster needs bubblewrap';
+const tier = hasBubblewrap
+  ? await tryTier('container', { container })
+  : 'the stand-in for the cluster needs bubblewrap';
 
 /** Returns why the tier is unavailable. */
 const describeTier = (given: ExecutionTier | string): string => (typeof given === 'string' ? given : given.tier);

@@ -91,10 +91,7 @@ test('if the starter is killed, its processes are reported as ended, and the nex
   const first = await starter.start(shell('sleep 1000'));
   const [itself] = childrenOf(process.pid).filter((pid) => !before.has(pid));
   process.kill(itself!, 'SIGKILL');
-  const refused = assert.rejects(
-    starter.start(shell('exit 0')),
-    /the starter process ended: exited with SIGKILL/,
-  );
+  const refused = assert.rejects(starter.start(shell('exit 0')), /the starter process ended: exited with SIGKILL/);
   assert.deepEqual(await first.exited, { exitCode: null, signal: 'SIGKILL' });
   await eventually(() => !isAlive(first.pid), 'the process to end');
   await refused;

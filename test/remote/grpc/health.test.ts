@@ -58,7 +58,7 @@ test('health is reported to checks and watchers until the listener closes', asyn
   await eventually(() => watching.hex === SERVING + NOT_SERVING, 'only the change is reported');
   assert.equal(unknown.hex, SERVICE_UNKNOWN);
   const closed = listener.close(60_000);
-  await eventually(() => watching.stream.closed && unknown.stream.closed, 'the watchers' calls end');
+  await eventually(() => watching.stream.closed && unknown.stream.closed, 'the calls of watchers to end');
   session.close();
   await closed;
 });

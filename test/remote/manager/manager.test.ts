@@ -273,10 +273,7 @@ describe('the queue', () => {
     const more = (call = {}): Promise<Payload> => fixture.submit({}, { mode: 'async' }, call);
     for (let taken = 0; taken < 12; taken += 1) {
       assert.notEqual((await more()).status, 'error');
-      await eventually(
-        () => fixture.manager.health().busy === Math.min(2, taken + 1),
-        'all workers are busy',
-      );
+      await eventually(() => fixture.manager.health().busy === Math.min(2, taken + 1), 'all workers are busy');
     }
     const refused = await more();
     assert.equal(refused.code, 'QUEUE_FULL');

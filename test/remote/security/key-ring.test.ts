@@ -102,7 +102,7 @@ test('a changed file is used within two polls, also if renamed into place or lin
     write(`${path}.target`, formatKeyRing([ringKey(4)]));
     symlinkSync(`${path}.target`, `${path}.link`);
     renameSync(`${path}.link`, path);
-    await afterPolls(clock, () => ring.find('k4', 'a') !== null, 'the link's target to be read');
+    await afterPolls(clock, () => ring.find('k4', 'a') !== null, "the link's target to be read");
     assert.equal(changes.length, 3);
     assert.deepEqual(changes[2], [{ id: 'k4', state: 'active' }]);
   }));

@@ -75,7 +75,7 @@ test('removing a key ends its tokens, including cached ones; others stay valid',
     await eventually(async () => {
       await fixture.clock.advance(2_000);
       return (await call(fixture, ed)).code === 'UNAUTHENTICATED';
-    }, 'the removed key's token to be rejected');
+    }, "the removed key's token to be rejected");
     assert.equal((await call(fixture, ec)).code, 'ok');
   }));
 

@@ -122,7 +122,9 @@ for (const attack of ATTACKS) {
     work.mostPerTurn = 0;
     for (const wire of NAMES) {
       const { work: done, ms } = await measure(honest[wire], work);
-      t.diagnostic(`${wire}: p50 ${(median(ms) / alone[wire]).toFixed(1)} times the undisturbed latency; work ${median(done)}`);
+      t.diagnostic(
+        `${wire}: p50 ${(median(ms) / alone[wire]).toFixed(1)} times the undisturbed latency; work ${median(done)}`,
+      );
       assert.ok(median(done) <= WORK_PER_CALL_MAX, `${wire}: ${done.join()} requests of attackers during each call`);
     }
     for (const wire of NAMES) {

@@ -17,8 +17,7 @@ const PREFIX = [345, 500] as const;
 
 /** Parses a 512-byte block that is not all zero. @throws CodeFault */
 export function readTarHeader(block: Buffer): TarHeader {
-  if (checksumOf(block) !== octal(block.subarray(...CHECKSUM)))
-    throw new CodeFault('it is not a valid tar archive');
+  if (checksumOf(block) !== octal(block.subarray(...CHECKSUM))) throw new CodeFault('it is not a valid tar archive');
   const name = utf8(beforeNul(block.subarray(...NAME)));
   // GNU's own format stores times where ustar stores the prefix of a long name.
   const isPosix = block.toString('latin1', MAGIC_AT, MAGIC_AT + 6) === 'ustar\0';

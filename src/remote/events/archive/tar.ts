@@ -99,8 +99,7 @@ function announcedBy(type: 'x' | 'g' | 'L', content: Buffer): Announced {
       throw new CodeFault('the archive has a global header with a path or size');
     return {};
   }
-  if (size !== undefined && !/^(0|[1-9]\d{0,14})$/.test(size))
-    throw new CodeFault('the archive has an invalid size');
+  if (size !== undefined && !/^(0|[1-9]\d{0,14})$/.test(size)) throw new CodeFault('the archive has an invalid size');
   return { ...(path === undefined ? {} : { path }), ...(size === undefined ? {} : { bytes: Number(size) }) };
 }
 

@@ -50,7 +50,8 @@ export async function readEntries(given: string, options: ReadEntriesOptions): P
   };
   const list = top.raw('events') ?? [];
   if (!Array.isArray(list)) top.fault('events', `must be a list (got ${shown(list)})`);
-  else if (list.length > EVENTS_MAX) top.fault('events', `must have at most ${EVENTS_MAX} entries (got ${list.length})`);
+  else if (list.length > EVENTS_MAX)
+    top.fault('events', `must have at most ${EVENTS_MAX} entries (got ${list.length})`);
   const raw: unknown[] = Array.isArray(list) ? list.slice(0, EVENTS_MAX) : [];
   const entries = raw.flatMap((value, index) => entryOf(value, index, rules, faults) ?? []);
   if (faults.list.length > 0) throw refused(document.name, faults.list);

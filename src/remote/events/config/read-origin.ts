@@ -104,10 +104,7 @@ function gitOrigin(entry: Members, rules: OriginRules): EntryOrigin | null {
   const urlFault = url === null ? null : gitUrlFault(url, rules.gitProtocols);
   if (urlFault !== null) entry.fault('url', urlFault);
   if (commit !== null && !COMMIT.test(commit)) {
-    entry.fault(
-      'commit',
-      `must be a full commit hash, 40 or 64 lower-case digits (got ${quoted(commit, 70)})`,
-    );
+    entry.fault('commit', `must be a full commit hash, 40 or 64 lower-case digits (got ${quoted(commit, 70)})`);
   }
   if (ref !== null && (!REF.test(ref) || ref.includes('..') || ref.endsWith('/') || ref.endsWith('.lock'))) {
     entry.fault('ref', `${quoted(ref)} is not a tag or branch name`);

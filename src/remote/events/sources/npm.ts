@@ -50,7 +50,7 @@ export function npmSource({ name, version, integrity, registry, tokenFile }: Npm
 function archiveAddress(document: Buffer, registry: URL): URL {
   const tarball = tarballOf(document);
   const address = tarball === null ? null : URL.parse(tarball, registry.href);
-  if (address === null) throw new CodeFault('the registry's response does not name the package archive');
+  if (address === null) throw new CodeFault("the registry's response does not name the package archive");
   if (address.origin !== registry.origin) throw new CodeFault('the package archive is on another host');
   return address;
 }
@@ -60,6 +60,6 @@ function tarballOf(document: Buffer): string | null {
     const { dist } = JSON.parse(document.toString('utf8')) as { dist?: { tarball?: unknown } };
     return typeof dist?.tarball === 'string' ? dist.tarball : null;
   } catch {
-    throw new CodeFault('the registry's response is not JSON');
+    throw new CodeFault("the registry's response is not JSON");
   }
 }

@@ -74,7 +74,7 @@ function endUnlessSettled(isFirst: boolean): void {
 /** Called when nothing keeps the process alive: the job has ended or can never end. */
 function settle(): void {
   if (current !== null) {
-    abandon(new Error('the event's promise can never settle: no pending work is left'));
+    abandon(new Error("the event's promise can never settle: no pending work is left"));
     return;
   }
   unschedule(leftover);

@@ -50,5 +50,8 @@ export async function findEvent(url: string, name: string): Promise<EventDefinit
   const event = events.get(name);
   if (event !== undefined) return event;
   const names = [...events.keys()].slice(0, 20).join(', ');
-  throw new ChildFailure('EVENT_UNAVAILABLE', `the code does not define the event ${name}; it defines: ${names || 'none'}`);
+  throw new ChildFailure(
+    'EVENT_UNAVAILABLE',
+    `the code does not define the event ${name}; it defines: ${names || 'none'}`,
+  );
 }

@@ -59,7 +59,11 @@ const EXAMINATIONS: Readonly<Record<keyof typeof EXAMINED_CALLS, readonly Instru
     ...ifEqual(MAP_SHARED_ANONYMOUS, [refuse(EPERM)]),
     returnAction(ALLOW),
   ],
-  ioctl: [loadArgument(1), ...TERMINAL_INPUT.flatMap((request) => ifEqual(request, [refuse(EPERM)])), returnAction(ALLOW)],
+  ioctl: [
+    loadArgument(1),
+    ...TERMINAL_INPUT.flatMap((request) => ifEqual(request, [refuse(EPERM)])),
+    returnAction(ALLOW),
+  ],
 };
 
 /** Returns the instructions for a machine. */

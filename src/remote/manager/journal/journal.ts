@@ -155,7 +155,8 @@ export class Journal {
     const refused = round.entries.flatMap(({ record }) => (record.type === 'accepted' ? [record.id] : []));
     const rest = round.entries.filter(({ record }) => record.type !== 'accepted');
     // Some of their bytes may be on disk anyway.
-    if (refused.length > 0) rest.push({ record: { type: 'removed', ids: refused }, body: null, location: unsetLocation() });
+    if (refused.length > 0)
+      rest.push({ record: { type: 'removed', ids: refused }, body: null, location: unsetLocation() });
     round.admission.reject(error);
     const next = (this.#round ??= newRound());
     next.entries.unshift(...rest);

@@ -40,10 +40,7 @@ export async function readJournal(files: JournalFiles, log: Logger): Promise<Fou
         break;
       }
       const fields = { file, at, damaged_bytes: next - at };
-      log.error(
-        fields,
-        'journal file is damaged; not running tasks that waited then, because they may have run',
-      );
+      log.error(fields, 'journal file is damaged; not running tasks that waited then, because they may have run');
       for (const [id, life] of lives) lives.set(id, distrust(life));
       at = next;
     }

@@ -69,7 +69,10 @@ function earlierTask(
   if (before === undefined) return null;
   if (before.accepted.digest !== digest) throw new RemoteFailure('IDEMPOTENCY_MISMATCH');
   if (before.state === 'acknowledged') {
-    throw new RemoteFailure('NOT_FOUND', 'The task of this idempotency key was acknowledged; its outcome is no longer stored');
+    throw new RemoteFailure(
+      'NOT_FOUND',
+      'The task of this idempotency key was acknowledged; its outcome is no longer stored',
+    );
   }
   return before;
 }

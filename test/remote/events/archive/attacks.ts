@@ -55,20 +55,16 @@ export const ARCHIVE_ATTACKS: readonly ArchiveAttack[] = [
   entries('an unknown type', [{ name: 'package/q', type: 'Q' }], /unknown type "Q"/),
   entries('the same file twice', [FILE], /"index\.js" appears twice/),
   entries('two files that differ in case', [{ name: 'package/INDEX.js' }], /the same name on some systems/),
-  entries('two files with equivalent Unicode names', [{ name: 'package/ﬁ' }, { name: 'package/fi' }], /the same name on/),
-  entries('a file below a file', [{ name: 'package/index.js/x.js' }], /appears twice/),
   entries(
-    'a file in place of a directory',
-    [{ name: 'package/lib/x.js' }, { name: 'package/lib' }],
-    /appears twice/,
+    'two files with equivalent Unicode names',
+    [{ name: 'package/ﬁ' }, { name: 'package/fi' }],
+    /the same name on/,
   ),
+  entries('a file below a file', [{ name: 'package/index.js/x.js' }], /appears twice/),
+  entries('a file in place of a directory', [{ name: 'package/lib/x.js' }, { name: 'package/lib' }], /appears twice/),
   entries('the same file under two first folders', [{ name: 'other/index.js' }], /appears twice/),
   entries('a directory outside', [{ name: 'package/../../', type: '5' }], /has the segment "\.\."/),
-  entries(
-    'a directory with content',
-    [{ name: 'package/d/', type: '5', content: 'x' }],
-    /directory .* has content/,
-  ),
+  entries('a directory with content', [{ name: 'package/d/', type: '5', content: 'x' }], /directory .* has content/),
   entries(
     'a long name (pax) outside the directory',
     [
@@ -109,11 +105,7 @@ export const ARCHIVE_ATTACKS: readonly ArchiveAttack[] = [
     /sparse/,
   ),
   entries('a prefix that leads outside', [{ name: 'x.js', prefix: 'package/../..' }], /has the segment "\.\."/),
-  entries(
-    'a header with a wrong checksum',
-    [{ name: 'package/x.js', breakChecksum: true }],
-    /not a valid tar archive/,
-  ),
+  entries('a header with a wrong checksum', [{ name: 'package/x.js', breakChecksum: true }], /not a valid tar archive/),
   {
     name: 'a file shorter than its header says',
     archive: () => packageArchive([{ ...FILE, size: 100_000 }]),
@@ -126,7 +118,11 @@ export const ARCHIVE_ATTACKS: readonly ArchiveAttack[] = [
     refused: /not valid gzip/,
   },
   { name: 'not gzip', archive: () => tarArchive([FILE]), refused: /not valid gzip/ },
-  { name: 'gzip of something else', archive: () => gzipSync(Buffer.alloc(1_024, 'x')), refused: /not a valid tar archive/ },
+  {
+    name: 'gzip of something else',
+    archive: () => gzipSync(Buffer.alloc(1_024, 'x')),
+    refused: /not a valid tar archive/,
+  },
   { name: 'nothing', archive: () => Buffer.alloc(0), refused: /truncated|not valid gzip/ },
   { name: 'no file', archive: () => packageArchive([]), refused: /contains no files/ },
 ];

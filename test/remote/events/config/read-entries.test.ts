@@ -126,7 +126,10 @@ const REFUSED: readonly [object, RegExp][] = [
     (ref) => [{ ...GIT, ref }, /events\[0\]\.ref: .* is not a tag or branch name/] as [object, RegExp],
   ),
   [{ ...LOCAL, signature: 'x' }, /signed_by: is required/],
-  [{ ...LOCAL, signed_by: 'x', signature: Buffer.alloc(64).toString('base64') }, /signed_by: must name one of the signers/],
+  [
+    { ...LOCAL, signed_by: 'x', signature: Buffer.alloc(64).toString('base64') },
+    /signed_by: must name one of the signers/,
+  ],
 ];
 
 for (const [entry, refused] of REFUSED) {

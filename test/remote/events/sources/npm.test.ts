@@ -61,7 +61,10 @@ test('a package that does not match the pin is rejected, whatever the registry s
     events: [entryOf(packed)],
     npmRegistry: npm.url,
   });
-  assert.match(await failureOf(registry.resolve('Ping', NEVER)), /^EVENT_UNAVAILABLE.*does not match the pinned integrity/);
+  assert.match(
+    await failureOf(registry.resolve('Ping', NEVER)),
+    /^EVENT_UNAVAILABLE.*does not match the pinned integrity/,
+  );
   assert.deepEqual(await readdir(codeDirectory), [], 'nothing of it is stored');
 });
 
@@ -176,10 +179,20 @@ interface BadAnswer {
 
 const LOOP = (path: string) => ({ location: path });
 const BAD_ANSWERS: readonly BadAnswer[] = [
-  { name: 'no such package', at: 'document', answer: (_, r) => r.writeHead(404).end(), refused: /responded with status 404/ },
+  {
+    name: 'no such package',
+    at: 'document',
+    answer: (_, r) => r.writeHead(404).end(),
+    refused: /responded with status 404/,
+  },
   { name: 'no JSON', at: 'document', answer: (_, r) => r.end('<html>'), refused: /response is not JSON/ },
   { name: 'JSON that is null', at: 'document', answer: (_, r) => r.end('null'), refused: /response is not JSON/ },
-  { name: 'no archive named', at: 'document', answer: (_, r) => json(r, {}), refused: /does not name the package archive/ },
+  {
+    name: 'no archive named',
+    at: 'document',
+    answer: (_, r) => json(r, {}),
+    refused: /does not name the package archive/,
+  },
   {
     name: 'an archive in a file',
     at: 'document',
