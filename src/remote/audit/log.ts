@@ -9,7 +9,7 @@ import { firstLineOf, headOfRotated, readTail, renameDurably, rotatedPath, syncD
 import { formatLine, type ChainHead } from './line.ts';
 import type { AuditEntry, AuditLog } from './port.ts';
 import { RejectionLimit } from './rejection-limit.ts';
-import { expendable, KEEP_ALL, removeFiles, type AuditRetention } from './retention.ts';
+import { filesToPrune, KEEP_ALL, removeFiles, type AuditRetention } from './retention.ts';
 
 const FILE_BYTES_MAX = 64 * 1024 * 1024;
 /** Entries waiting for the disk; further ones are counted and dropped. */
@@ -194,7 +194,7 @@ class ChainedLog implements AuditLog {
     this.#retainedAt = clock.monotonic();
     const now = clock.now();
     try {
-      const old = await expendable(path, this.#retention, this.#size, now);
+      const old = await filesToPrune(path, this.#retention, this.#size, now);
       if (old === null) return;
       await this.#chain([{ entry: old.entry, at: now }]);
       await this.#handle.datasync();

@@ -20,7 +20,7 @@ export const KEEP_ALL: AuditRetention = { bytesMax: null, ageMsMax: null };
 /**
  * Files to delete, oldest first, and the entry that records it; the remaining chain continues after the line it names.
  */
-export interface Expendable {
+export interface PrunePlan {
   readonly paths: readonly string[];
   readonly entry: Extract<AuditEntry, { action: 'pruned' }>;
 }
@@ -31,12 +31,12 @@ export interface Expendable {
  * @param currentBytes size of the active file, which is always kept
  * @throws AuditLogDamaged if one of them was altered: it and all later files stay as evidence
  */
-export async function expendable(
+export async function filesToPrune(
   path: string,
   { bytesMax, ageMsMax }: AuditRetention,
   currentBytes: number,
   nowMs: number,
-): Promise<Expendable | null> {
+): Promise<PrunePlan | null> {
   if (bytesMax === null && ageMsMax === null) return null;
   const files = await Promise.all((await rotatedFiles(path)).map(async (each) => ({ each, ...(await sizeOf(each)) })));
   let total = files.reduce((sum, { size }) => sum + size, currentBytes);

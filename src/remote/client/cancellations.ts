@@ -12,7 +12,7 @@ const TRIES_MAX = 6;
 export class Cancellations {
   readonly #clock: Clock;
   readonly #random: Random;
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #pending = new Set<Promise<void>>();
   readonly #closing = new AbortController();
 
   constructor(clock: Clock, random: Random) {
@@ -21,14 +21,14 @@ export class Cancellations {
   }
 
   add(link: Link, task: { correlationId?: string; idempotencyKey: string }): void {
-    const pending = this.#cancelTask(link, task).finally(() => this.#underWay.delete(pending));
-    this.#underWay.add(pending);
+    const pending = this.#cancelTask(link, task).finally(() => this.#pending.delete(pending));
+    this.#pending.add(pending);
   }
 
   /** Waits for cancellations in flight. */
   async close(withinMs: number): Promise<void> {
     const cancelTimer = this.#clock.after(withinMs, () => this.#closing.abort(new Error('the client is closed')));
-    await Promise.all(this.#underWay);
+    await Promise.all(this.#pending);
     cancelTimer();
   }
 

@@ -12,7 +12,7 @@ export interface ConnectionOptions {
 }
 
 /** A transport and the number of calls using it. */
-class Held {
+class OpenConnection {
   readonly tls: ClientTls | null;
   readonly opening: Promise<ClientTransport>;
   calls = 0;
@@ -44,7 +44,7 @@ class Held {
 export class Connection {
   readonly #options: ConnectionOptions;
   readonly #retiring = new Set<Promise<void>>();
-  #held: Held | null = null;
+  #current: OpenConnection | null = null;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -52,7 +52,7 @@ export class Connection {
 
   /** @throws TypeError if the endpoint needs certificates and has none; any error from opening the transport */
   async use<T>(run: (transport: ClientTransport) => Promise<T>): Promise<T> {
-    const held = await this.#hold();
+    const held = await this.#acquire();
     held.calls += 1;
     try {
       return await run(await this.#opened(held));
@@ -61,35 +61,35 @@ export class Connection {
     }
   }
 
-  async #hold(): Promise<Held> {
+  async #acquire(): Promise<OpenConnection> {
     const { endpoint, url, open, clock } = this.#options;
     const tls = endpoint.tls ? await this.#options.tls.current() : null;
     if (endpoint.tls && tls === null) {
       throw new TypeError(`the endpoint ${url} needs the certificate of its authority; set tls.ca`);
     }
-    if (this.#held !== null && this.#held.tls === tls) return this.#held;
-    const before = this.#held;
-    this.#held = new Held(tls, Promise.resolve(open(endpoint, tls, clock)));
+    if (this.#current !== null && this.#current.tls === tls) return this.#current;
+    const before = this.#current;
+    this.#current = new OpenConnection(tls, Promise.resolve(open(endpoint, tls, clock)));
     if (before !== null) {
       const retiring = before.retire().finally(() => this.#retiring.delete(retiring));
       this.#retiring.add(retiring);
     }
-    return this.#held;
+    return this.#current;
   }
 
-  async #opened(held: Held): Promise<ClientTransport> {
+  async #opened(held: OpenConnection): Promise<ClientTransport> {
     try {
       return await held.opening;
     } catch (error) {
-      if (this.#held === held) this.#held = null;
+      if (this.#current === held) this.#current = null;
       throw error;
     }
   }
 
   /** Closes the transport and waits for retiring ones. */
   async close(): Promise<void> {
-    const held = this.#held;
-    this.#held = null;
+    const held = this.#current;
+    this.#current = null;
     await held?.close();
     await Promise.all(this.#retiring);
   }

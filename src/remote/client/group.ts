@@ -7,7 +7,7 @@ import type { Link } from './link.ts';
 import { judge } from './retrying.ts';
 import { isOutcome } from './task-calls.ts';
 
-export interface Question<Method extends RemoteMethod> {
+export interface ReadCall<Method extends RemoteMethod> {
   readonly method: Method;
   readonly payload: Uint8Array;
   readonly signal: AbortSignal;
@@ -33,24 +33,24 @@ export class Group {
   }
 
   /** Tries endpoints one after another until one responds; only for read-only calls. */
-  async askAny<Method extends 'events' | 'event' | 'status'>(question: Question<Method>): Promise<Answers[Method]> {
+  async callAny<Method extends 'events' | 'event' | 'status'>(readCall: ReadCall<Method>): Promise<Answers[Method]> {
     const passed = new Set<Link>();
     for (;;) {
       const link = this.balance.choose(passed);
       try {
-        return await link.call<Method>(question);
+        return await link.call<Method>(readCall);
       } catch (error) {
         passed.add(link);
-        if (question.signal.aborted || passed.size === this.links.length || judge(error) === 'final') throw error;
+        if (readCall.signal.aborted || passed.size === this.links.length || judge(error) === 'final') throw error;
       }
     }
   }
 
   /** Calls the endpoint that holds a task, or all of them if it is not known. */
-  async askHolder<T>(endpoint: string | undefined, ask: (link: Link) => Promise<T>): Promise<T> {
+  async callHolder<T>(endpoint: string | undefined, ask: (link: Link) => Promise<T>): Promise<T> {
     if (endpoint !== undefined) return ask(this.linkOf(endpoint));
     // A task's failure is a valid outcome from its holder, just like a result.
-    const asked = this.links.map((link) =>
+    const calls = this.links.map((link) =>
       ask(link).then(
         (value) => ({ value }),
         (error: unknown) => {
@@ -59,7 +59,7 @@ export class Group {
         },
       ),
     );
-    const first = await Promise.any(asked).catch((failures: unknown) => {
+    const first = await Promise.any(calls).catch((failures: unknown) => {
       throw mostSpecific((failures as AggregateError).errors);
     });
     if ('error' in first) throw first.error;

@@ -132,7 +132,7 @@ export class Link {
   /** Requests the executor's status. Never throws; `state()` shows the result. */
   async probe(signal: AbortSignal): Promise<void> {
     const ask = (): Promise<StatusResponse> =>
-      this.#ask({ method: 'status', payload: NOTHING, signal, answerWithinMs: STATUS_WITHIN_MS });
+      this.#callOnce({ method: 'status', payload: NOTHING, signal, answerWithinMs: STATUS_WITHIN_MS });
     // A probe that the breaker blocks is repeated later; failures are recorded in `#noteFailure`.
     await this.#breaker.run(ask, isUnreachable).then(
       (status) => (this.#status = status),
@@ -151,7 +151,7 @@ export class Link {
 
   async #exchange<Method extends RemoteMethod>(call: LinkCall<Method>): Promise<Answers[Method]> {
     try {
-      const answer = await this.#ask(call);
+      const answer = await this.#callOnce(call);
       this.#recordOutcome(true);
       return answer;
     } catch (error) {
@@ -160,7 +160,7 @@ export class Link {
     }
   }
 
-  async #ask<Method extends RemoteMethod>(call: LinkCall<Method>): Promise<Answers[Method]> {
+  async #callOnce<Method extends RemoteMethod>(call: LinkCall<Method>): Promise<Answers[Method]> {
     try {
       const answer = await this.#connection.use(async (transport) => {
         const signer = await this.#options.signer.current();

@@ -106,7 +106,7 @@ export class RemoteExecutor {
     if (correlationId === undefined) throw new TypeError('poll: correlationId is required');
     const { signal } = scope;
     const { waitSecs = 0 } = options;
-    return await this.#group.askHolder(endpoint, (link) => poll(link, correlationId, { signal, waitSecs }));
+    return await this.#group.callHolder(endpoint, (link) => poll(link, correlationId, { signal, waitSecs }));
   }
 
   /** Cancels a task, or returns its outcome if it had already ended. @throws RemoteFailure NOT_FOUND */
@@ -114,7 +114,7 @@ export class RemoteExecutor {
     using scope = this.#scope(options);
     const { correlationId: correlation_id, idempotencyKey: idempotency_key, endpoint } = task;
     const request = correlation_id === undefined ? { idempotency_key: idempotency_key ?? '' } : { correlation_id };
-    return await this.#group.askHolder(endpoint, (link) => cancel(link, request, scope.signal));
+    return await this.#group.callHolder(endpoint, (link) => cancel(link, request, scope.signal));
   }
 
   /** Allows the executor to forget outcomes; returns the ids that it knew. */
@@ -132,17 +132,17 @@ export class RemoteExecutor {
 
   /** Lists the events that this client may submit. */
   async events(options: CallLimits = {}): Promise<EventSummary[]> {
-    return (await this.#ask('events', {}, options)).events;
+    return (await this.#readAny('events', {}, options)).events;
   }
 
   /** Returns whether this client may submit the event, without submitting it. */
   async hasEvent(event: string, options: CallLimits = {}): Promise<boolean> {
-    return (await this.#ask('event', { event_name: event }, options)).exists;
+    return (await this.#readAny('event', { event_name: event }, options)).exists;
   }
 
   /** Returns the status of the given endpoint, or of any. */
   async status(options: CallLimits & { endpoint?: string } = {}): Promise<StatusResponse> {
-    if (options.endpoint === undefined) return this.#ask('status', {}, options);
+    if (options.endpoint === undefined) return this.#readAny('status', {}, options);
     using scope = this.#scope(options);
     return await this.#group.linkOf(options.endpoint).status(scope.signal);
   }
@@ -276,7 +276,7 @@ export class RemoteExecutor {
     if (link !== null && !this.#closing.signal.aborted) this.#cancellations.add(link, task);
   }
 
-  async #ask<Method extends 'events' | 'event' | 'status'>(
+  async #readAny<Method extends 'events' | 'event' | 'status'>(
     method: Method,
     request: RequestPayloads[Method],
     options: CallLimits,
@@ -285,6 +285,6 @@ export class RemoteExecutor {
     const { signal } = scope;
     this.#group.probeFailed(this.#closing.signal);
     const payload = encodePayload(request);
-    return await this.#group.askAny({ method, payload, signal, answerWithinMs: ANSWER_WITHIN_MS });
+    return await this.#group.callAny({ method, payload, signal, answerWithinMs: ANSWER_WITHIN_MS });
   }
 }

@@ -45,7 +45,7 @@ export class Submission {
    * The endpoint that may have the task, and the payload sent: a different payload with the same key would be rejected.
    */
   #held: { link: Link; payload: Uint8Array; since: Stopwatch } | null = null;
-  #asking: Link | null = null;
+  #current: Link | null = null;
   #distrusted = 0;
 
   constructor(options: SubmissionOptions) {
@@ -55,7 +55,7 @@ export class Submission {
 
   /** Returns the endpoint that may have the task; null if none can. */
   get holder(): Link | null {
-    return this.#held?.link ?? this.#asking;
+    return this.#held?.link ?? this.#current;
   }
 
   /** @throws as Link.call; on abort the signal's reason */
@@ -85,7 +85,7 @@ export class Submission {
   async #try(link: Link): Promise<Submitted> {
     const { signal, traceparent, onProgress } = this.#options;
     const payload = this.#held?.payload ?? this.#payloadFor(link);
-    this.#asking = link;
+    this.#current = link;
     const since = new Stopwatch(this.#options.clock);
     try {
       const answer = await link.call({
@@ -100,7 +100,7 @@ export class Submission {
     } catch (error) {
       if (signal.aborted) throw error;
       if (judge(error) === 'again') this.#held ??= { link, payload, since };
-      else if (this.#held === null) this.#asking = null;
+      else if (this.#held === null) this.#current = null;
       throw error;
     }
   }

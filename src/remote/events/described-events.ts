@@ -29,7 +29,7 @@ export class DescribedEvents {
   /** @param entry null: as the code itself states. @throws AttemptFailure, or the signal's reason */
   of(code: StoredCode, entry: string | null, signal: AbortSignal): DescribedModule | Promise<DescribedModule> {
     const key = `${code.digest} ${entry ?? ''}`;
-    return this.#known.get(key) ?? this.#attempts.run(key, () => this.#ask(key, code, entry), signal);
+    return this.#known.get(key) ?? this.#attempts.run(key, () => this.#describeModule(key, code, entry), signal);
   }
 
   /** Returns the known description without asking. */
@@ -37,7 +37,11 @@ export class DescribedEvents {
     return this.#known.get(`${digest} ${entry ?? ''}`)?.events ?? null;
   }
 
-  async #ask(key: string, { digest, directory, files }: StoredCode, entry: string | null): Promise<DescribedModule> {
+  async #describeModule(
+    key: string,
+    { digest, directory, files }: StoredCode,
+    entry: string | null,
+  ): Promise<DescribedModule> {
     const code = { digest, directory, entry: await entryModule({ directory, files }, entry) };
     const module = { code, events: checked(await this.#describe(code)) };
     this.#known.set(key, module);

@@ -12,7 +12,7 @@ interface Pooled {
   client: string | null;
   jobs: number;
   /** Whether a check for leftover processes is scheduled. */
-  isWatched: boolean;
+  isCheckScheduled: boolean;
   /** Whether it gets no further jobs. */
   isRetired: boolean;
 }
@@ -71,7 +71,7 @@ export class PooledTier implements ExecutionTier {
       return failed('INTERNAL', 'the executor failed; see its log');
     } finally {
       this.#busy -= 1;
-      this.#giveBack(pooled);
+      this.#returnToPool(pooled);
     }
   }
 
@@ -98,7 +98,7 @@ export class PooledTier implements ExecutionTier {
     return at < 0 ? undefined : this.#idle.splice(at, 1)[0];
   }
 
-  #giveBack(pooled: Pooled): void {
+  #returnToPool(pooled: Pooled): void {
     const { process, jobs, isRetired } = pooled;
     const isFit =
       !isRetired && !process.worker.isLost && !this.#living.isClosed && jobs < this.#settings.jobsPerProcess;
@@ -109,10 +109,10 @@ export class PooledTier implements ExecutionTier {
 
   /** Schedules a check for processes that a task left running. */
   #scheduleStrayCheck(pooled: Pooled): void {
-    if (pooled.isWatched || pooled.process.worker.isLost) return;
-    pooled.isWatched = true;
+    if (pooled.isCheckScheduled || pooled.process.worker.isLost) return;
+    pooled.isCheckScheduled = true;
     this.#settings.clock.after(STRAY_CHECK_DELAY_MS, () => {
-      pooled.isWatched = false;
+      pooled.isCheckScheduled = false;
       const { worker } = pooled.process;
       if (worker.isLost) return;
       if (pooled.process.hasStrays()) this.#retire(pooled);
@@ -135,7 +135,7 @@ export class PooledTier implements ExecutionTier {
     if (this.#living.isClosed || isThere || this.#idle.length + this.#busy >= this.#settings.workers) return;
     this.#living
       .start(null, memoryMb)
-      .then((process) => this.#giveBack(pooledOf(process, memoryMb)))
+      .then((process) => this.#returnToPool(pooledOf(process, memoryMb)))
       .catch((error: unknown) => this.#settings.log.warn({ err: error }, 'could not start a spare process'));
   }
 
@@ -146,5 +146,5 @@ export class PooledTier implements ExecutionTier {
 }
 
 function pooledOf(process: TaskProcess, memoryMb: number): Pooled {
-  return { process, memoryMb, client: null, jobs: 0, isWatched: false, isRetired: false };
+  return { process, memoryMb, client: null, jobs: 0, isCheckScheduled: false, isRetired: false };
 }

@@ -20,7 +20,7 @@ export interface AnswerHooks {
   readonly onLog: (bytes: Buffer) => void;
 }
 
-interface Waiting extends AnswerHooks {
+interface PendingAnswer extends AnswerHooks {
   readonly serial: number;
   readonly resultBytesMax: number;
   readonly settle: (answer: Answer) => void;
@@ -49,13 +49,13 @@ export class WorkerProcess {
   #settleEnded!: (ended: Ended) => void;
   /** Null if nothing is being preloaded. */
   #settleLoaded: (() => void) | null = null;
-  #waiting: Waiting | null = null;
+  #pending: PendingAnswer | null = null;
   /** Resolves to true once the last job left nothing running, or false if that cannot happen. */
   #settled = Promise.withResolvers<boolean>();
   #serial = 0;
   #failed: Answer | null = null;
   #isReady = false;
-  #isOver = false;
+  #hasExited = false;
   #exitCode: number | null = null;
   #isKilled = false;
   #isLeaving = false;
@@ -93,7 +93,7 @@ export class WorkerProcess {
 
   /** Whether it has exited; its process id may have been reused. */
   get isGone(): boolean {
-    return this.#isOver;
+    return this.#hasExited;
   }
 
   get exitCode(): number | null {
@@ -102,7 +102,7 @@ export class WorkerProcess {
 
   /** Whether it has exited or violated the protocol, and can take no more jobs. */
   get isLost(): boolean {
-    return this.#isOver || this.#isKilled || this.#isLeaving || this.#failed !== null;
+    return this.#hasExited || this.#isKilled || this.#isLeaving || this.#failed !== null;
   }
 
   /** Sends a job. @param args JSON */
@@ -113,12 +113,12 @@ export class WorkerProcess {
     const numbers = Buffer.allocUnsafe(8);
     numbers.writeUInt32BE(serial, 0);
     numbers.writeUInt32BE(text.length, 4);
-    return this.#ask(encodeFrame(FRAME.job, numbers, text, args), serial, header.result_bytes_max, hooks);
+    return this.#send(encodeFrame(FRAME.job, numbers, text, args), serial, header.result_bytes_max, hooks);
   }
 
   /** Requests the definitions of a module. */
   describe(url: string): Promise<Answer> {
-    return this.#ask(encodeFrame(FRAME.describe, Buffer.from(JSON.stringify({ url }))), 0, 0, NO_HOOKS);
+    return this.#send(encodeFrame(FRAME.describe, Buffer.from(JSON.stringify({ url }))), 0, 0, NO_HOOKS);
   }
 
   /** Preloads the module of an expected job. @returns once it is loaded, or never will be */
@@ -135,7 +135,7 @@ export class WorkerProcess {
 
   /** Whether it has a job. */
   get isBusy(): boolean {
-    return this.#waiting !== null;
+    return this.#pending !== null;
   }
 
   #nextSerial(): number {
@@ -143,11 +143,11 @@ export class WorkerProcess {
     return this.#serial;
   }
 
-  #ask(frame: Buffer, serial: number, resultBytesMax: number, hooks: AnswerHooks): Promise<Answer> {
+  #send(frame: Buffer, serial: number, resultBytesMax: number, hooks: AnswerHooks): Promise<Answer> {
     if (this.#failed !== null) return Promise.resolve(this.#failed);
-    if (this.#waiting !== null) throw new Error('worker process: it already has a job');
+    if (this.#pending !== null) throw new Error('worker process: it already has a job');
     return new Promise((settle) => {
-      this.#waiting = { ...hooks, serial, resultBytesMax, settle };
+      this.#pending = { ...hooks, serial, resultBytesMax, settle };
       this.#input.write(frame);
     });
   }
@@ -174,9 +174,9 @@ export class WorkerProcess {
       case FRAME.leaving:
         return 0;
       case FRAME.settled:
-        return this.#waiting === null ? 0 : -1;
+        return this.#pending === null ? 0 : -1;
       case FRAME.result:
-        return this.#waiting === null ? -1 : this.#waiting.resultBytesMax + 4;
+        return this.#pending === null ? -1 : this.#pending.resultBytesMax + 4;
       case FRAME.error:
       case FRAME.described:
       case FRAME.progress:
@@ -205,8 +205,8 @@ export class WorkerProcess {
       this.#isLeaving = true;
       return;
     }
-    const waiting = this.#waiting;
-    if (waiting === null) {
+    const pending = this.#pending;
+    if (pending === null) {
       // Late progress or log frames of a finished job are harmless; a second answer is not.
       if (type !== FRAME.progress && type !== FRAME.log) this.#fail({ kind: 'breach', reason: 'a surplus answer' });
       return;
@@ -215,26 +215,26 @@ export class WorkerProcess {
       this.#answer({ kind: 'described', bytes: Buffer.from(content) });
       return;
     }
-    if (content.length < 4 || content.readUInt32BE(0) !== waiting.serial) {
+    if (content.length < 4 || content.readUInt32BE(0) !== pending.serial) {
       if (type === FRAME.progress || type === FRAME.log) return;
       this.#fail({ kind: 'breach', reason: 'an answer to another job' });
       return;
     }
     const bytes = content.subarray(4);
-    if (type === FRAME.progress) waiting.onProgress(bytes);
-    else if (type === FRAME.log) waiting.onLog(bytes);
+    if (type === FRAME.progress) pending.onProgress(bytes);
+    else if (type === FRAME.log) pending.onLog(bytes);
     else this.#answer({ kind: type === FRAME.result ? 'result' : 'error', bytes: Buffer.from(bytes) });
   }
 
   #onBreach(type: number, bytes: number): void {
-    const isLong = type === FRAME.result && this.#waiting !== null && bytes >= 0;
+    const isLong = type === FRAME.result && this.#pending !== null && bytes >= 0;
     this.#fail(isLong ? { kind: 'too large' } : { kind: 'breach', reason: `a frame of type ${type}, ${bytes} bytes` });
   }
 
   #answer(answer: Answer): void {
-    const waiting = this.#waiting;
-    this.#waiting = null;
-    waiting?.settle(answer);
+    const pending = this.#pending;
+    this.#pending = null;
+    pending?.settle(answer);
   }
 
   #endLoading(): void {
@@ -259,7 +259,7 @@ export class WorkerProcess {
   ): Promise<void> {
     const closed = Promise.all(Array.from(outputs, closedOf));
     const ended = await this.#started.exited;
-    this.#isOver = true;
+    this.#hasExited = true;
     this.#exitCode = ended.exitCode;
     this.#settleExited();
     this.#input.destroy();

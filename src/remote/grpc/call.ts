@@ -49,7 +49,7 @@ class ServedCall {
   readonly #call: RawCall;
   readonly #peer: Peer | undefined;
   readonly #progress: boolean;
-  readonly #gone = new AbortController();
+  readonly #disconnected = new AbortController();
   #message: Buffer | null = null;
   #arrival: Arrival | null = null;
   #ended = false;
@@ -66,7 +66,7 @@ class ServedCall {
     // Emitted once, however the call ended; unsent data is lost.
     call.once('cancelled', () => {
       this.#ended = true;
-      this.#gone.abort(new Error('the caller disconnected'));
+      this.#disconnected.abort(new Error('the caller disconnected'));
       this.#peer?.sent(this.#outputBytes);
       this.#outputBytes = 0;
     });
@@ -130,7 +130,7 @@ class ServedCall {
       token: bearerOf(textOf(metadata, 'authorization')),
       traceparent: parseTraceparent(traceparent) === null ? null : traceparent,
       remoteAddress: peer.remoteAddress,
-      signal: this.#gone.signal,
+      signal: this.#disconnected.signal,
     };
   }
 

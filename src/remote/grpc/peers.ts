@@ -75,7 +75,7 @@ export class Peer {
   }
 
   /** Updates the count after a part of a request arrived. */
-  grow(): void {
+  update(): void {
     this.#share.hold(this.#unfinishedBytes());
   }
 

@@ -56,7 +56,7 @@ export async function openGrpcListener(options: ListenerOptions<GrpcLimits>): Pr
     },
     begun: (stream, { socket }) => {
       const peer = peers.of(socket);
-      stream.on('data', () => peer?.grow());
+      stream.on('data', () => peer?.update());
     },
   });
   const listening = new GrpcListener(options, { limits, connections, peers, resets, server, injector, health });

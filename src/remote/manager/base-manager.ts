@@ -58,7 +58,7 @@ export class BaseManager implements RemoteManager {
     try {
       const caller = await authenticate(this.#context, received, asking);
       this.#requireOpen();
-      const answer = this.#ask(received, caller);
+      const answer = this.#dispatchMethod(received, caller);
       return respond(this.#context, received, caller.keys, answer instanceof Promise ? await answer : answer, 0);
     } catch (error) {
       return this.#refuse(received, asking, error);
@@ -117,7 +117,7 @@ export class BaseManager implements RemoteManager {
     if (this.#context.closing.hasBegun) throw new RemoteFailure('SHUTTING_DOWN', undefined, { retryAfterSecs: 5 });
   }
 
-  #ask(received: Received, caller: NonNullable<Asking['caller']>): Answer | Promise<Answer> {
+  #dispatchMethod(received: Received, caller: NonNullable<Asking['caller']>): Answer | Promise<Answer> {
     const { method } = received.request;
     switch (method) {
       case 'poll':

@@ -63,7 +63,7 @@ export class TaskEntry {
     return this.accepted.ingress;
   }
 
-  get isOver(): boolean {
+  get isCompleted(): boolean {
     return this.state === 'completed' || this.state === 'acknowledged' || this.state === 'gone';
   }
 

@@ -15,7 +15,7 @@ export function waitForCompletion(
   waiting: Waiting,
 ): Promise<void> {
   const { signal, waitMs } = waiting;
-  if (task.isOver || signal.aborted || closing.hasBegun || waitMs === 0) return Promise.resolve();
+  if (task.isCompleted || signal.aborted || closing.hasBegun || waitMs === 0) return Promise.resolve();
   return new Promise((resolve) => {
     const done = (): void => {
       stopTask();

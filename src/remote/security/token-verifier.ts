@@ -40,7 +40,7 @@ export class TokenVerifier {
   readonly #algorithms: string[];
   readonly #clock: Clock;
   readonly #verified = new Map<string, VerifiedToken>();
-  readonly #underWay = new Map<string, Promise<VerifiedToken>>();
+  readonly #pending = new Map<string, Promise<VerifiedToken>>();
   #keys!: JWTVerifyGetKey;
   #watch!: FileWatch;
 
@@ -73,7 +73,7 @@ export class TokenVerifier {
       if (this.#clock.now() < known.expiresAt) return known;
       this.#verified.delete(digest);
     }
-    return this.#underWay.get(digest) ?? this.#verifyShared(token, digest);
+    return this.#pending.get(digest) ?? this.#verifyShared(token, digest);
   }
 
   reload(): Promise<void> {
@@ -92,8 +92,8 @@ export class TokenVerifier {
         if (keys === this.#keys) this.#remember(digest, verified);
         return verified;
       })
-      .finally(() => this.#underWay.delete(digest));
-    this.#underWay.set(digest, verifying);
+      .finally(() => this.#pending.delete(digest));
+    this.#pending.set(digest, verifying);
     return verifying;
   }
 

@@ -44,7 +44,7 @@ export class ClientConnection {
     return !this.#ended && this.#abandoned < ABANDONED_MAX;
   }
 
-  get isOver(): boolean {
+  get isEnded(): boolean {
     return this.#ended;
   }
 

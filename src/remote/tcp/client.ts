@@ -139,7 +139,7 @@ class TcpTransport implements ClientTransport {
   }
 
   #onRoom(connection: ClientConnection): void {
-    if (connection.isOver) this.#connections.delete(connection);
+    if (connection.isEnded) this.#connections.delete(connection);
     if (!this.#closed && (this.#short.size > 0 || this.#long.size > 0)) this.#dispatch();
   }
 

@@ -44,7 +44,7 @@ export class TcpConnection {
   readonly #remoteAddress: string;
   readonly #reader: FrameReader;
   readonly #outbox: Outbox;
-  readonly #gone = new AbortController();
+  readonly #disconnected = new AbortController();
   readonly #inFlight = new Set<number>();
   readonly #share: UnprovenShare;
   #stage: FrameStage = 'idle';
@@ -69,7 +69,7 @@ export class TcpConnection {
     this.#outbox = new Outbox(socket, () => this.#afterFlush());
     this.#since = context.clock.monotonic();
     this.#share = context.shareOf(this);
-    setMaxListeners(0, this.#gone.signal);
+    setMaxListeners(0, this.#disconnected.signal);
     socket.setNoDelay(true);
     socket.on('data', (chunk: Buffer) => this.#onData(chunk));
     socket.on('drain', () => this.#resumeWhenRoom());
@@ -132,7 +132,7 @@ export class TcpConnection {
     // Drains the input, because closing with unread bytes would discard the response.
     this.socket.removeAllListeners('data').on('data', () => this.#discardQueued());
     this.socket.resume();
-    this.#gone.abort();
+    this.#disconnected.abort();
   }
 
   /** Rejects incomplete requests because the memory is needed elsewhere. */
@@ -161,7 +161,7 @@ export class TcpConnection {
     this.#isQueued = true;
     this.#leaveQueue = this.#context.enter(this, UNITS.piece, () => {
       this.#isQueued = false;
-      if (this.#isOver()) return;
+      if (this.#isClosing()) return;
       this.#serve();
       this.#resume();
     });
@@ -221,7 +221,7 @@ export class TcpConnection {
       token: framed.token,
       traceparent: framed.traceparent,
       remoteAddress: this.#remoteAddress,
-      signal: this.#gone.signal,
+      signal: this.#disconnected.signal,
     };
     const onProgress = framed.progress ? (reply: Reply): void => this.#progress(id, reply) : undefined;
     this.#context.manager.handle(received, onProgress).then(
@@ -235,14 +235,14 @@ export class TcpConnection {
 
   #progress(id: number, { response }: Reply): void {
     // A slow reader misses intermediate progress, not the latest.
-    if (!this.#inFlight.has(id) || this.#isOver() || this.#outbox.size > OUTPUT_BYTES_PAUSE) return;
+    if (!this.#inFlight.has(id) || this.#isClosing() || this.#outbox.size > OUTPUT_BYTES_PAUSE) return;
     this.#outbox.add(responseHeader({ id, final: false, response }), response.payload);
   }
 
   #answer(id: number, reply: Reply): void {
     const { response } = reply;
     this.#inFlight.delete(id);
-    if (this.#isOver()) return;
+    if (this.#isClosing()) return;
     if (this.#outbox.size > this.#context.limits.output_bytes_max) {
       this.#cut('too many unread responses');
       return;
@@ -256,7 +256,7 @@ export class TcpConnection {
   }
 
   #afterFlush(): void {
-    if (this.#isOver()) return;
+    if (this.#isClosing()) return;
     if (this.#paused) this.#resumeWhenRoom();
     if (this.#draining) this.#endWhenDrained();
   }
@@ -282,10 +282,10 @@ export class TcpConnection {
   }
 
   #endWhenDrained(): void {
-    if (this.#inFlight.size === 0 && !this.#isOver()) this.socket.destroySoon();
+    if (this.#inFlight.size === 0 && !this.#isClosing()) this.socket.destroySoon();
   }
 
-  #isOver(): boolean {
+  #isClosing(): boolean {
     return this.#refusedAt !== null || this.socket.destroyed;
   }
 
@@ -307,6 +307,6 @@ export class TcpConnection {
     this.#count(0);
     this.#inFlight.clear();
     this.#leaveQueue();
-    this.#gone.abort();
+    this.#disconnected.abort();
   }
 }

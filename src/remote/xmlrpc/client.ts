@@ -163,9 +163,9 @@ class XmlRpcTransport implements ClientTransport {
 async function enterLane(lane: Lane, signal: AbortSignal): Promise<void> {
   if (signal.aborted) throw asTransportFailure(null, false, signal);
   const { promise, resolve } = Promise.withResolvers<undefined>();
-  const place = { taken: false };
+  const slot = { taken: false };
   const stopWaiting = lane.enter(() => {
-    place.taken = true;
+    slot.taken = true;
     resolve(undefined);
   });
   const onAbort = (): void => resolve(undefined);
@@ -173,7 +173,7 @@ async function enterLane(lane: Lane, signal: AbortSignal): Promise<void> {
   await promise;
   signal.removeEventListener('abort', onAbort);
   if (!hasAborted(signal)) return;
-  if (place.taken) lane.leave();
+  if (slot.taken) lane.leave();
   else stopWaiting();
   throw asTransportFailure(null, false, signal);
 }

@@ -71,10 +71,10 @@ export async function exchange(
     return;
   }
   try {
-    const asked = askedOf(document);
+    const signedRequest = requestIn(document);
     // The document is not retained while waiting for the response.
     document = null;
-    answer(response, await answerTo(asked, request, context, signal));
+    answer(response, await answerTo(signedRequest, request, context, signal));
   } catch (error) {
     answer(response, faultOf(error instanceof RemoteFailure ? error : new RemoteFailure('INTERNAL')));
     if (!(error instanceof RemoteFailure)) throw error;
@@ -87,7 +87,7 @@ interface XmlAnswer {
 }
 
 /** Extracts the request; null if it asks for the list of methods. @throws RemoteFailure MALFORMED */
-function askedOf(document: XmlRpcDocument): SignedRequest | null {
+function requestIn(document: XmlRpcDocument): SignedRequest | null {
   if (document.kind !== 'call') throw malformed('xml: must be a methodCall');
   if (document.method === LIST_METHODS) return null;
   const method = METHODS.get(document.method);
@@ -97,15 +97,16 @@ function askedOf(document: XmlRpcDocument): SignedRequest | null {
 }
 
 async function answerTo(
-  asked: SignedRequest | null,
+  signedRequest: SignedRequest | null,
   request: IncomingMessage,
   context: ExchangeContext,
   signal: AbortSignal,
 ): Promise<XmlAnswer> {
-  if (asked === null) return { text: writeResponse([...METHODS.keys(), LIST_METHODS]), retryAfterSecs: undefined };
+  if (signedRequest === null)
+    return { text: writeResponse([...METHODS.keys(), LIST_METHODS]), retryAfterSecs: undefined };
   const reply = await context.manager.handle({
     ingress: 'xmlrpc',
-    request: asked,
+    request: signedRequest,
     peer: context.peer,
     token: BEARER.exec(request.headers.authorization ?? '')?.[1] ?? null,
     traceparent: headerOf(request, 'traceparent'),
@@ -150,7 +151,7 @@ async function readBody(request: IncomingMessage, context: ExchangeContext): Pro
     if (!context.onPartial(more)) refuseUnfinished();
     else context.share.hold(held);
   };
-  let isOver = false;
+  let isDone = false;
   // Queued pieces, which may outlast the request.
   let waiting = 0;
   let hasEnded = false;
@@ -162,7 +163,7 @@ async function readBody(request: IncomingMessage, context: ExchangeContext): Pro
     waiting += 1;
     context.enter(() => {
       waiting -= 1;
-      if (isOver) return;
+      if (isDone) return;
       attempt(() => take(chunk));
       endWhenRead();
       request.resume();
@@ -179,7 +180,7 @@ async function readBody(request: IncomingMessage, context: ExchangeContext): Pro
   try {
     return await promise;
   } finally {
-    isOver = true;
+    isDone = true;
     // The listeners would retain the input until the request is answered.
     request.removeAllListeners('data').removeAllListeners('end').off('close', onClose);
     context.onPartial(-held);

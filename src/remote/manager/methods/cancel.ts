@@ -23,14 +23,14 @@ export async function cancel(
   caller: Caller,
 ): Promise<Answer> {
   requireScope(caller, 'task:cancel');
-  const task = wanted(context, caller, readCancel(received.request.payload));
+  const task = taskToCancel(context, caller, readCancel(received.request.payload));
   await task.admitted;
-  if (!task.isOver && !(await dispatcher.cancel(task, CANCELED))) stopRunning(context, task);
+  if (!task.isCompleted && !(await dispatcher.cancel(task, CANCELED))) stopRunning(context, task);
   await waitForCompletion(context, task, { signal: received.signal, waitMs: WAIT_MS });
   return await answerOf(context, received, task);
 }
 
-function wanted({ tasks }: ManagerContext, { client }: Caller, request: CancelRequest): TaskEntry {
+function taskToCancel({ tasks }: ManagerContext, { client }: Caller, request: CancelRequest): TaskEntry {
   const { correlation_id, idempotency_key } = request;
   if (correlation_id !== undefined) return tasks.own(client, correlation_id);
   const task = tasks.byKey(client, idempotency_key ?? '');

@@ -25,7 +25,7 @@ export async function recoverTasks(
     outcomeTtlMs: outcomeTtlMs(context),
     acknowledgedTtlMs: ACKNOWLEDGED_TTL_MS,
   };
-  const over: TaskEntry[] = [];
+  const completed: TaskEntry[] = [];
   const queued: TaskEntry[] = [];
   const ended: Promise<void>[] = [];
   for (const life of lives.values()) {
@@ -35,14 +35,14 @@ export async function recoverTasks(
     setKept(context, task, life.acknowledgedAtMs);
     context.journal.segments.hold(task.segment);
     context.tasks.add(task);
-    if (fate === 'completed') over.push(task);
+    if (fate === 'completed') completed.push(task);
     else if (fate === 'queue') queued.push(task);
     else ended.push(capture(context, task, fate === 'lost' ? LOST : CANCELED, null));
   }
-  restoreCompleted(context, over);
+  restoreCompleted(context, completed);
   await Promise.all(ended);
   for (const task of queued) dispatcher.add(task);
-  const fields = { waiting: queued.length, ended: ended.length, kept: over.length };
+  const fields = { waiting: queued.length, ended: ended.length, kept: completed.length };
   if (context.tasks.size > 0) context.options.log.info(fields, 'restored tasks from the journal');
 }
 
@@ -76,8 +76,8 @@ function setKept(context: ManagerContext, task: TaskEntry, acknowledgedAtMs: num
 }
 
 /** Restores ended tasks in order of expiry. */
-function restoreCompleted({ tasks }: ManagerContext, over: readonly TaskEntry[]): void {
-  for (const task of over.toSorted((one, other) => one.expiresAtMs - other.expiresAtMs)) {
+function restoreCompleted({ tasks }: ManagerContext, completed: readonly TaskEntry[]): void {
+  for (const task of completed.toSorted((one, other) => one.expiresAtMs - other.expiresAtMs)) {
     if (task.state === 'completed') tasks.noteCompleted(task);
     else tasks.noteAcknowledged(task);
   }

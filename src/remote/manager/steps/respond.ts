@@ -45,7 +45,7 @@ export function respond(
 /** Returns the task's outcome, or its current state if it has not ended. */
 export async function answerOf(context: ManagerContext, { ingress }: Received, task: TaskEntry): Promise<Answer> {
   const { id: correlationId, outcome } = task;
-  if (outcome === null || !task.isOver) return pendingAnswer(context, task);
+  if (outcome === null || !task.isCompleted) return pendingAnswer(context, task);
   const read = readOutcome(context, task);
   const payload = read instanceof Promise ? await read : read;
   task.delivered = true;
