@@ -4,7 +4,7 @@ interface Text {
   text: string;
 }
 
-/** Any library that implements Standard Schema does this better; it has to lie beside the event then, in its directory. */
+/** A hand-written Standard Schema. A schema library does this better, but must be installed in the event's directory. */
 const text = {
   '~standard': {
     version: 1 as const,
@@ -17,7 +17,7 @@ const text = {
   },
 };
 
-/** How often each word stands in a text. */
+/** Counts the words of a text. */
 export const wordCount = defineEvent({
   name: 'WordCount',
   args: text,

@@ -18,7 +18,7 @@ export interface Belonging {
 /**
  * Kills leftover processes of a task, in any session or group, until none is left.
  *
- * @param look returns the remaining process ids @returns the number of processes killed
+ * @param findLeft returns the remaining process ids @returns the number of processes killed
  */
 export async function sweepProcesses(findLeft: () => number[], clock: Clock): Promise<number> {
   if (process.platform !== 'linux') return 0;

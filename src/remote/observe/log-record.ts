@@ -36,7 +36,7 @@ export function logTaskCompleted(log: Logger, task: CompletedTask): void {
 /**
  * Logs a rejected request as `event: task_rejected`; internal errors are logged at error level.
  *
- * @param strangers limits log lines of unknown senders, per code
+ * @param unknownCallerLines limits log lines of unknown senders, per code
  */
 export function logTaskRejected(
   log: Logger,

@@ -165,14 +165,14 @@ test('if no executor is reachable, the call fails within seconds, and nothing wa
   const { clock, remote, down } = bench(t, { count: 2 });
   down.add(1).add(2);
   const began = clock.monotonic();
-  const told: string[] = [];
+  const reported: string[] = [];
   await assert.rejects(
-    drive(clock, remote.submit('Echo', {}, { onRetry: ({ error }) => told.push((error as Error).message) })),
+    drive(clock, remote.submit('Echo', {}, { onRetry: ({ error }) => reported.push((error as Error).message) })),
     (error) => error instanceof TransportFailure && !error.maybeReceived,
   );
   assert.ok(clock.monotonic() - began < 30_000);
-  assert.ok(told.length > 1, 'the caller is notified of retries');
-  assert.deepEqual([...new Set(told)], ['connection refused']);
+  assert.ok(reported.length > 1, 'the caller is notified of retries');
+  assert.deepEqual([...new Set(reported)], ['connection refused']);
 });
 
 test('a deadline ends the call and cancels the task', async (t) => {
@@ -312,10 +312,10 @@ test('an unsigned error is reported but not trusted otherwise', async (t) => {
 
 test('progress is polled if the protocol does not push it', async (t) => {
   const { clock, remote } = bench(t, { run: () => clock.sleep(5_000).then(() => 'done') });
-  const told: unknown[] = [];
-  const result = await drive(clock, remote.submit('Echo', {}, { onProgress: (progress) => told.push(progress) }));
+  const reported: unknown[] = [];
+  const result = await drive(clock, remote.submit('Echo', {}, { onProgress: (progress) => reported.push(progress) }));
   assert.equal(result, 'done');
-  assert.deepEqual(told[0], { fraction: 0.5, message: 'half' });
+  assert.deepEqual(reported[0], { fraction: 0.5, message: 'half' });
 });
 
 test('a submitted task can be polled, awaited and canceled by its handle or id', async (t) => {

@@ -99,10 +99,10 @@ test('code cannot weaken the tier; the operator can tighten limits but not silen
   const asked = await openRegistry(t, below, { events: [entry] });
   using weak = await asked.registry.resolve('W', NEVER);
   assert.deepEqual([weak.definition.tier, weak.definition.timeout_secs], [null, 5]);
-  const told = await openRegistry(t, below, {
+  const reported = await openRegistry(t, below, {
     events: [{ ...entry, tier: 'jail', timeout_secs: 20, memory_mb: 64 }],
   });
-  using strong = await told.registry.resolve('W', NEVER);
+  using strong = await reported.registry.resolve('W', NEVER);
   assert.deepEqual(
     [strong.definition.tier, strong.definition.timeout_secs, strong.definition.memory_mb],
     ['jail', 20, 64],

@@ -36,8 +36,8 @@ test('no device of the jail provides memory outside the limits', async (t) => {
 });
 
 test('standard error of a lost process goes to the log, not to the caller', async (t) => {
-  const told: string[] = [];
-  const log: Logger = { ...silentLogger, warn: (fields: object) => void told.push(JSON.stringify(fields)) };
+  const reported: string[] = [];
+  const log: Logger = { ...silentLogger, warn: (fields: object) => void reported.push(JSON.stringify(fields)) };
   const tier = await tryTier('process', { log });
   if (typeof tier === 'string') {
     t.skip(`NOT RUN, the tier is not available here: ${tier}`);
@@ -48,5 +48,5 @@ test('standard error of a lost process goes to the log, not to the caller', asyn
   await tier.close();
   assert.ok(outcome.status === 'error');
   assert.deepEqual([outcome.code, outcome.details], ['WORKER_LOST', undefined]);
-  assert.match(told.join(), /"stderr":"the event called process\.abort/);
+  assert.match(reported.join(), /"stderr":"the event called process\.abort/);
 });

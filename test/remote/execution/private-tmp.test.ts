@@ -18,12 +18,12 @@ function left(): string[] {
 }
 
 async function open(t: TestContext, name: 'pooled' | 'process', changes: TierChanges): Promise<ExecutionTier | null> {
-  const told: string[] = [];
-  const log: Logger = { ...silentLogger, warn: (fields) => void told.push(JSON.stringify(fields)) };
+  const reported: string[] = [];
+  const log: Logger = { ...silentLogger, warn: (fields) => void reported.push(JSON.stringify(fields)) };
   const tier = await tryTier(name, { log, ...changes });
   if (typeof tier !== 'string') t.after(() => tier.close());
-  if (typeof tier === 'string' || told.length > 0) {
-    t.skip(`NOT RUN, not supported on this machine: ${typeof tier === 'string' ? tier : told.join()}`);
+  if (typeof tier === 'string' || reported.length > 0) {
+    t.skip(`NOT RUN, not supported on this machine: ${typeof tier === 'string' ? tier : reported.join()}`);
     return null;
   }
   return tier;
@@ -69,8 +69,8 @@ for (const name of ['pooled', 'process'] as const) {
 }
 
 test('if private directories are unavailable, the log says so at startup and tasks run', async () => {
-  const told: string[] = [];
-  const log: Logger = { ...silentLogger, warn: (_, message) => void told.push(message) };
+  const reported: string[] = [];
+  const log: Logger = { ...silentLogger, warn: (_, message) => void reported.push(message) };
   const environment = { PATH: '/nowhere', LANG: 'C.UTF-8', TZ: 'UTC' };
   const given = { bytesMax: MIB, stage: '/tmp/stage', environment, clock: systemClock, withinMs: 10_000 };
   const why = await PrivateTmp.open(given);
@@ -81,5 +81,5 @@ test('if private directories are unavailable, the log says so at startup and tas
   await using code = await AttackCode.make();
   assert.equal(resultOf(await run(tier, code.module('files'), 'files.links')), 5);
   await tier.close();
-  assert.deepEqual(told, []);
+  assert.deepEqual(reported, []);
 });

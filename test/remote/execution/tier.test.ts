@@ -147,12 +147,12 @@ function check(tier: ExecutionTier, name: Tier): void {
 
   test('progress arrives, and the context belongs to the task', async () => {
     await using code = await AttackCode.make();
-    const told: TaskProgress[] = [];
+    const reported: TaskProgress[] = [];
     const result = resultOf(
-      await run(tier, code.module('schema'), 'schema.context', { onProgress: (progress) => told.push(progress) }),
+      await run(tier, code.module('schema'), 'schema.context', { onProgress: (progress) => reported.push(progress) }),
     );
     assert.deepEqual(result, { correlation_id: 'test', traceparent: null, aborted: false });
-    assert.deepEqual(told, [{ fraction: 0.25, message: 'a quarter' }]);
+    assert.deepEqual(reported, [{ fraction: 0.25, message: 'a quarter' }]);
   });
 
   test('code describes its events, and invalid descriptions are rejected', async () => {

@@ -87,13 +87,13 @@ export class OpenTier implements ExecutionTier {
     hooks.signal.addEventListener('abort', () => end({ status: 'error', code: 'CANCELED', message: 'canceled' }));
     const answer = this.answer?.(job) ?? null;
     if (answer !== null) end(await answer);
-    for (const told of this.#onRun.splice(0)) told();
+    for (const reported of this.#onRun.splice(0)) reported();
     return await promise;
   }
 
   /** Resolves once `count` runs have begun. */
   async begun(count: number): Promise<void> {
-    while (this.runs.length < count) await new Promise<void>((told) => this.#onRun.push(told));
+    while (this.runs.length < count) await new Promise<void>((reported) => this.#onRun.push(reported));
   }
 
   describe(): Promise<readonly DescribedEvent[]> {

@@ -58,16 +58,16 @@ describe('a submission', () => {
 
   test('progress is sent with increasing sequence numbers while a call waits, followed by the result', async () => {
     await using fixture = await open();
-    const told: Payload[] = [];
+    const reported: Payload[] = [];
     const received = fixture.received('submit', { event_name: 'Echo', args: {} });
     const answer = fixture.manager.handle(received, (reply) => {
-      assert.equal(reply.response.sequence, told.length);
-      told.push(fixture.read(received, reply));
+      assert.equal(reply.response.sequence, reported.length);
+      reported.push(fixture.read(received, reply));
     });
     await fixture.tier.begun(1);
     fixture.tier.runs[0]!.hooks.onProgress({ fraction: 0.5 });
     assert.deepEqual(
-      told.map(({ status, progress }) => [status, progress]),
+      reported.map(({ status, progress }) => [status, progress]),
       [['running', { fraction: 0.5 }]],
     );
     fixture.tier.runs[0]!.succeed();

@@ -33,7 +33,7 @@ export class MemoryDisk implements JournalFiles {
 
   /** Resolves when the process has died. */
   death(): Promise<void> {
-    return this.#dead ? Promise.resolve() : new Promise((told) => (this.#onDeath = told));
+    return this.#dead ? Promise.resolve() : new Promise((reported) => (this.#onDeath = reported));
   }
 
   /** Kills the process. */

@@ -118,12 +118,12 @@ class World {
     const isAnother = before !== undefined && this.mayBeForgotten(before) && payload.correlation_id !== before.id;
     if (before !== undefined && this.clock.now() < before.forgottenAtMs && !isAnother) {
       if (before.acknowledged) assert.equal(payload.code, 'NOT_FOUND');
-      else this.told(before, payload);
+      else this.reported(before, payload);
       return;
     }
     const id = payload.correlation_id!;
     if (id === before?.id) {
-      this.told(before, payload);
+      this.reported(before, payload);
       return;
     }
     const possible = new Set<RemoteCode | 'success'>();
@@ -131,10 +131,10 @@ class World {
     const task = { id, client, mayRepeat, runs, possible, outcome: null, acknowledged: false };
     this.tasks.set(id, { ...task, forgottenAtMs: Number.POSITIVE_INFINITY });
     this.byKey.set(name, this.tasks.get(id)!);
-    this.told(this.byKey.get(name)!, payload);
+    this.reported(this.byKey.get(name)!, payload);
   }
 
-  told(task: ModelTask, payload: Payload): void {
+  reported(task: ModelTask, payload: Payload): void {
     assert.equal(payload.correlation_id, task.id, 'one key, two tasks');
     if (payload.status === 'pending' || payload.status === 'running') {
       assert.equal(task.outcome, null, 'a completed task is pending again');
@@ -215,7 +215,7 @@ class World {
       if (what === 'cancel' && task.outcome === null) task.possible.add('CANCELED');
       const payload = await fixture.call(what, { correlation_id }, { client });
       if (payload.code === 'NOT_FOUND') assert.ok(isGone || this.mayBeForgotten(task), 'a task disappeared');
-      else this.told(task, payload);
+      else this.reported(task, payload);
     }
   }
 
@@ -239,7 +239,7 @@ class World {
       if (task.acknowledged || this.clock.now() >= task.forgottenAtMs) continue;
       const payload = await this.fixture.call('poll', { correlation_id }, { client });
       if (payload.code === 'NOT_FOUND' && this.mayBeForgotten(task)) continue;
-      this.told(task, payload);
+      this.reported(task, payload);
       assert.notEqual(task.outcome, null, 'a task has no outcome');
     }
     const { busy, queue_depth } = this.fixture.manager.health();

@@ -62,13 +62,13 @@ test('tasks run in real processes outside the manager: results, cancellation, ti
       const processes = new Set(results.map(({ pid }) => pid));
       assert.ok(processes.size <= 2 && !processes.has(process.pid));
 
-      const told = Promise.withResolvers<unknown>();
+      const reported = Promise.withResolvers<unknown>();
       const endless = fixture.submit(
         {},
         { event_name: 'Endless', idempotency_key: 'e' },
-        { onProgress: () => told.resolve(null) },
+        { onProgress: () => reported.resolve(null) },
       );
-      await told.promise;
+      await reported.promise;
       assert.equal((await fixture.call('cancel', { idempotency_key: 'e' })).code, 'CANCELED');
       assert.equal((await endless).code, 'CANCELED');
       assert.equal((await fixture.submit({}, { event_name: 'Endless', timeout_secs: 0.2 })).code, 'TASK_TIMEOUT');

@@ -38,21 +38,21 @@ async function withRingFile(
     ring: KeyRing,
     path: string,
     clock: VirtualClock,
-    told: { errors: string[]; changes: unknown[] },
+    reported: { errors: string[]; changes: unknown[] },
   ) => Promise<void>,
 ): Promise<void> {
   await inDirectory(async (directory) => {
     const path = join(directory, 'keys.json');
     write(path, formatKeyRing([ringKey(1)]));
     const clock = new VirtualClock(NOW);
-    const told = { errors: [] as string[], changes: [] as unknown[] };
+    const reported = { errors: [] as string[], changes: [] as unknown[] };
     const log: Logger = {
       ...silentLogger,
-      error: (fields) => told.errors.push(String((fields as { err: unknown }).err)),
+      error: (fields) => reported.errors.push(String((fields as { err: unknown }).err)),
     };
-    const ring = await openKeyRingFile({ path, clock, log, onChange: (keys) => told.changes.push(keys) });
+    const ring = await openKeyRingFile({ path, clock, log, onChange: (keys) => reported.changes.push(keys) });
     try {
-      await run(ring, path, clock, told);
+      await run(ring, path, clock, reported);
     } finally {
       await ring.close();
     }
