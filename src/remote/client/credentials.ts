@@ -47,7 +47,7 @@ export function tlsSource(
   }
   const paths = [caFile, certFile, keyFile].filter((path) => path !== undefined);
   const read = async (): Promise<ClientTls> => readTls(given);
-  return new WatchedFiles({ paths, name: 'a certificate', read, clock, log });
+  return new WatchedFiles({ paths, name: 'the certificates', read, clock, log });
 }
 
 /** Reads certificate and key. While only one of the two files has been replaced they do not match and are rejected. */

@@ -276,7 +276,7 @@ async function withinTime<T>(
   const cancelTimer = clock.after(answerWithinMs, onLate);
   try {
     const ended = new Promise<never>((_resolve, reject) => {
-      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the aborting code chooses the reason
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the aborter chooses the reason
       limit.signal.addEventListener('abort', () => reject(limit.signal.reason), { once: true });
     });
     return await Promise.race([run(limit.signal), ended]);

@@ -1,6 +1,6 @@
 /**
- * Protocol between the executor and a task process: frames of a length (u32, big endian, of type and content), a one-byte
- * type, and the content. Both ends use the same reader, and neither trusts the other.
+ * Protocol between the executor and a task process: frames of a length (u32, big endian, of type and content), a
+ * one-byte type, and the content. Both ends use the same reader, and neither trusts the other.
  */
 export const FRAME = {
   /** To the process: u32 serial, u32 header length, header (JSON), arguments (JSON). */
