@@ -75,7 +75,7 @@ const REFUSED: readonly [object, RegExp][] = [
   [{ name: 'E', type: 'constructor' }, /type: must be "local", "npm" or "git"/],
   [{ name: 'E', type: 'local' }, /path: is required/],
   [{ ...LOCAL, path: 'a\0b' }, /path: /],
-  [{ ...LOCAL, url: 'x' }, /url: is not known/],
+  [{ ...LOCAL, url: 'x' }, /url: is not a known member/],
   [{ ...LOCAL, ephemeral: true }, /ephemeral: must not be true for a local event/],
   [{ ...LOCAL, entry: '../x.js' }, /entry: has the segment "\.\."/],
   [{ ...LOCAL, entry: '/x.js' }, /entry: is absolute/],
@@ -142,7 +142,7 @@ for (const [entry, refused] of REFUSED) {
 const DOCUMENTS: readonly [string, string, RegExp][] = [
   ['an empty file', '', /is empty/],
   ['no list', '{"events":{}}', /events: must be a list/],
-  ['no events', '{"event":[]}', /event: is not known.*did you mean "events"/],
+  ['no events', '{"event":[]}', /event: is not a known member.*did you mean "events"/],
   ['a repeated member', '[{"name":"a","name":"b"}]', /given more than once/],
   ['a dangerous member', '[{"__proto__":{"name":"a"}}]', /__proto__/],
   ['no object', '["x"]', /events\[0\]: must be an object/],
