@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A client of `heddle executor` in one file, with nothing but Python's standard library: TCP and XML-RPC.
+"""A client of `heddle executor` in one file, using only Python's standard library: TCP and XML-RPC.
 
     executor = Executor("tcp://edge-7:50053", "keys/client-laptop.json", ca="ca.pem", cert="client.pem", key="client-key.pem")
     print(executor.submit("WordCount", {"text": "to be or not to be"}))
@@ -28,7 +28,7 @@ ANSWER_BYTES_MAX = 80 * 1024 * 1024
 
 
 class RemoteError(Exception):
-    """What the executor answered instead of a result."""
+    """The error returned by the executor."""
 
     def __init__(self, code, message, answer):
         super().__init__(f"{code}: {message}")
@@ -41,13 +41,13 @@ class UntrustedAnswer(Exception):
 
 
 def prefixed(*fields):
-    """Each field as its length (32 bits, big-endian) and its bytes."""
+    """Returns the fields, each as its length (32 bits, big-endian) and its bytes."""
     parts = [field if isinstance(field, bytes) else field.encode() for field in fields]
     return b"".join(struct.pack(">I", len(part)) + part for part in parts)
 
 
 def hkdf(key, info):
-    """HKDF-SHA-256 without salt, 32 bytes."""
+    """Derives 32 bytes with HKDF-SHA-256, without salt."""
     extracted = hmac.digest(bytes(32), key, "sha256")
     return hmac.digest(extracted, info + b"\x01", "sha256")
 
@@ -66,7 +66,7 @@ def from_unpadded(text):
 
 
 class TcpTransport:
-    """Frames of a length, a header in JSON, and the payload's bytes."""
+    """Frames: lengths, a JSON header, and the payload."""
 
     def __init__(self, address, context):
         self.address, self.context, self.socket, self.last_id = address, context, None, 0
@@ -86,18 +86,18 @@ class TcpTransport:
             self.socket.sendall(struct.pack(">II", 4 + len(head) + len(payload), len(head)) + head + payload)
             while True:
                 answer, body = self.receive()
-                # A frame that could not be read is refused without a number.
+                # The rejection of an unreadable frame has no id.
                 if answer.get("id") in (self.last_id, None) and answer.get("final", True):
                     return {**answer, "mac": from_unpadded(answer.get("mac") or "")}, body
         except BaseException:
-            # What comes later on this connection could be taken for the answer to something else.
+            # A late answer on this connection could be mistaken for another one's.
             self.close()
             raise
 
     def receive(self):
         length, head_length = struct.unpack(">II", self.read(8))
         if length > ANSWER_BYTES_MAX or head_length + 4 > length:
-            raise UntrustedAnswer("the answer is no frame")
+            raise UntrustedAnswer("the answer is not a frame")
         rest = self.read(length - 4)
         return json.loads(rest[:head_length]), rest[head_length:]
 
@@ -117,7 +117,7 @@ class TcpTransport:
 
 
 class XmlRpcTransport:
-    """POST /RPC2 with one struct; signed errors are answers, only what cannot be signed is a fault."""
+    """POST /RPC2 with one struct; signed errors are answers, unsigned ones are faults."""
 
     def __init__(self, address, context):
         scheme = "https" if context else "http"
@@ -156,10 +156,10 @@ class XmlRpcTransport:
 class Executor:
     """
     endpoint     tcp://HOST:PORT or xmlrpc://HOST:PORT, with TLS; tcp+plain:// and xmlrpc+plain:// on loopback
-    credentials  the client file that `heddle keys generate` wrote
-    ca           authorities that the executor's certificate must come from, PEM
-    cert, key    the client's certificate, PEM, where the executor asks for one
-    token        a JSON Web Token, where it asks for one
+    credentials  the client file created by `heddle keys generate`
+    ca           authorities of the executor's certificate, PEM
+    cert, key    the client's certificate, PEM, if the executor requires one
+    token        a JSON Web Token, if the executor requires one
     """
 
     def __init__(self, endpoint, credentials, ca=None, cert=None, key=None, token=None):
@@ -202,7 +202,7 @@ class Executor:
         request["mac"] = mac(client_key, "request", [str(value) for value in request.values()] + [payload])
         answer, data = self.transport.call(request, payload, self.token, timeout)
         self.verify(client_key, request, answer, data)
-        # The executor's clock counts: a request that it finds too old or too new is signed again by it.
+        # Follows the executor's clock, because it rejects requests that are too old or too new.
         self.clock_offset_ms = answer["timestamp_ms"] - int(time.time() * 1000)
         return json.loads(data)
 
@@ -212,14 +212,14 @@ class Executor:
             if answer[name] != request[name]:
                 if not answer["mac"]:
                     break
-                raise UntrustedAnswer(f"the answer's {name} is not the request's")
+                raise UntrustedAnswer(f"the answer's {name} does not match the request")
         if not answer["mac"]:
             refused = json.loads(data)
             raise RemoteError(refused["code"], refused["message"] + " (not signed)", refused)
         names = ("key_id", "timestamp_ms", "nonce", "client", "audience", "method", "correlation_id", "sequence")
         expected = mac(client_key, "response", [str(answer[name]) for name in names] + [data])
         if not hmac.compare_digest(expected, answer["mac"]):
-            raise UntrustedAnswer("the answer's MAC does not fit")
+            raise UntrustedAnswer("the answer's MAC does not match")
 
     def submit(self, event_name, args, timeout_secs=None, idempotency_key=None):
         """Runs the event and returns its result."""
@@ -228,7 +228,7 @@ class Executor:
         return answer["result"]
 
     def submit_async(self, event_name, args, timeout_secs=None, idempotency_key=None):
-        """Returns the correlation id to poll with."""
+        """Submits the event and returns the correlation id for polling."""
         return self._submit(event_name, args, "async", timeout_secs, idempotency_key)["correlation_id"]
 
     def _submit(self, event_name, args, mode, timeout_secs, idempotency_key):
@@ -245,7 +245,7 @@ class Executor:
         return self.call("cancel", {"correlation_id": correlation_id})
 
     def ack(self, correlation_ids):
-        """Says that the results arrived, so that the executor need not keep them."""
+        """Acknowledges results, so that the executor can forget them."""
         return self.call("ack", {"correlation_ids": correlation_ids})["acknowledged"]
 
     def events(self):

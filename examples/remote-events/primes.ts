@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 
 import { defineEvent } from 'heddle/event';
 
-/** The largest primes below a number: something that takes a while, says how far it is, and can be stopped. */
+/** Finds the largest primes below a number: takes a while, reports progress and can be canceled. */
 export const primes = defineEvent({
   name: 'Primes',
   timeout_secs: 60,

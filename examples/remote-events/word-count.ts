@@ -4,7 +4,7 @@ interface Text {
   text: string;
 }
 
-/** Any library that implements Standard Schema does this better; it has to lie beside the event then, in its directory. */
+/** A hand-written Standard Schema. A schema library does this better, but must be installed in the event's directory. */
 const text = {
   '~standard': {
     version: 1 as const,
@@ -12,12 +12,12 @@ const text = {
     validate: (value: unknown) =>
       typeof (value as Text).text === 'string'
         ? { value: value as Text }
-        : { issues: [{ message: 'must be a text', path: ['text'] }] },
+        : { issues: [{ message: 'must be a string', path: ['text'] }] },
     types: undefined as { input: Text; output: Text } | undefined,
   },
 };
 
-/** How often each word stands in a text. */
+/** Counts the words of a text. */
 export const wordCount = defineEvent({
   name: 'WordCount',
   args: text,

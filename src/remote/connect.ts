@@ -7,16 +7,16 @@ import { type ClientTls, type Endpoint, TransportFailure } from './client/port.t
 import { bareHost, isLoopbackHost } from './listener.ts';
 
 export const CONNECT_MS = 10_000;
-/** How long to wait for the server's word that it took our certificate, once the connection stands. */
+/** Time to wait, after the handshake, for the server to confirm the client certificate. */
 const ACCEPTED_MS = 250;
 const KEEP_ALIVE_MS = 30_000;
 
-/** Refuses to send signed requests in plain text to other machines. */
+/** Rejects endpoints that would receive signed requests in plain text over the network. */
 export function requireSafeEndpoint(endpoint: Endpoint, tls: ClientTls | null): void {
   if (endpoint.tls && tls === null)
-    throw new Error(`${nameOf(endpoint)}: needs the authorities that its certificate must come from`);
+    throw new Error(`${nameOf(endpoint)}: tls.ca is required to verify its certificate`);
   if (!endpoint.tls && !isLoopbackHost(endpoint.host))
-    throw new Error(`${nameOf(endpoint)}: without TLS only executors of this machine can be called`);
+    throw new Error(`${nameOf(endpoint)}: TLS is required except on loopback`);
 }
 
 export function nameOf({ protocol, host, port }: Endpoint): string {
@@ -24,9 +24,9 @@ export function nameOf({ protocol, host, port }: Endpoint): string {
 }
 
 /**
- * A connection to the endpoint, its certificate checked.
+ * Opens a connection to the endpoint and verifies its certificate.
  *
- * @throws TransportFailure nothing was received: no request was sent
+ * @throws TransportFailure with `maybeReceived` false: no request was sent
  */
 export async function connectTo(
   endpoint: Endpoint,
@@ -45,12 +45,12 @@ export async function connectTo(
     else
       cancel = both(
         cancel,
-        onceAccepted(socket as TLSSocket, clock, () => resolve(undefined)),
+        onCertificateAccepted(socket as TLSSocket, clock, () => resolve(undefined)),
       );
   });
   try {
     await promise;
-    // What is written within the very event that tells of the session stays within TLS until something else is written.
+    // Data written inside the session event stays buffered in TLS until the next write.
     if (endpoint.tls) await eventLoopTurn();
   } catch (error) {
     socket.once('error', () => undefined);
@@ -65,10 +65,11 @@ export async function connectTo(
 }
 
 /**
- * In TLS 1.3 a client is done before the server has looked at its certificate. The first session that the server sends
- * says that it took it; a request that is sent before may be lost without anybody knowing.
+ * Waits until the server accepted the client certificate. A TLS 1.3 handshake completes for the client before the
+ * server has checked its certificate; the first session ticket confirms it. A request sent earlier could be lost
+ * silently.
  */
-function onceAccepted(socket: TLSSocket, clock: Clock, resolve: () => void): () => void {
+function onCertificateAccepted(socket: TLSSocket, clock: Clock, resolve: () => void): () => void {
   socket.once('session', () => resolve());
   return clock.after(ACCEPTED_MS, resolve);
 }

@@ -6,7 +6,7 @@ import type { RemoteCode } from './protocol/codes.ts';
 import { UnprovenMemory, type UnprovenShare } from './unproven-memory.ts';
 import { UnprovenTurns } from './unproven-turns.ts';
 
-/** Refusals that come before, or in place of, the proof that a caller holds its key. */
+/** Error codes that do not prove that the caller holds its key. */
 const WITHOUT_PROOF: ReadonlySet<RemoteCode> = new Set([
   'UNAUTHENTICATED',
   'EXPIRED',
@@ -17,36 +17,38 @@ const WITHOUT_PROOF: ReadonlySet<RemoteCode> = new Set([
   'INTERNAL',
 ] as const);
 
-/** Whether an answer was given to somebody who holds a key: refusals are signed for whomever a request merely names. */
+/** Returns whether a reply was given to a holder of a key: rejections are signed for any key a request merely names. */
 export function provesKey({ response, code }: Reply): boolean {
   return response.mac.length > 0 && (code === null || !WITHOUT_PROOF.has(code));
 }
 
 interface Entry {
-  /** Below any TLS. */
+  /** The raw socket, below any TLS. */
   readonly socket: Socket;
   readonly address: string;
-  /** Whether any answer to it said so: somebody who holds a key is at the other end. */
+  /** Whether any reply on it proved that the peer holds a key. */
   proven: boolean;
-  /** Of the memory of unproven callers; null where it never held any. */
+  /** Its share of the memory for unproven callers; null if it never had one. */
   share: UnprovenShare | null;
 }
 
-/** What all listeners of an executor together give callers who have not proven a key; of its own where absent. */
+/**
+ * Limits shared by all listeners of an executor for callers that have not proven a key; if absent, each has its own.
+ */
 export interface UnprovenBounds {
   readonly memory?: UnprovenMemory;
   readonly turns?: UnprovenTurns;
 }
 
 /**
- * The open connections of one listener, at most so many of one address and in all. Where either is taken, the oldest on
- * which nobody has proven anything yet makes room: connections that are merely held cannot shut others out.
+ * Open connections of one listener, limited per address and in total. At a limit, the oldest unproven connection is
+ * closed, so that idle connections cannot shut others out.
  */
 export class Connections {
   readonly #limits: ConnectionLimits;
   readonly #memory: UnprovenMemory;
   readonly #turns: UnprovenTurns;
-  /** By address and port of the other end, which a socket and the TLS above it have in common; in order of arrival. */
+  /** Keyed by the peer's address and port, which a socket and the TLS above it share; in order of arrival. */
   readonly #open = new Map<string, Entry>();
   readonly #byAddress = new Map<string, number>();
 
@@ -60,7 +62,7 @@ export class Connections {
     return this.#open.size;
   }
 
-  /** Takes a connection in until it closes; false, and the connection is cut, where there is no room for it. */
+  /** Tracks a connection until it closes; returns false and closes the connection if a limit is reached. */
   admit(socket: Socket): boolean {
     const address = addressOf(socket);
     if (!this.#makeRoom(address)) {
@@ -75,7 +77,7 @@ export class Connections {
     return true;
   }
 
-  /** @param socket the one that was admitted, or the TLS above it */
+  /** @param socket the admitted socket, or the TLS above it */
   markProven(socket: Socket): void {
     const entry = this.#open.get(keyOf(socket));
     if (entry === undefined) return;
@@ -83,12 +85,12 @@ export class Connections {
     entry.share?.leave();
   }
 
-  /** @param socket the one that was admitted, or the TLS above it */
+  /** @param socket the admitted socket, or the TLS above it */
   isProven(socket: Socket): boolean {
     return this.#open.get(keyOf(socket))?.proven === true;
   }
 
-  /** Works for a caller: at once where it has proven a key, else when the turns of all others allow it. */
+  /** Runs work for a caller: immediately if it has proven a key, otherwise when the unproven queue admits it. */
   enter(socket: Socket, units: number, run: () => void): () => void {
     if (!this.isProven(socket)) return this.#turns.enter(units, run);
     run();
@@ -96,9 +98,9 @@ export class Connections {
   }
 
   /**
-   * Counts what an admitted connection holds of unfinished requests, until it has proven a key.
+   * Accounts for the memory of a connection's unfinished requests until it has proven a key.
    *
-   * @param cut lets go of all that, where others need the room
+   * @param cut frees that memory when others need it
    */
   shareOf(socket: Socket, cut: () => void): UnprovenShare {
     const share = this.#memory.join(addressOf(socket), cut);
@@ -112,14 +114,14 @@ export class Connections {
     for (const { socket } of [...this.#open.values()]) socket.destroy();
   }
 
-  /** An address is shared, by loopback, NAT and proxies: its strangers make room for their neighbours first. */
+  /** An address may be shared by loopback, NAT or proxies, so its unproven connections are evicted first. */
   #makeRoom(address: string): boolean {
     const { connections_max, connections_per_address_max } = this.#limits;
     if ((this.#byAddress.get(address) ?? 0) >= connections_per_address_max) return this.#evict(address);
     return this.#open.size < connections_max || this.#evict(null);
   }
 
-  /** Cuts the oldest stranger, of one address or of all. False where there is none. */
+  /** Closes the oldest unproven connection, of one address or of all. Returns false if there is none. */
   #evict(address: string | null): boolean {
     for (const [key, entry] of this.#open) {
       if (entry.proven || (address !== null && entry.address !== address)) continue;
@@ -131,7 +133,7 @@ export class Connections {
   }
 
   #remove(key: string, entry: Entry): void {
-    // The port may have been used anew since.
+    // The port may have been reused since.
     if (this.#open.get(key) !== entry) return;
     this.#open.delete(key);
     entry.share?.leave();

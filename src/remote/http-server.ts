@@ -19,33 +19,33 @@ import {
 import type { Ingress } from './protocol/messages.ts';
 
 const CHECK_MS_MAX = 1_000;
-/** How often idle connections are looked for while the last requests end. */
+/** Interval of closing idle connections during a drain. */
 const DRAIN_CHECK_MS = 50;
 
 export interface BoundedHttpOptions {
   readonly protocol: Ingress;
   readonly tls: ListenerTls | null;
   readonly limits: ConnectionLimits;
-  /** Of the request line and the headers together. */
+  /** Maximum size of the request line and headers together, bytes. */
   readonly headerBytesMax: number;
-  /** Whether Node refuses what names no host. */
+  /** Whether Node rejects requests without a Host header. */
   readonly requireHostHeader: boolean;
-  /** Names in `Host` that are answered without TLS, beside those of loopback. */
+  /** Allowed `Host` names without TLS, in addition to loopback names. */
   readonly allowedHosts: readonly string[] | undefined;
   readonly unproven: UnprovenBounds | undefined;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** What foreign requests are answered with, and status 403. */
-export const FOREIGN = 'pages of other sites may not call this executor';
+/** Body of a 403 response to a cross-origin request. */
+export const CROSS_ORIGIN_MESSAGE = 'cross-origin requests are not allowed';
 
-/** What listeners over HTTP have in common, whatever is said over it: bounds, certificates, beginning and end. */
+/** Common base of the HTTP listeners: limits, certificates, start and shutdown. */
 export class BoundedHttpServer {
   readonly server: Server | TlsServer;
   readonly sockets: Connections;
   readonly #options: BoundedHttpOptions;
-  /** Null with TLS: a name that leads here by deceit has no certificate. */
+  /** Null with TLS, where the certificate prevents DNS rebinding. */
   readonly #knownHosts: KnownHosts | null;
   #tls: ListenerTls | null;
   #draining = false;
@@ -56,7 +56,7 @@ export class BoundedHttpServer {
     this.#tls = tls;
     this.#knownHosts = tls === null ? new KnownHosts(options.allowedHosts ?? []) : null;
     this.sockets = new Connections(limits, unproven);
-    // Node's own deadlines and caps; nothing of it is lenient.
+    // Node's own deadlines and limits, with strict parsing.
     const http = {
       maxHeaderSize: headerBytesMax,
       headersTimeout: limits.header_ms,
@@ -74,20 +74,20 @@ export class BoundedHttpServer {
     this.server.prependListener('connection', (socket: Socket) => void this.sockets.admit(socket));
   }
 
-  /** Whether connections are to end with the answer that they wait for. */
+  /** Whether connections should close after their pending response. */
   get isDraining(): boolean {
     return this.#draining;
   }
 
-  /** Whether a web page sends it: through a name of its own that leads here, or from another origin. */
-  isForeign({ headers }: IncomingMessage): boolean {
+  /** Returns whether a web page sent the request: through DNS rebinding or from another origin. */
+  isCrossSite({ headers }: IncomingMessage): boolean {
     return this.#knownHosts?.has(headers.host) === false || isCrossOrigin(headers, null);
   }
 
   async listen(host: string, port: number): Promise<Listener['address']> {
     const { protocol, log } = this.#options;
     const address = await listenOn(protocol, this.server, host, port, this.#tls);
-    this.server.on('error', (error: Error) => log.error({ err: error, listener: protocol }, 'the listener failed'));
+    this.server.on('error', (error: Error) => log.error({ err: error, listener: protocol }, 'listener failed'));
     return address;
   }
 
@@ -102,7 +102,7 @@ export class BoundedHttpServer {
     this.#draining = true;
     const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
     const cancel = clock.after(drainMs, () => this.sockets.destroyAll());
-    // A connection may become idle between two requests of its own, after the server closed those that were.
+    // A connection may become idle between its requests, after the server closed the idle ones.
     const stopClosing = startSweep(clock, [DRAIN_CHECK_MS], () => this.server.closeIdleConnections());
     await closed;
     cancel();

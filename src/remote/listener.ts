@@ -9,37 +9,37 @@ import type { Ingress } from './protocol/messages.ts';
 import type { PeerCertificate } from './security/port.ts';
 import type { UnprovenBounds } from './connections.ts';
 
-/** What a listener proves itself with, and what callers must prove themselves with. All in PEM. */
+/** TLS settings of a listener. All values are PEM. */
 export interface ListenerTls {
-  /** The chain, leaf first. */
+  /** The certificate chain, leaf first. */
   readonly cert: string;
   readonly key: string;
-  /** Authorities of client certificates: where given, callers must present one. */
+  /** Authorities of client certificates; if set, callers must present one. */
   readonly ca: string | null;
-  /** Lists of those that were revoked, one of each authority; none are asked where absent. */
+  /** Certificate revocation lists, one per authority; if absent, revocation is not checked. */
   readonly crl?: string | null;
 }
 
-/** One port that takes requests for a manager. */
+/** One port that accepts requests for a manager. */
 export interface Listener {
   readonly protocol: Ingress;
   readonly address: { readonly host: string; readonly port: number };
   /**
-   * Uses these certificates for connections that are made from now on.
+   * Uses these certificates for new connections.
    *
-   * @throws Error where they cannot be read; the old ones stay then
+   * @throws Error if they are invalid; the previous ones stay in use
    */
   reloadTls(tls: ListenerTls): void;
-  /** Takes no connection any more; those that are open may finish what they asked for within `drainMs`, then are cut. */
+  /** Stops accepting connections; open ones may finish their requests within `drainMs` and are then cut. */
   close(drainMs: number): Promise<void>;
 }
 
 export interface ListenerOptions<Limits> {
   readonly manager: RemoteManager;
   readonly host: string;
-  /** 0 for any that is free. */
+  /** 0 for any free port. */
   readonly port: number;
-  /** Null on loopback only. */
+  /** Null only on loopback. */
   readonly tls: ListenerTls | null;
   readonly limits?: Partial<Limits>;
   readonly unproven?: UnprovenBounds;
@@ -47,18 +47,18 @@ export interface ListenerOptions<Limits> {
   readonly log: Logger;
 }
 
-/** What every listener bounds, whatever it speaks. */
+/** Limits common to all listeners. */
 export interface ConnectionLimits {
-  /** Open connections, of everybody and of one address. */
+  /** Open connections, in total and per address. */
   connections_max: number;
   connections_per_address_max: number;
   tls_handshake_ms: number;
-  /** From the first byte of a request to the end of its header, and from there to its last byte. */
+  /** Time from the first byte of a request to the end of its header, and from there to its last byte. */
   header_ms: number;
   body_ms: number;
-  /** Without any request. */
+  /** Time without a request before a connection is closed. */
   idle_ms: number;
-  /** Requests of one connection that wait for their answer. */
+  /** Concurrent requests per connection. */
   in_flight_max: number;
 }
 
@@ -72,16 +72,16 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   in_flight_max: 64,
 };
 
-/** The largest payload of a request, bytes. */
+/** Maximum payload of a request, bytes. */
 export const PAYLOAD_BYTES_MAX = 4 * 1024 * 1024;
-/** The largest answer that clients read unless told otherwise, bytes; how large results may be is the executor's setting. */
+/** Maximum answer that clients read by default, bytes; the size of results is a setting of the executor. */
 export const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
 
-/** Whether only programs of this machine reach a listener on `host`: an address of loopback, or `localhost`. */
+/** Returns whether only local programs can reach `host`: a loopback address, or `localhost`. */
 export function isLoopbackHost(host: string): boolean {
   const bare = bareHost(host);
   const family = isIP(bare);
@@ -89,27 +89,27 @@ export function isLoopbackHost(host: string): boolean {
   return LOOPBACK.check(bare, family === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** Without the brackets that IPv6 addresses have in URLs. */
+/** Returns a host without the brackets of IPv6 addresses in URLs. */
 export function bareHost(host: string): string {
   return host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
 }
 
-/** Refuses a listener that would take signed requests in plain text from other machines. */
+/** Rejects a listener that would accept signed requests in plain text from other machines. */
 export function requireSafeBind(protocol: Ingress, host: string, tls: ListenerTls | null): void {
   if (tls !== null || isLoopbackHost(host)) return;
   throw new Error(
-    `the ${protocol} listener on ${host} has no certificate: give one (cert and key), or listen on 127.0.0.1`,
+    `the ${protocol} listener on ${host} has no certificate; set one (cert and key), or listen on 127.0.0.1`,
   );
 }
 
-/** The same for the address that a name led to: `localhost` is what the machine's own files say it is. */
+/** Repeats the check for the resolved address, because `localhost` may resolve to anything. */
 export function requireSafeAddress(protocol: Ingress, server: Server, tls: ListenerTls | null): Listener['address'] {
   const { address, port } = server.address() as AddressInfo;
   requireSafeBind(protocol, address, tls);
   return { host: address, port };
 }
 
-/** Starts listening, and resolves with where. @throws Error where the address cannot be listened on */
+/** Starts listening and returns the address. @throws Error if it cannot listen */
 export async function listenOn(
   protocol: Ingress,
   server: Server,
@@ -137,8 +137,8 @@ const SWEEP_MS_MIN = 20;
 const SWEEPS_A_DEADLINE = 4;
 
 /**
- * Calls `sweep` again and again, often enough for the shortest of the deadlines: one timer for all connections of a
- * listener instead of one for each request. Returns how to stop it.
+ * Calls `sweep` periodically, often enough for the shortest deadline: one timer per listener instead of one per
+ * request. Returns a function that stops it.
  */
 export function startSweep(clock: Clock, deadlinesMs: readonly number[], sweep: (nowMs: number) => void): () => void {
   const everyMs = Math.min(SWEEP_MS_MAX, Math.max(SWEEP_MS_MIN, Math.min(...deadlinesMs) / SWEEPS_A_DEADLINE));
@@ -154,8 +154,8 @@ export function startSweep(clock: Clock, deadlinesMs: readonly number[], sweep: 
 }
 
 /**
- * TLS 1.3, with a client certificate where authorities are given. Sessions are never resumed: what a certificate was
- * checked against may have been reloaded since.
+ * Returns TLS 1.3 options, with client certificates if authorities are set. Sessions are never resumed, because the
+ * certificates they were checked against may have been reloaded.
  */
 export function tlsServerOptions(tls: ListenerTls, handshakeMs: number): TlsOptions {
   return {
@@ -168,7 +168,7 @@ export function tlsServerOptions(tls: ListenerTls, handshakeMs: number): TlsOpti
 
 const REVOCATION_LIST = /-----BEGIN X509 CRL-----[\s\S]+?-----END X509 CRL-----/g;
 
-/** Each list of a file by itself: of several in one text TLS would read the first. */
+/** Splits a file into its revocation lists, because TLS reads only the first of several. */
 export function revocationLists(pem: string): string[] {
   return pem.match(REVOCATION_LIST) ?? [];
 }
@@ -184,14 +184,14 @@ export function secureContextOptions(tls: ListenerTls): TlsOptions {
   };
 }
 
-/** Refuses a reload that would change whether callers need a certificate: servers cannot change that while they run. */
+/** Rejects a reload that changes whether client certificates are required, which a running server cannot change. */
 export function requireSameClientAuth(before: ListenerTls | null, after: ListenerTls): void {
-  if (before === null) throw new Error('the listener was opened without TLS; restart to give it a certificate');
+  if (before === null) throw new Error('the listener was opened without TLS; restart it with a certificate');
   if ((before.ca === null) === (after.ca === null)) return;
-  throw new Error('whether client certificates are asked for cannot change while a listener runs; restart it');
+  throw new Error('client certificate authentication cannot be turned on or off while the listener runs; restart it');
 }
 
-/** What the caller's certificate says, where it presented one that was checked. */
+/** Returns the caller's verified certificate, if it presented one. */
 export function peerCertificateOf(socket: TLSSocket): PeerCertificate | null {
   if (!socket.authorized) return null;
   const certificate = socket.getPeerX509Certificate();
@@ -206,10 +206,10 @@ export function describePeer(certificate: X509Certificate): PeerCertificate {
   };
 }
 
-/** One entry as Node writes it: `DNS:name`, or with what would be ambiguous as a JSON string, `DNS:"a, URI:b"`. */
+/** One entry in Node's format: `DNS:name`, or a JSON string if ambiguous, `DNS:"a, URI:b"`. */
 const NAME_ENTRY = /\s*([^:,"]+):("(?:[^"\\]|\\.)*"|[^,]*)(?:,|$)/y;
 
-/** DNS names and URIs of a list of subject alternative names as Node writes it; none where it cannot be read. */
+/** Parses the DNS names and URIs of subject alternative names in Node's format; empty if invalid. */
 export function alternativeNames(text: string): string[] {
   const names: string[] = [];
   NAME_ENTRY.lastIndex = 0;

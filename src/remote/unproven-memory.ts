@@ -1,8 +1,8 @@
-/** What one connection holds of requests that are not complete, while nobody has proven a key over it. */
+/** Memory account of one unproven connection's incomplete requests. */
 export interface UnprovenShare {
-  /** Sets how many bytes it holds now; 0 where no request is unfinished. May cut this connection, or others. */
+  /** Sets the bytes held now; 0 if no request is incomplete. May cut this or other connections. */
   hold(bytes: number): void;
-  /** It counts no more: a key was proven over it, or it is closed. */
+  /** Stops counting, because a key was proven or the connection closed. */
   leave(): void;
 }
 
@@ -12,21 +12,21 @@ interface Share extends UnprovenShare {
   cut(): void;
 }
 
-/** Of all listeners of an executor together, unless told otherwise. */
+/** Default total for all listeners of an executor. */
 export const UNPROVEN_BYTES_MAX = 64 * 1024 * 1024;
 
-/** An address that holds more than this part of the total makes room before any other. */
+/** Share of the total beyond which an address is evicted first. */
 const CROWDED_PART = 1 / 4;
 
 /**
- * The memory that unfinished requests of unproven callers hold, of all listeners together. Where it is full, the address that
- * holds more than a quarter of it, and the most, makes room; where there is none, all do. Of these, the request that began
- * first has to go: to hold memory takes staying unfinished, and an honest request is complete soon after it began.
+ * Memory of incomplete requests from unproven callers, across all listeners. When it is full, the oldest request of the
+ * address that uses the most, if more than a quarter, is evicted; otherwise the oldest of all. Holding memory requires
+ * staying incomplete, whereas legitimate requests complete quickly.
  */
 export class UnprovenMemory {
   readonly bytesMax: number;
   #bytes = 0;
-  /** In the order in which their unfinished requests began. */
+  /** Accounts in the order in which their incomplete requests began. */
   readonly #holding = new Set<Share>();
   readonly #byAddress = new Map<string, number>();
 
@@ -38,7 +38,7 @@ export class UnprovenMemory {
     return this.#bytes;
   }
 
-  /** @param cut lets go of what the connection holds, by the time that it returns */
+  /** @param cut frees the connection's memory before it returns */
   join(address: string, cut: () => void): UnprovenShare {
     let bytes = 0;
     let left = false;

@@ -1,20 +1,20 @@
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { onNextTurn } from '../runtime/turn.ts';
 
-/** Of all listeners of an executor together, unless told otherwise. */
+/** Default for all listeners of an executor. */
 const UNITS_PER_TURN = 16;
-/** After the work of a turn, others have so many times as long as it took, before there is more of it. */
+/** Rest after each batch of work, as a multiple of its duration. */
 const REST_FACTOR = 2;
-/** What took longer was somebody else's, or the machine's. */
+/** Longer durations are attributed to other work. */
 const BUSY_MS_MAX = 25;
 
-/** What work for a caller costs, as shares of what a turn has for all of them: about 50 µs each. */
+/** Cost of work in units of about 50 µs. */
 export const UNITS = {
-  /** A piece that was read, a small request over TCP. */
+  /** A piece of input, such as a small request over TCP. */
   piece: 1,
   /** A request over HTTP. */
   request: 8,
-  /** A stream of HTTP/2, which is a call of the library. */
+  /** An HTTP/2 stream, which costs a library call. */
   stream: 8,
 } as const;
 
@@ -24,10 +24,9 @@ interface Waiting {
 }
 
 /**
- * Bounds what unproven callers make the executor do in one turn of its event loop, of all listeners together: what is beyond
- * begins in a later turn, in the order in which it came, and the two thirds of the time between are for others. So callers who
- * have proven a key meet no such work in most of their calls, and a bounded piece of it in the others; a newcomer waits for
- * those before it.
+ * Limits the work for unproven callers per turn of the event loop, across all listeners. Excess work is queued in order
+ * of arrival, and two thirds of the time between batches is left to others. Most calls of proven callers meet no such
+ * work, and the others a bounded amount; newcomers wait their turn.
  */
 export class UnprovenTurns {
   readonly #clock: Clock;
@@ -41,7 +40,7 @@ export class UnprovenTurns {
     this.#unitsMax = unitsMax;
   }
 
-  /** Runs `run` now, or in a later turn where this one has no room left. Returns how to give it up. */
+  /** Runs `run` now, or in a later turn if the current one is full. Returns a function that cancels it. */
   enter(units: number, run: () => void): () => void {
     if (this.#waiting.size === 0 && this.#taken < this.#unitsMax) {
       this.#take(units);

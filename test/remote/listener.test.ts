@@ -9,7 +9,7 @@ import { VirtualClock } from '../../src/runtime/clock.ts';
 import { makeCertificate } from '../support/certificates.ts';
 
 describe('names of certificates', () => {
-  it('are DNS names and URIs, and nothing that one of them pretends', async () => {
+  it('include DNS names and URIs, but nothing forged inside them', async () => {
     const names = new x509.SubjectAlternativeNameExtension([
       { type: 'dns', value: 'worker.example' },
       { type: 'url', value: 'heddle:client:tester' },
@@ -23,7 +23,7 @@ describe('names of certificates', () => {
     assert.match(peer.fingerprint, /^([0-9A-F]{2}:){31}[0-9A-F]{2}$/);
   });
 
-  it('are none where the list cannot be read', () => {
+  it('are empty if the list cannot be parsed', () => {
     assert.deepEqual(alternativeNames(''), []);
     assert.deepEqual(alternativeNames('DNS:a, DNS:b'), ['a', 'b']);
     assert.deepEqual(alternativeNames('URI:"a, DNS:b", DNS:c'), ['a, DNS:b', 'c']);
@@ -32,7 +32,7 @@ describe('names of certificates', () => {
 });
 
 describe('addresses', () => {
-  it('are loopback where only this machine reaches them', () => {
+  it('are loopback if only this machine can reach them', () => {
     for (const host of ['127.0.0.1', '127.9.9.9', '::1', '[::1]', 'localhost', 'LOCALHOST'])
       assert.equal(isLoopbackHost(host), true, host);
     for (const host of [
@@ -49,8 +49,8 @@ describe('addresses', () => {
   });
 });
 
-describe('the sweep over deadlines', () => {
-  it('comes a few times within the shortest of them, by one timer', async () => {
+describe('the deadline sweep', () => {
+  it('runs a few times within the shortest deadline, on one timer', async () => {
     const clock = new VirtualClock();
     const swept: number[] = [];
     const stop = startSweep(clock, [400, 10_000], (nowMs) => swept.push(nowMs));

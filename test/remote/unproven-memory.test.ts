@@ -15,7 +15,7 @@ function join(memory: UnprovenMemory, address: string): Caller {
   return caller;
 }
 
-test('the crowded address makes room, with what it began first; one request elsewhere is not touched', () => {
+test('the oldest request of a crowded address is evicted, but none elsewhere', () => {
   const memory = new UnprovenMemory(100);
   const honest = join(memory, 'honest');
   honest.share.hold(20);
@@ -30,7 +30,7 @@ test('the crowded address makes room, with what it began first; one request else
   assert.equal(honest.cut, false);
 });
 
-test('where no address is crowded, what began first makes room', () => {
+test('without a crowded address, the oldest request is evicted', () => {
   const memory = new UnprovenMemory(100);
   const callers = Array.from({ length: 6 }, (_, index) => join(memory, `address ${index}`));
   for (const { share } of callers) share.hold(20);
@@ -38,14 +38,14 @@ test('where no address is crowded, what began first makes room', () => {
     callers.map(({ cut }) => cut),
     [true, false, false, false, false, false],
   );
-  // A request that is complete makes place for the next one at the end.
+  // A completed request lets the next one join at the end.
   callers[1]!.share.hold(0);
   callers[1]!.share.hold(20);
   join(memory, 'newcomer').share.hold(20);
   assert.deepEqual([callers[1]!.cut, callers[2]!.cut], [false, true]);
 });
 
-test('what has proven a key, or is closed, counts no more', () => {
+test('proven and closed connections no longer count', () => {
   const memory = new UnprovenMemory(100);
   const proven = join(memory, 'one');
   proven.share.hold(90);
@@ -55,7 +55,7 @@ test('what has proven a key, or is closed, counts no more', () => {
   assert.deepEqual([memory.bytes, proven.cut], [0, false]);
 });
 
-test('whatever callers hold, it is never more than the bound, and what is counted is what they hold', () => {
+test('the total never exceeds the limit, and the count matches what callers hold', () => {
   const step = fc.record({ caller: fc.nat(19), bytes: fc.nat(60), leaves: fc.boolean() });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {

@@ -5,40 +5,40 @@ import { CHAIN_START, LINE_BYTES_MAX, readLine, type ChainHead } from './line.ts
 
 const LINE_FEED = 0x0a;
 const SEQ_DIGITS = 12;
-/** Kept of what a crash left of a line. */
+/** Limit of a torn line's text in the log, bytes. */
 const TORN_TEXT_BYTES = 4_096;
 const TORN_BYTES_MAX = 16 * 1024 * 1024;
 
-/** The last line that is whole, and what follows it. */
+/** End of a log file: its last whole line and any torn bytes after it. */
 export interface Tail {
   readonly head: ChainHead;
-  /** When that line was written, ISO 8601; empty where there is none. */
+  /** Time of that line, ISO 8601; empty if there is none. */
   readonly at: string;
-  /** Bytes up to and with the last line feed. */
+  /** Bytes up to and including the last line feed. */
   readonly size: number;
-  /** What a crash left after it; null where the file ends as it should. */
+  /** Torn bytes after the last line feed; null if the file ends cleanly. */
   readonly torn: { bytes: number; text: string } | null;
 }
 
-/** An audit log whose last line was changed or is none of its own: nothing may be chained to it. */
+/** Thrown if the last line of a log was altered or is not an audit line; the chain cannot continue from it. */
 export class AuditLogDamaged extends Error {
   constructor(path: string, reason: string) {
     super(
       `the last line of the audit log ${path} cannot be continued: ${reason}. ` +
-        'Keep the file, moved elsewhere, and see what `heddle audit verify` says of it; a new log starts in its place.',
+        'Move the file elsewhere, keep it, and run `heddle audit verify` on it; a new log starts in its place.',
     );
     this.name = 'AuditLogDamaged';
   }
 }
 
-/** Reads the end of an open log, of which only so much is looked at. @throws AuditLogDamaged */
+/** Reads the end of an open log, at most `bytesMax` bytes. @throws AuditLogDamaged */
 export async function readTail(handle: FileHandle, path: string, bytesMax = TORN_BYTES_MAX): Promise<Tail> {
   const { size: total } = await handle.stat();
-  // A torn write may be as large as several lines, where the disk kept only its end: zeros in front of the rest.
+  // A torn write may span several lines: the disk may have kept only its end, preceded by zeros.
   const from = Math.max(0, total - bytesMax);
   const end = await bytesOf(handle, from, total);
   const size = end.lastIndexOf(LINE_FEED) + 1;
-  if (size === 0 && from > 0) throw new AuditLogDamaged(path, 'it has no end');
+  if (size === 0 && from > 0) throw new AuditLogDamaged(path, 'it has no line feed');
   const torn = end.length > size ? tornOf(end.subarray(size)) : null;
   if (size === 0) return { head: CHAIN_START, at: '', size: 0, torn };
   const start = end.lastIndexOf(LINE_FEED, size - 2) + 1;
@@ -62,7 +62,7 @@ async function bytesOf(handle: FileHandle, from: number, to: number): Promise<Bu
   return bytes.subarray(0, filled);
 }
 
-/** `audit.jsonl` that begins at 42 becomes `audit-000000000042.jsonl`. */
+/** Returns the path of a rotated file: `audit.jsonl` that starts at line 42 becomes `audit-000000000042.jsonl`. */
 export function rotatedPath(path: string, firstSeq: number): string {
   const { stem, ending } = partsOf(path);
   return join(dirname(path), `${stem}-${String(firstSeq).padStart(SEQ_DIGITS, '0')}${ending}`);
@@ -74,7 +74,7 @@ function partsOf(path: string): { stem: string; ending: string } {
   return dot <= 0 ? { stem: name, ending: '' } : { stem: name.slice(0, dot), ending: name.slice(dot) };
 }
 
-/** Files that were rotated away, oldest first. */
+/** Returns the rotated files, oldest first. */
 export async function rotatedFiles(path: string): Promise<string[]> {
   const { stem, ending } = partsOf(path);
   const names = await readdir(dirname(path));
@@ -85,7 +85,7 @@ export async function rotatedFiles(path: string): Promise<string[]> {
     .map((name) => join(dirname(path), name));
 }
 
-/** Where the newest of the rotated files ends; the start of a chain where there is none. */
+/** Returns the head of the newest rotated file, or the start of a chain if there is none. */
 export async function headOfRotated(path: string): Promise<ChainHead> {
   const newest = (await rotatedFiles(path)).at(-1);
   if (newest === undefined) return CHAIN_START;
@@ -97,7 +97,7 @@ export async function headOfRotated(path: string): Promise<ChainHead> {
   }
 }
 
-/** The first line of a file, by whose number its rotated name says where it begins; null without a line. */
+/** Returns the first line of a file, whose number becomes part of the rotated name; null if the file has no line. */
 export async function firstLineOf(handle: FileHandle): Promise<{ seq: number; at: string } | null> {
   const start = await bytesOf(handle, 0, Math.min(LINE_BYTES_MAX + 1, (await handle.stat()).size));
   const end = start.indexOf(LINE_FEED);
@@ -106,9 +106,9 @@ export async function firstLineOf(handle: FileHandle): Promise<{ seq: number; at
   return typeof line === 'string' ? null : { seq: line.seq, at: line.at };
 }
 
-/** Renames, and makes the names last through a loss of power. Never replaces a file. */
+/** Renames a file durably: the new name survives a power loss. Never replaces an existing file. */
 export async function renameDurably(from: string, to: string): Promise<void> {
-  if (await exists(to)) throw new Error(`${to} is there already`);
+  if (await exists(to)) throw new Error(`${to} already exists`);
   await rename(from, to);
   await syncDirectory(dirname(to));
 }

@@ -9,35 +9,37 @@ import { firstLineOf, headOfRotated, readTail, renameDurably, rotatedPath, syncD
 import { formatLine, type ChainHead } from './line.ts';
 import type { AuditEntry, AuditLog } from './port.ts';
 import { RejectionLimit } from './rejection-limit.ts';
-import { expendable, KEEP_ALL, removeFiles, type AuditRetention } from './retention.ts';
+import { filesToPrune, KEEP_ALL, removeFiles, type AuditRetention } from './retention.ts';
 
 const FILE_BYTES_MAX = 64 * 1024 * 1024;
-/** Entries that wait for the disk; beyond it they are counted and lost. */
+/** Entries waiting for the disk; further ones are counted and dropped. */
 const WAITING_MAX = 100_000;
 const BATCH_MAX = 1_000;
 const SYNC_INTERVAL_MS = 200;
 const RETRY_MS = 1_000;
-/** How often the log tells where the chain stands, so that a copy of the hash is kept where this file is not. */
+/** Interval between log messages with the chain head, so that a copy of the hash exists outside this file. */
 const HEAD_INTERVAL_MS = 60_000;
-/** How often it is looked, while lines are written, whether old files have to go. */
+/** Interval between retention checks while lines are being written. */
 const RETENTION_INTERVAL_MS = 3_600_000;
-/** Where lines are kept for so long, a file holds those of a day at most, so that each goes soon after its time. */
+/** With age-based retention a file covers at most a day, so that each line is deleted soon after it expires. */
 const DATED_FILE_MS = 86_400_000;
-/** Files of which a log that is kept by its size is made, at least. */
+/** With size-based retention the log consists of at least this many files. */
 const FILES_MIN = 4;
 
 export interface AuditLogOptions {
-  /** The file that is written to; its directory is made. Full files are renamed beside it. */
+  /** The active file; its directory is created. Full files are renamed next to it. */
   path: string;
   clock: Clock;
   log: Logger;
   /** Size at which the file is rotated; default 64 MiB. */
   fileBytesMax?: number;
-  /** All of it is kept by default. */
+  /** Default: everything is kept. */
   retention?: AuditRetention;
-  /** Refusals of callers that nobody knows; further ones are counted. Default 100 at once and 3 a second. */
+  /**
+   * Rate of logged rejections of unknown callers; further ones are only counted. Default: burst 100, then 3 per second.
+   */
   unknownRejections?: Rate;
-  /** Told how many entries were lost, because the disk did not take them. */
+  /** Called with the number of entries dropped because they could not be written. */
   onLost?: (count: number) => void;
 }
 
@@ -47,9 +49,9 @@ interface Waiting {
 }
 
 /**
- * Opens the log and continues its chain. What a crash left of a last line is cut off and noted in the next one.
+ * Opens the log and continues its chain. A torn last line is cut off and recorded in the next line.
  *
- * @throws AuditLogDamaged where the last whole line was changed; the error of the system where the file cannot be written
+ * @throws AuditLogDamaged if the last whole line was altered; a system error if the file cannot be written
  */
 export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> {
   await mkdir(dirname(options.path), { recursive: true, mode: 0o700 });
@@ -60,8 +62,8 @@ export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> 
     if (torn !== null) await handle.truncate(size);
     const log = new ChainedLog(options, handle, { head, size, first: await firstLineOf(handle) });
     if (torn !== null) {
-      options.log.warn({ path: options.path, torn_bytes: torn.bytes }, 'the audit log had a torn last line: cut off');
-      const detail = 'the last line was torn: the executor, or its machine, ended while it was written';
+      options.log.warn({ path: options.path, torn_bytes: torn.bytes }, 'audit log had a torn last line; truncated');
+      const detail = 'the last line was torn: the executor or its machine stopped while writing it';
       log.append({ action: 'repaired', detail, torn_bytes: torn.bytes, torn_text: torn.text });
     }
     return log;
@@ -71,7 +73,7 @@ export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> 
   }
 }
 
-/** Not for appending: a write that failed half way is written again at the same place. */
+/** Not opened for appending: a write that failed halfway is repeated at the same offset. */
 async function openFile(path: string): Promise<FileHandle> {
   const handle = await open(path, constants.O_RDWR | constants.O_CREAT, 0o600);
   await syncDirectory(dirname(path));
@@ -83,12 +85,12 @@ class ChainedLog implements AuditLog {
   readonly #rejections: RejectionLimit;
   #handle: FileHandle;
   #head: ChainHead;
-  /** Bytes of whole lines. */
+  /** Total size of the whole lines. */
   #size: number;
-  /** The file's first line; null while it has none. */
+  /** The file's first line; null if it has none. */
   #first: { readonly seq: number; readonly at: string } | null;
   readonly #retention: AuditRetention;
-  /** When it was looked last whether old files have to go, monotonic. */
+  /** Monotonic time of the last retention check. */
   #retainedAt = -Infinity;
   #waiting: Waiting[] = [];
   #lost = 0;
@@ -96,7 +98,7 @@ class ChainedLog implements AuditLog {
   #closed = false;
   #syncedAt = -Infinity;
   #cancelSync: (() => void) | null = null;
-  #headToldAt = -Infinity;
+  #headLoggedAt = -Infinity;
   readonly #closing = new AbortController();
 
   constructor(
@@ -123,39 +125,39 @@ class ChainedLog implements AuditLog {
     if (this.#closed) return;
     for (const kept of this.#rejections.end()) this.#add(kept);
     this.#closed = true;
-    // A disk that does not take the rest gets one more try, not an endless one.
+    // Gives a failing disk one more attempt, not an endless number.
     this.#closing.abort();
     await this.#writing;
     if (this.#waiting.length > 0) await this.#writeAll();
-    if (this.#waiting.length > 0) this.#lose(this.#waiting.length);
+    if (this.#waiting.length > 0) this.#drop(this.#waiting.length);
     this.#cancelSync?.();
     await this.#sync();
     await this.#handle.close();
-    this.#tellHead(true);
+    this.#logHead(true);
   }
 
   #add(entry: AuditEntry): void {
-    if (this.#waiting.length >= WAITING_MAX) this.#lose(1);
+    if (this.#waiting.length >= WAITING_MAX) this.#drop(1);
     else this.#waiting.push({ entry, at: this.#options.clock.now() });
   }
 
-  #lose(count: number): void {
+  #drop(count: number): void {
     if (this.#lost === 0) {
-      this.#options.log.error({ path: this.#options.path }, 'the disk does not take the audit log: entries are lost');
+      this.#options.log.error({ path: this.#options.path }, 'audit log cannot be written; dropping entries');
     }
     this.#lost += count;
     this.#options.onLost?.(count);
   }
 
   async #writeAll(): Promise<void> {
-    // What the same turn of code adds belongs to the first write.
+    // Entries added in the same tick go into the first write.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
       try {
         await this.#writeSome();
       } catch (error) {
         const { path, clock, log } = this.#options;
-        log.error({ path, err: error, waiting: this.#waiting.length }, 'the audit log could not be written');
+        log.error({ path, err: error, waiting: this.#waiting.length }, 'audit log write failed; retrying');
         if (this.#closing.signal.aborted) break;
         await clock.sleep(RETRY_MS, this.#closing.signal);
       }
@@ -173,7 +175,7 @@ class ChainedLog implements AuditLog {
     this.#waiting.splice(0, lost > 0 ? batch.length - 1 : batch.length);
     this.#lost -= lost;
     this.#syncSoon();
-    this.#tellHead(false);
+    this.#logHead(false);
   }
 
   #isFull(): boolean {
@@ -183,26 +185,28 @@ class ChainedLog implements AuditLog {
     return ageMsMax !== null && this.#first !== null && Date.parse(this.#first.at) < clock.now() - DATED_FILE_MS;
   }
 
-  /** Lets go of old files now and then. That they went is a line of the chain, which is on disk before they are gone. */
+  /**
+   * Deletes old files periodically. A chained entry that records the deletion is on disk before the files are removed.
+   */
   async #retain(): Promise<void> {
     const { path, clock, log } = this.#options;
     if (clock.monotonic() - this.#retainedAt < RETENTION_INTERVAL_MS) return;
     this.#retainedAt = clock.monotonic();
     const now = clock.now();
     try {
-      const old = await expendable(path, this.#retention, this.#size, now);
+      const old = await filesToPrune(path, this.#retention, this.#size, now);
       if (old === null) return;
       await this.#chain([{ entry: old.entry, at: now }]);
       await this.#handle.datasync();
       await removeFiles(old.paths);
-      log.info({ files: old.paths }, 'old files of the audit log were deleted, as the settings say');
+      log.info({ files: old.paths }, 'deleted audit log files beyond the retention');
     } catch (error) {
-      // They stay; what is to be written now must not wait for it.
-      log.error({ path, err: error }, 'old files of the audit log could not be deleted');
+      // The files stay; pending entries must not wait for the deletion.
+      log.error({ path, err: error }, 'could not delete old audit log files');
     }
   }
 
-  /** Writes entries as the next lines. */
+  /** Appends entries as the next lines of the chain. */
   async #chain(entries: readonly Waiting[]): Promise<void> {
     let head = this.#head;
     let text = '';
@@ -225,7 +229,7 @@ class ChainedLog implements AuditLog {
     this.#size += bytes.length;
   }
 
-  /** The chain goes on in a new file: its first line names the hash of the old one's last. */
+  /** Continues the chain in a new file, whose first line carries the hash of the old file's last line. */
   async #rotate(): Promise<void> {
     const { path } = this.#options;
     await this.#sync();
@@ -236,10 +240,10 @@ class ChainedLog implements AuditLog {
     this.#size = 0;
     this.#first = null;
     this.#retainedAt = -Infinity;
-    this.#tellHead(true);
+    this.#logHead(true);
   }
 
-  /** Written lines outlast the process at once, and the machine's power a moment later. */
+  /** Syncs soon: written lines survive the process immediately, and a power loss after the next sync. */
   #syncSoon(): void {
     if (this.#cancelSync !== null || this.#closed) return;
     const waitMs = Math.max(0, this.#syncedAt + SYNC_INTERVAL_MS - this.#options.clock.monotonic());
@@ -254,22 +258,22 @@ class ChainedLog implements AuditLog {
     try {
       await this.#handle.datasync();
     } catch (error) {
-      // A file that was rotated or closed meanwhile was synced then.
+      // A file that was rotated or closed in the meantime has already been synced.
       if ((error as NodeJS.ErrnoException).code === 'EBADF') return;
-      this.#options.log.error({ path: this.#options.path, err: error }, 'the audit log could not be synced to disk');
+      this.#options.log.error({ path: this.#options.path, err: error }, 'audit log sync failed');
     }
   }
 
-  #tellHead(always: boolean): void {
+  #logHead(always: boolean): void {
     const now = this.#options.clock.monotonic();
-    if (!always && now - this.#headToldAt < HEAD_INTERVAL_MS) return;
-    this.#headToldAt = now;
+    if (!always && now - this.#headLoggedAt < HEAD_INTERVAL_MS) return;
+    this.#headLoggedAt = now;
     const { seq, hash } = this.#head;
-    this.#options.log.info({ event: 'audit_head', seq, hash }, `the audit log stands at line ${seq}`);
+    this.#options.log.info({ event: 'audit_head', seq, hash }, `audit log is at line ${seq}`);
   }
 }
 
 function lossOf(count: number, at: number): Waiting {
-  const detail = 'the disk did not take entries, and too many waited';
+  const detail = 'entries could not be written and the buffer was full';
   return { entry: { action: 'lost', count, detail }, at };
 }

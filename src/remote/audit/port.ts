@@ -1,7 +1,7 @@
 import type { RemoteCode } from '../protocol/codes.ts';
 import type { Ingress } from '../protocol/messages.ts';
 
-/** What is written down for good, each as one line. */
+/** An audit entry; each is stored permanently as one line. */
 export type AuditEntry =
   | { action: 'started' | 'stopped'; detail: string }
   | {
@@ -34,7 +34,7 @@ export type AuditEntry =
   | { action: 'canceled' | 'acknowledged'; client: string; correlation_id: string }
   | { action: 'pulled' | 'evicted'; event_name: string; source: string; digest: string }
   | {
-      /** What the static scan of an event's code found; at most the first 20 are named. */
+      /** Result of the static scan of an event's code; names at most the first 20 findings. */
       action: 'code_findings';
       event_name: string;
       source: string;
@@ -44,14 +44,16 @@ export type AuditEntry =
       findings: readonly string[];
     }
   | { action: 'keys_changed'; detail: string }
-  /** Older files were deleted; `last_seq` and `last_hash` are of the last line in them. */
+  /** Older files were deleted; `last_seq` and `last_hash` identify the last line in them. */
   | { action: 'pruned'; last_seq: number; last_hash: string; detail: string }
-  /** Written by the log itself: what it could not or would not keep, and what it mended at its opening. */
+  /** Written by the log itself: entries that it dropped, and repairs made when it was opened. */
   | { action: 'suppressed' | 'lost'; count: number; detail: string }
   | { action: 'repaired'; detail: string; torn_bytes: number; torn_text: string };
 
 export interface AuditLog {
-  /** Never throws, never waits; entries are on disk within a moment, in order, each bound to the one before. */
+  /**
+   * Never throws and never blocks. Entries reach the disk shortly after, in order, each chained to the previous one.
+   */
   append(entry: AuditEntry): void;
   close(): Promise<void>;
 }

@@ -2,13 +2,13 @@ import type { Clock } from '../../runtime/clock.ts';
 import { type Rate, RateBuckets } from '../../runtime/rate-buckets.ts';
 import type { AuditEntry } from './port.ts';
 
-/** 1,000 bytes a second at most, which a log of 1 GiB holds for more than a week. */
+/** At most 1,000 bytes per second, so a 1 GiB log covers more than a week. */
 const REJECTIONS: Rate = { perSecond: 3, burst: 100 };
 const SUMMARY_MS = 10_000;
 
 /**
- * Keeps callers that nobody knows from filling the disk: of their refusals a few a second are written down, and the others
- * as one count every ten seconds. Of known callers every one is kept.
+ * Keeps unknown callers from filling the disk: a few of their rejections per second are recorded, the rest as one count
+ * every ten seconds. All rejections of known callers are recorded.
  */
 export class RejectionLimit {
   readonly #clock: Clock;
@@ -21,7 +21,10 @@ export class RejectionLimit {
     this.#rates = new RateBuckets(rate);
   }
 
-  /** What is to be written now: the entry, or nothing; before it the count of those left out, once it is due. */
+  /**
+   * Returns the entries to write now: the entry itself or none, preceded by the count of suppressed entries if it is
+   * due.
+   */
   filter(entry: AuditEntry): AuditEntry[] {
     const now = this.#clock.monotonic();
     const counted = this.#suppressed > 0 && now - this.#suppressedSince >= SUMMARY_MS ? this.end() : [];
@@ -32,12 +35,12 @@ export class RejectionLimit {
     return counted;
   }
 
-  /** The count of those left out, if any. */
+  /** Returns the pending count of suppressed entries, if any. */
   end(): AuditEntry[] {
     const count = this.#suppressed;
     this.#suppressed = 0;
     if (count === 0) return [];
     const seconds = Math.max(1, Math.round((this.#clock.monotonic() - this.#suppressedSince) / 1000));
-    return [{ action: 'suppressed', count, detail: `further refusals of unknown callers within ${seconds} s` }];
+    return [{ action: 'suppressed', count, detail: `further rejections of unknown callers within ${seconds} s` }];
   }
 }

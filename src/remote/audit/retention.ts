@@ -5,34 +5,38 @@ import { readTail, rotatedFiles, syncDirectory } from './files.ts';
 import { LINE_BYTES_MAX } from './line.ts';
 import type { AuditEntry } from './port.ts';
 
-/** How much of the log is kept. */
+/** Retention limits of the log. */
 export interface AuditRetention {
-  /** Bytes of all files together; null for as many as there are. */
+  /** Total size of all files, bytes; null for unlimited. */
   readonly bytesMax: number | null;
-  /** How long a line is kept at least; files whose lines are all older go. Null for ever. */
+  /**
+   * Minimum age before a line may be deleted; a file goes when all its lines are older. Null keeps lines indefinitely.
+   */
   readonly ageMsMax: number | null;
 }
 
 export const KEEP_ALL: AuditRetention = { bytesMax: null, ageMsMax: null };
 
-/** Files that have to go, oldest first, and the line that says so: what is left begins behind the one that it names. */
-export interface Expendable {
+/**
+ * Files to delete, oldest first, and the entry that records it; the remaining chain continues after the line it names.
+ */
+export interface PrunePlan {
   readonly paths: readonly string[];
   readonly entry: Extract<AuditEntry, { action: 'pruned' }>;
 }
 
 /**
- * The oldest of the rotated files, as many as the limits want gone; null where all may stay.
+ * Returns the oldest rotated files that exceed the limits; null if none does.
  *
- * @param currentBytes of the file that is written to, which always stays
- * @throws AuditLogDamaged where one of them was changed: it stays, as evidence, and so do those behind it
+ * @param currentBytes size of the active file, which is always kept
+ * @throws AuditLogDamaged if one of them was altered: it and all later files stay as evidence
  */
-export async function expendable(
+export async function filesToPrune(
   path: string,
   { bytesMax, ageMsMax }: AuditRetention,
   currentBytes: number,
   nowMs: number,
-): Promise<Expendable | null> {
+): Promise<PrunePlan | null> {
   if (bytesMax === null && ageMsMax === null) return null;
   const files = await Promise.all((await rotatedFiles(path)).map(async (each) => ({ each, ...(await sizeOf(each)) })));
   let total = files.reduce((sum, { size }) => sum + size, currentBytes);
@@ -47,11 +51,11 @@ export async function expendable(
     last = tail;
   }
   if (last === null) return null;
-  const detail = `deleted as the settings say: ${paths.map((each) => basename(each)).join(', ')}`;
+  const detail = `deleted by retention: ${paths.map((each) => basename(each)).join(', ')}`;
   return { paths, entry: { action: 'pruned', last_seq: last.seq, last_hash: last.hash, detail } };
 }
 
-/** Deletes files, oldest first: whatever ends it half way leaves a chain without a gap. */
+/** Deletes files, oldest first, so that an interruption leaves a chain without gaps. */
 export async function removeFiles(paths: readonly string[]): Promise<void> {
   for (const path of paths) await unlink(path);
   if (paths[0] !== undefined) await syncDirectory(dirname(paths[0]));

@@ -2,32 +2,32 @@ import { createReadStream } from 'node:fs';
 
 import { LINE_BYTES_MAX, NO_HASH, readLine, type AuditLine, type ChainHead } from './line.ts';
 
-/** The first line that does not fit, and why. */
+/** The first line that fails verification, and the reason. */
 export interface AuditFault {
   readonly file: string;
   /** Counted from 1. */
   readonly line: number;
-  /** The number that the line says it has; null where it cannot be read. */
+  /** The sequence number claimed by the line; null if unreadable. */
   readonly seq: number | null;
   readonly reason: string;
 }
 
 export interface AuditVerdict {
-  /** The first of the faults in the order of the chain; null where every line fits. */
+  /** The first fault in chain order; null if every line verifies. */
   readonly fault: AuditFault | null;
   readonly lines: number;
-  /** Of the first line; null without any. More than 1: files before these exist, or existed. */
+  /** The first line; null if there is none. A `seq` above 1 means that earlier files exist or existed. */
   readonly first: { readonly seq: number; readonly prev: string; readonly at: string } | null;
-  /** Of the last line that fits; null without any. */
+  /** The last line that verifies; null if there is none. */
   readonly last: (ChainHead & { readonly at: string }) | null;
-  /** What may be worth a look and breaks nothing. */
+  /** Observations that do not break the chain. */
   readonly notes: readonly string[];
-  /** Whether the line with the hash that was asked for is there; null where none was asked for. */
+  /** Whether the line with the requested hash is present; null if none was requested. */
   readonly anchored: boolean | null;
 }
 
 export interface VerifyOptions {
-  /** The hash of a line that is known from elsewhere: a chain without it was cut or written anew. */
+  /** Hash of a line known from elsewhere: a chain without it was truncated or rewritten. */
   readonly anchor?: string | null;
 }
 
@@ -37,9 +37,9 @@ interface RawLine {
 }
 
 /**
- * Follows one chain through its files, in the order of their first lines, however they were named.
+ * Verifies one chain across its files, ordered by their first lines regardless of their names.
  *
- * @throws the error of the system where a file cannot be read
+ * @throws a system error if a file cannot be read
  */
 export async function verifyAuditLog(paths: readonly string[], options: VerifyOptions = {}): Promise<AuditVerdict> {
   const chain = new Chain(options.anchor ?? null);
@@ -51,7 +51,7 @@ export async function verifyAuditLog(paths: readonly string[], options: VerifyOp
   return chain.verdict();
 }
 
-/** By the number of the first line; files without a line that can be read come first, so that their fault is told. */
+/** Orders files by the number of their first line; unreadable files come first, so that their fault is reported. */
 async function inOrder(paths: readonly string[]): Promise<string[]> {
   const firsts = await Promise.all(
     [...new Set(paths)].map(async (path) => {
@@ -73,7 +73,7 @@ class Chain {
   #first: AuditLine | null = null;
   #last: AuditLine | null = null;
   #anchored: boolean;
-  /** What the newest line that tells of deleted files says, and when it was written. */
+  /** The newest entry that records deleted files, and its time. */
   #pruned: (ChainHead & { readonly at: string }) | null = null;
 
   constructor(anchor: string | null) {
@@ -87,19 +87,20 @@ class Chain {
       number += 1;
       if (!whole && isLast) {
         this.#notes.push(
-          `${file}: its last line is not whole (${bytes.length} bytes): it is being written, or its writer was ended`,
+          `${file}: its last line is incomplete (${bytes.length} bytes): it is being written, or the writer stopped`,
         );
         return;
       }
       const line = readLine(bytes);
-      const reason = typeof line === 'string' ? line : whole ? this.#misfit(line) : 'it does not end with a line feed';
+      const reason =
+        typeof line === 'string' ? line : whole ? this.#linkFault(line) : 'it does not end with a line feed';
       if (reason !== null) {
         this.fault = { file, line: number, seq: typeof line === 'string' ? null : line.seq, reason };
         return;
       }
       this.#take(line as AuditLine, `${file}:${number}`);
     }
-    if (number === 0) this.#notes.push(`${file}: has no lines`);
+    if (number === 0) this.#notes.push(`${file}: contains no lines`);
   }
 
   verdict(): AuditVerdict {
@@ -118,12 +119,12 @@ class Chain {
     };
   }
 
-  /** Where the lines before the first one are. */
+  /** Explains where the lines before the first one are. */
   #beginning({ seq, prev }: AuditLine): string {
     const pruned = this.#pruned;
     if (pruned === null || pruned.seq !== seq - 1 || pruned.hash !== prev)
-      return `the chain begins at line ${seq}: older files are not among these`;
-    return `the chain begins at line ${seq}: the executor deleted what was before it, at ${pruned.at}, as its settings say`;
+      return `the chain begins at line ${seq}: older files were not given`;
+    return `the chain begins at line ${seq}: the executor deleted earlier lines at ${pruned.at} by retention`;
   }
 
   #take(line: AuditLine, where: string): void {
@@ -132,26 +133,26 @@ class Chain {
     this.#lines += 1;
     if (line.hash === this.#anchor) this.#anchored = true;
     if (line.pruned !== null) this.#pruned = { ...line.pruned, at: line.at };
-    if (line.action === 'repaired') this.#notes.push(`${where}: a torn line was cut off before this one`);
+    if (line.action === 'repaired') this.#notes.push(`${where}: a torn line was removed before this one`);
     if (line.action === 'lost' || line.action === 'suppressed') {
       this.#notes.push(`${where}: entries were ${line.action} here`);
     }
   }
 
-  /** Why a line whose own hash fits does not follow the one before it; null where it does. */
-  #misfit(line: AuditLine): string | null {
+  /** Returns why a line with a valid hash does not follow the previous one; null if it does. */
+  #linkFault(line: AuditLine): string | null {
     const last = this.#last;
     if (last === null) {
-      return line.seq === 1 && line.prev !== NO_HASH ? 'it is number 1 and yet names a line before it' : null;
+      return line.seq === 1 && line.prev !== NO_HASH ? 'it is number 1 but names a previous line' : null;
     }
     const expected = last.seq + 1;
     if (line.seq > expected) {
       const missing = line.seq - 1 === expected ? `line ${expected} is` : `lines ${expected} to ${line.seq - 1} are`;
-      return `it is number ${line.seq} after number ${last.seq}: ${missing} missing or stand elsewhere`;
+      return `it is number ${line.seq} after number ${last.seq}: ${missing} missing or out of order`;
     }
-    if (line.seq < expected) return `it is number ${line.seq} after number ${last.seq}: it was put in or moved here`;
+    if (line.seq < expected) return `it is number ${line.seq} after number ${last.seq}: it was inserted or moved here`;
     if (line.prev !== last.hash) {
-      return `it does not name the hash of line ${last.seq}: one of the two was written anew`;
+      return `it does not carry the hash of line ${last.seq}: one of the two was rewritten`;
     }
     return null;
   }
@@ -159,7 +160,7 @@ class Chain {
 
 const LINE_FEED = 0x0a;
 
-/** The lines of a file, without their line feeds; of one that is too long only as much as shows that it is. */
+/** Yields the lines of a file without line feeds; a line beyond the limit is cut just past it. */
 async function* linesOf(path: string): AsyncGenerator<RawLine> {
   let rest: Buffer = Buffer.alloc(0);
   for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {

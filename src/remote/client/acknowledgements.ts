@@ -2,14 +2,14 @@ import type { Clock } from '../../runtime/clock.ts';
 import { encodePayload } from './payload.ts';
 import type { Link } from './link.ts';
 
-/** Outcomes that one call acknowledges; the protocol allows 1,000. */
+/** Outcomes acknowledged per call; the protocol allows 1,000. */
 const BATCH_MAX = 1_000;
 const GATHER_MS = 50;
 const ANSWER_WITHIN_MS = 10_000;
-/** Waiting for room at one executor; more are left to the time that it keeps outcomes. */
+/** Acknowledgements queued per executor; beyond it the executor expires outcomes by itself. */
 const WAITING_MAX = 100_000;
 
-/** Tells executors which outcomes have arrived, many in one call. One that is not told keeps them until their time is up. */
+/** Batches acknowledgements of received outcomes. An outcome that is not acknowledged expires at the executor. */
 export class Acknowledgements {
   readonly #clock: Clock;
   readonly #waiting = new Map<Link, Set<string>>();
@@ -21,7 +21,7 @@ export class Acknowledgements {
     this.#clock = clock;
   }
 
-  /** @param delayMs how long the executor keeps the outcome at least */
+  /** @param delayMs minimum time for which the executor keeps the outcome */
   add(link: Link, correlationId: string, delayMs = 0): void {
     if (delayMs > 0) {
       this.#after(delayMs, () => this.add(link, correlationId));
@@ -35,7 +35,7 @@ export class Acknowledgements {
     else if (ids.size >= BATCH_MAX) void this.#send(link);
   }
 
-  /** Sends what waits. What was to be acknowledged later is left to the executor. */
+  /** Sends queued acknowledgements and drops delayed ones, whose outcomes expire at the executor. */
   async close(withinMs: number): Promise<void> {
     for (const cancel of this.#timers) cancel();
     this.#timers.clear();
@@ -53,7 +53,7 @@ export class Acknowledgements {
     this.#timers.add(cancel);
   }
 
-  /** One call at a time to each endpoint: what is added meanwhile goes with the next one. */
+  /** Runs one call at a time per endpoint; acknowledgements added meanwhile go into the next one. */
   #send(link: Link): Promise<void> {
     const calling = this.#calls.get(link) ?? this.#sendAll(link).finally(() => this.#calls.delete(link));
     this.#calls.set(link, calling);
@@ -68,7 +68,7 @@ export class Acknowledgements {
         const payload = encodePayload({ correlation_ids });
         await link.call({ method: 'ack', payload, signal: this.#closing.signal, answerWithinMs: ANSWER_WITHIN_MS });
       } catch {
-        // Not told again: the executor forgets outcomes by itself.
+        // Not retried: the executor expires outcomes by itself.
         return;
       }
     }

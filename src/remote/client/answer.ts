@@ -14,7 +14,7 @@ import type {
 } from '../protocol/messages.ts';
 import { ForgedAnswer, RemoteCallFailure } from './failures.ts';
 
-/** What each method answers where it does not fail. */
+/** Successful response of each method. */
 export interface Answers {
   submit: SuccessResponse | PendingResponse;
   poll: SuccessResponse | PendingResponse;
@@ -40,9 +40,9 @@ const STATUSES: Readonly<Record<RemoteMethod, readonly string[]>> = {
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * What an answer whose MAC fits says.
+ * Parses a response whose MAC was verified.
  *
- * @throws RemoteCallFailure where it says that the call failed; ForgedAnswer where it is not what the method answers
+ * @throws RemoteCallFailure if it reports a failure; ForgedAnswer if it is not a valid response of the method
  */
 export function readAnswer<Method extends RemoteMethod>(
   method: Method,
@@ -53,18 +53,18 @@ export function readAnswer<Method extends RemoteMethod>(
   if (payload['status'] === 'error') throw failureOf(payload, endpoint);
   const { status, correlation_id } = payload;
   if (typeof status !== 'string' || !STATUSES[method].includes(status)) {
-    throw new ForgedAnswer(`${method} is not answered with the status ${String(status)}`);
+    throw new ForgedAnswer(`${method} cannot have the status ${String(status)}`);
   }
   if (STATUSES[method] === TASK_STATUSES) {
     if (typeof correlation_id !== 'string' || correlation_id !== response.correlation_id) {
-      throw new ForgedAnswer('its payload names another task than its envelope');
+      throw new ForgedAnswer('its payload and envelope name different tasks');
     }
     if (status === 'success' && payload['result'] === undefined) throw new ForgedAnswer('it has no result');
   }
   return payload as unknown as Answers[Method];
 }
 
-/** The failure that an error's payload tells. Codes of later versions count as INTERNAL, and are named. */
+/** Builds the failure described by an error payload. Unknown codes map to INTERNAL and are quoted in the message. */
 export function failureOf(payload: Record<string, unknown>, endpoint: string): RemoteCallFailure {
   const { code, message, details, retry_after_secs, available_events, correlation_id } =
     payload as unknown as Partial<ErrorResponse>;
@@ -83,7 +83,7 @@ export function failureOf(payload: Record<string, unknown>, endpoint: string): R
   );
 }
 
-/** The object in a payload's bytes. @throws ForgedAnswer where there is none */
+/** Parses a payload as a JSON object. @throws ForgedAnswer if it is not one */
 export function readObject(bytes: Uint8Array): Record<string, unknown> {
   let value: unknown;
   try {

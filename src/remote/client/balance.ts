@@ -1,9 +1,9 @@
 import type { Link } from './link.ts';
 
-/** Chooses among endpoints: the fittest ones first, of these the one with the fewest calls of ours. */
+/** Selects an endpoint: the best rank first, then the fewest calls in flight from this client. */
 export class Balance {
   readonly #links: readonly Link[];
-  /** Where to begin among equals, so that they take turns. */
+  /** Start of the search, rotated so that equals alternate. */
   #turn = 0;
 
   constructor(links: readonly Link[]) {
@@ -14,7 +14,7 @@ export class Balance {
     return this.#links.length;
   }
 
-  /** @param passed those to pass over while another one is left */
+  /** @param passed endpoints to avoid while others are left */
   choose(passed: ReadonlySet<Link> = new Set()): Link {
     const left = this.#links.filter((link) => !passed.has(link));
     const links = left.length === 0 ? this.#links : left;

@@ -2,22 +2,22 @@ import type { Clock } from '../../runtime/clock.ts';
 import { RemoteCallFailure } from './failures.ts';
 import type { CallLimits } from './options.ts';
 
-/** What ends a call: its caller, its deadline, or that the client is closed. */
+/** Lifetime of a call: ends with the caller's signal, the deadline, or the client closing. */
 export class CallScope implements Disposable {
   readonly #controller = new AbortController();
   readonly #undo: (() => void)[] = [];
-  /** Milliseconds since the epoch; null where there is no deadline. */
+  /** Milliseconds since the epoch; null without a deadline. */
   readonly deadlineMs: number | null;
 
   constructor({ signal, deadlineSecs }: CallLimits, closing: AbortSignal, clock: Clock) {
     if (deadlineSecs !== undefined && !(deadlineSecs > 0)) {
-      throw new TypeError(`deadlineSecs must be a number above 0, not ${deadlineSecs}`);
+      throw new TypeError(`deadlineSecs must be greater than 0 (got ${deadlineSecs})`);
     }
     for (const each of [signal, closing]) if (each !== undefined) this.#follow(each);
     this.deadlineMs = deadlineSecs === undefined ? null : clock.now() + deadlineSecs * 1000;
     if (deadlineSecs === undefined) return;
     const late = (): void =>
-      this.#controller.abort(new RemoteCallFailure('TASK_TIMEOUT', `There was no outcome within ${deadlineSecs} s`));
+      this.#controller.abort(new RemoteCallFailure('TASK_TIMEOUT', `No outcome within ${deadlineSecs} s`));
     this.#undo.push(clock.after(deadlineSecs * 1000, late));
   }
 

@@ -5,14 +5,14 @@ import type { Link } from './link.ts';
 import { waitMs } from './retrying.ts';
 import { cancel } from './task-calls.ts';
 
-/** Tries for one task; together they take some seconds. */
+/** Attempts per task; together they take a few seconds. */
 const TRIES_MAX = 6;
 
-/** Tasks whose callers have gone: their executors are told, beside whatever else goes on. */
+/** Cancels abandoned tasks at their executors, in the background. */
 export class Cancellations {
   readonly #clock: Clock;
   readonly #random: Random;
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #pending = new Set<Promise<void>>();
   readonly #closing = new AbortController();
 
   constructor(clock: Clock, random: Random) {
@@ -21,18 +21,18 @@ export class Cancellations {
   }
 
   add(link: Link, task: { correlationId?: string; idempotencyKey: string }): void {
-    const telling = this.#tell(link, task).finally(() => this.#underWay.delete(telling));
-    this.#underWay.add(telling);
+    const pending = this.#cancelTask(link, task).finally(() => this.#pending.delete(pending));
+    this.#pending.add(pending);
   }
 
-  /** Waits for those under way. */
+  /** Waits for cancellations in flight. */
   async close(withinMs: number): Promise<void> {
     const cancelTimer = this.#clock.after(withinMs, () => this.#closing.abort(new Error('the client is closed')));
-    await Promise.all(this.#underWay);
+    await Promise.all(this.#pending);
     cancelTimer();
   }
 
-  async #tell(link: Link, task: { correlationId?: string; idempotencyKey: string }): Promise<void> {
+  async #cancelTask(link: Link, task: { correlationId?: string; idempotencyKey: string }): Promise<void> {
     const { correlationId: correlation_id, idempotencyKey: idempotency_key } = task;
     const request = correlation_id === undefined ? { idempotency_key } : { correlation_id };
     const { signal } = this.#closing;
@@ -41,7 +41,7 @@ export class Cancellations {
         await cancel(link, request, signal);
         return;
       } catch (error) {
-        // A submission that is still on its way is not known yet; a task that was named by its executor is over.
+        // A submission in transit is not yet known to the executor; a task with a correlation id has ended.
         const isKnown = error instanceof RemoteCallFailure && error.code !== 'NOT_FOUND' && !error.retryable;
         if (isKnown || tries === TRIES_MAX) return;
         await this.#clock.sleep(waitMs(error, tries, this.#random), signal);

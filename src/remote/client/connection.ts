@@ -11,8 +11,8 @@ export interface ConnectionOptions {
   readonly clock: Clock;
 }
 
-/** A transport and the calls that go over it. */
-class Held {
+/** A transport and the number of calls using it. */
+class OpenConnection {
   readonly tls: ClientTls | null;
   readonly opening: Promise<ClientTransport>;
   calls = 0;
@@ -28,7 +28,7 @@ class Held {
     if (this.calls === 0) this.#retired?.();
   }
 
-  /** Resolves when no call goes over it any more, and it is closed. */
+  /** Resolves once no call uses the transport and it is closed. */
   async retire(): Promise<void> {
     if (this.calls > 0) await new Promise<void>((resolve) => (this.#retired = resolve));
     await this.close();
@@ -40,19 +40,19 @@ class Held {
   }
 }
 
-/** The transport to one endpoint. Where certificates change, a new one takes the calls from then on. */
+/** Transport to one endpoint. New certificates open a new transport for subsequent calls. */
 export class Connection {
   readonly #options: ConnectionOptions;
   readonly #retiring = new Set<Promise<void>>();
-  #held: Held | null = null;
+  #current: OpenConnection | null = null;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
   }
 
-  /** @throws TypeError where the endpoint needs certificates and has none; what opening the transport throws */
+  /** @throws TypeError if the endpoint needs certificates and has none; any error from opening the transport */
   async use<T>(run: (transport: ClientTransport) => Promise<T>): Promise<T> {
-    const held = await this.#hold();
+    const held = await this.#acquire();
     held.calls += 1;
     try {
       return await run(await this.#opened(held));
@@ -61,35 +61,35 @@ export class Connection {
     }
   }
 
-  async #hold(): Promise<Held> {
+  async #acquire(): Promise<OpenConnection> {
     const { endpoint, url, open, clock } = this.#options;
     const tls = endpoint.tls ? await this.#options.tls.current() : null;
     if (endpoint.tls && tls === null) {
-      throw new TypeError(`the endpoint ${url} needs the certificates of its authority: give tls.ca`);
+      throw new TypeError(`the endpoint ${url} needs the certificate of its authority; set tls.ca`);
     }
-    if (this.#held !== null && this.#held.tls === tls) return this.#held;
-    const before = this.#held;
-    this.#held = new Held(tls, Promise.resolve(open(endpoint, tls, clock)));
+    if (this.#current !== null && this.#current.tls === tls) return this.#current;
+    const before = this.#current;
+    this.#current = new OpenConnection(tls, Promise.resolve(open(endpoint, tls, clock)));
     if (before !== null) {
       const retiring = before.retire().finally(() => this.#retiring.delete(retiring));
       this.#retiring.add(retiring);
     }
-    return this.#held;
+    return this.#current;
   }
 
-  async #opened(held: Held): Promise<ClientTransport> {
+  async #opened(held: OpenConnection): Promise<ClientTransport> {
     try {
       return await held.opening;
     } catch (error) {
-      if (this.#held === held) this.#held = null;
+      if (this.#current === held) this.#current = null;
       throw error;
     }
   }
 
-  /** Ends what is under way. */
+  /** Closes the transport and waits for retiring ones. */
   async close(): Promise<void> {
-    const held = this.#held;
-    this.#held = null;
+    const held = this.#current;
+    this.#current = null;
     await held?.close();
     await Promise.all(this.#retiring);
   }

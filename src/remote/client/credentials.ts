@@ -12,7 +12,7 @@ import type { ClientTlsFiles } from './options.ts';
 import type { ClientTls } from './port.ts';
 import { WatchedFiles } from './watched-file.ts';
 
-/** Something that may be read from files again and again. */
+/** A value that may be reloaded from files. */
 export interface Source<Value> {
   current(): Promise<Value>;
 }
@@ -22,7 +22,7 @@ interface Environment {
   readonly log: Logger;
 }
 
-/** @throws KeyFileError where given credentials are not valid; a file is read when it is needed */
+/** @throws KeyFileError if inline credentials are invalid; a file is read on first use */
 export function signerSource(given: string | ClientCredentials, { clock, log }: Environment): Source<ClientSigner> {
   if (typeof given !== 'string') {
     const signer = clientSigner(parseClientCredentials(given, 'credentials'));
@@ -32,7 +32,7 @@ export function signerSource(given: string | ClientCredentials, { clock, log }: 
   return new WatchedFiles({ paths: [given], name: 'the client file', read, clock, log });
 }
 
-/** Certificates; null where there are none. Each set of them is an object of its own. */
+/** Returns the source of certificates; its value is null if there are none. Each loaded set is a distinct object. */
 export function tlsSource(
   given: ClientTls | ClientTlsFiles | undefined,
   { clock, log }: Environment,
@@ -43,14 +43,14 @@ export function tlsSource(
   }
   const { caFile, certFile, keyFile } = given;
   if ((certFile === undefined) !== (keyFile === undefined)) {
-    throw new TypeError('tls: a certificate needs its key, and a key its certificate');
+    throw new TypeError('tls: certFile and keyFile must be set together');
   }
   const paths = [caFile, certFile, keyFile].filter((path) => path !== undefined);
   const read = async (): Promise<ClientTls> => readTls(given);
-  return new WatchedFiles({ paths, name: 'a certificate', read, clock, log });
+  return new WatchedFiles({ paths, name: 'the certificates', read, clock, log });
 }
 
-/** Certificate and key are two files: while only one of them was replaced they do not fit, and are not taken. */
+/** Reads certificate and key. While only one of the two files has been replaced they do not match and are rejected. */
 async function readTls({ caFile, certFile, keyFile, servername }: ClientTlsFiles): Promise<ClientTls> {
   const ca = await readText(caFile);
   certificateOf(ca, caFile);

@@ -8,7 +8,7 @@ import { ForgedAnswer, UnsignedRefusal } from './failures.ts';
 
 const NONCE_BYTES = 16;
 
-/** @param timestampMs by the executor's clock, as far as it is known */
+/** @param timestampMs time by the executor's clock, as far as known */
 export function sealRequest(
   signer: ClientSigner,
   method: RemoteMethod,
@@ -21,9 +21,9 @@ export function sealRequest(
 }
 
 /**
- * Holds that an answer is the executor's, and is meant for this request.
+ * Verifies that a response comes from the executor and belongs to this request.
  *
- * @throws UnsignedRefusal where it is an error without MAC: the executor does not know the key; ForgedAnswer
+ * @throws UnsignedRefusal for an error without MAC (the executor does not know the key); ForgedAnswer
  */
 export function requireAuthentic(
   response: SignedResponse,
@@ -33,12 +33,12 @@ export function requireAuthentic(
 ): void {
   if (response.mac.length === 0) throw refusalOf(response, endpoint);
   if (!verifyResponse(response, signer.keys.response)) {
-    throw new ForgedAnswer(`its MAC does not fit the key ${signer.keyId} of ${signer.client}`);
+    throw new ForgedAnswer(`its MAC does not match the key ${signer.keyId} of ${signer.client}`);
   }
   if (!isAnswerTo(response, request)) throw new ForgedAnswer('it answers another request');
 }
 
-/** Nothing but an error may come without a MAC. */
+/** Only errors may lack a MAC. */
 function refusalOf(response: SignedResponse, endpoint: string): Error {
   const payload = readObject(response.payload);
   if (payload['status'] !== 'error') return new ForgedAnswer('it has no MAC');

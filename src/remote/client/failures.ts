@@ -1,10 +1,10 @@
 import { RemoteFailure, type RemoteCode, type RemoteFailureExtras } from '../protocol/codes.ts';
 
-/** A failure that an executor answered with, or that stands for an answer which never came. */
+/** A failure returned by an executor, or one that stands in for a missing response. */
 export class RemoteCallFailure extends RemoteFailure {
-  /** The task that failed; null where no task came of the call. */
+  /** The failed task; null if the call created none. */
   readonly correlationId: string | null;
-  /** The URL of the endpoint that answered; null where none did. */
+  /** URL of the endpoint that responded; null if none did. */
   readonly endpoint: string | null;
 
   constructor(
@@ -19,13 +19,13 @@ export class RemoteCallFailure extends RemoteFailure {
   }
 }
 
-/** An answer that nobody signed: it says why the executor could not, and is believed no further than that. */
+/** An unsigned error response: it explains why the executor could not sign, and nothing else in it is trusted. */
 export class UnsignedRefusal extends RemoteCallFailure {}
 
-/** An answer that does not carry the MAC of its request's key, or belongs to another request. */
+/** Thrown if a response lacks the MAC of the request's key or belongs to another request. */
 export class ForgedAnswer extends Error {
   constructor(what: string) {
-    super(`the answer was refused: ${what}`);
+    super(`response rejected: ${what}`);
     this.name = 'ForgedAnswer';
   }
 }

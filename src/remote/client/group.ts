@@ -7,14 +7,14 @@ import type { Link } from './link.ts';
 import { judge } from './retrying.ts';
 import { isOutcome } from './task-calls.ts';
 
-export interface Question<Method extends RemoteMethod> {
+export interface ReadCall<Method extends RemoteMethod> {
   readonly method: Method;
   readonly payload: Uint8Array;
   readonly signal: AbortSignal;
   readonly answerWithinMs: number;
 }
 
-/** Endpoints that can stand in for each other. */
+/** A set of interchangeable endpoints. */
 export class Group {
   readonly links: readonly Link[];
   readonly balance: Balance;
@@ -24,33 +24,33 @@ export class Group {
     this.balance = new Balance(links);
   }
 
-  /** @throws TypeError where it is none of them */
+  /** @throws TypeError if the URL is not one of this client's endpoints */
   linkOf(endpoint: string): Link {
     const url = endpointUrl(parseEndpoint(endpoint));
     const link = this.links.find((each) => each.url === url);
-    if (link === undefined) throw new TypeError(`${url} is none of the endpoints of this client`);
+    if (link === undefined) throw new TypeError(`${url} is not an endpoint of this client`);
     return link;
   }
 
-  /** Asks one after the other until one answers: for questions that change nothing. */
-  async askAny<Method extends 'events' | 'event' | 'status'>(question: Question<Method>): Promise<Answers[Method]> {
+  /** Tries endpoints one after another until one responds; only for read-only calls. */
+  async callAny<Method extends 'events' | 'event' | 'status'>(readCall: ReadCall<Method>): Promise<Answers[Method]> {
     const passed = new Set<Link>();
     for (;;) {
       const link = this.balance.choose(passed);
       try {
-        return await link.call<Method>(question);
+        return await link.call<Method>(readCall);
       } catch (error) {
         passed.add(link);
-        if (question.signal.aborted || passed.size === this.links.length || judge(error) === 'over') throw error;
+        if (readCall.signal.aborted || passed.size === this.links.length || judge(error) === 'final') throw error;
       }
     }
   }
 
-  /** Asks the endpoint that has a task: all of them where it is not known which one. */
-  async askHolder<T>(endpoint: string | undefined, ask: (link: Link) => Promise<T>): Promise<T> {
+  /** Calls the endpoint that holds a task, or all of them if it is not known. */
+  async callHolder<T>(endpoint: string | undefined, ask: (link: Link) => Promise<T>): Promise<T> {
     if (endpoint !== undefined) return ask(this.linkOf(endpoint));
-    // How a task ended comes from the holder just as an answer does.
-    const asked = this.links.map((link) =>
+    // A task's failure is a valid outcome from its holder, just like a result.
+    const calls = this.links.map((link) =>
       ask(link).then(
         (value) => ({ value }),
         (error: unknown) => {
@@ -59,20 +59,20 @@ export class Group {
         },
       ),
     );
-    const first = await Promise.any(asked).catch((failures: unknown) => {
-      throw mostTelling((failures as AggregateError).errors);
+    const first = await Promise.any(calls).catch((failures: unknown) => {
+      throw mostSpecific((failures as AggregateError).errors);
     });
     if ('error' in first) throw first.error;
     return first.value;
   }
 
-  /** Endpoints that failed are looked at again whenever there is something to do; how often, their breakers say. */
-  returnToFailed(signal: AbortSignal): void {
+  /** Probes failed endpoints whenever there is a call; their circuit breakers limit the rate. */
+  probeFailed(signal: AbortSignal): void {
     const failed = this.links.filter(({ rank }) => rank >= 2);
     if (failed.length > 0) void probeAll(failed, signal);
   }
 
-  /** Asks each how it is. Never throws. */
+  /** Requests the status of each endpoint. Never throws. */
   probe(signal: AbortSignal): Promise<void> {
     return probeAll(this.links, signal);
   }
@@ -86,8 +86,8 @@ async function probeAll(links: readonly Link[], signal: AbortSignal): Promise<vo
   await Promise.all(links.map((link) => link.probe(signal)));
 }
 
-/** An endpoint that could not be asked may have the task; only where all have answered is there none. */
-function mostTelling(errors: readonly unknown[]): unknown {
+/** Prefers other errors over NOT_FOUND: the task is missing only if every endpoint says so. */
+function mostSpecific(errors: readonly unknown[]): unknown {
   const isMissing = (error: unknown): boolean => error instanceof RemoteCallFailure && error.code === 'NOT_FOUND';
   return errors.find((error) => !isMissing(error)) ?? errors[0];
 }

@@ -25,7 +25,7 @@ export interface LinkOptions {
 
 export interface LinkCall<Method extends RemoteMethod> {
   readonly method: Method;
-  /** The bytes of the request's payload. */
+  /** Encoded request payload. */
   readonly payload: Uint8Array;
   readonly signal: AbortSignal;
   readonly answerWithinMs: number;
@@ -33,15 +33,15 @@ export interface LinkCall<Method extends RemoteMethod> {
   readonly onProgress?: (answer: PendingResponse) => void;
 }
 
-/** Times that one call is signed: again where the clocks differ, or where the network has sent it twice. */
+/** Signatures per call: repeated if clocks differ or the network duplicated the request. */
 const SIGNATURES_MAX = 3;
-/** An executor whose clock is farther away than this is not followed. */
+/** Clock offsets beyond this are ignored. */
 const CLOCK_OFFSET_MAX_MS = 24 * 3600 * 1000;
 const STATUS_WITHIN_MS = 5_000;
 const ERROR_CHARACTERS_MAX = 500;
 const NOTHING = Buffer.from('{}');
 
-/** One endpoint: signs what goes there, checks what comes back, and knows how the endpoint fares. */
+/** Client side of one endpoint: signs requests, verifies responses and tracks the endpoint's health. */
 export class Link {
   readonly url: string;
   readonly endpoint: Endpoint;
@@ -51,7 +51,7 @@ export class Link {
   #inFlight = 0;
   #clockOffsetMs: number | null = null;
   #answeredAt: number | null = null;
-  /** Whether the last call that ended brought no answer. */
+  /** Whether the last finished call got no response. */
   #isSuspect = false;
   #isStopping = false;
   #lastError: { at: number; message: string } | null = null;
@@ -77,12 +77,12 @@ export class Link {
     return this.#inFlight;
   }
 
-  /** Milliseconds that the executor's clock is ahead; null where it has not answered yet. */
+  /** Milliseconds that the executor's clock is ahead; null before the first response. */
   get clockOffsetMs(): number | null {
     return this.#clockOffsetMs;
   }
 
-  /** How well it is fit for new tasks: 0 is best. */
+  /** Suitability for new tasks; 0 is best. */
   get rank(): number {
     if (this.#breaker.state !== 'closed') return 4;
     if (this.#isStopping || this.#status?.status === 'draining') return 3;
@@ -109,9 +109,9 @@ export class Link {
   }
 
   /**
-   * One call; other than a submission it is signed anew where the executor found it too old or seen before.
+   * Makes one call. Unless it is a submission, it is signed again if the executor reports it as expired or replayed.
    *
-   * @throws RemoteCallFailure what the executor answered; UnsignedRefusal; ForgedAnswer; TransportFailure; the signal's reason
+   * @throws RemoteCallFailure from the executor; UnsignedRefusal; ForgedAnswer; TransportFailure; the signal's reason
    */
   async call<Method extends RemoteMethod>(call: LinkCall<Method>): Promise<Answers[Method]> {
     call.signal.throwIfAborted();
@@ -121,7 +121,7 @@ export class Link {
         try {
           return await this.#exchange(call);
         } catch (error) {
-          if (signatures === SIGNATURES_MAX || !isMendedBySigning(call.method, error)) throw error;
+          if (signatures === SIGNATURES_MAX || !isFixedBySigning(call.method, error)) throw error;
         }
       }
     } finally {
@@ -129,11 +129,11 @@ export class Link {
     }
   }
 
-  /** Asks the executor how it is. Never throws: `state()` says what came of it. */
+  /** Requests the executor's status. Never throws; `state()` shows the result. */
   async probe(signal: AbortSignal): Promise<void> {
     const ask = (): Promise<StatusResponse> =>
-      this.#ask({ method: 'status', payload: NOTHING, signal, answerWithinMs: STATUS_WITHIN_MS });
-    // What the breaker does not let through is asked later; what fails is noted.
+      this.#callOnce({ method: 'status', payload: NOTHING, signal, answerWithinMs: STATUS_WITHIN_MS });
+    // A probe that the breaker blocks is repeated later; failures are recorded in `#noteFailure`.
     await this.#breaker.run(ask, isUnreachable).then(
       (status) => (this.#status = status),
       () => undefined,
@@ -151,16 +151,16 @@ export class Link {
 
   async #exchange<Method extends RemoteMethod>(call: LinkCall<Method>): Promise<Answers[Method]> {
     try {
-      const answer = await this.#ask(call);
-      this.#tellBreaker(true);
+      const answer = await this.#callOnce(call);
+      this.#recordOutcome(true);
       return answer;
     } catch (error) {
-      if (!call.signal.aborted) this.#tellBreaker(!isUnreachable(error));
+      if (!call.signal.aborted) this.#recordOutcome(!isUnreachable(error));
       throw error;
     }
   }
 
-  async #ask<Method extends RemoteMethod>(call: LinkCall<Method>): Promise<Answers[Method]> {
+  async #callOnce<Method extends RemoteMethod>(call: LinkCall<Method>): Promise<Answers[Method]> {
     try {
       const answer = await this.#connection.use(async (transport) => {
         const signer = await this.#options.signer.current();
@@ -188,7 +188,7 @@ export class Link {
     }
   }
 
-  /** Answers are signed right before they are sent, however long the call took. */
+  /** Responses are signed right before they are sent, regardless of the duration of the call. */
   #learnClock({ timestamp_ms }: SignedResponse): void {
     const offsetMs = timestamp_ms - this.#options.clock.now();
     if (Math.abs(offsetMs) <= CLOCK_OFFSET_MAX_MS) this.#clockOffsetMs = Math.round(offsetMs);
@@ -203,7 +203,7 @@ export class Link {
     if (error instanceof RemoteCallFailure) {
       if (!(error instanceof UnsignedRefusal)) this.#noteAnswer();
       if (error.code === 'SHUTTING_DOWN') this.#isStopping = true;
-      // How a task ended says nothing about its executor.
+      // A task's outcome says nothing about the executor's health.
       if (error.correlationId !== null) return;
     }
     this.#isSuspect ||= isUnreachable(error);
@@ -211,7 +211,7 @@ export class Link {
     this.#lastError = { at: this.#options.clock.now(), message: text.slice(0, ERROR_CHARACTERS_MAX) };
   }
 
-  #tellBreaker(isGood: boolean): void {
+  #recordOutcome(isGood: boolean): void {
     const result = isGood ? Promise.resolve() : Promise.reject(new Error('no answer'));
     result.catch(() => undefined);
     this.#breaker
@@ -223,7 +223,7 @@ export class Link {
   }
 }
 
-/** Reads the answers to one request, each of which must come after the one before. */
+/** Reads the responses to one request and enforces increasing sequence numbers. */
 class AnswerReader<Method extends RemoteMethod> {
   readonly #method: Method;
   readonly #url: string;
@@ -238,13 +238,13 @@ class AnswerReader<Method extends RemoteMethod> {
 
   read(response: SignedResponse): Answers[Method] {
     this.#check(response);
-    if (response.sequence <= this.#sequence) throw new ForgedAnswer('it came before');
+    if (response.sequence <= this.#sequence) throw new ForgedAnswer('its sequence number does not increase');
     this.#sequence = response.sequence;
     return readAnswer(this.#method, response, this.#url);
   }
 }
 
-/** Answers on the way that are not what they should be are left out: the final one decides. */
+/** Ignores invalid progress responses; the final response decides. */
 function progressReader<Method extends RemoteMethod>(
   { onProgress }: LinkCall<Method>,
   reader: AnswerReader<Method>,
@@ -256,13 +256,13 @@ function progressReader<Method extends RemoteMethod>(
         const answer = reader.read(response) as Answers[RemoteMethod];
         if (answer.status === 'pending' || answer.status === 'running') onProgress(answer);
       } catch {
-        // Counted by nobody: an answer that does not verify has said nothing.
+        // An unverified response carries no information.
       }
     },
   };
 }
 
-/** Runs a call for so long; it ends with its signal, even where the transport does not. */
+/** Runs a call with a time limit; settles on abort even if the transport does not. */
 async function withinTime<T>(
   { signal, answerWithinMs }: Pick<LinkCall<RemoteMethod>, 'signal' | 'answerWithinMs'>,
   clock: Clock,
@@ -270,14 +270,13 @@ async function withinTime<T>(
 ): Promise<T> {
   const limit = new AbortController();
   const onAbort = (): void => limit.abort(signal.reason);
-  // Made when it is needed: an error costs more than all the rest of this.
-  const onLate = (): void =>
-    limit.abort(new TransportFailure(`no answer came within ${answerWithinMs / 1000} s`, true));
+  // Created lazily: constructing an error costs more than everything else here.
+  const onLate = (): void => limit.abort(new TransportFailure(`no response within ${answerWithinMs / 1000} s`, true));
   signal.addEventListener('abort', onAbort, { once: true });
   const cancelTimer = clock.after(answerWithinMs, onLate);
   try {
     const ended = new Promise<never>((_resolve, reject) => {
-      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- whoever aborts chooses the reason
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the aborter chooses the reason
       limit.signal.addEventListener('abort', () => reject(limit.signal.reason), { once: true });
     });
     return await Promise.race([run(limit.signal), ended]);
@@ -293,15 +292,14 @@ async function withinTime<T>(
 }
 
 /**
- * A submission is not signed again here: of one that was seen before, or came too late, another copy may have arrived, and
- * its caller must know.
+ * Excludes submissions: if one was expired or replayed, another copy may have arrived, and the caller must know.
  */
-function isMendedBySigning(method: RemoteMethod, error: unknown): boolean {
+function isFixedBySigning(method: RemoteMethod, error: unknown): boolean {
   if (method === 'submit' || !(error instanceof RemoteCallFailure) || error instanceof UnsignedRefusal) return false;
   return error.code === 'EXPIRED' || error.code === 'REPLAYED';
 }
 
-/** Whether a failure speaks against the endpoint rather than against the call. */
+/** Returns whether a failure is the endpoint's rather than the call's. */
 function isUnreachable(error: unknown): boolean {
   return error instanceof TransportFailure || error instanceof ForgedAnswer;
 }

@@ -1,6 +1,6 @@
 import type { OpenTransport } from './options.ts';
 
-/** The transport of an endpoint's protocol; what a protocol is made of is loaded when it is first used. */
+/** Opens the transport for an endpoint's protocol; protocol modules load on first use. */
 export const openByProtocol: OpenTransport = async (endpoint, tls, clock) => {
   switch (endpoint.protocol) {
     case 'tcp': {

@@ -1,6 +1,6 @@
 import type { RequestPayloads } from '../protocol/messages.ts';
 
-/** The bytes of a payload, as they are signed. @throws TypeError where it is not JSON */
+/** Encodes a payload to the bytes that are signed. @throws TypeError if it is not JSON */
 export function encodePayload(payload: RequestPayloads[keyof RequestPayloads]): Uint8Array {
   return Buffer.from(JSON.stringify(payload));
 }

@@ -9,13 +9,13 @@ export interface Endpoint {
   readonly tls: boolean;
 }
 
-/** Certificates in PEM. */
+/** PEM-encoded certificates. */
 export interface ClientTls {
-  /** Authorities that the executor's certificate must come from. */
+  /** Authorities trusted to issue the executor's certificate. */
   readonly ca: string;
   readonly cert?: string;
   readonly key?: string;
-  /** The name to expect in the certificate; the endpoint's host by default. */
+  /** Expected name in the certificate; default: the endpoint's host. */
   readonly servername?: string;
 }
 
@@ -23,21 +23,21 @@ export interface CallOptions {
   readonly signal: AbortSignal;
   readonly token: string | null;
   readonly traceparent: string | null;
-  /** For answers on the way: set where the caller wants them; a protocol that has none never calls it. */
+  /** Called for progress responses, if the caller wants them; protocols without progress never call it. */
   readonly onProgress?: (response: SignedResponse) => void;
 }
 
-/** One endpoint over one protocol: carries bytes, checks no MAC. */
+/** Carries bytes to one endpoint over one protocol; verifies no MAC. */
 export interface ClientTransport {
   readonly endpoint: Endpoint;
-  /** The final answer. @throws TransportFailure */
+  /** Returns the final response. @throws TransportFailure */
   call(request: SignedRequest, options: CallOptions): Promise<SignedResponse>;
   close(): Promise<void>;
 }
 
-/** A call that brought no answer. */
+/** A call without a response. */
 export class TransportFailure extends Error {
-  /** Whether the executor may have received the request; where not, another one can be asked without a second thought. */
+  /** Whether the executor may have received the request; if not, another endpoint can be tried safely. */
   readonly maybeReceived: boolean;
 
   constructor(message: string, maybeReceived: boolean, cause?: unknown) {

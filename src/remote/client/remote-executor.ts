@@ -35,9 +35,9 @@ const ACKNOWLEDGE_LATER_MS = 60_000;
 const CLOSE_WITHIN_MS = 5_000;
 
 /**
- * Runs events on executors that can stand in for each other. A task never runs twice, however often its submission must
- * be repeated. Failures are RemoteFailure with the executor's code, TransportFailure where no executor answered, or the
- * reason of the signal that ended the call. Holds connections until it is closed.
+ * Runs events on interchangeable executors. A task never runs twice, however often its submission is repeated. Failures
+ * are a RemoteFailure with the executor's code, a TransportFailure if no executor responded, or the reason of the
+ * signal that ended the call. Holds connections until closed.
  */
 export class RemoteExecutor {
   readonly #group: Group;
@@ -49,10 +49,10 @@ export class RemoteExecutor {
   readonly #health: Loop | null;
   readonly #closing = new AbortController();
 
-  /** @throws TypeError where an endpoint or the credentials are not valid */
+  /** @throws TypeError if an endpoint or the credentials are invalid */
   constructor(options: RemoteExecutorOptions) {
     const { endpoints, clock = systemClock, random = systemRandom, log = silentLogger, token } = options;
-    if (endpoints.length === 0) throw new TypeError('endpoints: name at least one, such as grpc://HOST:PORT');
+    if (endpoints.length === 0) throw new TypeError('endpoints: must contain at least one, such as grpc://HOST:PORT');
     const shared = {
       signer: signerSource(options.credentials, { clock, log }),
       tls: tlsSource(options.tls, { clock, log }),
@@ -73,7 +73,7 @@ export class RemoteExecutor {
     this.#health = intervalMs === 0 ? null : new Loop({ name: 'health of executors', intervalMs, clock, log, runOnce });
   }
 
-  /** Runs an event and resolves with its result. @throws RemoteFailure how it failed */
+  /** Runs an event and resolves with its result. @throws RemoteFailure if the task failed */
   async submit<Result extends JsonValue = JsonValue>(
     event: string,
     args: JsonObject = {},
@@ -81,7 +81,7 @@ export class RemoteExecutor {
   ): Promise<Result> {
     using scope = this.#scope(options);
     const { acknowledge, onProgress } = options;
-    // Only gRPC tells progress while a call waits; elsewhere it is looked at.
+    // Only gRPC pushes progress during a call; other protocols poll for it.
     const isPushed = this.#group.links.every(({ endpoint }) => endpoint.protocol === 'grpc');
     const mode = onProgress === undefined || isPushed ? 'sync' : 'async';
     const { submitted, idempotencyKey } = await this.#submit(event, args, options, { mode, scope });
@@ -91,7 +91,7 @@ export class RemoteExecutor {
     return (await this.#result(link, { correlationId, idempotencyKey }, scope, options)) as Result;
   }
 
-  /** Hands an event over and resolves as soon as it is accepted; where the call is ended before, it is canceled. */
+  /** Submits an event and resolves once it is accepted; the task is canceled if the call ends before that. */
   async submitAsync(event: string, args: JsonObject = {}, options: SubmitOptions = {}): Promise<RemoteTask> {
     using scope = this.#scope(options);
     const { submitted, idempotencyKey } = await this.#submit(event, args, options, { mode: 'async', scope });
@@ -99,25 +99,25 @@ export class RemoteExecutor {
     return this.#taskOf(link, { correlationId: answer.correlation_id, idempotencyKey }, options);
   }
 
-  /** Where a task stands. @param options.waitSecs how long to wait for its end, 0 to 30 */
+  /** Returns the state of a task. @param options.waitSecs how long to wait for its end, 0 to 30 */
   async poll(task: TaskReference, options: CallLimits & { readonly waitSecs?: number } = {}): Promise<TaskAnswer> {
     using scope = this.#scope(options);
     const { correlationId, endpoint } = task;
-    if (correlationId === undefined) throw new TypeError('poll: a task is polled for by its correlationId');
+    if (correlationId === undefined) throw new TypeError('poll: correlationId is required');
     const { signal } = scope;
     const { waitSecs = 0 } = options;
-    return await this.#group.askHolder(endpoint, (link) => poll(link, correlationId, { signal, waitSecs }));
+    return await this.#group.callHolder(endpoint, (link) => poll(link, correlationId, { signal, waitSecs }));
   }
 
-  /** Ends a task, or says how it ended before. @throws RemoteFailure NOT_FOUND */
+  /** Cancels a task, or returns its outcome if it had already ended. @throws RemoteFailure NOT_FOUND */
   async cancel(task: TaskReference, options: CallLimits = {}): Promise<CancelAnswer> {
     using scope = this.#scope(options);
     const { correlationId: correlation_id, idempotencyKey: idempotency_key, endpoint } = task;
     const request = correlation_id === undefined ? { idempotency_key: idempotency_key ?? '' } : { correlation_id };
-    return await this.#group.askHolder(endpoint, (link) => cancel(link, request, scope.signal));
+    return await this.#group.callHolder(endpoint, (link) => cancel(link, request, scope.signal));
   }
 
-  /** Tells the executor that it may forget outcomes; returns which of them it knew. */
+  /** Allows the executor to forget outcomes; returns the ids that it knew. */
   async acknowledge(
     correlationIds: readonly string[],
     options: CallLimits & { endpoint?: string } = {},
@@ -130,39 +130,42 @@ export class RemoteExecutor {
     return answers.flatMap(({ acknowledged }) => acknowledged);
   }
 
-  /** What this client may submit. */
+  /** Lists the events that this client may submit. */
   async events(options: CallLimits = {}): Promise<EventSummary[]> {
-    return (await this.#ask('events', {}, options)).events;
+    return (await this.#readAny('events', {}, options)).events;
   }
 
-  /** Whether this client could submit the event: a smaller question than to submit it. */
+  /** Returns whether this client may submit the event, without submitting it. */
   async hasEvent(event: string, options: CallLimits = {}): Promise<boolean> {
-    return (await this.#ask('event', { event_name: event }, options)).exists;
+    return (await this.#readAny('event', { event_name: event }, options)).exists;
   }
 
-  /** How an executor is: of the endpoint that is named, or of any. */
+  /** Returns the status of the given endpoint, or of any. */
   async status(options: CallLimits & { endpoint?: string } = {}): Promise<StatusResponse> {
-    if (options.endpoint === undefined) return this.#ask('status', {}, options);
+    if (options.endpoint === undefined) return this.#readAny('status', {}, options);
     using scope = this.#scope(options);
     return await this.#group.linkOf(options.endpoint).status(scope.signal);
   }
 
-  /** What is known of each endpoint, without asking any. */
+  /** Returns the last known state of each endpoint, without a call. */
   endpoints(): EndpointState[] {
     return this.#group.links.map((link) => link.state());
   }
 
-  /** Asks each endpoint how it is, then says what is known of each. */
+  /** Probes each endpoint, then returns their states. */
   async checkEndpoints(options: CallLimits = {}): Promise<EndpointState[]> {
     using scope = this.#scope(options);
     await this.#group.probe(scope.signal);
     return this.endpoints();
   }
 
-  /** Ends calls under way (their tasks go on), tells executors what is still to be told, and lets go of connections. */
+  /**
+   * Ends calls in flight (their tasks continue), sends pending cancellations and acknowledgements, and closes
+   * connections.
+   */
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
-    this.#closing.abort(new Error('the client of the executors is closed'));
+    this.#closing.abort(new Error('the executor client is closed'));
     await Promise.all([
       this.#health?.stop(),
       this.#cancellations.close(CLOSE_WITHIN_MS),
@@ -199,17 +202,17 @@ export class RemoteExecutor {
       retryWindowMs: this.#retryWindowMs,
     });
     const { idempotency_key: idempotencyKey } = request;
-    this.#group.returnToFailed(this.#closing.signal);
+    this.#group.probeFailed(this.#closing.signal);
     try {
       return { submitted: await submission.run(), idempotencyKey };
     } catch (error) {
       if (signal.aborted) this.#abandon(submission.holder, { idempotencyKey });
-      else this.#forget(submission.holder, error, options.acknowledge);
+      else this.#acknowledgeFailure(submission.holder, error, options.acknowledge);
       throw error;
     }
   }
 
-  /** Waits for the end of a task that was accepted; where the call is ended, so is the task. */
+  /** Waits for the end of an accepted task; cancels it if the call is aborted. */
   async #result(
     link: Link,
     task: { correlationId: string; idempotencyKey: string },
@@ -228,7 +231,7 @@ export class RemoteExecutor {
       return this.#accept(link, answer, acknowledge);
     } catch (error) {
       if (signal.aborted) this.#abandon(link, task);
-      else this.#forget(link, error, acknowledge);
+      else this.#acknowledgeFailure(link, error, acknowledge);
       throw error;
     }
   }
@@ -258,8 +261,8 @@ export class RemoteExecutor {
     return answer.result;
   }
 
-  /** A failure that is a task's outcome has arrived just as a result has. */
-  #forget(link: Link | null, error: unknown, when: SubmitOptions['acknowledge']): void {
+  /** Acknowledges a failure that is a task's outcome, just like a result. */
+  #acknowledgeFailure(link: Link | null, error: unknown, when: SubmitOptions['acknowledge']): void {
     if (link !== null && isOutcome(error)) this.#acknowledge(link, error.correlationId, when);
   }
 
@@ -268,20 +271,20 @@ export class RemoteExecutor {
     this.#acknowledgements.add(link, correlationId, when === 'later' ? ACKNOWLEDGE_LATER_MS : 0);
   }
 
-  /** Where the client itself is closed, tasks go on: somebody may poll for them. */
+  /** Leaves tasks running if the client itself is closed, because another client may poll for them. */
   #abandon(link: Link | null, task: { correlationId?: string; idempotencyKey: string }): void {
     if (link !== null && !this.#closing.signal.aborted) this.#cancellations.add(link, task);
   }
 
-  async #ask<Method extends 'events' | 'event' | 'status'>(
+  async #readAny<Method extends 'events' | 'event' | 'status'>(
     method: Method,
     request: RequestPayloads[Method],
     options: CallLimits,
   ): Promise<Answers[Method]> {
     using scope = this.#scope(options);
     const { signal } = scope;
-    this.#group.returnToFailed(this.#closing.signal);
+    this.#group.probeFailed(this.#closing.signal);
     const payload = encodePayload(request);
-    return await this.#group.askAny({ method, payload, signal, answerWithinMs: ANSWER_WITHIN_MS });
+    return await this.#group.callAny({ method, payload, signal, answerWithinMs: ANSWER_WITHIN_MS });
   }
 }

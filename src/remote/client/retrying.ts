@@ -5,42 +5,42 @@ import { ForgedAnswer, RemoteCallFailure, UnsignedRefusal } from './failures.ts'
 import { TransportFailure } from './port.ts';
 
 /**
- * What a failed try of a submission means for the next one. `elsewhere`: nothing of it was kept, any endpoint may have it.
- * `again`: it may have arrived, so only the same endpoint may be asked again. `over`: no try would do better.
+ * Classifies a failed submission attempt. `elsewhere`: the executor did not keep it, so any endpoint may be tried.
+ * `again`: it may have arrived, so only the same endpoint may be tried again. `final`: a retry cannot help.
  */
-export type Verdict = 'elsewhere' | 'again' | 'over';
+export type Verdict = 'elsewhere' | 'again' | 'final';
 
 export function judge(error: unknown): Verdict {
   if (error instanceof TransportFailure) return error.maybeReceived ? 'again' : 'elsewhere';
   if (error instanceof ForgedAnswer) return 'again';
-  if (!(error instanceof RemoteCallFailure)) return 'over';
-  // What nobody signed proves nothing about what became of the request.
-  if (error instanceof UnsignedRefusal) return error.retryable ? 'again' : 'over';
-  // The outcome of a task is what it is, whatever its code.
-  if (error.correlationId !== null) return 'over';
-  // Another copy of it may have arrived before this one.
-  if (isMendedBySigning(error)) return 'again';
-  return error.retryable ? 'elsewhere' : 'over';
+  if (!(error instanceof RemoteCallFailure)) return 'final';
+  // An unsigned response proves nothing about the request.
+  if (error instanceof UnsignedRefusal) return error.retryable ? 'again' : 'final';
+  // A task's outcome is final, whatever its code.
+  if (error.correlationId !== null) return 'final';
+  // Another copy of the request may have arrived before this one.
+  if (isFixedBySigning(error)) return 'again';
+  return error.retryable ? 'elsewhere' : 'final';
 }
 
-/** Whether the same request, signed again, may pass. */
-export function isMendedBySigning(error: unknown): boolean {
+/** Returns whether the same request may succeed when signed again. */
+export function isFixedBySigning(error: unknown): boolean {
   return error instanceof RemoteCallFailure && (error.code === 'EXPIRED' || error.code === 'REPLAYED');
 }
 
 const BACKOFF: BackoffPolicy = { base_ms: 100, factor: 2, max_ms: 5_000, jitter: 0.5 };
-/** An executor that names a longer wait is asked again after this one. */
+/** Caps the retry delay that an executor asks for. */
 const RETRY_AFTER_MAX_MS = 30_000;
 
-/** Milliseconds before the next try. @param retry 1 for the first */
+/** Returns the delay before the next attempt, milliseconds. @param retry 1 for the first */
 export function waitMs(error: unknown, retry: number, random: Random): number {
-  if (retry === 1 && isMendedBySigning(error)) return 0;
+  if (retry === 1 && isFixedBySigning(error)) return 0;
   const ownMs = backoffMs(BACKOFF, retry, () => random.next());
   const askedMs = error instanceof RemoteCallFailure ? (error.retryAfterSecs ?? 0) * 1000 : 0;
   return Math.max(ownMs, Math.min(askedMs, RETRY_AFTER_MAX_MS));
 }
 
-/** How long has passed; by both clocks, since one stands still while a machine sleeps and the other may be set. */
+/** Measures elapsed time by both clocks: one stops while the machine sleeps, and the other may be set. */
 export class Stopwatch {
   readonly #clock: Clock;
   readonly #startedAt: number;

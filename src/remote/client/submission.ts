@@ -10,7 +10,7 @@ import { judge, Stopwatch, waitMs } from './retrying.ts';
 
 export interface SubmissionOptions {
   readonly request: SubmitRequest;
-  /** Milliseconds since the epoch, by this machine's clock, after which the task need not be started; null for none. */
+  /** Milliseconds since the epoch, by the local clock, after which the task need not start; null for none. */
   readonly deadlineMs: number | null;
   readonly traceparent: string | null;
   readonly signal: AbortSignal;
@@ -27,36 +27,38 @@ export interface Submitted {
   readonly answer: SuccessResponse | PendingResponse;
 }
 
-/** How long an answer is waited for before the same is submitted again, which only joins the task that is there. */
+/** Time to wait for a response before the same task is submitted again, which joins the existing one. */
 const ANSWER_WITHIN_MS = 60_000;
-/** How long endpoints are asked that do not take it: none can be reached, or all are full. */
-const PATIENCE_MS = 15_000;
-/** Answers that are not the executor's, and requests that it holds for too old although its clock is known. */
+/** Time for which unreachable or full endpoints are tried. */
+const PLACEMENT_TIMEOUT_MS = 15_000;
+/** Limit of forged responses, and of requests rejected as expired although the executor's clock is known. */
 const DISTRUSTED_MAX = 4;
 
 /**
- * Brings one submission to one executor, once: as soon as an endpoint may have received it, no other one is asked any
- * more, and that one knows it again by its idempotency key.
+ * Delivers a submission to exactly one executor: once an endpoint may have received it, no other endpoint is tried, and
+ * that one recognizes repeats by their idempotency key.
  */
 export class Submission {
   readonly #options: SubmissionOptions;
-  readonly #begun: Stopwatch;
-  /** The one that may have it, with the bytes that it got: another text with the same key would be refused. */
+  readonly #started: Stopwatch;
+  /**
+   * The endpoint that may have the task, and the payload sent: a different payload with the same key would be rejected.
+   */
   #held: { link: Link; payload: Uint8Array; since: Stopwatch } | null = null;
-  #asking: Link | null = null;
+  #current: Link | null = null;
   #distrusted = 0;
 
   constructor(options: SubmissionOptions) {
     this.#options = options;
-    this.#begun = new Stopwatch(options.clock);
+    this.#started = new Stopwatch(options.clock);
   }
 
-  /** The endpoint that may have the task; null where none can. */
+  /** Returns the endpoint that may have the task; null if none can. */
   get holder(): Link | null {
-    return this.#held?.link ?? this.#asking;
+    return this.#held?.link ?? this.#current;
   }
 
-  /** @throws as Link.call; when the signal aborts, its reason */
+  /** @throws as Link.call; on abort the signal's reason */
   async run(): Promise<Submitted> {
     const { balance, signal, clock, random, onRetry } = this.#options;
     const passed = new Set<Link>();
@@ -83,7 +85,7 @@ export class Submission {
   async #try(link: Link): Promise<Submitted> {
     const { signal, traceparent, onProgress } = this.#options;
     const payload = this.#held?.payload ?? this.#payloadFor(link);
-    this.#asking = link;
+    this.#current = link;
     const since = new Stopwatch(this.#options.clock);
     try {
       const answer = await link.call({
@@ -98,24 +100,24 @@ export class Submission {
     } catch (error) {
       if (signal.aborted) throw error;
       if (judge(error) === 'again') this.#held ??= { link, payload, since };
-      else if (this.#held === null) this.#asking = null;
+      else if (this.#held === null) this.#current = null;
       throw error;
     }
   }
 
   #payloadFor({ clockOffsetMs }: Link): Uint8Array {
     const { request, deadlineMs } = this.#options;
-    // A deadline by a clock that is not known to agree could end the task before it begins.
+    // A deadline by an unsynchronized clock could end the task before it starts.
     const deadline = deadlineMs === null || clockOffsetMs === null ? {} : { deadline_ms: deadlineMs + clockOffsetMs };
     return encodePayload({ ...request, ...deadline });
   }
 
   #mayTryAgain(error: unknown): boolean {
-    if (judge(error) === 'over') return false;
+    if (judge(error) === 'final') return false;
     if (error instanceof ForgedAnswer || isExpired(error)) this.#distrusted += 1;
     if (this.#distrusted >= DISTRUSTED_MAX) return false;
     if (this.#held !== null) return this.#held.since.elapsedMs() < this.#options.retryWindowMs;
-    return this.#begun.elapsedMs() < PATIENCE_MS;
+    return this.#started.elapsedMs() < PLACEMENT_TIMEOUT_MS;
   }
 }
 

@@ -7,17 +7,17 @@ import type { Link } from './link.ts';
 import type { CancelAnswer, RetryNotice, TaskAnswer } from './options.ts';
 import { encodePayload } from './payload.ts';
 import { TransportFailure } from './port.ts';
-import { isMendedBySigning, Stopwatch, waitMs } from './retrying.ts';
+import { isFixedBySigning, Stopwatch, waitMs } from './retrying.ts';
 
 export interface PollOptions {
   readonly signal: AbortSignal;
   readonly waitSecs: number;
 }
 
-/** Longest wait that a poll may ask for. */
+/** Longest `wait_secs` of a poll. */
 export const WAIT_SECS_MAX = 30;
 const ANSWER_WITHIN_MS = 15_000;
-/** How often progress is looked at where it is not pushed. */
+/** Poll interval for progress on protocols that do not push it. */
 const PROGRESS_EVERY_SECS = 1;
 
 export function poll(link: Link, correlation_id: string, { signal, waitSecs }: PollOptions): Promise<TaskAnswer> {
@@ -26,7 +26,9 @@ export function poll(link: Link, correlation_id: string, { signal, waitSecs }: P
   return link.call({ method: 'poll', payload, signal, answerWithinMs });
 }
 
-/** What became of a task that was to be canceled. @throws RemoteCallFailure NOT_FOUND and others that are no outcome */
+/**
+ * Cancels a task and returns its state. @throws RemoteCallFailure NOT_FOUND and other failures that are not outcomes
+ */
 export async function cancel(link: Link, request: CancelRequest, signal: AbortSignal): Promise<CancelAnswer> {
   const payload = encodePayload(request);
   try {
@@ -43,7 +45,7 @@ export async function cancel(link: Link, request: CancelRequest, signal: AbortSi
   }
 }
 
-/** Whether an error is how a task ended, and not why a call failed. */
+/** Returns whether an error is a task's outcome rather than a failed call. */
 export function isOutcome(error: unknown): error is RemoteCallFailure & { correlationId: string } {
   if (!(error instanceof RemoteCallFailure) || error.correlationId === null) return false;
   return (OUTCOME_CODES as readonly RemoteCode[]).includes(error.code);
@@ -53,30 +55,30 @@ export interface FollowOptions {
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly random: Random;
-  /** How long the executor may be away. */
+  /** Time for which the executor may be unreachable. */
   readonly retryWindowMs: number;
   readonly onProgress: ((answer: PendingResponse) => void) | null;
   readonly onRetry: ((retry: RetryNotice) => void) | null;
 }
 
-/** Waits for the end of a task. An executor that is away for a while is asked again. */
+/** Waits for the end of a task; polls again while the executor is unreachable. */
 export async function follow(link: Link, correlationId: string, options: FollowOptions): Promise<SuccessResponse> {
   const { signal, clock, random, onProgress, onRetry, retryWindowMs } = options;
   const waitSecs = onProgress === null ? WAIT_SECS_MAX : PROGRESS_EVERY_SECS;
-  let away: { since: Stopwatch; tries: number } | null = null;
+  let outage: { since: Stopwatch; tries: number } | null = null;
   for (;;) {
     try {
       const answer = await poll(link, correlationId, { signal, waitSecs });
       if (answer.status === 'success') return answer;
-      away = null;
+      outage = null;
       onProgress?.(answer);
     } catch (error) {
       signal.throwIfAborted();
       if (!mayAskAgain(error)) throw error;
-      away ??= { since: new Stopwatch(clock), tries: 0 };
-      if (away.since.elapsedMs() >= retryWindowMs) throw error;
-      away.tries += 1;
-      const ms = waitMs(error, away.tries, random);
+      outage ??= { since: new Stopwatch(clock), tries: 0 };
+      if (outage.since.elapsedMs() >= retryWindowMs) throw error;
+      outage.tries += 1;
+      const ms = waitMs(error, outage.tries, random);
       onRetry?.({ endpoint: link.url, error, waitMs: ms });
       await clock.sleep(ms, signal);
       signal.throwIfAborted();
@@ -86,7 +88,7 @@ export async function follow(link: Link, correlationId: string, options: FollowO
 
 function mayAskAgain(error: unknown): boolean {
   if (error instanceof TransportFailure || error instanceof ForgedAnswer) return true;
-  // Polls change nothing, so copies of them do no harm.
-  if (isMendedBySigning(error)) return true;
+  // Polls are idempotent, so copies do no harm.
+  if (isFixedBySigning(error)) return true;
   return error instanceof RemoteCallFailure && error.retryable && !isOutcome(error);
 }

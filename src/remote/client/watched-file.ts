@@ -3,43 +3,43 @@ import { stat } from 'node:fs/promises';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/log.ts';
 
-/** How long what was read is used without a look at the files. */
-const LOOK_EVERY_MS = 2000;
+/** Time for which a loaded value is used without checking the files. */
+const CHECK_INTERVAL_MS = 2000;
 
 export interface WatchedFilesOptions<Value> {
   readonly paths: readonly string[];
-  /** What this is, for the log. */
+  /** Description of the value, for the log. */
   readonly name: string;
   readonly read: () => Promise<Value>;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** What stands in files, read again when one of them has changed. Files that cannot be read any more leave the value as it is. */
+/** A value loaded from files and reloaded when one changes. If reloading fails, the previous value stays in use. */
 export class WatchedFiles<Value> {
   readonly #options: WatchedFilesOptions<Value>;
   #value: { read: Value } | null = null;
   #stamp = '';
-  #lookedAt = -Infinity;
-  #looking: Promise<void> | null = null;
+  #checkedAt = -Infinity;
+  #checking: Promise<void> | null = null;
 
   constructor(options: WatchedFilesOptions<Value>) {
     this.#options = options;
   }
 
-  /** @throws whatever reading them throws, as long as they were never read */
+  /** @throws any error from reading the files, until they were read once */
   async current(): Promise<Value> {
-    if (this.#value === null || this.#options.clock.monotonic() - this.#lookedAt >= LOOK_EVERY_MS) {
-      await (this.#looking ??= this.#look().finally(() => (this.#looking = null)));
+    if (this.#value === null || this.#options.clock.monotonic() - this.#checkedAt >= CHECK_INTERVAL_MS) {
+      await (this.#checking ??= this.#check().finally(() => (this.#checking = null)));
     }
     return this.#value!.read;
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const { paths, name, read, clock, log } = this.#options;
     try {
       const stamp = await stampOf(paths).catch(async (error: unknown) => {
-        // Whoever reads them says best what is wrong with them.
+        // Reading reports a more specific error than stat.
         if (this.#value === null) await read();
         throw error;
       });
@@ -49,9 +49,9 @@ export class WatchedFiles<Value> {
       }
     } catch (error) {
       if (this.#value === null) throw error;
-      log.error({ err: error, paths }, `${name} cannot be read again; what was read before stays in use`);
+      log.error({ err: error, paths }, `could not reload ${name}; keeping the previous one`);
     }
-    this.#lookedAt = clock.monotonic();
+    this.#checkedAt = clock.monotonic();
   }
 }
 

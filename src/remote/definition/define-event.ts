@@ -3,29 +3,29 @@ import type { SchemaInput, SchemaOutput, StandardSchema } from '../../domain/sta
 import type { Tier } from '../protocol/messages.ts';
 import type { EventContext } from './event-context.ts';
 
-// This folder is loaded beside the code of events, inside the sandbox: nothing but types may come from outside of it.
+// This folder is loaded inside the sandbox together with event code: it may import only types from outside.
 
-/** Known across copies of this package: a module may bring its own. */
+/** Shared across copies of this package, because a module may bring its own. */
 const EVENT: unique symbol = Symbol.for('heddle.event') as never;
 
 interface CommonOptions {
-  /** What tasks name it by: 1 to 200 characters of A-Z, a-z, 0-9, `_`, `.` and `-`; case matters. */
+  /** Name in requests: 1 to 200 characters of A-Z, a-z, 0-9, `_`, `.` and `-`; case-sensitive. */
   name: string;
-  /** Seconds from start to end, 1 to 86,400; the executor's own bound holds as well. */
+  /** Time limit of a run, seconds, 1 to 86,400; the executor's limit also applies. */
   timeout_secs?: number;
-  /** Mebibytes, 16 to 65,536; the executor's own bound holds as well. */
+  /** Memory limit, MiB, 16 to 65,536; the executor's limit also applies. */
   memory_mb?: number;
-  /** How strongly it must at least be kept apart. */
+  /** Minimum sandbox tier. */
   tier?: Tier;
-  /** Whether a run that was cut short may be repeated; false by default. */
+  /** Whether an interrupted run may be repeated; default false. */
   idempotent?: boolean;
 }
 
-/** What `run` returns becomes the result (JSON); what it throws, the failure. */
+/** Runs the event: the returned value (JSON) is the result, a thrown error the failure. */
 type Run<Args> = (args: Args, context: EventContext) => unknown;
 
 export interface EventOptions<Schema extends StandardSchema> extends CommonOptions {
-  /** Any Standard Schema; arguments that it refuses end the task with INVALID_ARGS before `run` is called. */
+  /** Any Standard Schema; invalid arguments fail the task with INVALID_ARGS before `run` is called. */
   args: Schema;
   run: Run<SchemaOutput<Schema>>;
 }
@@ -35,7 +35,7 @@ export interface UncheckedEventOptions extends CommonOptions {
   run: Run<JsonObject>;
 }
 
-/** An event: its name, what its arguments must be, and what it does. `Args` is what callers write. */
+/** An event: its name, its argument schema and its code. `Args` is the type that callers pass. */
 export interface EventDefinition<Args = never> {
   readonly [EVENT]: true;
   readonly name: string;
@@ -45,7 +45,7 @@ export interface EventDefinition<Args = never> {
   readonly memory_mb: number | null;
   readonly tier: Tier | null;
   readonly idempotent: boolean;
-  /** Never there: it carries the type. */
+  /** Never set: it carries the type. */
   readonly argsType?: (args: Args) => void;
 }
 
@@ -54,7 +54,7 @@ const EVENT_TIERS = ['pooled', 'process', 'jail', 'container'] as const satisfie
 const TIMEOUT_SECS = { min: 1, max: 86_400 } as const;
 const MEMORY_MB = { min: 16, max: 65_536 } as const;
 
-/** Defines an event. @throws TypeError where an option is not valid */
+/** Defines an event. @throws TypeError if an option is invalid */
 export function defineEvent<Schema extends StandardSchema>(
   options: EventOptions<Schema>,
 ): EventDefinition<SchemaInput<Schema>>;
@@ -71,7 +71,7 @@ export function defineEvent(options: EventOptions<StandardSchema> | UncheckedEve
   requireWhole(name, 'timeout_secs', timeout_secs, TIMEOUT_SECS);
   requireWhole(name, 'memory_mb', memory_mb, MEMORY_MB);
   if (tier !== undefined && !EVENT_TIERS.includes(tier)) {
-    throw new TypeError(`defineEvent(${name}): tier must be one of ${EVENT_TIERS.join(', ')}, not ${tier as string}`);
+    throw new TypeError(`defineEvent(${name}): tier must be one of ${EVENT_TIERS.join(', ')} (got ${tier as string})`);
   }
   if (idempotent !== undefined && typeof idempotent !== 'boolean') {
     throw new TypeError(`defineEvent(${name}): idempotent must be true or false`);
@@ -88,21 +88,21 @@ export function defineEvent(options: EventOptions<StandardSchema> | UncheckedEve
   });
 }
 
-/** Whether a value, of whatever module, is an event. */
+/** Returns whether a value is an event definition, from any copy of this package. */
 export function isEventDefinition(value: unknown): value is EventDefinition {
   return typeof value === 'object' && value !== null && (value as { [EVENT]?: unknown })[EVENT] === true;
 }
 
 /**
- * The events that a module exports: the default export or named ones, single or in arrays; each once.
+ * Returns the events exported by a module: the default export or named ones, single or in arrays; each once.
  *
- * @throws TypeError where two of them have one name
+ * @throws TypeError if two of them share a name
  */
 export function eventsOf(module: Readonly<Record<string, unknown>>): readonly EventDefinition[] {
   const events = [...new Set(Object.values(module).flat().filter(isEventDefinition))];
   const names = new Set<string>();
   for (const { name } of events) {
-    if (names.has(name)) throw new TypeError(`the module defines the event ${name} twice; give one another name`);
+    if (names.has(name)) throw new TypeError(`the module defines the event ${name} twice; rename one`);
     names.add(name);
   }
   return events;
@@ -119,5 +119,7 @@ function requireWhole(
   { min, max }: { min: number; max: number },
 ): void {
   if (value === undefined || (Number.isSafeInteger(value) && value >= min && value <= max)) return;
-  throw new TypeError(`defineEvent(${event}): ${field} must be a whole number between ${min} and ${max}, not ${value}`);
+  throw new TypeError(
+    `defineEvent(${event}): ${field} must be a whole number between ${min} and ${max} (got ${value})`,
+  );
 }

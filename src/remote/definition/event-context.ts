@@ -1,4 +1,4 @@
-/** Lines of the event go to the executor's log, each bounded; `fields` are what machines filter by. */
+/** Log of an event, written to the executor's log with a size limit per line; `fields` are for filtering. */
 export interface EventLog {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -6,22 +6,22 @@ export interface EventLog {
   error(fields: object, message: string): void;
 }
 
-/** What a run says of how far it is. */
+/** Progress of a run. */
 export interface EventProgress {
   /** 0 to 1. */
   readonly fraction?: number;
   readonly message?: string;
 }
 
-/** What `run` has beside its arguments. */
+/** Context passed to `run` with its arguments. */
 export interface EventContext {
-  /** Of this task, the same in logs, answers and traces. */
+  /** Identifies this task in logs, responses and traces. */
   readonly correlation_id: string;
-  /** W3C trace context of the caller; null where it sent none. */
+  /** W3C trace context of the caller; null if none was sent. */
   readonly traceparent: string | null;
-  /** Aborts when the task is canceled or its time is over; the process ends a moment later, whatever it does. */
+  /** Aborts when the task is canceled or times out; the process is killed shortly afterwards in any case. */
   readonly signal: AbortSignal;
   readonly log: EventLog;
-  /** Tells the caller; a number is the fraction. Need not be awaited, and a flood of them is thinned. */
+  /** Reports progress to the caller; a number is the fraction. Need not be awaited; frequent reports are throttled. */
   readonly progress: (progress: number | EventProgress) => void;
 }

@@ -1,4 +1,4 @@
-/** What modules with events import, as `heddle/event`. */
+/** Entry point `heddle/event` for modules that define events. */
 export { defineEvent, eventsOf, isEventDefinition } from './define-event.ts';
 export type { EventDefinition, EventOptions, UncheckedEventOptions } from './define-event.ts';
 export type { EventContext, EventLog, EventProgress } from './event-context.ts';

@@ -9,7 +9,7 @@ const DOMAIN = 'heddle-event-code-v1\n';
 const READ_BYTES = 256 * 1024;
 
 export interface CodeFile {
-  /** From the code's directory, with forward slashes. */
+  /** Relative to the code's directory, with forward slashes. */
   readonly path: string;
   readonly bytes: number;
   /** SHA-256 of the content. */
@@ -17,8 +17,8 @@ export interface CodeFile {
 }
 
 /**
- * The digest of code: SHA-256, hexadecimal, over `heddle-event-code-v1\n` and then each file in the order of the bytes of
- * its path: length of the path (u32, big-endian), path (UTF-8), SHA-256 of the content (32 bytes).
+ * Computes the digest of code: SHA-256, hexadecimal, over `heddle-event-code-v1\n` followed by each file in byte order
+ * of its path: length of the path (u32, big-endian), path (UTF-8), SHA-256 of the content (32 bytes).
  */
 export function codeDigest(files: readonly CodeFile[]): string {
   const sorted = files.map(({ path, hash }) => ({ path: Buffer.from(path), hash }));
@@ -32,7 +32,9 @@ export function codeDigest(files: readonly CodeFile[]): string {
   return whole.digest('hex');
 }
 
-/** Reads every file below a directory. @throws CodeFault where something there is neither a file nor a directory */
+/**
+ * Reads and hashes every file below a directory. @throws CodeFault for anything that is neither a file nor a directory
+ */
 export async function readCodeFiles(directory: string): Promise<CodeFile[]> {
   const files: CodeFile[] = [];
   for await (const { path, kind } of walk(directory, '')) {
@@ -42,7 +44,9 @@ export async function readCodeFiles(directory: string): Promise<CodeFile[]> {
   return files;
 }
 
-/** Changes whenever a file or directory below is written, replaced, added, removed or has its mode changed. */
+/**
+ * Returns a fingerprint that changes whenever an entry below is written, replaced, added, removed or changes its mode.
+ */
 export async function directoryFingerprint(directory: string): Promise<string> {
   const hash = createHash('sha256');
   await fingerprint(hash, directory, '');
@@ -77,7 +81,7 @@ export interface WalkedEntry {
   readonly kind: 'file' | 'directory' | 'link' | 'other';
 }
 
-/** Everything below a directory, in a fixed order; links are named, not followed. `enter` leaves parts out. */
+/** Walks a directory in a fixed order; links are yielded, not followed. `enter` excludes subtrees. */
 export async function* walk(
   root: string,
   below: string,

@@ -1,4 +1,4 @@
-/** Why code of an event cannot be had; the text is told to callers, so it names no place of this machine or network. */
+/** Reports why code is unavailable. The message reaches callers, so it must not name paths or hosts of this machine. */
 export class CodeFault extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });

@@ -5,7 +5,7 @@ import { isObject } from '../../domain/parse/faults.ts';
 
 const FILE = 'index.json';
 
-/** Which code of the store came from which origin, across restarts: `{"version":1,"codes":{<origin>:<digest>}}`. */
+/** Persists which stored code came from which origin: `{"version":1,"codes":{<origin>:<digest>}}`. */
 export class CodeIndex {
   readonly #directory: string;
   readonly #codes: Map<string, string>;
@@ -16,7 +16,7 @@ export class CodeIndex {
     this.#codes = codes;
   }
 
-  /** A file that is not there or cannot be read is an empty one: the code is fetched again. */
+  /** Opens the index; a missing or unreadable file counts as empty, and the code is fetched again. */
   static async open(directory: string): Promise<CodeIndex> {
     const text = await readFile(join(directory, FILE), 'utf8').catch(() => '{}');
     const codes = new Map<string, string>();
@@ -34,14 +34,14 @@ export class CodeIndex {
     return this.#codes.get(originKey) ?? null;
   }
 
-  /** Replaces the file by a new one; writes happen one after the other. */
+  /** Records a digest by replacing the file; writes are serialized. */
   set(originKey: string, digest: string): Promise<void> {
     if (this.#codes.get(originKey) === digest) return Promise.resolve();
     this.#codes.set(originKey, digest);
     return this.#write();
   }
 
-  /** Forgets origins that are listed no more. */
+  /** Removes origins that are no longer listed. */
   keepOnly(originKeys: ReadonlySet<string>): Promise<void> {
     const gone = [...this.#codes.keys()].filter((key) => !originKeys.has(key));
     for (const key of gone) this.#codes.delete(key);

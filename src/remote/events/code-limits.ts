@@ -1,19 +1,19 @@
 const MIB = 1024 * 1024;
 
-/** Bounds of what one pull may bring. */
+/** Limits of one pull. */
 export interface CodeLimits {
-  /** Bytes of a package as it is sent. */
+  /** Size of the packed archive, bytes. */
   readonly archive_bytes_max: number;
-  /** Files, and entries of other kinds in an archive beside them, each at most this many. */
+  /** Maximum number of files, and separately of other archive entries. */
   readonly files_max: number;
   readonly file_bytes_max: number;
-  /** Bytes of all files together. */
+  /** Total size of all files, bytes. */
   readonly bytes_max: number;
-  /** Unpacked bytes for each packed one, once `RATIO_FREE_BYTES` are out. */
+  /** Maximum unpacked-to-packed ratio, applied beyond `RATIO_FREE_BYTES`. */
   readonly ratio_max: number;
-  /** From start to end of a pull. */
+  /** Time limit of a pull, seconds. */
   readonly pull_secs: number;
-  /** Without a single byte. */
+  /** Time limit without receiving any bytes, seconds. */
   readonly stall_secs: number;
 }
 
@@ -27,5 +27,5 @@ export const CODE_LIMITS: CodeLimits = {
   stall_secs: 15,
 };
 
-/** Small archives of repetitive texts are no bombs. */
+/** Exempts small archives of repetitive text from the ratio limit. */
 export const RATIO_FREE_BYTES = 4 * MIB;

@@ -7,15 +7,15 @@ import { localSource } from './sources/local.ts';
 import { npmSource } from './sources/npm.ts';
 import type { CodeSource } from './sources/port.ts';
 
-/** Code that one or more events come from, and what it must be. */
+/** Origin shared by one or more events, with the checks its code must pass. */
 export interface CodeOrigin {
-  /** Equal for origins that are the same in everything. */
+  /** Identical for origins that are equal in every respect. */
   readonly key: string;
   readonly source: CodeSource;
   readonly sha256: string | null;
   readonly signature: EntrySignature | null;
   readonly ephemeral: boolean;
-  /** Of its code, once that was there; what comes later must be the same. */
+  /** Digest of the code, once fetched; later fetches must match it. */
   digest: string | null;
 }
 
@@ -37,7 +37,7 @@ export function originOf(entry: EventEntry, options: OriginOptions): CodeOrigin 
   return { key, source, sha256, signature, ephemeral, digest: null };
 }
 
-/** A directory whose modules are all events. */
+/** Returns the origin of a directory whose modules all define events. */
 export function directoryOrigin(path: string): CodeOrigin {
   const source = localSource(path);
   return { key: `directory ${path}`, source, sha256: null, signature: null, ephemeral: false, digest: null };

@@ -11,9 +11,9 @@ import { type CodeFinding, scanCode } from './scan/scan-code.ts';
 import { SharedAttempts } from './shared-attempts.ts';
 import { requireSignature } from './signature.ts';
 
-/** Downloads at once; further ones wait. */
+/** Concurrent downloads; further ones wait. */
 const PULLS_AT_ONCE = 4;
-/** Findings that one entry of the audit log names. */
+/** Findings listed in one audit entry. */
 const FINDINGS_SHOWN = 20;
 
 export interface CodePullsOptions {
@@ -26,7 +26,7 @@ export interface CodePullsOptions {
   onPull: (source: CodeOrigin['source']['kind']) => void;
 }
 
-/** Brings code into the store: fetched, compared with what is pinned, scanned, and only then put in its place. */
+/** Adds code to the store: fetches, verifies and scans it, and only then moves it into place. */
 export class CodePulls {
   readonly #options: CodePullsOptions;
   readonly #attempts: SharedAttempts<StoredCode>;
@@ -39,24 +39,27 @@ export class CodePulls {
   }
 
   /**
-   * Fetches the code, once for all who ask for it meanwhile.
+   * Fetches code; concurrent requests share one download.
    *
-   * @param eventName for whom, in the audit log
+   * @param eventName recorded in the audit log
    * @throws AttemptFailure, or the signal's reason
    */
   pull(origin: CodeOrigin, eventName: string, signal: AbortSignal): Promise<StoredCode> {
     return this.#attempts.run(origin.key, () => this.#pull(origin, eventName), signal);
   }
 
-  /** Code that an earlier run of the executor fetched; null where it is not there or not what is pinned now. */
+  /** Returns code fetched by an earlier run of the executor; null if it is missing or no longer matches its pins. */
   async recover(origin: CodeOrigin, digest: string, eventName: string): Promise<StoredCode | null> {
     const { store, log } = this.#options;
     const code = await store.recover(digest, !origin.ephemeral);
     try {
-      if (code === null) throw new CodeFault('its code in the store is not what it was');
+      if (code === null) throw new CodeFault('its code in the store was changed');
       await this.#accept(origin, { ...code, eventName });
     } catch (error) {
-      log.warn({ err: error, event_name: eventName, digest }, `code of ${origin.source.label} is fetched again`);
+      log.warn(
+        { err: error, event_name: eventName, digest },
+        `could not reuse stored code of ${origin.source.label}; fetching it again`,
+      );
       return null;
     }
     origin.digest = digest;
@@ -83,13 +86,13 @@ export class CodePulls {
       await store.drop(writer);
       log.warn(
         { err: error, event_name: eventName, source: origin.source.kind },
-        `no code from ${origin.source.label}`,
+        `could not fetch code from ${origin.source.label}`,
       );
       throw error;
     }
     origin.digest = code.digest;
     audit.append({ action: 'pulled', event_name: eventName, source: origin.source.kind, digest: code.digest });
-    log.info({ event_name: eventName, digest: code.digest }, `code fetched from ${origin.source.label}`);
+    log.info({ event_name: eventName, digest: code.digest }, `fetched code from ${origin.source.label}`);
     if (origin.ephemeral) onPull(origin.source.kind);
     return code;
   }
@@ -98,7 +101,7 @@ export class CodePulls {
     const { clock, limits } = this.#options;
     const late = new AbortController();
     const cancel = clock.after(limits.pull_secs * 1_000, () => {
-      late.abort(new CodeFault(`it takes longer than ${limits.pull_secs} seconds to fetch`));
+      late.abort(new CodeFault(`fetching it took longer than ${limits.pull_secs} seconds`));
     });
     try {
       await source.fetch(writer, AbortSignal.any([late.signal, this.#closing.signal]));
@@ -110,10 +113,10 @@ export class CodePulls {
   async #accept(origin: CodeOrigin, code: StoredCode & { eventName: string }): Promise<void> {
     const { digest } = code;
     if (origin.sha256 !== null && origin.sha256 !== digest) {
-      throw new CodeFault(`its code is not what is pinned (sha256): it has ${digest}`);
+      throw new CodeFault(`its code does not match the pinned sha256: it has ${digest}`);
     }
     if (origin.digest !== null && origin.digest !== digest) {
-      throw new CodeFault('its code is not what it was when it was fetched first');
+      throw new CodeFault('its code differs from the first fetch');
     }
     if (origin.signature !== null) requireSignature(digest, origin.signature);
     if (this.#options.codeScan !== 'off') await this.#scan(origin, code);
@@ -134,11 +137,9 @@ export class CodePulls {
       count: findings.length,
       findings: shown,
     });
-    log.warn(
-      { event_name: eventName, digest, findings: shown, count: findings.length },
-      `findings in code of an event`,
-    );
-    if (refused) throw new CodeFault(`the scan of its code found ${findings.length}: ${shown.slice(0, 3).join(', ')}`);
+    log.warn({ event_name: eventName, digest, findings: shown, count: findings.length }, 'code scan reported findings');
+    if (refused)
+      throw new CodeFault(`the code scan reported ${findings.length} findings: ${shown.slice(0, 3).join(', ')}`);
   }
 }
 

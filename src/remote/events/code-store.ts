@@ -7,12 +7,12 @@ import { CodeFault } from './code-fault.ts';
 import type { CodeLimits } from './code-limits.ts';
 import { CodeWriter } from './code-writer.ts';
 
-/** Pulls under way, and what is being deleted, stand beside the code under names that no digest has. */
+/** Prefixes of directories for pulls in progress and for deletions; no digest has such a name. */
 const INCOMING = '.incoming-';
 const OUTGOING = '.outgoing-';
-/** A changed file is noticed at the first use after so long; larger code is looked at less often. */
-const LOOK_EVERY_MS = 1_000;
-const LOOK_MS_PER_FILE = 5;
+/** Interval between checks for changed files; longer for code with many files. */
+const CHECK_INTERVAL_MS = 1_000;
+const CHECK_MS_PER_FILE = 5;
 
 /** Code in the store. */
 export interface StoredCode {
@@ -22,27 +22,27 @@ export interface StoredCode {
   readonly files: readonly string[];
 }
 
-interface Kept extends StoredCode {
-  /** Never evicted for being idle. */
+interface TrackedCode extends StoredCode {
+  /** Exempt from eviction. */
   pinned: boolean;
   uses: number;
   lastUsedMs: number;
   fingerprint: string;
-  lookedAtMs: number;
-  /** A look under way, shared by all who ask. */
-  look: Promise<boolean> | null;
+  checkedAtMs: number;
+  /** Check in progress, shared by all callers. */
+  check: Promise<boolean> | null;
 }
 
 /**
- * Code on disk, each in a directory named by its digest and read-only. It is there whole or not at all: it is written
- * beside, and renamed.
+ * Stores code on disk, in read-only directories named by digest. Each is complete or absent: it is written under
+ * another name and then renamed.
  */
 export class CodeStore {
   readonly #directory: string;
   readonly #clock: Clock;
-  readonly #kept = new Map<string, Kept>();
+  readonly #codes = new Map<string, TrackedCode>();
   #outgoing = 0;
-  /** What moves directories happens one after the other. */
+  /** Serializes operations that move directories. */
   #moves: Promise<unknown> = Promise.resolve();
 
   private constructor(directory: string, clock: Clock) {
@@ -50,7 +50,7 @@ export class CodeStore {
     this.#clock = clock;
   }
 
-  /** Makes the directory where it is not there. */
+  /** Opens the store and creates its directory if missing. */
   static async open(directory: string, clock: Clock): Promise<CodeStore> {
     await mkdir(directory, { recursive: true, mode: 0o711 });
     const store = new CodeStore(directory, clock);
@@ -60,7 +60,7 @@ export class CodeStore {
     return store;
   }
 
-  /** An empty directory beside the code; to be adopted or dropped. */
+  /** Creates an empty directory for a pull, to be adopted or dropped. */
   async incoming(limits: CodeLimits): Promise<CodeWriter> {
     return new CodeWriter(await mkdtemp(join(this.#directory, INCOMING)), limits);
   }
@@ -69,12 +69,12 @@ export class CodeStore {
     await removeTree(writer.directory);
   }
 
-  /** Takes what was written into the store, or drops it where the same code is there and sound. */
+  /** Moves written code into the store, or drops it if intact code with the same digest exists. */
   adopt(writer: CodeWriter, pinned: boolean): Promise<StoredCode> {
     const digest = writer.digest();
     const files = writer.files.map(({ path }) => path);
-    return this.#alone(async () => {
-      if (this.#kept.has(digest) || (await this.#isSoundOnDisk(digest))) await this.drop(writer);
+    return this.#serialize(async () => {
+      if (this.#codes.has(digest) || (await this.#isSoundOnDisk(digest))) await this.drop(writer);
       else {
         await this.#remove(digest);
         await makeReadOnly(writer.directory);
@@ -82,15 +82,15 @@ export class CodeStore {
         await rename(writer.directory, directory);
         await chmod(directory, 0o555);
       }
-      return this.#keep(digest, files, pinned);
+      return this.#track(digest, files, pinned);
     });
   }
 
-  /** Code of an earlier run of the executor; null where it is not there, or not what its name says. */
+  /** Returns code stored by an earlier run of the executor; null if it is missing or does not match its digest. */
   async recover(digest: string, pinned: boolean): Promise<StoredCode | null> {
     if (!/^[0-9a-f]{64}$/.test(digest) || !(await this.#isSoundOnDisk(digest))) return null;
     const files = await readCodeFiles(join(this.#directory, digest));
-    return this.#keep(
+    return this.#track(
       digest,
       files.map(({ path }) => path),
       pinned,
@@ -98,12 +98,12 @@ export class CodeStore {
   }
 
   find(digest: string): StoredCode | null {
-    return this.#kept.get(digest) ?? null;
+    return this.#codes.get(digest) ?? null;
   }
 
-  /** Holds code in the store until the result is called; null where it is not there. */
+  /** Keeps code in the store until the returned function is called; null if it is not stored. */
   hold(digest: string): (() => void) | null {
-    const kept = this.#kept.get(digest);
+    const kept = this.#codes.get(digest);
     if (kept === undefined) return null;
     kept.uses += 1;
     let held = true;
@@ -115,59 +115,59 @@ export class CodeStore {
     };
   }
 
-  /** Whether the files are still those that the digest was made of; looks at the disk about once a second. */
+  /** Returns whether the files still match the digest; checks the disk about once a second. */
   isSound(digest: string): Promise<boolean> {
-    const kept = this.#kept.get(digest);
+    const kept = this.#codes.get(digest);
     if (kept === undefined) return Promise.resolve(false);
-    const everyMs = Math.max(LOOK_EVERY_MS, kept.files.length * LOOK_MS_PER_FILE);
-    if (this.#clock.monotonic() - kept.lookedAtMs < everyMs) return Promise.resolve(true);
-    kept.look ??= this.#look(kept).finally(() => (kept.look = null));
-    return kept.look;
+    const everyMs = Math.max(CHECK_INTERVAL_MS, kept.files.length * CHECK_MS_PER_FILE);
+    if (this.#clock.monotonic() - kept.checkedAtMs < everyMs) return Promise.resolve(true);
+    kept.check ??= this.#check(kept).finally(() => (kept.check = null));
+    return kept.check;
   }
 
-  /** @throws CodeFault where it is in use */
+  /** Removes damaged code. @throws CodeFault if it is in use */
   discard(digest: string): Promise<void> {
-    return this.#alone(async () => {
-      const kept = this.#kept.get(digest);
+    return this.#serialize(async () => {
+      const kept = this.#codes.get(digest);
       if (kept === undefined) return;
-      if (kept.uses > 0) throw new CodeFault('its code was changed on disk, and is in use');
-      this.#kept.delete(digest);
+      if (kept.uses > 0) throw new CodeFault('its code was changed on disk while in use');
+      this.#codes.delete(digest);
       await this.#remove(digest);
     });
   }
 
-  /** Deletes what is not pinned and was used by nobody for so long; answers the digests. */
+  /** Evicts unpinned code that was idle for `ttlMs`; returns the digests. */
   evictIdle(ttlMs: number): Promise<string[]> {
-    return this.#alone(async () => {
+    return this.#serialize(async () => {
       const now = this.#clock.monotonic();
-      const idle = [...this.#kept.values()].filter(
+      const idle = [...this.#codes.values()].filter(
         ({ pinned, uses, lastUsedMs }) => !pinned && uses === 0 && now - lastUsedMs >= ttlMs,
       );
       const gone = idle.map(({ digest }) => digest);
-      // All are out of the map before the first wait, so that nobody can take hold of what is being deleted.
-      for (const digest of gone) this.#kept.delete(digest);
+      // All digests leave the map before the first await, so that no caller can hold code that is being deleted.
+      for (const digest of gone) this.#codes.delete(digest);
       for (const digest of gone) await this.#remove(digest);
       return gone;
     });
   }
 
-  /** Deletes every directory of code that is not kept. */
+  /** Deletes every code directory that is not tracked. */
   clearOthers(): Promise<void> {
-    return this.#alone(async () => {
+    return this.#serialize(async () => {
       for (const name of await readdir(this.#directory)) {
-        if (/^[0-9a-f]{64}$/.test(name) && !this.#kept.has(name)) await this.#remove(name);
+        if (/^[0-9a-f]{64}$/.test(name) && !this.#codes.has(name)) await this.#remove(name);
       }
     });
   }
 
-  #alone<T>(move: () => Promise<T>): Promise<T> {
+  #serialize<T>(move: () => Promise<T>): Promise<T> {
     const moved = this.#moves.then(move);
     this.#moves = moved.catch(() => undefined);
     return moved;
   }
 
-  async #keep(digest: string, files: readonly string[], pinned: boolean): Promise<StoredCode> {
-    const there = this.#kept.get(digest);
+  async #track(digest: string, files: readonly string[], pinned: boolean): Promise<StoredCode> {
+    const there = this.#codes.get(digest);
     if (there !== undefined) {
       there.pinned ||= pinned;
       there.lastUsedMs = this.#clock.monotonic();
@@ -184,19 +184,19 @@ export class CodeStore {
       uses: 0,
       lastUsedMs: now,
       fingerprint,
-      lookedAtMs: now,
-      look: null,
+      checkedAtMs: now,
+      check: null,
     };
-    this.#kept.set(digest, kept);
+    this.#codes.set(digest, kept);
     return kept;
   }
 
-  async #look(kept: Kept): Promise<boolean> {
+  async #check(kept: TrackedCode): Promise<boolean> {
     const fingerprint = await directoryFingerprint(kept.directory).catch(() => null);
     const sound = fingerprint === kept.fingerprint || (await this.#isSoundOnDisk(kept.digest));
     if (sound && fingerprint !== null) {
       kept.fingerprint = fingerprint;
-      kept.lookedAtMs = this.#clock.monotonic();
+      kept.checkedAtMs = this.#clock.monotonic();
     }
     return sound;
   }
@@ -213,7 +213,7 @@ export class CodeStore {
     this.#outgoing += 1;
     const aside = join(this.#directory, `${OUTGOING}${this.#outgoing}-${digest}`);
     const directory = join(this.#directory, digest);
-    // A directory that may not be written to cannot be moved either.
+    // A directory without write permission cannot be moved.
     await chmod(directory, 0o755).catch(() => undefined);
     await rename(directory, aside).catch(() => undefined);
     await removeTree(aside);

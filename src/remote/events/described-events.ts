@@ -9,13 +9,13 @@ import { SharedAttempts } from './shared-attempts.ts';
 
 const EVENTS_PER_MODULE_MAX = 1_000;
 
-/** What modules define, as the sandbox said it. */
+/** Events defined by a module, as described by the sandbox. */
 export interface DescribedModule {
   readonly code: EventCode;
   readonly events: ReadonlyMap<string, DescribedEvent>;
 }
 
-/** Asks modules, each once, what they define: inside the sandbox, since to ask is to run their code. */
+/** Describes each module once. Runs in the sandbox, because describing a module executes its code. */
 export class DescribedEvents {
   readonly #describe: ExecutionTier['describe'];
   readonly #attempts: SharedAttempts<DescribedModule>;
@@ -26,18 +26,22 @@ export class DescribedEvents {
     this.#attempts = new SharedAttempts(clock);
   }
 
-  /** @param entry null: what the code itself says. @throws AttemptFailure, or the signal's reason */
+  /** @param entry null: as the code itself states. @throws AttemptFailure, or the signal's reason */
   of(code: StoredCode, entry: string | null, signal: AbortSignal): DescribedModule | Promise<DescribedModule> {
     const key = `${code.digest} ${entry ?? ''}`;
-    return this.#known.get(key) ?? this.#attempts.run(key, () => this.#ask(key, code, entry), signal);
+    return this.#known.get(key) ?? this.#attempts.run(key, () => this.#describeModule(key, code, entry), signal);
   }
 
-  /** What is known without asking. */
+  /** Returns the known description without asking. */
   known(digest: string, entry: string | null): ReadonlyMap<string, DescribedEvent> | null {
     return this.#known.get(`${digest} ${entry ?? ''}`)?.events ?? null;
   }
 
-  async #ask(key: string, { digest, directory, files }: StoredCode, entry: string | null): Promise<DescribedModule> {
+  async #describeModule(
+    key: string,
+    { digest, directory, files }: StoredCode,
+    entry: string | null,
+  ): Promise<DescribedModule> {
     const code = { digest, directory, entry: await entryModule({ directory, files }, entry) };
     const module = { code, events: checked(await this.#describe(code)) };
     this.#known.set(key, module);
@@ -45,14 +49,14 @@ export class DescribedEvents {
   }
 }
 
-/** Whatever process answered, code that nobody trusts ran in it. */
+/** Validates a description, because untrusted code ran in the process that sent it. */
 function checked(described: readonly DescribedEvent[]): ReadonlyMap<string, DescribedEvent> {
   if (described.length > EVENTS_PER_MODULE_MAX)
     throw new CodeFault(`it defines more than ${EVENTS_PER_MODULE_MAX} events`);
   const events = new Map<string, DescribedEvent>();
   for (const { name, timeout_secs, memory_mb, tier, idempotent } of described) {
     if (typeof name !== 'string' || !EVENT_NAME.test(name))
-      throw new CodeFault('it defines an event whose name is none');
+      throw new CodeFault('it defines an event with an invalid name');
     if (events.has(name)) throw new CodeFault(`it defines the event ${name} twice`);
     events.set(name, {
       name,
@@ -75,30 +79,30 @@ export interface DefinitionBounds {
   tier: Tier;
 }
 
-/** What the operator wrote of an event: within the bounds of the executor too, or the start fails. */
+/** Operator's overrides for an event; they must be within the executor's bounds or startup fails. */
 export interface DefinitionOverrides {
   tier: Tier | null;
   timeout_secs: number | null;
   memory_mb: number | null;
 }
 
-/** What is wrong with the operator's word; empty where nothing is. */
+/** Returns the faults of the operator's overrides; empty if there are none. */
 export function overrideFaults(overrides: DefinitionOverrides, bounds: DefinitionBounds): string[] {
   const faults: string[] = [];
   for (const name of ['timeout_secs', 'memory_mb'] as const) {
     const given = overrides[name];
-    if (given !== null && given > bounds[name]) faults.push(`${name} is more than the executor's own ${bounds[name]}`);
+    if (given !== null && given > bounds[name]) faults.push(`${name} exceeds the executor's limit of ${bounds[name]}`);
   }
   const { tier } = overrides;
   if (tier !== null && TIERS.indexOf(tier) < TIERS.indexOf(bounds.tier)) {
-    faults.push(`tier ${tier} is weaker than the executor's own ${bounds.tier}`);
+    faults.push(`tier ${tier} is weaker than the executor's ${bounds.tier}`);
   }
   return faults;
 }
 
 /**
- * What holds for an event: the operator's word; where there is none, what the code says of itself, as far as it asks for
- * less time or memory, or to be kept apart more strongly, than everything on this executor.
+ * Returns the effective definition: the operator's override, otherwise the code's own value if it is stricter than the
+ * executor's bound.
  */
 export function definitionWithin(
   described: DescribedEvent,

@@ -10,10 +10,10 @@ const MANIFEST_BYTES_MAX = 1024 * 1024;
 const INDEXES = ['index.js', 'index.mjs', 'index.ts', 'index.mts', 'index.cjs'];
 
 /**
- * The module that exports events: the one given, else what the package's own package.json says (`exports`, `main`), else
- * `index`, else the only file there is.
+ * Returns the module that exports events: the given one, else the package.json entry (`exports`, `main`), else `index`,
+ * else the only file.
  *
- * @throws CodeFault where there is no such file
+ * @throws CodeFault if there is no such file
  */
 export async function entryModule(
   { directory, files }: Pick<StoredCode, 'directory' | 'files'>,
@@ -24,10 +24,10 @@ export async function entryModule(
   if (wanted !== null) {
     const found = [wanted, `${wanted}.js`, `${wanted}/index.js`].find((path) => files.includes(path));
     if (found !== undefined) return found;
-    throw new CodeFault(`its module ${quoted(wanted)} is not there`);
+    throw new CodeFault(`its module ${quoted(wanted)} does not exist`);
   }
   const index = INDEXES.find((path) => files.includes(path)) ?? (files.length === 1 ? files[0] : undefined);
-  if (index === undefined) throw new CodeFault('it does not say which module has events; name it as entry');
+  if (index === undefined) throw new CodeFault('it has no default module; set entry to the module that defines events');
   return index;
 }
 
@@ -37,14 +37,14 @@ async function manifestEntry(file: string): Promise<string | null> {
   try {
     manifest = JSON.parse(await readFile(file, 'utf8'));
   } catch (error) {
-    throw new CodeFault('its package.json cannot be read', error);
+    throw new CodeFault('its package.json is invalid', error);
   }
   if (!isObject(manifest)) return null;
   const path = exported(manifest['exports']) ?? manifest['main'];
   return typeof path === 'string' ? path.replace(/^\.\//, '') : null;
 }
 
-/** Of `exports`, what an `import` in Node gets; conditions may be nested a little. */
+/** Resolves `exports` as an `import` in Node would, with limited nesting of conditions. */
 function exported(exports: unknown, depth = 4): string | null {
   if (typeof exports === 'string') return exports;
   if (!isObject(exports) || depth === 0) return null;

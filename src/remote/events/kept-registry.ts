@@ -12,14 +12,14 @@ import type { CodeStore, StoredCode } from './code-store.ts';
 import { type DefinitionBounds, definitionWithin, type DescribedEvents } from './described-events.ts';
 import type { EventRegistry, ResolvedEvent } from './port.ts';
 import type { Registration, Registrations } from './registrations.ts';
-import { namesInstead } from './start-up.ts';
+import { missingEventMessage } from './start-up.ts';
 import { unavailable } from './unavailable.ts';
 
-/** Code can be evicted between its pull and its use, or be damaged again and again; some time it is enough. */
+/** Attempts to get code that is evicted between pull and use, or damaged repeatedly. */
 const TRIES_MAX = 3;
 const SWEEP_MS_MAX = 5_000;
 
-export interface KeptRegistryOptions {
+export interface StoreBackedRegistryOptions {
   registrations: Registrations;
   store: CodeStore;
   index: CodeIndex;
@@ -37,13 +37,13 @@ interface HeldCode {
   readonly release: () => void;
 }
 
-/** The registry over a store: finds code by the name of an event, brings it where it is not there, lets idle code go. */
-export class KeptRegistry implements EventRegistry {
-  readonly #options: KeptRegistryOptions;
+/** Event registry backed by a store: finds code by event name, fetches it on demand and evicts idle code. */
+export class StoreBackedRegistry implements EventRegistry {
+  readonly #options: StoreBackedRegistryOptions;
   readonly #definitions = new Map<string, DescribedEvent>();
   readonly #sweeps: Loop;
 
-  constructor(options: KeptRegistryOptions) {
+  constructor(options: StoreBackedRegistryOptions) {
     this.#options = options;
     const { clock, log, ttlMs } = options;
     this.#sweeps = new Loop({
@@ -104,7 +104,7 @@ export class KeptRegistry implements EventRegistry {
   #define(registration: Registration, events: ReadonlyMap<string, DescribedEvent>): DescribedEvent {
     const { name, overrides } = registration;
     const described = events.get(name);
-    if (described === undefined) throw new CodeFault(namesInstead(name, [...events.keys()]));
+    if (described === undefined) throw new CodeFault(missingEventMessage(name, [...events.keys()]));
     const definition = definitionWithin(described, overrides, this.#options.bounds);
     this.#definitions.set(name, definition);
     return definition;
@@ -118,7 +118,7 @@ export class KeptRegistry implements EventRegistry {
     return events?.has(registration.name) === true ? this.#define(registration, events) : null;
   }
 
-  /** The code, sound and held in the store, fetched where that is needed. */
+  /** Returns the verified code, held in the store; fetches it if necessary. */
   async #hold(registration: Registration, signal: AbortSignal): Promise<HeldCode> {
     const { store, pulls } = this.#options;
     const { name, origin } = registration;
@@ -130,7 +130,7 @@ export class KeptRegistry implements EventRegistry {
       const release = store.hold(code.digest);
       if (release !== null) return { code, release };
     }
-    throw new CodeFault('its code does not stay in the store');
+    throw new CodeFault('its code was repeatedly removed from the store');
   }
 
   async #holdStored({ digest, source }: CodeOrigin): Promise<HeldCode | null> {
@@ -141,16 +141,16 @@ export class KeptRegistry implements EventRegistry {
       const release = store.hold(code.digest);
       return release === null ? null : { code, release };
     }
-    log.error({ digest, directory: code.directory }, `code of ${source.label} was changed on disk`);
+    log.error({ digest, directory: code.directory }, `code of ${source.label} was changed on disk; discarding it`);
     await store.discard(code.digest);
     return null;
   }
 
-  /** For the next start; what is not written is fetched again. */
+  /** Records the digest for the next start; unrecorded code is fetched again. */
   async #remember(origin: CodeOrigin, digest: string): Promise<void> {
     if (origin.ephemeral || origin.source.kind === 'local') return;
     await this.#options.index.set(origin.key, digest).catch((error: unknown) => {
-      this.#options.log.warn({ err: error }, 'the index of code cannot be written');
+      this.#options.log.warn({ err: error }, 'could not write the code index');
     });
   }
 
@@ -161,7 +161,7 @@ export class KeptRegistry implements EventRegistry {
     for (const { name, origin } of registrations.all()) {
       if (origin.digest === null || !gone.has(origin.digest)) continue;
       audit.append({ action: 'evicted', event_name: name, source: origin.source.kind, digest: origin.digest });
-      log.info({ event_name: name, digest: origin.digest }, 'idle code deleted');
+      log.info({ event_name: name, digest: origin.digest }, 'deleted idle code');
     }
     return 'idle';
   }

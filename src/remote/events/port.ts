@@ -1,7 +1,7 @@
 import type { EventSummary } from '../protocol/messages.ts';
 import type { DescribedEvent, EventCode } from '../execution/port.ts';
 
-/** An event with its code on disk. While it is not disposed of, its code is not evicted. */
+/** An event and its code on disk. The code is not evicted until this is disposed. */
 export interface ResolvedEvent extends Disposable {
   readonly name: string;
   readonly code: EventCode;
@@ -11,15 +11,15 @@ export interface ResolvedEvent extends Disposable {
 
 export interface EventRegistry {
   /**
-   * The event of this name; its code is fetched where it is not there, once for all who wait.
+   * Returns the event with this name; missing code is fetched, once for all concurrent callers.
    *
    * @throws RemoteFailure EVENT_NOT_REGISTERED, EVENT_UNAVAILABLE
    */
   resolve(name: string, signal: AbortSignal): Promise<ResolvedEvent>;
   has(name: string): boolean;
-  /** Names, sorted; of code that was never fetched as well. */
+  /** Registered names, sorted, including those whose code was never fetched. */
   names(): readonly string[];
-  /** What is known of it without fetching anything; null where it is not registered. */
+  /** Returns what is known without fetching; null if it is not registered. */
   peek(
     name: string,
   ): { digest: string | null; source: EventSummary['source']; definition: DescribedEvent | null } | null;

@@ -2,7 +2,7 @@ import { HeddleError } from '../../domain/errors.ts';
 import type { CodeOrigin } from './code-origin.ts';
 import type { DefinitionOverrides } from './described-events.ts';
 
-/** A name and where its code comes from. */
+/** An event name and the origin of its code. */
 export interface Registration {
   readonly name: string;
   /** For messages: `events[2] of /etc/heddle/events.toml`. */
@@ -12,7 +12,7 @@ export interface Registration {
   readonly overrides: DefinitionOverrides;
 }
 
-/** Registrations by name; a Map, so that no name means something else (`constructor`, `__proto__`). */
+/** Registrations by name; a Map, so that names such as `constructor` and `__proto__` are safe. */
 export class Registrations {
   readonly #byName = new Map<string, Registration>();
   readonly #faults: string[] = [];
@@ -22,7 +22,7 @@ export class Registrations {
     const { name, place } = registration;
     const earlier = this.#byName.get(name);
     if (earlier !== undefined) {
-      this.fault(place, `the event ${name} is registered already, by ${earlier.place}; remove one of them`);
+      this.fault(place, `the event ${name} is already registered by ${earlier.place}; remove one of them`);
       return;
     }
     this.#byName.set(name, registration);
@@ -33,10 +33,10 @@ export class Registrations {
     this.#faults.push(`${place}: ${message}`);
   }
 
-  /** @throws HeddleError VALIDATION_FAILED with all that was wrong */
+  /** Throws if any fault was recorded. @throws HeddleError VALIDATION_FAILED with all faults */
   requireFaultless(): void {
     if (this.#faults.length === 0) return;
-    throw new HeddleError('VALIDATION_FAILED', 'The events cannot be registered', { details: [...this.#faults] });
+    throw new HeddleError('VALIDATION_FAILED', 'Invalid events', { details: [...this.#faults] });
   }
 
   get(name: string): Registration | undefined {

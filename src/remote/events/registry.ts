@@ -14,38 +14,38 @@ import type { EventEntry } from './config/event-entry.ts';
 import { type GitProtocol, readEntries } from './config/read-entries.ts';
 import { registryFault } from './config/read-origin.ts';
 import { type DefinitionBounds, DescribedEvents } from './described-events.ts';
-import { KeptRegistry } from './kept-registry.ts';
+import { StoreBackedRegistry } from './kept-registry.ts';
 import type { EventRegistry } from './port.ts';
 import { Registrations } from './registrations.ts';
 import { registerDirectory, registerEntries } from './start-up.ts';
 
 export interface EventRegistryOptions {
-  /** The list of events: the path of its file, or the list itself; null where there is none. */
+  /** Event list: path of a file, or inline JSON; null for none. */
   eventList: string | null;
-  /** A directory whose modules are all events; null where there is none. */
+  /** Directory whose modules all define events; null for none. */
   eventsDirectory: string | null;
-  /** Where code is kept, by digest: made where it is not there, and cleared of what is no longer listed. */
+  /** Directory of the code store; created if missing, and cleared of code that is no longer listed. */
   codeDirectory: string;
-  /** Loads code and asks it what it defines, within the executor's tier; answered once for each module. */
+  /** Loads a module in the sandbox and returns its definitions; called once per module. */
   describe: ExecutionTier['describe'];
-  /** The executor's own settings: what code says of itself can lower these times and sizes, and strengthen the tier. */
+  /** Executor limits: code can lower time and memory and strengthen the tier. */
   bounds: DefinitionBounds;
-  /** Seconds after which pulled code that nobody uses is deleted; 120 by default. */
+  /** Idle time before pulled code is evicted, seconds; default 120. */
   ephemeralTtlSecs?: number;
-  /** What becomes of code in which the static scan finds something; `report` by default. */
+  /** Action on findings of the static scan; default `report`. */
   codeScan?: 'off' | 'report' | 'refuse';
-  /** Where npm packages come from unless an entry says otherwise; https://registry.npmjs.org by default. */
+  /** Default npm registry; https://registry.npmjs.org. */
   npmRegistry?: string;
-  /** Schemes of git URLs where the list itself names none (`git_protocols`); https alone by default. */
+  /** Allowed schemes of git URLs unless the list sets `git_protocols`; default https only. */
   gitProtocols?: readonly GitProtocol[];
-  /** `PATH` in which `git` is looked for; /usr/local/bin:/usr/bin:/bin by default. */
+  /** `PATH` searched for `git`; default /usr/local/bin:/usr/bin:/bin. */
   searchPath?: string;
-  /** Bounds of what one pull may bring. */
+  /** Limits of a pull. */
   limits?: Partial<CodeLimits>;
   clock: Clock;
   log: Logger;
   audit: Pick<AuditLog, 'append'>;
-  /** Called for each pull of ephemeral code that succeeded. */
+  /** Called after each successful pull of ephemeral code. */
   onPull?: (source: EventSummary['source']) => void;
 }
 
@@ -54,16 +54,15 @@ const NPM_REGISTRY = 'https://registry.npmjs.org';
 const SEARCH_PATH = '/usr/local/bin:/usr/bin:/bin';
 
 /**
- * Reads the list of events, copies local ones into the store and learns their names; packages and repositories are
- * fetched when they are first asked for.
+ * Reads the event list and copies local events into the store; packages and repositories are fetched on first use.
  *
- * @throws HeddleError VALIDATION_FAILED, each detail naming an entry and what is wrong with it
+ * @throws HeddleError VALIDATION_FAILED with one detail per fault, naming the entry
  */
 export async function openEventRegistry(options: EventRegistryOptions): Promise<EventRegistry> {
   const { clock, log, audit, codeScan = 'report', onPull = () => undefined } = options;
   const { npmRegistry = NPM_REGISTRY, gitProtocols = ['https'], searchPath = SEARCH_PATH } = options;
   const fault = registryFault(npmRegistry);
-  if (fault !== null) throw new HeddleError('VALIDATION_FAILED', undefined, { details: [`the npm registry ${fault}`] });
+  if (fault !== null) throw new HeddleError('VALIDATION_FAILED', undefined, { details: [`npm registry: ${fault}`] });
   const entries: EventEntry[] =
     options.eventList === null ? [] : await readEntries(options.eventList, { gitProtocols });
   const codeDirectory = resolve(options.codeDirectory);
@@ -82,5 +81,5 @@ export async function openEventRegistry(options: EventRegistryOptions): Promise<
   await store.clearOthers();
   await index.keepOnly(new Set([...registrations.all()].map(({ origin }) => origin.key)));
   const ttlMs = (options.ephemeralTtlSecs ?? EPHEMERAL_TTL_SECS) * 1_000;
-  return new KeptRegistry({ ...up, ttlMs, clock, log, audit });
+  return new StoreBackedRegistry({ ...up, ttlMs, clock, log, audit });
 }

@@ -9,7 +9,7 @@ interface Failed {
   readonly retryAtMs: number;
 }
 
-/** An attempt that failed, with the time until the next one is made. */
+/** A failed attempt and the delay before the next one. */
 export class AttemptFailure extends Error {
   readonly retryAfterSecs: number;
 
@@ -20,12 +20,12 @@ export class AttemptFailure extends Error {
 }
 
 /**
- * Makes an attempt once for all who ask for it meanwhile. After a failure nobody tries again for a while that doubles up to
- * a minute: who asks gets the same failure.
+ * Shares one attempt among concurrent callers. After a failure, callers get the same error until a delay has passed
+ * that doubles up to a minute.
  */
 export class SharedAttempts<T> {
   readonly #clock: Clock;
-  readonly #underWay = new Map<string, Promise<T>>();
+  readonly #pending = new Map<string, Promise<T>>();
   readonly #failed = new Map<string, Failed>();
 
   constructor(clock: Clock) {
@@ -33,26 +33,26 @@ export class SharedAttempts<T> {
   }
 
   /**
-   * @param signal lets this caller go, not the attempt, which others may wait for
+   * @param signal releases this caller only; the shared attempt continues
    * @throws AttemptFailure, or the signal's reason
    */
   run(key: string, attempt: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    return abandonable(this.#underWay.get(key) ?? this.#begin(key, attempt), signal);
+    return abandonable(this.#pending.get(key) ?? this.#begin(key, attempt), signal);
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no attempt is in progress. */
   async settled(): Promise<void> {
-    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay.values());
+    while (this.#pending.size > 0) await Promise.allSettled(this.#pending.values());
   }
 
   #begin(key: string, attempt: () => Promise<T>): Promise<T> {
     const failed = this.#failed.get(key);
     const waitMs = failed === undefined ? 0 : failed.retryAtMs - this.#clock.monotonic();
     if (failed !== undefined && waitMs > 0) return Promise.reject(new AttemptFailure(failed.error, secs(waitMs)));
-    const made = this.#make(key, attempt, failed?.failures ?? 0).finally(() => this.#underWay.delete(key));
-    // Whoever asked may have gone; the failure is remembered all the same.
+    const made = this.#make(key, attempt, failed?.failures ?? 0).finally(() => this.#pending.delete(key));
+    // All callers may be gone; the failure is recorded anyway.
     made.catch(() => undefined);
-    this.#underWay.set(key, made);
+    this.#pending.set(key, made);
     return made;
   }
 

@@ -6,10 +6,10 @@ import type { CodeStore } from './code-store.ts';
 import type { EventEntry } from './config/event-entry.ts';
 import { type DefinitionBounds, type DescribedEvents, overrideFaults } from './described-events.ts';
 import type { Registration, Registrations } from './registrations.ts';
-import { reasonTold } from './unavailable.ts';
+import { publicReason } from './unavailable.ts';
 
-/** Modules asked at once what they define. */
-const ASKED_AT_ONCE = 4;
+/** Modules described concurrently. */
+const DESCRIBED_AT_ONCE = 4;
 const MODULE = /^[^_./][^/]*(?<!\.d|\.test)\.[cm]?[jt]s$/;
 
 export interface StartUp {
@@ -22,7 +22,7 @@ export interface StartUp {
   signal: AbortSignal;
 }
 
-/** Registers the entries of the list. Local code is there at once, and must define what the entry names. */
+/** Registers the entries of the list. Local code is loaded immediately and must define the named event. */
 export async function registerEntries(entries: readonly EventEntry[], options: OriginOptions, up: StartUp) {
   const origins = new Map<string, CodeOrigin>();
   const registered = entries.map((entry) => {
@@ -35,7 +35,7 @@ export async function registerEntries(entries: readonly EventEntry[], options: O
     for (const fault of overrideFaults(registration.overrides, up.bounds)) up.registrations.fault(place, fault);
     return registration;
   });
-  const permits = new Permits(ASKED_AT_ONCE);
+  const permits = new Permits(DESCRIBED_AT_ONCE);
   await Promise.all(
     registered.map(async (registration) => {
       using _permit = await permits.acquire();
@@ -50,18 +50,20 @@ async function requireDefined({ name, place, origin, entry }: Registration, up: 
     const there = origin.digest === null ? null : up.store.find(origin.digest);
     const code = there ?? (await up.pulls.pull(origin, name, up.signal));
     const { events } = await up.described.of(code, entry, up.signal);
-    if (!events.has(name)) up.registrations.fault(place, namesInstead(name, [...events.keys()]));
+    if (!events.has(name)) up.registrations.fault(place, missingEventMessage(name, [...events.keys()]));
   } catch (error) {
-    up.registrations.fault(place, `its code cannot be used: ${reasonTold(error)}`);
+    up.registrations.fault(place, `its code is unusable: ${publicReason(error)}`);
   }
 }
 
-export function namesInstead(name: string, names: readonly string[]): string {
-  const there = names.length === 0 ? 'no event' : names.slice(0, 20).join(', ');
+export function missingEventMessage(name: string, names: readonly string[]): string {
+  const there = names.length === 0 ? 'no events' : names.slice(0, 20).join(', ');
   return `its code does not define ${name}; it defines ${there}`;
 }
 
-/** What was pulled to stay is there after a restart without the network; it is compared with its digest first. */
+/**
+ * Restores non-ephemeral code from earlier runs, so that a restart works offline; each is verified against its digest.
+ */
 async function recoverPinned(registered: readonly Registration[], { index, pulls }: StartUp): Promise<void> {
   for (const { name, origin } of registered) {
     if (origin.ephemeral || origin.source.kind === 'local' || origin.digest !== null) continue;
@@ -70,18 +72,19 @@ async function recoverPinned(registered: readonly Registration[], { index, pulls
   }
 }
 
-/** Registers every event of every module that stands in a directory itself, not in a folder below it. */
+/** Registers every event of the modules directly in a directory; subdirectories are not searched. */
 export async function registerDirectory(directory: string, up: StartUp): Promise<void> {
   const { registrations, pulls, described, signal } = up;
   const origin = directoryOrigin(directory);
   const code = await pulls.pull(origin, '*', signal).catch((error: unknown) => {
-    registrations.fault(directory, `cannot be used: ${reasonTold(error)}`);
+    registrations.fault(directory, `is unusable: ${publicReason(error)}`);
     return null;
   });
   if (code === null) return;
   const modules = code.files.filter((path) => MODULE.test(path)).sort();
-  if (modules.length === 0) registrations.fault(directory, 'has no module: *.js, *.mjs, *.cjs, *.ts, *.mts or *.cts');
-  const permits = new Permits(ASKED_AT_ONCE);
+  if (modules.length === 0)
+    registrations.fault(directory, 'contains no modules: *.js, *.mjs, *.cjs, *.ts, *.mts or *.cts');
+  const permits = new Permits(DESCRIBED_AT_ONCE);
   const asked = await Promise.all(
     modules.map(async (entry) => {
       using _permit = await permits.acquire();
@@ -89,15 +92,16 @@ export async function registerDirectory(directory: string, up: StartUp): Promise
         const { events } = await described.of(code, entry, signal);
         return { entry, names: [...events.keys()], fault: null };
       } catch (error) {
-        return { entry, names: [], fault: reasonTold(error) };
+        return { entry, names: [], fault: publicReason(error) };
       }
     }),
   );
-  // Registered in the order of their names, so that a fault reads the same at every start.
+  // Registers in name order, so that faults are reported consistently at every start.
   for (const { entry, names, fault } of asked) {
     const place = `${entry} of ${directory}`;
-    if (fault !== null) registrations.fault(place, `cannot be used: ${fault}`);
-    else if (names.length === 0) registrations.fault(place, 'exports no event; put modules for others into a folder');
+    if (fault !== null) registrations.fault(place, `is unusable: ${fault}`);
+    else if (names.length === 0)
+      registrations.fault(place, 'exports no events; move helper modules into a subdirectory');
     const overrides = { tier: null, timeout_secs: null, memory_mb: null };
     for (const name of names) registrations.add({ name, place, origin, entry, overrides });
   }

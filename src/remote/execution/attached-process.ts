@@ -4,21 +4,21 @@ import { moduleUrl } from './stage.ts';
 import { WorkerProcess } from './worker-process.ts';
 
 const PIPES_CLOSE_MS = 5_000;
-/** What the client of an engine ends with where the kernel ended the process: 128 and SIGKILL. */
+/** Exit code of an engine's client if the kernel killed the process: 128 plus SIGKILL. */
 const KILLED = 137;
 
 export interface AttachedPlan {
-  /** Of the engine's client. */
+  /** Arguments of the engine's client. */
   readonly args: readonly string[];
-  /** Where the code lies within the container. */
+  /** Path of the code inside the container. */
   readonly event: string;
-  /** Ends what the client started, which goes on without it. Never rejects; called any number of times. */
+  /** Removes the container, which outlives the client. Never rejects; may be called repeatedly. */
   readonly remove: () => Promise<void>;
 }
 
 /**
- * A process in a container, attached to through the client of its engine: that passes on standard input, output and error
- * and nothing else, so the answers come on standard output, and what the event writes there is joined to its standard error.
+ * Attaches to a process in a container through the client of its engine. The client passes only standard input, output
+ * and error, so frames arrive on standard output, and the event's own output is merged into its standard error.
  */
 export async function attachedProcess(
   { settings: { container, clock }, starter }: Pick<LauncherParts, 'settings' | 'starter'>,
@@ -27,11 +27,11 @@ export async function attachedProcess(
   const started = await starter.start({
     command: container.command,
     args,
-    // The client finds its configuration and its engine by the operator's own environment.
+    // The client locates its configuration and engine through the operator's environment.
     environment: container.environment,
     directory: '/',
     user: null,
-    // The answers come on standard output, for want of a fourth.
+    // Frames arrive on standard output, because there is no fourth stream.
     streams: 3,
     files: [],
     behind: false,
@@ -39,9 +39,9 @@ export async function attachedProcess(
   const worker = new WorkerProcess(started, PIPES_CLOSE_MS, clock);
   return {
     worker,
-    // Where the engine runs it is not for this process to say.
-    stepBehind: () => undefined,
-    stepUp: () => undefined,
+    // The process priority is up to the machine that runs the engine.
+    lowerPriority: () => undefined,
+    restorePriority: () => undefined,
     urlOf: ({ entry }) => moduleUrl(event, entry),
     confine: () => Promise.resolve(),
     traces: () => ({

@@ -1,9 +1,9 @@
 import { dirname, join } from 'node:path/posix';
 
-/** Plain JavaScript by its path, as the modules name each other. */
+/** JavaScript sources by path, as used in import specifiers. */
 export type Sources = ReadonlyMap<string, string>;
 
-/** A script, and what its first module exports, as `name = expression`. */
+/** A script, and the exports of its entry module as `name = expression`. */
 export interface Bundle {
   readonly code: string;
   readonly exported: readonly string[];
@@ -12,14 +12,14 @@ export interface Bundle {
 const IMPORT = /^import\s*\{([^}]*)\}\s*from\s*['"]([^'"]+)['"];?/gm;
 const EXPORT_FROM = /^export\s*\{([^}]*)\}\s*from\s*['"]([^'"]+)['"];?/gm;
 const EXPORT = /^export\s+((?:async\s+)?function|const|class)\s+([\w$]+)/gm;
-/** A form that none of the above stands for, or that a script has no equal of. */
+/** Module syntax that is not supported here, or has no equivalent in a script. */
 const UNKNOWN = /^(?:import|export)\b.*|\bimport\.meta\b|^(?:for )?await\b.*/m;
 
 /**
- * Modules linked into one file, each in a scope of its own: a process that loads ten modules pays for nine of them what it
- * could start a third of Node for. It knows the few forms that the modules it is used for are written in.
+ * Links modules into one file, each in its own scope, because loading ten modules costs about a third of Node's startup
+ * time. Supports only the few import and export forms used by the bundled modules.
  *
- * @throws Error where a module has another form, or imports itself by way of others
+ * @throws Error if a module uses another form or imports itself indirectly
  */
 export function bundle(sources: Sources, entry: string): Bundle {
   const linker = new Linker(sources);
@@ -34,9 +34,9 @@ interface Linked {
 
 class Linker {
   readonly #sources: Sources;
-  /** Null while its imports are linked. */
+  /** Null while its imports are being linked. */
   readonly #linked = new Map<string, Linked | null>();
-  #named = 0;
+  #moduleCount = 0;
   code = '';
 
   constructor(sources: Sources) {
@@ -49,11 +49,11 @@ class Linker {
     if (known !== undefined) return known;
     this.#linked.set(path, null);
     const source = this.#sources.get(path);
-    if (source === undefined) throw new Error(`bundle: there is no module ${path}`);
-    /** Names for others, with what each stands for within the module. */
+    if (source === undefined) throw new Error(`bundle: no such module: ${path}`);
+    /** Exported names, with the expression for each inside the module. */
     const exported = new Map<string, string>();
     const body = source
-      .replaceAll(IMPORT, (_all, names: string, from: string) => this.#taken(path, names, from))
+      .replaceAll(IMPORT, (_all, names: string, from: string) => this.#importStatement(path, names, from))
       .replaceAll(EXPORT_FROM, (_all, names: string, from: string) => {
         const module = this.#moduleOf(path, from);
         for (const [name, outside] of listed(names)) exported.set(outside, `${module}.${name}`);
@@ -64,9 +64,9 @@ class Linker {
         return `${form} ${name}`;
       });
     const unknown = UNKNOWN.exec(body);
-    if (unknown !== null) throw new Error(`bundle: ${path} has a form that is not known here: ${unknown[0]}`);
-    this.#named += 1;
-    const variable = `module${this.#named}`;
+    if (unknown !== null) throw new Error(`bundle: ${path} uses an unsupported form: ${unknown[0]}`);
+    this.#moduleCount += 1;
+    const variable = `module${this.#moduleCount}`;
     const linked = { variable, exported: [...exported.keys()] };
     this.#linked.set(path, linked);
     const members = Array.from(exported, ([name, value]) => `${name}: ${value}`);
@@ -74,19 +74,19 @@ class Linker {
     return linked;
   }
 
-  /** The statement that stands for an import. */
-  #taken(path: string, names: string, from: string): string {
+  /** Returns the statement that replaces an import. */
+  #importStatement(path: string, names: string, from: string): string {
     const members = listed(names).map(([name, local]) => (name === local ? name : `${name}: ${local}`));
     return `const { ${members.join(', ')} } = ${this.#moduleOf(path, from)};`;
   }
 
-  /** What stands for a module that another one names. */
+  /** Returns the expression for an imported module. */
   #moduleOf(path: string, from: string): string {
     return from.startsWith('.') ? this.link(join(dirname(path), from)).variable : `require('${from}')`;
   }
 }
 
-/** Names between braces, as `[of the module, here]`. */
+/** Parses the names between braces as `[name in the module, local name]`. */
 function listed(names: string): readonly (readonly [string, string])[] {
   return names
     .split(',')

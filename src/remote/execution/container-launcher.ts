@@ -1,7 +1,7 @@
 import { attachedProcess } from './attached-process.ts';
 import { engineCommand } from './engine-command.ts';
 import type { Launcher, TaskProcess } from './launcher.ts';
-import { PACKAGE_IS_THERE } from './child/package-name.ts';
+import { PACKAGE_INSTALLED } from './child/package-name.ts';
 import { nodeFlags } from './limits.ts';
 import type { TierSettings } from './options.ts';
 import type { EventCode } from './port.ts';
@@ -9,17 +9,17 @@ import type { Slots } from './slots.ts';
 import { SANDBOX_BOOTSTRAP, SANDBOX_RUNTIME, type Stage } from './stage.ts';
 import type { Starter } from './starter/starter.ts';
 
-/** Processes and threads of one container. */
+/** Maximum processes and threads of one container. */
 const PIDS_MAX = 64;
-/** Whom tasks run as: nobody, who owns nothing. */
+/** User of tasks: `nobody`, which owns nothing. */
 const USER = '65534:65534';
-/** What Node itself needs, on top of what the task may have. */
+/** Memory for Node itself, in addition to the task's own. */
 const NODE_MEMORY_MB = 96;
 const REMOVE_MS_MAX = 10_000;
 
-/** Where things lie within a container. */
+/** Path of the event's code inside a container. */
 const EVENT = '/event';
-/** Where code in that folder looks for packages that it does not bring. */
+/** Path at which event code finds this package without bringing a copy. */
 const PACKAGE = '/node_modules/heddle';
 
 export interface ContainerParts {
@@ -29,7 +29,7 @@ export interface ContainerParts {
   readonly starter: Starter;
 }
 
-/** Starts containers through the command of an engine, each for one job. */
+/** Starts one container per job through an engine's command. */
 export class ContainerLauncher implements Launcher {
   readonly tier = 'container';
   readonly #parts: ContainerParts;
@@ -40,7 +40,7 @@ export class ContainerLauncher implements Launcher {
   }
 
   async start(code: EventCode | null, memoryMb: number): Promise<TaskProcess> {
-    if (code === null) throw new Error('a container is made for some code');
+    if (code === null) throw new Error('a container needs code to start');
     const { settings, stage, slots } = this.#parts;
     const directory = await stage.reachable(code);
     const slot = slots.take();
@@ -64,14 +64,14 @@ export class ContainerLauncher implements Launcher {
 
 interface ContainerPlan {
   readonly name: string;
-  /** Of the code. */
+  /** Directory of the code. */
   readonly directory: string;
   readonly runtime: string;
   readonly memoryMb: number;
   readonly settings: TierSettings;
 }
 
-/** The parameters of `docker run`, which podman and nerdctl read as well. */
+/** Returns the arguments of `docker run`, which podman and nerdctl also accept. */
 export function containerParameters({
   name,
   directory,
@@ -97,11 +97,11 @@ export function containerParameters({
     ...['--entrypoint', 'sh', container.image, '-c', 'exec node "$@" 3>&1 1>&2', 'sh'],
     ...nodeFlags(memoryMb),
     SANDBOX_BOOTSTRAP,
-    PACKAGE_IS_THERE,
+    PACKAGE_INSTALLED,
   ];
 }
 
-/** Ending the client of an engine leaves the container running: the engine must be told. */
+/** Removes a container through its engine, because killing the client leaves it running. */
 class Removal {
   readonly #settings: TierSettings;
   readonly #name: string;
@@ -112,7 +112,7 @@ class Removal {
     this.#name = name;
   }
 
-  /** Once, whoever asks; never rejects. */
+  /** Removes the container once, however often it is called; never rejects. */
   begin(): Promise<void> {
     this.#removed ??= this.#remove();
     return this.#removed;
@@ -127,7 +127,7 @@ class Removal {
       child.once('close', resolve);
     });
     cancel();
-    // One that has ended was removed by the engine itself.
-    if (code === null) log.error({ container: this.#name }, 'The engine did not remove a container in time');
+    // Containers that ended by themselves were removed by the engine.
+    if (code === null) log.error({ container: this.#name }, 'could not remove a container in time');
   }
 }

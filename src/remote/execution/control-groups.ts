@@ -8,10 +8,10 @@ const MIB = 1024 * 1024;
 const REMOVE_MS_MAX = 2_000;
 const BETWEEN_MS = 5;
 
-/** How a task's memory at its height compares to half of what it may have; unknown where the kernel does not tell. */
+/** Peak memory relative to half of the limit; unknown if the kernel does not report it. */
 export type MemoryUse = 'little' | 'much' | 'unknown';
 
-/** Names of the files of one version of the kernel's interface. */
+/** File names of one version of the kernel's cgroup interface. */
 interface Files {
   readonly limits: readonly (readonly [file: string, value: (bytes: number) => string])[];
   readonly kills: (directory: string) => number;
@@ -38,26 +38,26 @@ const VERSION_2: Files = {
   peak: 'memory.peak',
 };
 
-/** The memory of one process of a task, and of all that it starts. */
+/** Memory group of one task process and its descendants. */
 export interface ControlGroup {
-  /** From when it resolves its memory counts. @throws Error where there is no such process */
+  /** Adds a process, whose memory counts once this resolves. @throws Error if there is no such process */
   admit(pid: number): Promise<void>;
-  /** Whether the kernel ended anything in it for its memory. */
+  /** Returns whether the kernel killed a process in the group for its memory. */
   wasOutOfMemory(): boolean;
   memoryUse(): MemoryUse;
-  /** What is in it and runs. */
+  /** Returns the ids of the running processes. */
   processes(): number[];
-  /** Ends everything in it. */
+  /** Kills all processes in the group. */
   kill(): void;
   remove(): Promise<void>;
 }
 
-/** Memory groups of the kernel, where this process may make them. They bound what no limit of a process counts. */
+/** Memory cgroups, if this process may create them. They cover memory that per-process limits do not count. */
 export class ControlGroups {
   readonly #directory: string;
   readonly #files: Files;
   readonly #clock: Clock;
-  #made = 0;
+  #created = 0;
 
   private constructor(directory: string, files: Files, clock: Clock) {
     this.#directory = directory;
@@ -65,7 +65,7 @@ export class ControlGroups {
     this.#clock = clock;
   }
 
-  /** @returns null where the machine offers none to this process, which weakens no promise of a tier */
+  /** @returns null if this process cannot create groups, which weakens no guarantee of a tier */
   static open(clock: Clock, name: string): ControlGroups | null {
     for (const [parent, files] of candidates()) {
       const directory = join(parent, name);
@@ -79,7 +79,7 @@ export class ControlGroups {
       try {
         if (files === VERSION_2) writeFileSync(join(directory, 'cgroup.subtree_control'), '+memory');
         groups.make(0, 64);
-        rmdirSync(join(directory, `0-${groups.#made}`));
+        rmdirSync(join(directory, `0-${groups.#created}`));
         return groups;
       } catch {
         // The controller is not delegated to this process.
@@ -89,21 +89,21 @@ export class ControlGroups {
     return null;
   }
 
-  /** @throws Error where the kernel refuses */
+  /** @throws Error if the kernel rejects it */
   make(slot: number, memoryMb: number): ControlGroup {
-    this.#made += 1;
-    const directory = join(this.#directory, `${slot}-${this.#made}`);
+    this.#created += 1;
+    const directory = join(this.#directory, `${slot}-${this.#created}`);
     mkdirSync(directory);
     for (const [file, value] of this.#files.limits) {
       const path = join(directory, file);
-      // Swap is not counted on every machine.
+      // Swap accounting is not available on every machine.
       if (existsSync(path)) writeFileSync(path, value(memoryMb * MIB));
     }
     return {
       admit: async (pid) => {
-        // Zero would be this very process, which the group then ends with the task.
-        if (!Number.isSafeInteger(pid) || pid < 1) throw new Error(`no process has the id ${pid}`);
-        // The kernel waits for all processors to take note, some 10 ms.
+        // Pid 0 would add this process itself, which would then be killed with the task.
+        if (!Number.isSafeInteger(pid) || pid < 1) throw new Error(`invalid process id ${pid}`);
+        // Takes about 10 ms, because the kernel synchronizes all processors.
         await writeFile(join(directory, 'cgroup.procs'), String(pid));
       },
       wasOutOfMemory: () => this.#files.kills(directory) > 0,
@@ -124,7 +124,7 @@ export class ControlGroups {
         if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
         if (this.#clock.monotonic() > until) throw error;
       }
-      // The kernel takes a moment to see that its last process has ended.
+      // The kernel needs some time to notice that the last process has ended.
       killAll(directory);
       await this.#clock.sleep(BETWEEN_MS);
     }
@@ -134,12 +134,12 @@ export class ControlGroups {
     try {
       rmdirSync(this.#directory);
     } catch {
-      // Something in it has not ended; nothing holds it but the kernel.
+      // A process in it has not ended yet; only the kernel holds it.
     }
   }
 }
 
-/** Removes what executors left that were killed: names end with the id of the process and a random part. */
+/** Removes groups of killed executors, whose names end with the process id and a random part. */
 function clearStale(parent: string, name: string): void {
   const [, stem] = /^(.*-)\d+-[^-]+$/.exec(name) ?? [];
   if (stem === undefined || !existsSync(parent)) return;
@@ -152,7 +152,7 @@ function clearStale(parent: string, name: string): void {
       }
       rmdirSync(join(parent, other));
     } catch {
-      // Something still runs in it, or another executor removed it.
+      // A process is still running in it, or another executor removed it.
     }
   }
 }
@@ -209,7 +209,7 @@ function killAll(directory: string): void {
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
-      // It has ended.
+      // The process has ended.
     }
   }
 }

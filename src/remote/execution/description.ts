@@ -10,19 +10,19 @@ const EVENTS_MAX = 1_000;
 const TIMEOUT_SECS_MAX = 86_400;
 const MEMORY_MB_MAX = 65_536;
 
-/** What a process said that its code defines, checked. @throws RemoteFailure EVENT_UNAVAILABLE */
+/** Validates the events that a process described. @throws RemoteFailure EVENT_UNAVAILABLE */
 export function describedEvents(answer: Answer, traces: () => ProcessTraces): readonly DescribedEvent[] {
   if (answer.kind === 'described') return eventsIn(answer.bytes);
   if (answer.kind === 'ended' && !traces().wasOutOfMemory) {
     throw unavailable(`its process ended: ${howEnded(answer.ended)}`, traces().errorOutput.trim().slice(-400));
   }
   const outcome = outcomeOf(answer, 0, traces);
-  throw unavailable(outcome.status === 'error' ? outcome.message : 'its process answered another question');
+  throw unavailable(outcome.status === 'error' ? outcome.message : 'its process sent an unexpected response');
 }
 
 export function unavailable(reason: string, detail = ''): RemoteFailure {
   const details = detail === '' ? {} : { details: [detail.toWellFormed()] };
-  return new RemoteFailure('EVENT_UNAVAILABLE', `the code could not be asked for its events: ${reason}`, details);
+  return new RemoteFailure('EVENT_UNAVAILABLE', `the events of the code could not be determined: ${reason}`, details);
 }
 
 function eventsIn(bytes: Buffer): readonly DescribedEvent[] {
@@ -30,15 +30,16 @@ function eventsIn(bytes: Buffer): readonly DescribedEvent[] {
   try {
     stated = parseStrictJson(bytes, 'events');
   } catch {
-    throw unavailable('what it says is not JSON');
+    throw unavailable('its description is not JSON');
   }
-  if (!Array.isArray(stated) || stated.length > EVENTS_MAX) throw unavailable('what it says is no list of events');
+  if (!Array.isArray(stated) || stated.length > EVENTS_MAX)
+    throw unavailable('its description is not a list of events');
   return stated.map(eventOf);
 }
 
 function eventOf(stated: unknown): DescribedEvent {
   const { name, timeout_secs, memory_mb, tier, idempotent } = (stated ?? {}) as Record<string, unknown>;
-  if (typeof name !== 'string' || !NAME.test(name)) throw unavailable('an event has no name that is allowed');
+  if (typeof name !== 'string' || !NAME.test(name)) throw unavailable('an event has an invalid name');
   return {
     name,
     timeout_secs: wholeUpTo(TIMEOUT_SECS_MAX, timeout_secs),

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 
 import type { ContainerOptions } from './options.ts';
 
-/** Runs the engine's command for something other than a task. */
+/** Runs the engine's command for purposes other than a task. */
 export function engineCommand(
   container: Required<ContainerOptions>,
   args: readonly string[],

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** The first process that another one started; null where there is none, any more or yet. */
+/** Returns the first child of a process; null if it has none. */
 export function childOf(pid: number): number | null {
   try {
     return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')[0]) || null;
@@ -9,9 +9,9 @@ export function childOf(pid: number): number | null {
   }
 }
 
-/** The process behind bubblewrap, which itself waits for it. @throws Error where it has ended */
+/** Returns the process started by bubblewrap, which waits for it. @throws Error if it has ended */
 export function onlyChildOf(pid: number): number {
   const child = childOf(pid);
-  if (child === null) throw new Error('the process behind bubblewrap has ended');
+  if (child === null) throw new Error('the process started by bubblewrap has ended');
   return child;
 }

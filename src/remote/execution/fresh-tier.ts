@@ -8,27 +8,30 @@ import { Spares } from './spares.ts';
 import { identityOf } from './stage.ts';
 import { type Ahead, LivingProcesses } from './start-process.ts';
 
-const NOT_STARTED = 'the process of the task could not be started; the log of the executor names the reason';
+const NOT_STARTED = "the task process could not be started; see the executor's log";
 
-/** To end a process takes the kernel milliseconds, to start one more: the answer to the task that used it goes out before. */
+/**
+ * Delay before a process is killed and replaced, which costs milliseconds of kernel time, so that the task's response
+ * goes out first.
+ */
 const REPLACE_AFTER_MS = 10;
 
-/** Code that takes longer to load, where it leaves the processor to others, is not loaded ahead any more. */
+/** Code that loads slower than this at low priority is no longer preloaded. */
 const LOAD_AHEAD_MS = 30_000;
-/** So much code is remembered to be of that kind. */
+/** Limit of remembered slow code. */
 const SLOW_MAX = 100;
 
-/** A tier whose processes take one job each. */
-export class FreshTier implements ExecutionTier {
+/** A tier whose processes run one job each. */
+export class SingleUseTier implements ExecutionTier {
   readonly tier: Tier;
   readonly #settings: TierSettings;
   readonly #living: LivingProcesses;
   readonly #spares: Spares;
   readonly #release: () => Promise<void>;
-  /** What was too long in loading. */
+  /** Keys of code that is too slow to preload. */
   readonly #slow = new Set<string>();
 
-  /** @param release gives back what is not needed once nothing runs any more */
+  /** @param release frees shared resources once no process is left */
   constructor(launcher: Launcher, settings: TierSettings, release: () => Promise<void>) {
     this.tier = launcher.tier;
     this.#settings = settings;
@@ -36,7 +39,7 @@ export class FreshTier implements ExecutionTier {
     this.#living = new LivingProcesses(launcher, settings);
     const { workers, spareIdleMs, clock, log } = settings;
     this.#spares = new Spares(workers, spareIdleMs, clock, (error) => {
-      if (!this.#living.isClosed) log.warn({ err: error, tier: this.tier }, 'A process could not be started ahead');
+      if (!this.#living.isClosed) log.warn({ err: error, tier: this.tier }, 'could not start a spare process');
     });
   }
 
@@ -51,30 +54,30 @@ export class FreshTier implements ExecutionTier {
       const spare = await this.#spares.take(key, () => this.#startAhead(code, memory_mb, key));
       process = spare ?? (await this.#living.start(code, memory_mb));
     } catch (error) {
-      log.error({ err: error, tier: this.tier }, 'A process for a task could not be started');
+      log.error({ err: error, tier: this.tier }, 'could not start a task process');
       return failed('INTERNAL', NOT_STARTED);
     }
     try {
       const outcome = await runOn(process, job, hooks, this.#settings);
-      this.#tellOutput(process, job);
+      this.#reportOutput(process, job);
       if (outcome.status === 'error') {
-        // What went wrong is gone, with all that it started, before anybody hears of it.
+        // The process and its descendants are gone before the failure is reported.
         process.kill();
         await process.gone;
       }
       return outcome;
     } catch (error) {
       process.kill();
-      log.error({ err: error, correlation_id: job.correlation_id }, 'A task could not be run');
-      return failed('INTERNAL', 'the executor failed; its log names the reason');
+      log.error({ err: error, correlation_id: job.correlation_id }, 'could not run a task');
+      return failed('INTERNAL', 'the executor failed; see its log');
     } finally {
       this.#settings.clock.after(REPLACE_AFTER_MS, () => this.#replace(process, key));
     }
   }
 
   #replace(process: TaskProcess, key: string): void {
-    // Nor does its end take the processor from anybody who waits.
-    if (!process.worker.isGone) process.stepBehind();
+    // The exit of the process must not compete with waiting tasks.
+    if (!process.worker.isGone) process.lowerPriority();
     process.kill();
     this.#spares.refill(key);
   }
@@ -89,7 +92,7 @@ export class FreshTier implements ExecutionTier {
       const key = keyOf(code, memoryMb);
       this.#spares.warm(key, () => this.#startAhead(code, memoryMb, key));
     } catch (error) {
-      this.#settings.log.debug({ err: error }, 'Code to be warmed is not there');
+      this.#settings.log.debug({ err: error }, 'code to preload is missing');
     }
   }
 
@@ -100,11 +103,11 @@ export class FreshTier implements ExecutionTier {
   }
 
   #startAhead(code: EventCode, memoryMb: number, key: string): Ahead {
-    const { ready, hasten } = this.#living.startAhead(code, memoryMb);
-    return { ready: ready.then((process) => this.#loadAhead(process, code, key)), hasten };
+    const { ready, raise } = this.#living.startAhead(code, memoryMb);
+    return { ready: ready.then((process) => this.#loadAhead(process, code, key)), raise };
   }
 
-  /** The code is there before the task that needs it: its process is its own all the same. */
+  /** Preloads the code before a task needs it; the process still runs one job only. */
   async #loadAhead(process: TaskProcess, code: EventCode, key: string): Promise<TaskProcess> {
     if (this.#slow.has(key)) return process;
     const { clock, log } = this.#settings;
@@ -112,17 +115,14 @@ export class FreshTier implements ExecutionTier {
     try {
       url = await process.urlOf(code);
     } catch (error) {
-      // The code has gone meanwhile.
+      // The code has been removed meanwhile.
       process.kill();
       throw error;
     }
     const cancel = clock.after(LOAD_AHEAD_MS, () => {
-      // One that has a job is held to the time of that.
+      // A process with a job is limited by the job's timeout.
       if (process.worker.isBusy) return;
-      log.warn(
-        { entry: code.entry, digest: code.digest },
-        'Code takes too long to load to be loaded ahead of its tasks',
-      );
+      log.warn({ entry: code.entry, digest: code.digest }, 'code loads too slowly; no longer preloading it');
       if (this.#slow.size >= SLOW_MAX) this.#slow.clear();
       this.#slow.add(key);
       process.kill();
@@ -131,7 +131,7 @@ export class FreshTier implements ExecutionTier {
     return process;
   }
 
-  #tellOutput(process: TaskProcess, job: Job): void {
+  #reportOutput(process: TaskProcess, job: Job): void {
     const { stdout, stderr } = process.worker;
     const bytes = stdout.bytes + stderr.bytes;
     if (bytes === 0) return;

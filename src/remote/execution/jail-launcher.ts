@@ -5,33 +5,33 @@ import type { ControlGroup } from './control-groups.ts';
 import { childOf, onlyChildOf } from './family.ts';
 import type { Launcher, TaskProcess } from './launcher.ts';
 import { librariesOf } from './libraries.ts';
-import { PACKAGE_IS_THERE } from './child/package-name.ts';
+import { PACKAGE_INSTALLED } from './child/package-name.ts';
 import { limitedBy, nodeFlags } from './limits.ts';
 import type { EventCode } from './port.ts';
-import { stepBehind, stepUp } from './priority.ts';
-import { cannotGive } from './probe.ts';
-import { abandonStart, type LauncherParts } from './process-launcher.ts';
+import { lowerPriority, restorePriority } from './priority.ts';
+import { tierUnavailable } from './probe.ts';
+import { releaseFailedStart, type LauncherParts } from './process-launcher.ts';
 import { seccompProgram } from './seccomp/program.ts';
 import type { Slot } from './slots.ts';
 import { moduleUrl, SANDBOX_BOOTSTRAP, SANDBOX_RUNTIME } from './stage.ts';
 import { WorkerProcess } from './worker-process.ts';
 
-/** Threads of one task; processes it can make none. */
+/** Maximum threads of one task; it cannot create processes. */
 const THREADS_MAX = 64;
-/** Nothing outside of the jail can hold its pipes open, so they close when it is empty. */
+/** Nothing outside the jail can hold its pipes open, so they close when it is empty. */
 const PIPES_CLOSE_MS = 10_000;
 
-/** Where things lie within the jail. */
+/** Paths inside the jail. */
 const NODE = '/usr/bin/node';
 const EVENT = '/event';
-/** Where code in that folder looks for packages that it does not bring. */
+/** Path at which event code finds this package without bringing a copy. */
 const PACKAGE = '/node_modules/heddle';
-/** Not `zero`: what is mapped of it and shared is memory that no limit of a process counts. */
+/** Excludes `zero`: shared mappings of it use memory that no process limit counts. */
 const DEVICES = ['null', 'random', 'urandom'] as const;
-/** The first descriptor behind those of the channel. */
+/** First descriptor after those of the channel. */
 const SECCOMP_DESCRIPTOR = 4;
 
-/** Starts processes in namespaces of their own, with a filter of system calls, an empty root and no network. */
+/** Starts processes in their own namespaces, with a system call filter, an empty root and no network. */
 export class JailLauncher implements Launcher {
   readonly tier = 'jail';
   readonly #parts: LauncherParts;
@@ -48,7 +48,7 @@ export class JailLauncher implements Launcher {
   static async make(parts: LauncherParts): Promise<JailLauncher> {
     const filter = seccompProgram(process.arch);
     if (filter === null) {
-      throw cannotGive('jail', `its filter of system calls is made for x64 and arm64, not ${process.arch}`);
+      throw tierUnavailable('jail', `its system call filter supports x64 and arm64, not ${process.arch}`);
     }
     const program = join(parts.stage.directory, 'seccomp.bpf');
     await writeFile(program, filter, { mode: 0o444 });
@@ -56,7 +56,7 @@ export class JailLauncher implements Launcher {
   }
 
   async start(code: EventCode | null, memoryMb: number, behind: boolean): Promise<TaskProcess> {
-    if (code === null) throw new Error('a jail is made for some code');
+    if (code === null) throw new Error('a jail needs code to start');
     const { slots, settings, groups } = this.#parts;
     const directory = slots.hasUsers ? await this.#parts.stage.reachable(code) : code.directory;
     const slot = slots.take();
@@ -66,13 +66,13 @@ export class JailLauncher implements Launcher {
       group = groups?.make(slot.index, memoryMb) ?? null;
       worker = await this.#spawn(slot, memoryMb, directory, behind);
     } catch (error) {
-      await abandonStart(slot, group);
+      await releaseFailedStart(slot, group);
       throw error;
     }
     return {
       worker,
-      stepBehind: () => stepBehind(worker.pid),
-      stepUp: () => stepUp(worker.pid, childOf(worker.pid) ?? worker.pid),
+      lowerPriority: () => lowerPriority(worker.pid),
+      restorePriority: () => restorePriority(worker.pid, childOf(worker.pid) ?? worker.pid),
       urlOf: ({ entry }) => moduleUrl(EVENT, entry),
       confine: async () => group?.admit(onlyChildOf(worker.pid)),
       traces: () => ({
@@ -96,11 +96,11 @@ export class JailLauncher implements Launcher {
       'bwrap',
       ...this.#fixed,
       ...['--ro-bind', directory, EVENT],
-      // Last, when everything has its place.
+      // Last, when all mounts are in place.
       ...['--remount-ro', '/', '--chdir', '/tmp', NODE],
       ...nodeFlags(memoryMb),
       SANDBOX_BOOTSTRAP,
-      PACKAGE_IS_THERE,
+      PACKAGE_INSTALLED,
     ];
     const started = await starter.start({
       command,
@@ -125,7 +125,7 @@ export class JailLauncher implements Launcher {
     try {
       await group?.remove();
     } catch (error) {
-      log.error({ err: error, slot: slot.index }, 'What a task left behind could not be removed');
+      log.error({ err: error, slot: slot.index }, 'could not clean up after a task');
     }
     slot[Symbol.dispose]();
   }
@@ -135,10 +135,11 @@ export class JailLauncher implements Launcher {
   }
 }
 
-/** All parameters of bubblewrap but the code of the event. */
+/** Returns all bubblewrap arguments except the event's code. */
 function fixedParameters({ settings, stage, node }: LauncherParts, libraries: readonly string[]): readonly string[] {
   return [
-    // No session of its own: that of this process was made for it, has no terminal, and is what the kernel weighs.
+    // No new session: the starter already gave this process its own without a terminal, and the kernel schedules by
+    // session.
     ...['--unshare-all', '--die-with-parent', '--as-pid-1'],
     ...['--cap-drop', 'ALL', '--hostname', 'jail'],
     ...['--seccomp', String(SECCOMP_DESCRIPTOR)],

@@ -1,27 +1,27 @@
 import type { TierSettings } from './options.ts';
 import { SANDBOX_RUNTIME } from './stage.ts';
 
-/** What every job and pod of tasks carries, so that a policy of the network can be made for them. */
+/** Label of every job and pod of tasks, for use in network policies. */
 export const TASK_LABEL = { name: 'heddle.dev/task', value: 'true' } as const;
 
-/** Where things lie within a pod. */
+/** Paths inside a pod. */
 export const POD_FOLDERS = {
   runtime: SANDBOX_RUNTIME,
   event: '/event',
-  /** Where code in `event` looks for packages that it does not bring. */
+  /** Path at which code in `event` finds this package without bringing a copy. */
   package: '/node_modules/heddle',
 } as const;
 
-/** Whom tasks run as: nobody, who owns nothing. */
+/** User of tasks: `nobody`, which owns nothing. */
 const USER = 65_534;
-/** What Node itself needs, on top of what the task may have. */
+/** Memory for Node itself, in addition to the task's own. */
 const NODE_MEMORY_MB = 96;
-/** A pod that nobody removed, because its executor was killed, ends after this time: the longest task and an hour. */
+/** Lifetime of a pod whose executor was killed: the longest task plus an hour. */
 const POD_SECS_MAX = 25 * 3600;
-/** Bound of the code that one pod is given. */
+/** Size limit of the code in one pod. */
 const CODE_MB_MAX = 256;
 
-/** The manifest of a job whose one pod waits until something is executed in it. */
+/** Returns the manifest of a job whose single pod idles until a process is executed in it. */
 export function jobManifest(name: string, memoryMb: number, { container, tmpBytes }: TierSettings): object {
   const labels = { [TASK_LABEL.name]: TASK_LABEL.value };
   const folders = Object.entries(POD_FOLDERS);

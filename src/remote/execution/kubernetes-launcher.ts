@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { attachedProcess } from './attached-process.ts';
-import { PACKAGE_IS_THERE } from './child/package-name.ts';
+import { PACKAGE_INSTALLED } from './child/package-name.ts';
 import { jobManifest, POD_FOLDERS } from './kubernetes-job.ts';
 import { kubectl } from './kubernetes-command.ts';
 import type { Launcher, TaskProcess } from './launcher.ts';
@@ -13,12 +13,12 @@ import { SANDBOX_BOOTSTRAP, type Stage } from './stage.ts';
 import type { Starter } from './starter/starter.ts';
 
 const CREATE_MS = 15_000;
-/** A pod must run within this time: a node may have to fetch the image. */
+/** Time limit for a pod to start, including a pull of the image. */
 const POD_RUNNING_SECS = 60;
 const UNPACK_MS = 30_000;
 const REMOVE_MS = 30_000;
 
-/** Reads `{path: base64}` from standard input and writes these files; it runs within the pod, as the task's user. */
+/** Script that reads `{path: base64}` from standard input and writes the files; runs in the pod, as the task's user. */
 const UNPACK = `
 const { mkdirSync, readFileSync, writeFileSync } = require('node:fs');
 const { dirname } = require('node:path');
@@ -27,11 +27,11 @@ for (const [path, text] of Object.entries(JSON.parse(readFileSync(0, 'utf8')))) 
   writeFileSync(path, Buffer.from(text, 'base64'), { mode: 0o444 });
 }`;
 
-/** Ends with 0 where the cluster's own interface cannot be reached from a pod. */
+/** Script that exits with 0 if the cluster's API is unreachable from a pod. */
 const NO_NETWORK = `
 const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env;
 const socket = require('node:net').connect({ host, port: Number(port) });
-socket.on('connect', () => { console.error('it reached ' + host + ':' + port); process.exit(1); });
+socket.on('connect', () => { console.error('reached ' + host + ':' + port); process.exit(1); });
 socket.on('error', () => process.exit(0));
 setTimeout(() => process.exit(0), 3000);`;
 
@@ -42,9 +42,9 @@ export interface KubernetesParts {
 }
 
 /**
- * Starts pods, each the one of a Job and for one task, through `kubectl`. A pod waits until it has its code, which is
- * handed to it through the command as well: no volume need be shared with the nodes. Then the task's process is executed
- * in it, with its pipes from the beginning; as in other containers, answers come on standard output.
+ * Starts one Job with one pod per task, through `kubectl`. The pod first receives its code through the command, so no
+ * volume is shared with the nodes; then the task's process is executed in it with its pipes attached. As in other
+ * containers, frames arrive on standard output.
  */
 export class KubernetesLauncher implements Launcher {
   readonly tier = 'container';
@@ -56,7 +56,7 @@ export class KubernetesLauncher implements Launcher {
   }
 
   async start(code: EventCode | null, memoryMb: number): Promise<TaskProcess> {
-    if (code === null) throw new Error('a pod is made for some code');
+    if (code === null) throw new Error('a pod needs code to start');
     const { settings, stage } = this.#parts;
     const job = await this.#createJob(memoryMb);
     try {
@@ -75,9 +75,10 @@ export class KubernetesLauncher implements Launcher {
   }
 
   /**
-   * Kubernetes has no pods without a network: a policy must take it away, and not every cluster heeds them.
+   * Verifies that pods have no network. Kubernetes always gives pods one: a network policy must block it, and not every
+   * cluster enforces policies.
    *
-   * @throws Error where a pod has one
+   * @throws Error if a pod can reach the network
    */
   async requireNoNetwork(): Promise<void> {
     const { settings } = this.#parts;
@@ -94,7 +95,7 @@ export class KubernetesLauncher implements Launcher {
     return Promise.resolve();
   }
 
-  /** @returns once its pod runs */
+  /** @returns once the pod is running */
   async #createJob(memoryMb: number): Promise<Job> {
     const { settings } = this.#parts;
     this.#started += 1;
@@ -120,17 +121,17 @@ export class KubernetesLauncher implements Launcher {
   }
 }
 
-/** The parameters of `kubectl` that run a task's process in the pod of a job, without the environment of the pod. */
+/** Returns the `kubectl` arguments that run a task process in a job's pod, without the pod's environment. */
 export function taskParameters(name: string, memoryMb: number, { environment }: TierSettings): readonly string[] {
   const variables = Object.entries(environment).filter(([variable]) => variable !== 'PATH');
   return [
     ...['exec', '--stdin', '--quiet', `job/${name}`, '--', 'sh', '-c', 'exec env -i PATH="$PATH" "$@" 3>&1 1>&2', 'sh'],
     ...variables.map(([variable, value]) => `${variable}=${value}`),
-    ...['node', ...nodeFlags(memoryMb), SANDBOX_BOOTSTRAP, PACKAGE_IS_THERE],
+    ...['node', ...nodeFlags(memoryMb), SANDBOX_BOOTSTRAP, PACKAGE_INSTALLED],
   ];
 }
 
-/** A job of the cluster. */
+/** A Kubernetes Job. */
 class Job {
   readonly name: string;
   readonly #settings: TierSettings;
@@ -141,7 +142,7 @@ class Job {
     this.name = name;
   }
 
-  /** With its pod. Once, whoever asks; never rejects. */
+  /** Deletes the job and its pod, once however often it is called; never rejects. */
   remove(): Promise<void> {
     this.#removed ??= this.#remove();
     return this.#removed;
@@ -150,7 +151,7 @@ class Job {
   async #remove(): Promise<void> {
     const remove = ['delete', `job/${this.name}`, '--ignore-not-found', '--cascade=foreground', '--wait=true'];
     await kubectl(this.#settings, remove, { withinMs: REMOVE_MS }).catch((error: unknown) =>
-      this.#settings.log.error({ err: error, job: this.name }, 'A job of a task could not be removed from the cluster'),
+      this.#settings.log.error({ err: error, job: this.name }, "could not delete a task's job from the cluster"),
     );
   }
 }

@@ -3,23 +3,23 @@ import type { EventCode } from './port.ts';
 import type { ProcessTraces } from './outcome.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
-/** A process that a launcher started, with what belongs to it outside of the process. */
+/** A process started by a launcher, with its resources outside the process. */
 export interface TaskProcess {
   readonly worker: WorkerProcess;
-  /** Nobody waits for it: it leaves the processor to others. */
-  stepBehind(): void;
-  /** Somebody waits for it. */
-  stepUp(): void;
-  /** Where the process finds a module of some code. */
+  /** Lowers its priority while no task waits for it. */
+  lowerPriority(): void;
+  /** Restores its priority for a waiting task. */
+  restorePriority(): void;
+  /** Returns the URL of a module as seen by the process. */
   urlOf(code: EventCode): Promise<string> | string;
-  /** To be called once it is ready and before it gets a job: limits that hold from here on. */
+  /** Applies the limits that hold from here on; called once it is ready and before it gets a job. */
   confine(): Promise<void>;
   traces(): ProcessTraces;
-  /** Whether it runs other processes beside its own. */
+  /** Returns whether it has child processes. */
   hasStrays(): boolean;
-  /** Ends it, and everything that came of it. */
+  /** Kills the process and its descendants. */
   kill(): void;
-  /** Nothing of it is left: processes, directories, seats. Never rejects. */
+  /** Resolves once all processes, directories and slots are released. Never rejects. */
   readonly gone: Promise<void>;
 }
 
@@ -27,10 +27,10 @@ export interface TaskProcess {
 export interface Launcher {
   readonly tier: Tier;
   /**
-   * @param code what it will be asked to load; null where that is not known yet
-   * @param behind whether it leaves the processor to others until it steps up
+   * @param code the code that it will load; null if not known yet
+   * @param behind whether it starts at low priority
    */
   start(code: EventCode | null, memoryMb: number, behind: boolean): Promise<TaskProcess>;
-  /** Once all that it started are gone. */
+  /** Frees resources, once all started processes are gone. */
   close(): Promise<void>;
 }

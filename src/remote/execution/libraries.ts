@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { access } from 'node:fs/promises';
 
-/** Where libraries lie on machines whose loader does not say which ones it takes. */
+/** Library directories to use if the loader does not list the libraries. */
 const LIBRARY_FOLDERS = ['/lib', '/lib64', '/usr/lib', '/usr/lib64'] as const;
 
-/** Absolute paths of what the loader needs to start a program, itself among them. */
+/** Returns the absolute paths of the loader and libraries that a program needs. */
 export async function librariesOf(program: string): Promise<readonly string[]> {
   const child = spawn(program, [], { env: { LD_TRACE_LOADED_OBJECTS: '1' }, stdio: ['ignore', 'pipe', 'ignore'] });
   let output = '';
@@ -21,7 +21,7 @@ async function existing(paths: readonly string[]): Promise<readonly string[]> {
       await access(path);
       found.push(path);
     } catch {
-      // Not on this machine.
+      // Does not exist on this machine.
     }
   }
   return found;

@@ -2,26 +2,26 @@ import { spawn } from 'node:child_process';
 
 const MIB = 1024 * 1024;
 
-/** Bounds that the kernel keeps for one process of a task. */
+/** Kernel limits of one task process. */
 export interface ProcessLimits {
-  /** What a process of Node has reserved before it does anything, bytes of writable private memory. */
+  /** Writable private memory that an idle Node process reserves, bytes. */
   readonly baselineBytes: number;
-  /** On top of that. */
+  /** Memory in addition to the baseline. */
   readonly memoryMb: number;
   readonly openFiles: number;
-  /** Largest file that it can write. */
+  /** Largest file it can write. */
   readonly fileBytes: number;
-  /** Processes and threads of its user; null where that user is not its own. */
+  /** Maximum processes and threads of its user; null if the user is shared. */
   readonly processes: number | null;
 }
 
-/** Reserved addresses cost page tables even where they hold nothing. */
+/** Limits reserved addresses, because they cost page tables even when unused. */
 const ADDRESS_SPACE_BYTES = 256 * 1024 * MIB;
 
-/** What a process holds beside what this limit counts, tables and stacks and pages of files, comes on top of it. */
+/** Share for data: page tables, stacks and file pages are not counted by this limit and come on top. */
 const DATA_SHARE = 0.95;
 
-/** The beginning of a command line that starts the rest of it within limits. */
+/** Returns a command prefix that applies the limits to the rest of the command line. */
 export function limitedBy(limits: ProcessLimits): readonly string[] {
   const { baselineBytes, memoryMb, openFiles, fileBytes, processes } = limits;
   return [
@@ -35,18 +35,18 @@ export function limitedBy(limits: ProcessLimits): readonly string[] {
   ];
 }
 
-/** How Node is started for tasks of so much memory. */
+/** Returns the Node flags for tasks with this much memory. */
 export function nodeFlags(memoryMb: number): readonly string[] {
   return [
     `--max-old-space-size=${memoryMb}`,
-    // Fewer threads: less is reserved, and it starts sooner.
+    // Fewer threads reserve less memory and start faster.
     '--v8-pool-size=1',
     '--no-addons',
     '--disable-warning=ExperimentalWarning',
   ];
 }
 
-/** All threads that Node starts on demand are there when it looks. */
+/** Starts all of Node's on-demand threads before measuring. */
 const MEASURE = `
   const { readFileSync } = require('node:fs');
   const { stat } = require('node:fs/promises');
@@ -56,7 +56,7 @@ const MEASURE = `
   });
 `;
 
-/** Bytes of writable private memory that a fresh process of Node has on this machine; most of it is never touched. */
+/** Measures the writable private memory of a fresh Node process, bytes; most of it is never touched. */
 export async function measureBaseline(node: string, environment: Readonly<Record<string, string>>): Promise<number> {
   const child = spawn(node, [...nodeFlags(256), '-e', MEASURE], {
     env: environment,
@@ -67,6 +67,6 @@ export async function measureBaseline(node: string, environment: Readonly<Record
   child.stderr.setEncoding('utf8').on('data', (text: string) => (output += text));
   await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve));
   const bytes = Number(output);
-  if (!Number.isSafeInteger(bytes) || bytes <= 0) throw new Error(`cannot measure the memory of Node: ${output}`);
+  if (!Number.isSafeInteger(bytes) || bytes <= 0) throw new Error(`could not measure the memory of Node: ${output}`);
   return bytes;
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Tier } from '../protocol/messages.ts';
 import { ContainerLauncher } from './container-launcher.ts';
 import { ControlGroups } from './control-groups.ts';
-import { FreshTier } from './fresh-tier.ts';
+import { SingleUseTier } from './fresh-tier.ts';
 import { JailLauncher } from './jail-launcher.ts';
 import { isKubernetes } from './kubernetes-command.ts';
 import { KubernetesLauncher } from './kubernetes-launcher.ts';
@@ -13,7 +13,7 @@ import { measureBaseline } from './limits.ts';
 import { type TierOptions, type TierSettings, withDefaults } from './options.ts';
 import { PooledTier } from './pooled-tier.ts';
 import type { ExecutionTier } from './port.ts';
-import { cannotGive, probeTier, requireCommands, requireNoNetwork } from './probe.ts';
+import { tierUnavailable, probeTier, requireCommands, requireNoNetwork } from './probe.ts';
 import { PrivateTmp } from './private-tmp.ts';
 import { type LauncherParts, ProcessLauncher } from './process-launcher.ts';
 import { Slots } from './slots.ts';
@@ -21,9 +21,9 @@ import { isReachable, Stage } from './stage.ts';
 import { Starter } from './starter/starter.ts';
 
 /**
- * Makes a tier ready, and runs a task in it to see that it keeps what it promises.
+ * Opens a tier and runs a task in it to verify that it works.
  *
- * @throws HeddleError VALIDATION_FAILED where the machine cannot give it, naming what is missing and the remedy
+ * @throws HeddleError VALIDATION_FAILED if the machine does not support it, naming what is missing and the remedy
  */
 export async function openTier(tier: Tier, options: TierOptions): Promise<ExecutionTier> {
   const settings = withDefaults(options);
@@ -42,7 +42,7 @@ export async function openTier(tier: Tier, options: TierOptions): Promise<Execut
     const { clock, log } = settings;
     const { starter: script, directory } = stage;
     starter = await Starter.open({ script, node, directory, clock, log }).catch((error: unknown) => {
-      throw cannotGive(tier, error instanceof Error ? error.message : String(error));
+      throw tierUnavailable(tier, error instanceof Error ? error.message : String(error));
     });
     const opened = await makeTier(tier, await partsOf({ settings, stage, groups, node, starter, privateTmp }), release);
     await probeTier(opened, stage, settings);
@@ -59,11 +59,11 @@ async function makeTier(tier: Tier, parts: LauncherParts, release: () => Promise
     case 'pooled':
       return new PooledTier(new ProcessLauncher(tier, parts), settings, release);
     case 'process':
-      return new FreshTier(new ProcessLauncher(tier, parts), settings, release);
+      return new SingleUseTier(new ProcessLauncher(tier, parts), settings, release);
     case 'jail':
-      return new FreshTier(await JailLauncher.make(parts), settings, release);
+      return new SingleUseTier(await JailLauncher.make(parts), settings, release);
     case 'container':
-      return new FreshTier(await containerLauncher(parts), settings, release);
+      return new SingleUseTier(await containerLauncher(parts), settings, release);
   }
 }
 
@@ -80,7 +80,10 @@ async function partsOf(parts: Omit<LauncherParts, 'baselineBytes' | 'slots'>): P
   return { ...parts, baselineBytes, slots: new Slots(settings.users) };
 }
 
-/** Of the tiers that see the machine's files: elsewhere what is written to is the task's own. */
+/**
+ * Opens private temporary directories for the tiers that see the machine's files; other tiers have their own file
+ * system.
+ */
 async function privateTmpOf(tier: Tier, stage: Stage, settings: TierSettings): Promise<PrivateTmp | null> {
   const { tmpBytes, environment, clock, startMs, log } = settings;
   if ((tier !== 'pooled' && tier !== 'process') || !settings.privateTmp) return null;
@@ -90,7 +93,7 @@ async function privateTmpOf(tier: Tier, stage: Stage, settings: TierSettings): P
   if (typeof opened === 'string') {
     log.warn(
       { tier, reason: opened },
-      "tasks write to the machine's own /tmp, /var/tmp and /dev/shm, and can fill them",
+      'no private temporary directories; tasks share /tmp, /var/tmp and /dev/shm with the machine and can fill them',
     );
     return null;
   }
@@ -98,7 +101,7 @@ async function privateTmpOf(tier: Tier, stage: Stage, settings: TierSettings): P
   return opened;
 }
 
-/** This very Node, or a copy where its folder is not open to the users of tasks. */
+/** Returns this Node executable, or a copy if the users of tasks cannot reach it. */
 async function reachableNode(stage: Stage, privateTmp: PrivateTmp | null): Promise<string> {
   const node = await realpath(process.execPath);
   const isHidden = privateTmp?.covers(node) ?? false;

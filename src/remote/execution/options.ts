@@ -2,55 +2,55 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/log.ts';
 import { type UserRange, USERS } from './slots.ts';
 
-/** How the engine of the tier `container` is driven. */
+/** Settings of the engine of the tier `container`. */
 export interface ContainerOptions {
-  /** The engine's command, `docker` by default; `podman` and `nerdctl` read the same parameters. */
+  /** The engine's command, default `docker`; `podman` and `nerdctl` accept the same arguments. */
   command?: string;
-  /** What a container is made of: `sh`, and a `node` that is no older than this one. `node:24-slim` by default. */
+  /** Image with `sh` and a `node` at least as new as this one. Default `node:24-slim`. */
   image?: string;
-  /** Further parameters, put before the image: `--runtime=runsc`. */
+  /** Additional arguments before the image, such as `--runtime=runsc`. */
   parameters?: readonly string[];
-  /** Processor cores for each container; 1 by default. */
+  /** Processor cores per container; default 1. */
   cpus?: number;
-  /** Of the engine's command, which finds its engine by it; `PATH` alone by default. */
+  /** Environment of the engine's command, which locates the engine; default only `PATH`. */
   environment?: Readonly<Record<string, string>>;
 }
 
 export interface TierOptions {
-  /** Jobs that are run at once, and the most processes that are started ahead. */
+  /** Maximum concurrent jobs, and maximum spare processes. */
   workers: number;
-  /** Mebibytes of a pooled process, and of one that is asked what its code defines; 256 by default. */
+  /** Memory of a pooled process, and of one that describes code, MiB; default 256. */
   memoryMb?: number;
   clock: Clock;
-  /** Lines that events write, and processes that ended in odd ways. */
+  /** Receives log lines of events and abnormal process exits. */
   log: Logger;
-  /** All that tasks see of the environment; PATH, LANG and TZ by default. */
+  /** Environment of tasks; default PATH, LANG and TZ. */
   environment?: Readonly<Record<string, string>>;
-  /** Where the directory is made that processes of tasks are started from; every user must be able to pass it. */
+  /** Parent of the directory from which task processes start; every user must be able to traverse it. */
   directory: string;
-  /** Size of each private temporary directory of a task, and of its largest file, bytes; 16 MiB by default. */
+  /** Size of each private temporary directory and of a task's largest file, bytes; default 16 MiB. */
   tmpBytes?: number;
-  /** Whether pooled and plain processes get directories for temporary files of their own where it can be; true by default. */
+  /** Whether pooled and plain processes get private temporary directories where supported; default true. */
   privateTmp?: boolean;
-  /** Files that a task can have open; 256 by default. */
+  /** Maximum open files of a task; default 256. */
   openFiles?: number;
-  /** Between the signal that aborts and the end by force; 50 by default. */
+  /** Time between the abort signal and the kill, ms; default 50. */
   graceMs?: number;
-  /** A process must be ready within this time; 10,000 by default. */
+  /** Time limit for a process to become ready, ms; default 10,000. */
   startMs?: number;
-  /** Code must have said within this time what it defines; 10,000 by default. */
+  /** Time limit for describing code, ms; default 10,000. */
   describeMs?: number;
-  /** After so many jobs a pooled process is replaced, which costs what a thousand small jobs cost; 10,000 by default. */
+  /** Jobs after which a pooled process is replaced, which costs as much as a thousand small jobs; default 10,000. */
   jobsPerProcess?: number;
-  /** Processes that were started ahead end after this time without a job; 300,000 by default. */
+  /** Idle time after which a spare process ends, ms; default 300,000. */
   spareIdleMs?: number;
-  /** Of the tier `container`. */
+  /** Settings of the tier `container`. */
   container?: ContainerOptions;
-  /** Whether the memory controller of the kernel is used where it can be; true by default. */
+  /** Whether the kernel's memory controller is used where available; default true. */
   controlGroups?: boolean;
-  /** Whom tasks run as, where this process is root. */
+  /** Users of tasks, if this process is root. */
   users?: UserRange;
-  /** What a task wrote to its standard output and error, at most 64 KiB of each; called once a job that wrote anything. */
+  /** Receives a task's standard output and error, at most 64 KiB each; called once per job with output. */
   onOutput?: (output: TaskOutput) => void;
 }
 
@@ -58,13 +58,13 @@ export interface TaskOutput {
   readonly correlation_id: string;
   readonly stdout: string;
   readonly stderr: string;
-  /** Written in all. */
+  /** Total bytes written. */
   readonly bytes: number;
 }
 
 export type TierSettings = Required<Omit<TierOptions, 'container'>> & { container: Required<ContainerOptions> };
 
-/** Where commands are found that every Linux has. */
+/** Standard locations of commands on Linux. */
 const ENVIRONMENT = {
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
   LANG: 'C.UTF-8',

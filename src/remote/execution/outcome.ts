@@ -10,7 +10,7 @@ import type { Answer } from './worker-process.ts';
 
 type ErrorOutcome = Extract<JobOutcome, { status: 'error' }>;
 
-/** What a process may say went wrong; everything else is the executor's to say. */
+/** Error codes that a process may report; all others are the executor's own. */
 const CHILD_CODES: Readonly<Record<ChildCode, true>> = {
   INVALID_ARGS: true,
   EXECUTION_FAILED: true,
@@ -20,17 +20,17 @@ const CHILD_CODES: Readonly<Record<ChildCode, true>> = {
   TASK_OOM: true,
 };
 
-/** How Node ends a process that has no memory left, as a signal or as what a shell makes of that. */
+/** Signals, and the exit codes a shell derives from them, with which Node ends when out of memory. */
 const ABORTS: ReadonlySet<string | number | null> = new Set(['SIGABRT', 'SIGTRAP', 'SIGILL', 134, 133, 132]);
-/** How it ends now and then instead, as much else does: the memory that it had tells them apart. */
+/** Out-of-memory endings shared with other crashes; the peak memory distinguishes them. */
 const CRASHES: ReadonlySet<string | number | null> = new Set(['SIGSEGV', 139]);
 const ERROR_OUTPUT_SHOWN = 400;
 
-/** What is known of a process beside its answer. */
+/** What is known about a process besides its answer. */
 export interface ProcessTraces {
-  /** The beginning and end of its standard error. */
+  /** Start and end of its standard error. */
   readonly errorOutput: string;
-  /** The kernel ended it for its memory. */
+  /** Whether the kernel killed it for its memory. */
   readonly wasOutOfMemory: boolean;
   readonly memoryUse: MemoryUse;
 }
@@ -39,7 +39,7 @@ export function failed(code: OutcomeCode, message: string, details: readonly str
   return details.length === 0 ? { status: 'error', code, message } : { status: 'error', code, message, details };
 }
 
-/** The outcome that an answer stands for; nothing of the answer is believed unchecked. */
+/** Converts an answer to an outcome; everything in it is validated. */
 export function outcomeOf(answer: Answer, resultBytesMax: number, traces: () => ProcessTraces): JobOutcome {
   switch (answer.kind) {
     case 'result':
@@ -47,9 +47,9 @@ export function outcomeOf(answer: Answer, resultBytesMax: number, traces: () => 
     case 'error':
       return statedError(answer.bytes);
     case 'too large':
-      return failed('RESULT_TOO_LARGE', `the result has more than ${resultBytesMax} bytes of JSON`);
+      return failed('RESULT_TOO_LARGE', `the result is larger than ${resultBytesMax} bytes of JSON`);
     case 'described':
-      return brokenRules('an answer to another question');
+      return brokenRules('an unexpected answer');
     case 'breach':
       return brokenRules(answer.reason);
     case 'ended':
@@ -58,7 +58,7 @@ export function outcomeOf(answer: Answer, resultBytesMax: number, traces: () => 
 }
 
 function brokenRules(reason: string): ErrorOutcome {
-  return failed('WORKER_LOST', `the process broke the rules of its channel and was ended: ${reason}`);
+  return failed('WORKER_LOST', `the process violated the protocol of its channel and was killed: ${reason}`);
 }
 
 function checkedResult(bytes: Buffer): JobOutcome {
@@ -67,11 +67,7 @@ function checkedResult(bytes: Buffer): JobOutcome {
     return { status: 'success', result: bytes };
   } catch (error) {
     if (!(error instanceof HeddleError)) throw error;
-    return failed(
-      'RESULT_NOT_SERIALIZABLE',
-      'the result is not JSON that can be passed on',
-      error.details.slice(0, 20),
-    );
+    return failed('RESULT_NOT_SERIALIZABLE', 'the result is not valid JSON', error.details.slice(0, 20));
   }
 }
 
@@ -99,15 +95,15 @@ function unexpectedEnd(ended: Ended, traces: ProcessTraces): JobOutcome {
   const isCrash = CRASHES.has(ended.signal ?? ended.exitCode);
   const { wasOutOfMemory, memoryUse } = traces;
   if (wasOutOfMemory || (isAbort && memoryUse !== 'little') || (isCrash && memoryUse === 'much')) {
-    return failed('TASK_OOM', 'the task needed more memory than it may have');
+    return failed('TASK_OOM', 'the task exceeded its memory limit');
   }
-  if (ended.signal === 'SIGXCPU') return failed('TASK_TIMEOUT', 'the task used more processor time than it may');
-  // What it wrote to its standard error may name places of the executor: that is for its log, not for the caller.
+  if (ended.signal === 'SIGXCPU') return failed('TASK_TIMEOUT', 'the task exceeded its processor time');
+  // Its standard error may contain local paths: it goes to the log, not to the caller.
   return failed('WORKER_LOST', `the process ended without an answer: ${howEnded(ended)}`);
 }
 
-/** The end of what a process wrote to its standard error, for the executor's log. */
-export function lastWords({ errorOutput }: ProcessTraces): string {
+/** Returns the end of a process's standard error, for the executor's log. */
+export function errorOutputTail({ errorOutput }: ProcessTraces): string {
   return errorOutput.trim().slice(-ERROR_OUTPUT_SHOWN).toWellFormed();
 }
 
@@ -115,7 +111,7 @@ export function howEnded({ exitCode, signal }: Ended): string {
   return signal === null ? `exit code ${exitCode}` : `signal ${signal}`;
 }
 
-/** Progress as a process told it; null where it is none. */
+/** Parses progress sent by a process; null if invalid. */
 export function progressOf(bytes: Buffer): TaskProgress | null {
   try {
     const { fraction, message } = JSON.parse(bytes.toString()) as Record<string, unknown>;

@@ -4,11 +4,11 @@ import type { Clock } from '../../runtime/clock.ts';
 
 const HEAD_BYTES_MAX = 32 * 1024;
 const TAIL_BYTES_MAX = 32 * 1024;
-/** After this many bytes a stream rests, so that a flood costs the executor a bounded part of its time. */
+/** Bytes after which reading pauses, so that a flood takes a bounded share of the executor's time. */
 const BURST_BYTES = 4 * 1024 * 1024;
 const REST_MS = 25;
 
-/** Keeps beginning and end of what a process writes, and reads all of it. */
+/** Reads all output of a process and keeps its start and end. */
 export class OutputCapture {
   #head: Buffer[] = [];
   #headBytes = 0;
@@ -16,15 +16,15 @@ export class OutputCapture {
   #tailBytes = 0;
   #bytes = 0;
 
-  /** Bytes written in all. */
+  /** Total bytes written. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** At most 64 KiB; what was left out in the middle is counted. */
+  /** Returns at most 64 KiB, with the number of bytes omitted in the middle. */
   get text(): string {
     const leftOut = this.#bytes - this.#headBytes - this.#tailBytes;
-    const gap = leftOut > 0 ? `\n… ${leftOut} bytes left out …\n` : '';
+    const gap = leftOut > 0 ? `\n… ${leftOut} bytes omitted …\n` : '';
     return `${Buffer.concat(this.#head).toString()}${gap}${Buffer.concat(this.#tail).toString()}`;
   }
 
@@ -32,7 +32,7 @@ export class OutputCapture {
     this.#bytes += chunk.length;
     let rest = chunk;
     if (this.#headBytes < HEAD_BYTES_MAX) {
-      // A copy: a small piece would keep the whole buffer that it was read into.
+      // Copied, because a slice would retain the whole buffer.
       const kept = Buffer.from(rest.subarray(0, HEAD_BYTES_MAX - this.#headBytes));
       this.#head.push(kept);
       this.#headBytes += kept.length;
@@ -53,9 +53,9 @@ export class OutputCapture {
 }
 
 /**
- * Reads a stream to its end, with rests after bursts. A stream that fails has ended.
+ * Reads a stream to its end, pausing after bursts. A failed stream counts as ended.
  *
- * @returns has it rest no more: its writer has ended, so what is left to read fits into the kernel's buffer
+ * @returns a function that stops the pauses, for when the writer has ended and the rest fits into the kernel's buffer
  */
 export function readThrottled(stream: Readable, clock: Clock, take: (chunk: Buffer) => void): () => void {
   let burst = 0;

@@ -8,40 +8,39 @@ import { LivingProcesses } from './start-process.ts';
 interface Pooled {
   readonly process: TaskProcess;
   readonly memoryMb: number;
-  /** Whose tasks it takes; null until it has had one. */
+  /** The client whose tasks it runs; null before its first task. */
   client: string | null;
   jobs: number;
-  /** It will be looked at for processes that tasks left running in it. */
-  isWatched: boolean;
-  /** It gets no other job. */
+  /** Whether a check for leftover processes is scheduled. */
+  isCheckScheduled: boolean;
+  /** Whether it gets no further jobs. */
   isRetired: boolean;
 }
 
 /**
- * What a task leaves running has this time to end. A look costs a good part of what a small task costs, so not each task is
- * followed by one.
+ * Time for leftovers of a task to end. A check costs about as much as a small task, so not every task triggers one.
  */
-const LOOK_AFTER_MS = 20;
+const STRAY_CHECK_DELAY_MS = 20;
 
-/** A process ends by itself where a task left something in it, unless that holds it up. */
+/** A process with leftovers ends by itself within this time, unless they block it. */
 const SETTLE_MS_MAX = 1_000;
 
-const NOT_STARTED = 'the process of the task could not be started; the log of the executor names the reason';
+const NOT_STARTED = "the task process could not be started; see the executor's log";
 
 /**
- * A tier whose processes take one job after another, each of one client and with so much memory, until one goes wrong,
- * leaves something behind, or they are old. For code that is trusted.
+ * A tier whose processes run consecutive jobs of one client with one memory limit, until one fails, leaves something
+ * behind, or is old. For trusted code.
  */
 export class PooledTier implements ExecutionTier {
   readonly tier = 'pooled';
   readonly #settings: TierSettings;
   readonly #living: LivingProcesses;
   readonly #release: () => Promise<void>;
-  /** Those used last stand last. */
+  /** Idle processes, most recently used last. */
   readonly #idle: Pooled[] = [];
   #busy = 0;
 
-  /** @param release gives back what is not needed once nothing runs any more */
+  /** @param release frees shared resources once no process is left */
   constructor(launcher: Launcher, settings: TierSettings, release: () => Promise<void>) {
     this.#settings = settings;
     this.#release = release;
@@ -57,7 +56,7 @@ export class PooledTier implements ExecutionTier {
       pooled = await this.#take(job);
     } catch (error) {
       this.#busy -= 1;
-      log.error({ err: error, tier: this.tier }, 'A process for tasks could not be started');
+      log.error({ err: error, tier: this.tier }, 'could not start a task process');
       return failed('INTERNAL', NOT_STARTED);
     }
     const { process } = pooled;
@@ -68,11 +67,11 @@ export class PooledTier implements ExecutionTier {
       return outcome;
     } catch (error) {
       process.kill();
-      log.error({ err: error, correlation_id: job.correlation_id }, 'A task could not be run');
-      return failed('INTERNAL', 'the executor failed; its log names the reason');
+      log.error({ err: error, correlation_id: job.correlation_id }, 'could not run a task');
+      return failed('INTERNAL', 'the executor failed; see its log');
     } finally {
       this.#busy -= 1;
-      this.#giveBack(pooled);
+      this.#returnToPool(pooled);
     }
   }
 
@@ -85,12 +84,12 @@ export class PooledTier implements ExecutionTier {
       if (isSettled && !pooled.process.worker.isLost) return pooled;
       pooled.process.kill();
     }
-    // There are never more processes than jobs that can run.
+    // The number of processes never exceeds the number of concurrent jobs.
     if (this.#busy + this.#idle.length > this.#settings.workers) this.#idle.shift()?.process.kill();
     return { ...pooledOf(await this.#living.start(null, memory_mb), memory_mb), client };
   }
 
-  /** One that had this client's tasks, else one that had nobody's yet. */
+  /** Returns an idle process of this client, or else one that no client has used. */
   #idleFor(client: string | null, memoryMb: number): Pooled | undefined {
     const lastOf = (owner: string | null): number =>
       this.#idle.findLastIndex((pooled) => pooled.client === owner && pooled.memoryMb === memoryMb);
@@ -99,21 +98,21 @@ export class PooledTier implements ExecutionTier {
     return at < 0 ? undefined : this.#idle.splice(at, 1)[0];
   }
 
-  #giveBack(pooled: Pooled): void {
+  #returnToPool(pooled: Pooled): void {
     const { process, jobs, isRetired } = pooled;
     const isFit =
       !isRetired && !process.worker.isLost && !this.#living.isClosed && jobs < this.#settings.jobsPerProcess;
     if (isFit) this.#idle.push(pooled);
     else process.kill();
-    this.#lookLater(pooled);
+    this.#scheduleStrayCheck(pooled);
   }
 
-  /** What a task left running must not be there for long. */
-  #lookLater(pooled: Pooled): void {
-    if (pooled.isWatched || pooled.process.worker.isLost) return;
-    pooled.isWatched = true;
-    this.#settings.clock.after(LOOK_AFTER_MS, () => {
-      pooled.isWatched = false;
+  /** Schedules a check for processes that a task left running. */
+  #scheduleStrayCheck(pooled: Pooled): void {
+    if (pooled.isCheckScheduled || pooled.process.worker.isLost) return;
+    pooled.isCheckScheduled = true;
+    this.#settings.clock.after(STRAY_CHECK_DELAY_MS, () => {
+      pooled.isCheckScheduled = false;
       const { worker } = pooled.process;
       if (worker.isLost) return;
       if (pooled.process.hasStrays()) this.#retire(pooled);
@@ -136,8 +135,8 @@ export class PooledTier implements ExecutionTier {
     if (this.#living.isClosed || isThere || this.#idle.length + this.#busy >= this.#settings.workers) return;
     this.#living
       .start(null, memoryMb)
-      .then((process) => this.#giveBack(pooledOf(process, memoryMb)))
-      .catch((error: unknown) => this.#settings.log.warn({ err: error }, 'A process could not be started ahead'));
+      .then((process) => this.#returnToPool(pooledOf(process, memoryMb)))
+      .catch((error: unknown) => this.#settings.log.warn({ err: error }, 'could not start a spare process'));
   }
 
   async close(): Promise<void> {
@@ -147,5 +146,5 @@ export class PooledTier implements ExecutionTier {
 }
 
 function pooledOf(process: TaskProcess, memoryMb: number): Pooled {
-  return { process, memoryMb, client: null, jobs: 0, isWatched: false, isRetired: false };
+  return { process, memoryMb, client: null, jobs: 0, isCheckScheduled: false, isRetired: false };
 }

@@ -2,38 +2,38 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
 
 /**
- * How far behind everything else what is started ahead stands: the kernel gives it a tenth of what others get, and none of
- * the time that somebody who was waiting for something needs at once.
+ * Nice steps for spare processes: they get a tenth of the processor time of others, and none while a waiting task needs
+ * it immediately.
  */
 const STEPS_BEHIND = 10;
-/** Bits of the rights to set what another one's processes get. */
+/** Capability bits needed to change the priority of other processes. */
 const CAP_SYS_ADMIN = 21n;
 const CAP_SYS_NICE = 23n;
 
 /**
- * Whether this process may put others behind, and in front again: without these rights what is behind would have to stay
- * there. The kernel weighs sessions against each other where nobody grouped processes, and processes elsewhere: both are set.
+ * Whether this process may lower priorities and raise them again; without these capabilities they could not be raised.
+ * The kernel schedules by session where autogroups are on, and by process elsewhere, so both are set.
  */
-export const canStepBehind = mayWeigh();
+export const canLowerPriority = hasPriorityCapabilities();
 
-/** A process that was just started leads a session of its own: everything in that yields to what has work to do. */
-export function stepBehind(leader: number | undefined): void {
-  if (!canStepBehind || leader === undefined) return;
-  weigh(leader, STEPS_BEHIND);
+/** Lowers the priority of a new process, which leads its own session, and of everything in that session. */
+export function lowerPriority(leader: number | undefined): void {
+  if (!canLowerPriority || leader === undefined) return;
+  setSessionPriority(leader, STEPS_BEHIND);
   attempt(() => setPriority(leader, getPriority() + STEPS_BEHIND));
 }
 
-/** @param pid of those in the session, the one that has work to do now; none where nothing is left of it */
-export function stepUp(leader: number | undefined, pid = leader): void {
-  if (!canStepBehind || leader === undefined || pid === undefined) return;
-  weigh(leader, 0);
+/** @param pid process in the session that has work to do now; undefined if none is left */
+export function restorePriority(leader: number | undefined, pid = leader): void {
+  if (!canLowerPriority || leader === undefined || pid === undefined) return;
+  setSessionPriority(leader, 0);
   const priority = getPriority();
-  // Threads inherit from those that start them, so the first one comes first.
+  // Threads inherit their priority from their creator, so the main thread comes first.
   attempt(() => setPriority(pid, priority));
   for (const thread of threadsOf(pid)) attempt(() => setPriority(thread, priority));
 }
 
-function weigh(leader: number, steps: number): void {
+function setSessionPriority(leader: number, steps: number): void {
   attempt(() => writeFileSync(`/proc/${leader}/autogroup`, String(steps)));
 }
 
@@ -45,16 +45,16 @@ function threadsOf(pid: number): readonly number[] {
   }
 }
 
-/** It may have ended, and not every kernel knows sessions' weights. */
+/** Ignores errors: the process may have ended, and not every kernel has autogroups. */
 function attempt(step: () => void): void {
   try {
     step();
   } catch {
-    // It runs as everything else does.
+    // It keeps the default priority.
   }
 }
 
-function mayWeigh(): boolean {
+function hasPriorityCapabilities(): boolean {
   try {
     const [, bits] = /^CapEff:\s+([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
     const rights = BigInt(`0x${bits}`);

@@ -4,15 +4,15 @@ import { delimiter, dirname } from 'node:path';
 
 import type { Clock } from '../../runtime/clock.ts';
 
-/** Where everybody may write. */
+/** World-writable directories. */
 const SHARED = ['/tmp', '/var/tmp', '/dev/shm'] as const;
-/** Where a process with directories of its own begins. */
+/** Working directory of a process with private directories. */
 export const PRIVATE_HOME = '/tmp';
 
 export interface PrivateTmpOptions {
-  /** Of each of the directories. */
+  /** Size of each directory, bytes. */
   readonly bytesMax: number;
-  /** Stays visible, read-only: what processes of tasks are started from. */
+  /** Directory from which task processes start; stays visible, read-only. */
   readonly stage: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly clock: Clock;
@@ -20,11 +20,11 @@ export interface PrivateTmpOptions {
 }
 
 /**
- * Gives a process file systems in memory of its own in place of the directories that everybody may write to. All else is as
- * it was: this keeps the machine's disk from being filled, and is no sandbox.
+ * Gives a process private in-memory file systems in place of world-writable directories. Everything else is unchanged:
+ * this keeps tasks from filling the disk and is not a sandbox.
  */
 export class PrivateTmp {
-  /** The beginning of a command line; what follows has them. */
+  /** Command prefix that runs the rest of the command line with private directories. */
   readonly command: readonly string[];
   readonly #covered: readonly string[];
   readonly #stage: string;
@@ -35,16 +35,16 @@ export class PrivateTmp {
     this.#stage = stage;
   }
 
-  /** @returns or why this machine does not give them to this process */
+  /** @returns the reason as a string if this machine does not support it */
   static async open(options: PrivateTmpOptions): Promise<PrivateTmp | string> {
-    if (process.platform !== 'linux') return 'only Linux has namespaces of mounts';
+    if (process.platform !== 'linux') return 'only Linux has mount namespaces';
     const covered = [...new Set(SHARED.flatMap(realDirectories))];
     const command = commandOf(options, covered);
-    const why = await tried(command, options);
+    const why = await failureOf(command, options);
     return why ?? new PrivateTmp(command, covered, options.stage);
   }
 
-  /** Whether a path lies where the machine's files are not to be seen. */
+  /** Returns whether a path is hidden by the private directories. */
   covers(path: string): boolean {
     return !isWithin(path, this.#stage) && this.#covered.some((directory) => isWithin(path, directory));
   }
@@ -71,7 +71,7 @@ function commandOf({ bytesMax, stage }: PrivateTmpOptions, covered: readonly str
   ];
 }
 
-/** Folders on the way to a path that a new file system does not have yet; from above to below. */
+/** Returns the missing parent directories of a path in a new file system, outermost first. */
 function foldersAbove(path: string, covered: readonly string[]): readonly string[] {
   const folders: string[] = [];
   for (let folder = dirname(path); covered.some((each) => folder !== each && isWithin(folder, each));) {
@@ -81,12 +81,12 @@ function foldersAbove(path: string, covered: readonly string[]): readonly string
   return folders;
 }
 
-async function tried(command: readonly string[], options: PrivateTmpOptions): Promise<string | null> {
+async function failureOf(command: readonly string[], options: PrivateTmpOptions): Promise<string | null> {
   const { environment, clock, withinMs } = options;
   const [program, ...args] = [...command, 'setpriv', '--version'];
   const child = spawn(program, args, { env: environment, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] });
-  let said = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-1_000)));
+  let errorOutput = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (errorOutput = (errorOutput + text).slice(-1_000)));
   const cancel = clock.after(withinMs, () => child.kill('SIGKILL'));
   const ended = await new Promise<number | string | null>((resolve) => {
     child.once('error', (error: NodeJS.ErrnoException) => {
@@ -97,10 +97,10 @@ async function tried(command: readonly string[], options: PrivateTmpOptions): Pr
   });
   cancel();
   if (ended === 0) return null;
-  return typeof ended === 'string' ? ended : said.trim() || `bwrap ended with ${ended}`;
+  return typeof ended === 'string' ? ended : errorOutput.trim() || `bwrap exited with ${ended}`;
 }
 
-/** Sets the user of what follows on a command line. */
+/** Returns the `setpriv` arguments that set the user. */
 export function asUser(user: number | null): readonly string[] {
   return user === null ? [] : ['--reuid', String(user), '--regid', String(user), '--clear-groups'];
 }

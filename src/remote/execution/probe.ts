@@ -13,7 +13,7 @@ import type { EventCode, ExecutionTier } from './port.ts';
 import { failed } from './outcome.ts';
 import type { Stage } from './stage.ts';
 
-/** Commands that a tier is made of on Linux, with the Debian package that has them. */
+/** Commands required by each tier on Linux, with their Debian packages. */
 const COMMANDS: Readonly<Record<Tier, Readonly<Record<string, string>>>> = {
   pooled: { prlimit: 'util-linux', setpriv: 'util-linux' },
   process: { prlimit: 'util-linux', setpriv: 'util-linux' },
@@ -21,10 +21,10 @@ const COMMANDS: Readonly<Record<Tier, Readonly<Record<string, string>>>> = {
   container: {},
 };
 
-/** @throws HeddleError VALIDATION_FAILED, naming the missing commands and the packages that have them */
+/** @throws HeddleError VALIDATION_FAILED, naming missing commands and their packages */
 export async function requireCommands(tier: Tier, settings: TierSettings): Promise<void> {
   if (tier === 'jail' && process.platform !== 'linux') {
-    throw cannotGive(tier, 'it is made of namespaces, which only Linux has; use the tier container, or process');
+    throw tierUnavailable(tier, 'it needs namespaces, which only Linux has; use the tier container or process');
   }
   if (tier === 'container')
     return isKubernetes(settings.container) ? requireCluster(settings) : requireEngine(settings);
@@ -32,12 +32,15 @@ export async function requireCommands(tier: Tier, settings: TierSettings): Promi
   const path = settings.environment['PATH'] ?? '';
   for (const [command, debianPackage] of Object.entries(COMMANDS[tier])) {
     if (await isInPath(command, path)) continue;
-    throw cannotGive(tier, `the command ${command} is not in ${path}; install the package ${debianPackage}`);
+    throw tierUnavailable(
+      tier,
+      `the command ${command} was not found in ${path}; install the package ${debianPackage}`,
+    );
   }
 }
 
-export function cannotGive(tier: Tier, reason: string): HeddleError {
-  return new HeddleError('VALIDATION_FAILED', `This machine cannot give the tier ${tier}: ${reason}`);
+export function tierUnavailable(tier: Tier, reason: string): HeddleError {
+  return new HeddleError('VALIDATION_FAILED', `The tier ${tier} is not available on this machine: ${reason}`);
 }
 
 async function isInPath(command: string, path: string): Promise<boolean> {
@@ -46,19 +49,19 @@ async function isInPath(command: string, path: string): Promise<boolean> {
       await access(join(folder, command), constants.X_OK);
       return true;
     } catch {
-      // Not in this one.
+      // Not in this directory.
     }
   }
   return false;
 }
 
-/** Asks the engine for the image, which is never pulled by a task. */
+/** Verifies that the engine has the image, because tasks never pull it. */
 async function requireEngine({ container, clock, startMs }: TierSettings): Promise<void> {
   const { command, image } = container;
   const child = engineCommand(container, ['image', 'inspect', '--format', '{{.Id}}', image]);
-  let said = '';
+  let output = '';
   for (const stream of [child.stdout!, child.stderr!]) {
-    stream.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-1_000)));
+    stream.setEncoding('utf8').on('data', (text: string) => (output = (output + text).slice(-1_000)));
   }
   const cancel = clock.after(startMs, () => child.kill('SIGKILL'));
   const exitCode = await new Promise<number | string | null>((resolve) => {
@@ -67,14 +70,14 @@ async function requireEngine({ container, clock, startMs }: TierSettings): Promi
   });
   cancel();
   if (exitCode === 0) return;
-  const why = typeof exitCode === 'string' ? exitCode : said.trim() || `it ended with ${exitCode}`;
-  throw cannotGive(
+  const why = typeof exitCode === 'string' ? exitCode : output.trim() || `exit code ${exitCode}`;
+  throw tierUnavailable(
     'container',
-    `${command} does not answer for the image ${image}: ${why}; start the engine, and pull the image (${command} pull ${image})`,
+    `${command} could not inspect the image ${image}: ${why}; start the engine and pull the image (${command} pull ${image})`,
   );
 }
 
-/** What the executor does with a cluster. */
+/** Permissions that the executor needs in a cluster. */
 const CLUSTER_RIGHTS = [
   ['create', 'jobs'],
   ['get', 'jobs'],
@@ -91,27 +94,27 @@ async function requireCluster(settings: TierSettings): Promise<void> {
   for (const right of CLUSTER_RIGHTS) {
     await kubectl(settings, ['auth', 'can-i', ...right], { withinMs: settings.startMs }).catch((error: unknown) => {
       const why = error instanceof Error ? error.message : String(error);
-      throw cannotGive(
+      throw tierUnavailable(
         'container',
-        `the cluster does not let ${command} ${right.join(' ')}: ${why}; name a cluster in KUBECONFIG, and a role that may`,
+        `the cluster does not allow ${command} ${right.join(' ')}: ${why}; set KUBECONFIG to a cluster and a role with this permission`,
       );
     });
   }
 }
 
-/** @throws HeddleError VALIDATION_FAILED where tasks in a cluster would have a network */
+/** @throws HeddleError VALIDATION_FAILED if tasks in the cluster would have network access */
 export async function requireNoNetwork(launcher: KubernetesLauncher): Promise<void> {
   await launcher.requireNoNetwork().catch((error: unknown) => {
     const why = error instanceof Error ? error.message : String(error);
-    throw cannotGive(
+    throw tierUnavailable(
       'container',
-      `a pod to try it did not find itself without a network: ${why}; make a NetworkPolicy that refuses all ingress and egress ` +
-        `of pods with the label ${TASK_LABEL.name}=${TASK_LABEL.value}, on a cluster that heeds such policies`,
+      `a probe pod has network access: ${why}; create a NetworkPolicy that denies all ingress and egress ` +
+        `of pods with the label ${TASK_LABEL.name}=${TASK_LABEL.value}, on a cluster that enforces network policies`,
     );
   });
 }
 
-/** An event that answers with what it was given; it is in the form that defineEvent makes. */
+/** Event that returns its arguments, in the form that defineEvent creates. */
 const PROBE = `
 export default Object.freeze({
   [Symbol.for('heddle.event')]: true,
@@ -120,7 +123,7 @@ export default Object.freeze({
 });
 `;
 
-/** Runs a task, and takes nothing but its right answer. @throws HeddleError VALIDATION_FAILED */
+/** Runs a probe task and requires the exact result. @throws HeddleError VALIDATION_FAILED */
 export async function probeTier(tier: ExecutionTier, stage: Stage, settings: TierSettings): Promise<void> {
   const directory = join(stage.directory, 'probe');
   await mkdir(directory, { mode: 0o755 });
@@ -144,6 +147,6 @@ export async function probeTier(tier: ExecutionTier, stage: Stage, settings: Tie
     )
     .catch((error: unknown) => failed('INTERNAL', String(error)));
   if (outcome.status === 'success' && args.equals(outcome.result)) return;
-  const reason = outcome.status === 'success' ? 'it answered something else' : `${outcome.code}: ${outcome.message}`;
-  throw cannotGive(tier.tier, `a task to try it did not end well: ${reason}`);
+  const reason = outcome.status === 'success' ? 'it returned a wrong result' : `${outcome.code}: ${outcome.message}`;
+  throw tierUnavailable(tier.tier, `the probe task failed: ${reason}`);
 }

@@ -9,7 +9,7 @@ import type { Launcher, TaskProcess } from './launcher.ts';
 import { limitedBy, nodeFlags } from './limits.ts';
 import type { TierSettings } from './options.ts';
 import type { EventCode } from './port.ts';
-import { stepBehind, stepUp } from './priority.ts';
+import { lowerPriority, restorePriority } from './priority.ts';
 import { asUser, type PrivateTmp } from './private-tmp.ts';
 import type { Slot, Slots } from './slots.ts';
 import { moduleUrl, type Stage } from './stage.ts';
@@ -17,26 +17,26 @@ import { killDescendants, MARKER, processesOf, sweepProcesses } from './sweep.ts
 import type { Launch, Starter } from './starter/starter.ts';
 import { WorkerProcess } from './worker-process.ts';
 
-/** Processes and threads that a task can have. */
+/** Maximum processes and threads of a task. */
 const PROCESSES_MAX = 128;
-/** What holds the pipes longer is nothing that is known of. */
+/** Time for pipes to close; anything that holds them longer is unknown. */
 const PIPES_CLOSE_MS = 200;
 
-/** What all processes of one tier share. */
+/** Resources shared by all processes of a tier. */
 export interface LauncherParts {
   readonly settings: TierSettings;
   readonly stage: Stage;
   readonly slots: Slots;
   readonly groups: ControlGroups | null;
   readonly starter: Starter;
-  /** Null where the machine does not give tasks directories for temporary files of their own. */
+  /** Null if the machine does not support private temporary directories. */
   readonly privateTmp: PrivateTmp | null;
-  /** The Node that tasks are run by, where every user can reach it. */
+  /** Path of the Node executable that tasks run, reachable by every user. */
   readonly node: string;
   readonly baselineBytes: number;
 }
 
-/** Starts plain processes: within limits, and as users of their own where this process is root. */
+/** Starts plain processes with limits, and under separate users if this process is root. */
 export class ProcessLauncher implements Launcher {
   readonly tier: Tier;
   readonly #parts: LauncherParts;
@@ -62,16 +62,16 @@ export class ProcessLauncher implements Launcher {
       worker = new WorkerProcess(await starter.start(launch), PIPES_CLOSE_MS, settings.clock);
     } catch (error) {
       if (directory !== null) await rm(directory, { recursive: true, force: true }).catch(() => undefined);
-      await abandonStart(slot, group);
+      await releaseFailedStart(slot, group);
       throw error;
     }
     const gone = this.#afterEnd(worker, slot, directory, marker, group);
-    // Where it has directories of its own, bubblewrap waits for it.
+    // With private directories, bubblewrap is the parent.
     const own = (): number | null => (privateTmp === null ? worker.pid : childOf(worker.pid));
     return {
       worker,
-      stepBehind: () => stepBehind(worker.pid),
-      stepUp: () => stepUp(worker.pid, own() ?? worker.pid),
+      lowerPriority: () => lowerPriority(worker.pid),
+      restorePriority: () => restorePriority(worker.pid, own() ?? worker.pid),
       urlOf: (code) => this.#urlOf(code),
       confine: async () => group?.admit(privateTmp === null ? worker.pid : onlyChildOf(worker.pid)),
       traces: () => ({
@@ -82,7 +82,7 @@ export class ProcessLauncher implements Launcher {
       hasStrays: () => (group === null ? hasChildren(own()) : group.processes().length > 1),
       kill: () => {
         group?.kill();
-        // Without a user of its own, what a task started can only be found while it lives.
+        // Without a separate user, descendants can be found only while the process lives.
         if (slot.user === null && !worker.isGone) killDescendants(worker.pid);
         worker.kill();
       },
@@ -90,7 +90,7 @@ export class ProcessLauncher implements Launcher {
     };
   }
 
-  /** Null where it is in memory, and goes with its process. */
+  /** Returns null if the directory is in memory and goes with its process. */
   #workDirectory(): string | null {
     const { privateTmp, stage } = this.#parts;
     return privateTmp === null ? join(stage.directory, 'work', String(this.#started)) : null;
@@ -104,7 +104,7 @@ export class ProcessLauncher implements Launcher {
     const bootstrap = [node, ...nodeFlags(memoryMb), stage.bootstrap];
     const [command, ...args] =
       process.platform === 'linux'
-        ? // Where the executor is killed, the kernel ends its tasks.
+        ? // If the executor is killed, the kernel kills its tasks.
           [
             ...limitedBy(limits),
             ...(privateTmp?.command ?? []),
@@ -117,7 +117,7 @@ export class ProcessLauncher implements Launcher {
       args,
       environment: { ...environment, [MARKER]: marker },
       directory: directory ?? '/',
-      // To mount takes the rights of this process, which the task does not get.
+      // Mounting needs the privileges of this process, which the task does not get.
       user: privateTmp === null ? slot.user : null,
       streams: 4,
       files: [],
@@ -125,7 +125,7 @@ export class ProcessLauncher implements Launcher {
   }
 
   async #urlOf(code: EventCode): Promise<string> {
-    // Users of their own may not reach what this process can read.
+    // Separate users may not reach what this process can read.
     const { slots, privateTmp } = this.#parts;
     const directory = slots.hasUsers || privateTmp !== null ? await this.#parts.stage.reachable(code) : code.directory;
     return moduleUrl(directory, code.entry);
@@ -147,7 +147,7 @@ export class ProcessLauncher implements Launcher {
       if (directory !== null) await rm(directory, { recursive: true, force: true, maxRetries: 3 });
       await group?.remove();
     } catch (error) {
-      settings.log.error({ err: error, slot: slot.index }, 'What a task left behind could not be removed');
+      settings.log.error({ err: error, slot: slot.index }, 'could not clean up after a task');
     }
     slot[Symbol.dispose]();
   }
@@ -157,21 +157,21 @@ export class ProcessLauncher implements Launcher {
   }
 }
 
-/** Gives back what a process would have had that could not be started: a seat is never lost. */
-export async function abandonStart(slot: Slot, group: ControlGroup | null): Promise<void> {
+/** Releases the resources of a process that could not be started, so that no slot is lost. */
+export async function releaseFailedStart(slot: Slot, group: ControlGroup | null): Promise<void> {
   await group?.remove().catch(() => undefined);
   slot[Symbol.dispose]();
 }
 
 /**
- * What a task left. No process leaves a group that belongs to another user, and to look into that is one small file; else
- * all processes of the machine are looked at.
+ * Returns leftover processes of a task. No process can leave a group owned by another user, and reading it takes one
+ * small file; otherwise all processes of the machine are inspected.
  */
 function leftOf({ user }: Slot, marker: string, group: ControlGroup | null): number[] {
   return user !== null && group !== null ? group.processes() : processesOf({ user, marker });
 }
 
-/** Those that left its family are found by their user or environment once it has ended. */
+/** Returns whether a process has children. Detached ones are found by user or environment after it has ended. */
 function hasChildren(pid: number | null): boolean {
   return pid !== null && childOf(pid) !== null;
 }

@@ -1,25 +1,25 @@
 import type { Logger } from '../../runtime/log.ts';
 import type { TaskProcess } from './launcher.ts';
 import type { TierSettings } from './options.ts';
-import { failed, lastWords, outcomeOf, progressOf } from './outcome.ts';
+import { failed, errorOutputTail, outcomeOf, progressOf } from './outcome.ts';
 import type { Job, JobHooks, JobOutcome } from './port.ts';
 import { cut } from './child/failure.ts';
 import type { AnswerHooks } from './worker-process.ts';
 
-/** Progress that a caller is told of at most so often. */
+/** Minimum interval between progress reports to a caller. */
 const PROGRESS_EVERY_MS = 50;
 const LOG_LINES_MAX = 1_000;
-/** The bootstrap cuts fields short, which the event that it runs can undo; of one line, and of all lines of a job. */
+/** Limits of one log line and of all lines of a job; the bootstrap truncates as well, but an event could undo that. */
 const LINE_BYTES_MAX = 64 * 1024;
 const LOG_BYTES_MAX = 1024 * 1024;
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 
-/** A process with a job has one of these ends before it answers. */
-type Cut = 'TASK_TIMEOUT' | 'CANCELED';
+/** Reason for ending a process before it answers. */
+type Interruption = 'TASK_TIMEOUT' | 'CANCELED';
 
 /**
- * Runs one job on a process that is ready: within its time, until it is canceled, or to its answer. The process is ended
- * by this only where it was cut short or cannot be trusted to take another job.
+ * Runs one job on a ready process until it answers, times out or is canceled. Kills the process only if it was
+ * interrupted or cannot be trusted with another job.
  */
 export async function runOn(
   process: TaskProcess,
@@ -29,8 +29,8 @@ export async function runOn(
 ): Promise<JobOutcome> {
   const { clock, graceMs } = settings;
   const url = await process.urlOf(job.code);
-  const state: { cut: Cut | null } = { cut: null };
-  const end = (reason: Cut): void => {
+  const state: { cut: Interruption | null } = { cut: null };
+  const end = (reason: Interruption): void => {
     if (state.cut !== null) return;
     state.cut = reason;
     process.worker.abort();
@@ -48,24 +48,21 @@ export async function runOn(
   hooks.signal.removeEventListener('abort', onAbort);
   if (state.cut !== null) {
     process.kill();
-    return cutOutcome(state.cut, job);
+    return interruptedOutcome(state.cut, job);
   }
   if ((answer.kind !== 'result' && answer.kind !== 'error') || process.worker.isLost) process.kill();
   if (answer.kind === 'ended') {
     const { correlation_id: id, event_name: event } = job;
-    const stderr = lastWords(process.traces());
-    settings.log.warn(
-      { correlation_id: id, event_name: event, stderr },
-      'The process of a task ended without an answer',
-    );
+    const stderr = errorOutputTail(process.traces());
+    settings.log.warn({ correlation_id: id, event_name: event, stderr }, 'task process ended without an answer');
   }
-  // Only the kernel's count of what it ended needs the process to be over.
+  // Traces are read only if needed, because the kernel's count requires an ended process.
   return outcomeOf(answer, result_bytes_max, () => process.traces());
 }
 
-function cutOutcome(reason: Cut, job: Job): JobOutcome {
+function interruptedOutcome(reason: Interruption, job: Job): JobOutcome {
   if (reason === 'CANCELED') return failed('CANCELED', 'the task was canceled');
-  return failed('TASK_TIMEOUT', `the task took longer than its ${job.timeout_ms / 1_000} s`);
+  return failed('TASK_TIMEOUT', `the task exceeded its timeout of ${job.timeout_ms / 1_000} s`);
 }
 
 function answerHooks(job: Job, hooks: JobHooks, { clock, log }: TierSettings): AnswerHooks {
@@ -89,7 +86,7 @@ function answerHooks(job: Job, hooks: JobHooks, { clock, log }: TierSettings): A
   };
 }
 
-/** A line that an event wrote; what is not one is left out. */
+/** Writes a log line of an event; invalid lines are dropped. */
 function writeLine(bytes: Buffer, job: Job, log: Logger): void {
   try {
     const { level, message, fields } = JSON.parse(bytes.toString()) as Record<string, unknown>;
@@ -97,6 +94,6 @@ function writeLine(bytes: Buffer, job: Job, log: Logger): void {
     const { correlation_id, event_name } = job;
     log[known]({ correlation_id, event_name, fields }, cut(typeof message === 'string' ? message : ''));
   } catch {
-    // It was no line.
+    // The line was invalid.
   }
 }

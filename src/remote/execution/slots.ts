@@ -1,25 +1,25 @@
-/** A seat for one process: while it is held, nobody else runs as its user. */
+/** A slot for one process, with exclusive use of its user while held. */
 export interface Slot extends Disposable {
   readonly index: number;
-  /** The user and group that the process runs as; null where this process may not choose. */
+  /** User and group of the process; null if this process cannot choose one. */
   readonly user: number | null;
 }
 
-/** Users that exist nowhere else, for all executors of a machine. */
+/** User ids reserved for the executors of a machine. */
 export interface UserRange {
   readonly first: number;
   readonly count: number;
 }
 
-/** So that 65,536 executors can differ; the last user is below 2^30. */
+/** Large enough for 65,536 executors; the last user id is below 2^30. */
 export const USERS: UserRange = { first: 700_000, count: 536_870_912 };
-/** For each executor: each worker may have one that runs, one started ahead and one that ends, in each of two tiers. */
+/** Slots per executor: one running, one spare and one ending process per worker, in each of two tiers. */
 const USERS_EACH = 8_192;
 
-/** Of all tiers of this process: no two of its tasks may ever be of one user. */
+/** Shared by all tiers of this process, because no two tasks may run as the same user. */
 const taken = new Set<number>();
 
-/** Hands out the lowest free seats. */
+/** Assigns the lowest free slots. */
 export class Slots {
   readonly #firstUser: number | null;
   readonly #count: number;
@@ -30,7 +30,7 @@ export class Slots {
     this.#count = Math.min(users.count, USERS_EACH);
   }
 
-  /** Whether processes run as users of their own. */
+  /** Whether processes run as separate users. */
   get hasUsers(): boolean {
     return this.#firstUser !== null;
   }
@@ -38,7 +38,7 @@ export class Slots {
   take(): Slot {
     let index = 0;
     while (this.#taken.has(index)) index += 1;
-    if (index >= this.#count) throw new Error(`slots: more than ${this.#count} processes of tasks at once`);
+    if (index >= this.#count) throw new Error(`slots: more than ${this.#count} concurrent task processes`);
     this.#taken.add(index);
     return {
       index,
@@ -48,7 +48,7 @@ export class Slots {
   }
 }
 
-/** The first of the users that this process may give its tasks; null where it is not root. */
+/** Returns the first user id for tasks of this process; null if it is not root. */
 export function firstSlotUser({ first, count }: UserRange = USERS): number | null {
   if (process.getuid?.() !== 0) return null;
   const executors = Math.max(1, Math.floor(count / USERS_EACH));

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 
 import type { Clock } from '../../runtime/clock.ts';
 import type { TaskProcess } from './launcher.ts';
-import { canStepBehind } from './priority.ts';
+import { canLowerPriority } from './priority.ts';
 import type { Ahead } from './start-process.ts';
 
 interface Spare {
@@ -11,30 +11,33 @@ interface Spare {
 }
 
 interface Kind {
-  /** How many are worth having: one more each time that none was ready. */
+  /** Target number of spares; grows each time none was ready. */
   wanted: number;
-  /** Those that nobody has taken, the oldest first. */
+  /** Starting processes that no task has taken, oldest first. */
   readonly starting: Ahead[];
   readonly ready: Spare[];
-  /** Never throws: a start that fails rejects. */
+  /** Starts a spare. Never throws: a failed start rejects. */
   readonly start: () => Ahead;
 }
 
-/** Where they do not leave the processor to the tasks that run, they must not take all of it. */
-const STARTS_AT_ONCE_MAX = Math.max(1, canStepBehind ? availableParallelism() : Math.floor(availableParallelism() / 2));
+/** Limits concurrent starts, which could otherwise take all processors if their priority cannot be lowered. */
+const STARTS_AT_ONCE_MAX = Math.max(
+  1,
+  canLowerPriority ? availableParallelism() : Math.floor(availableParallelism() / 2),
+);
 
 /**
- * Processes that were started ahead, each with the code of its one task to come. What was asked for last is kept; at most
- * so many are held in all, and none for long without being asked for.
+ * Spare processes, started ahead with the code of their next task. Keeps the most recently used code, up to a total,
+ * and drops idle spares.
  */
 export class Spares {
   readonly #total: number;
   readonly #idleMs: number;
   readonly #clock: Clock;
   readonly #onError: (error: unknown) => void;
-  /** Those asked for last stand last. */
+  /** Kinds of code, most recently used last. */
   readonly #kinds = new Map<string, Kind>();
-  /** With those that were taken meanwhile. */
+  /** Number of starting processes, including those already taken. */
   #starting = 0;
   #isClosed = false;
 
@@ -52,30 +55,29 @@ export class Spares {
   }
 
   /**
-   * One that is ready, else the one that will be first, else null. Whatever it is, another one is started for the next who
-   * asks, once `refill` is called.
+   * Takes a ready spare, else the first starting one, else null. In any case `refill` starts a replacement.
    */
   async take(key: string, start: () => Ahead): Promise<TaskProcess | null> {
-    const kind = this.#used(key, start);
+    const kind = this.#touch(key, start);
     for (let spare = kind.ready.shift(); spare !== undefined; spare = kind.ready.shift()) {
       spare.cancelIdle();
       if (spare.process.worker.isLost) continue;
-      spare.process.stepUp();
+      spare.process.restorePriority();
       return spare.process;
     }
     kind.wanted = Math.min(kind.wanted + 1, this.#total);
     const ahead = kind.starting.shift();
     if (ahead === undefined) return null;
-    ahead.hasten();
+    ahead.raise();
     const process = await ahead.ready.catch(() => null);
-    // Its code may have ended it.
+    // Its own code may have ended it.
     if (process === null || process.worker.isLost) return null;
-    // What it started in the meantime may still stand behind.
-    process.stepUp();
+    // Threads started in the meantime may still have low priority.
+    process.restorePriority();
     return process;
   }
 
-  /** Starts what is missing of a kind. */
+  /** Starts missing spares of a kind. */
   refill(key: string): void {
     const kind = this.#kinds.get(key);
     while (kind !== undefined && !this.#isClosed && heldOf(kind) < kind.wanted) {
@@ -85,13 +87,13 @@ export class Spares {
     }
   }
 
-  /** At least one will be there. */
+  /** Ensures that at least one spare exists. */
   warm(key: string, start: () => Ahead): void {
-    this.#used(key, start);
+    this.#touch(key, start);
     this.refill(key);
   }
 
-  #used(key: string, start: () => Ahead): Kind {
+  #touch(key: string, start: () => Ahead): Kind {
     const kind = this.#kinds.get(key) ?? { wanted: 1, starting: [], ready: [], start };
     this.#kinds.delete(key);
     this.#kinds.set(key, kind);
@@ -110,13 +112,13 @@ export class Spares {
     }
     this.#starting -= 1;
     const at = kind.starting.indexOf(ahead);
-    // Where somebody took it, it is theirs.
+    // A spare that was taken in the meantime belongs to its task.
     if (at >= 0) {
       kind.starting.splice(at, 1);
       if (process !== null) this.#keep(key, kind, process);
     }
-    // One that fails would fail again at once: the next who asks tries.
-    if (process !== null) this.#startOwed();
+    // Not after a failure, which would repeat immediately; the next request tries again.
+    if (process !== null) this.#startDeferred();
   }
 
   #keep(key: string, kind: Kind, process: TaskProcess): void {
@@ -124,21 +126,21 @@ export class Spares {
     else {
       const cancelIdle = this.#clock.after(this.#idleMs, () => this.#endIdle(key, kind, process));
       kind.ready.push({ process, cancelIdle });
-      // Its code may end it; the next who asks starts another one, not this: it might end as well.
-      void process.gone.then(() => this.#withdraw(kind, process)?.cancelIdle());
+      // If its code ends it, the next request starts a replacement, because an immediate restart might end as well.
+      void process.gone.then(() => this.#remove(kind, process)?.cancelIdle());
     }
   }
 
-  #withdraw(kind: Kind, process: TaskProcess): Spare | undefined {
+  #remove(kind: Kind, process: TaskProcess): Spare | undefined {
     const at = kind.ready.findIndex((spare) => spare.process === process);
     return at < 0 ? undefined : kind.ready.splice(at, 1)[0];
   }
 
   /**
-   * Starts what had to wait for its turn, the last asked for first. Nothing is ended for it: two kinds that do not fit side by
-   * side would go on ending each other's.
+   * Starts deferred spares, most recently used kind first. Evicts nothing, because two kinds that exceed the total
+   * would keep evicting each other.
    */
-  #startOwed(): void {
+  #startDeferred(): void {
     for (const [key, kind] of [...this.#kinds].reverse()) {
       if (this.#isClosed || this.#starting >= STARTS_AT_ONCE_MAX || this.held >= this.#total) return;
       if (heldOf(kind) < kind.wanted) void this.#startOne(key, kind);
@@ -146,13 +148,13 @@ export class Spares {
   }
 
   #endIdle(key: string, kind: Kind, process: TaskProcess): void {
-    this.#withdraw(kind, process);
+    this.#remove(kind, process);
     process.kill();
     kind.wanted = Math.max(1, kind.wanted - 1);
     if (heldOf(kind) === 0) this.#kinds.delete(key);
   }
 
-  /** Ends a spare of what was asked for longest ago. False where only `key` has any. */
+  /** Kills a spare of the least recently used kind. Returns false if only `key` has any. */
   #evictBefore(key: string): boolean {
     for (const [other, kind] of this.#kinds) {
       if (other === key) continue;

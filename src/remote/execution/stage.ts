@@ -8,58 +8,58 @@ import { bundle, type Sources } from './bundle.ts';
 import { WARM_UP } from './child/package-name.ts';
 import type { EventCode } from './port.ts';
 
-/** Folders that a process of a task is made of. */
+/** Source folders that make up a task process. */
 const FOLDERS = ['execution/child', 'execution/starter', 'definition'] as const;
-/** What they share with the executor. */
+/** Modules that they share with the executor. */
 const SHARED = ['execution/priority'] as const;
 const HERE = fileURLToPath(new URL('..', import.meta.url));
-/** Where the runtime lies within a jail or a container. */
+/** Path of the runtime inside a jail or container. */
 export const SANDBOX_RUNTIME = '/heddle';
-/** Of the files there, what Node is started with; the package that events import lies beside it. */
+/** Script that Node starts with; the package that events import lies next to it. */
 const BOOTSTRAP = 'bootstrap.cjs';
 const STARTER = 'starter.cjs';
 export const SANDBOX_BOOTSTRAP = `${SANDBOX_RUNTIME}/${BOOTSTRAP}`;
 const PREFIX = 'heddle-tier';
-/** Code whose place is remembered; copies among them are kept although nobody uses them. */
+/** Limit of remembered code locations, including copies kept while unused. */
 const PLACES_MAX = 32;
 
 /**
- * A directory that every user of the machine can read, with what the processes of tasks are started from: the bootstrap,
- * and copies of code that lies where those users cannot reach it.
+ * A directory readable by every user of the machine, from which task processes start: it holds the bootstrap, and
+ * copies of code that those users cannot reach.
  */
 export class Stage {
   readonly directory: string;
-  /** Whether processes of tasks do not see a path of the machine. */
+  /** Returns whether a path is hidden from task processes. */
   #isHidden: (path: string) => boolean = () => false;
-  /** Where code lies for every user, used last standing last. */
+  /** Reachable locations of code, most recently used last. */
   readonly #places = new Map<string, Promise<string>>();
 
   private constructor(directory: string) {
     this.directory = directory;
   }
 
-  /** From now on processes of tasks do not see these paths of the machine. */
+  /** Sets which paths are hidden from task processes. */
   hide(isHidden: (path: string) => boolean): void {
     this.#isHidden = isHidden;
   }
 
-  /** @param parent where it is made; cleared of what executors that have ended left there */
+  /** Creates a stage and removes those of ended executors. @param parent directory to create it in */
   static async make(parent: string): Promise<Stage> {
     await clearStale(parent);
     const stage = new Stage(await mkdtemp(join(parent, `${PREFIX}-${pidNamespace()}-${process.pid}-`)));
     await chmod(stage.directory, 0o755);
-    await layOut(stage.runtime, stage.starter);
+    await writeRuntime(stage.runtime, stage.starter);
     await mkdir(join(stage.directory, 'code'), { mode: 0o755 });
     await mkdir(join(stage.directory, 'work'), { mode: 0o755 });
     return stage;
   }
 
-  /** The bootstrap's files, from here. */
+  /** Returns the directory of the bootstrap's files. */
   get runtime(): string {
     return join(this.directory, 'remote');
   }
 
-  /** Runs the process that starts all others; of no use to tasks. */
+  /** Returns the script of the starter process; tasks do not use it. */
   get starter(): string {
     return join(this.directory, STARTER);
   }
@@ -68,10 +68,10 @@ export class Stage {
     return join(this.runtime, BOOTSTRAP);
   }
 
-  /** A place where users other than this process's can read the code; looked for once. */
+  /** Returns a directory in which the users of tasks can read the code; resolved once per code. */
   reachable(code: EventCode): Promise<string> {
     const key = `${code.digest}\0${code.entry}\0${identityOf(code.directory)}`;
-    const place = this.#places.get(key) ?? this.#placeOf(code);
+    const place = this.#places.get(key) ?? this.#locate(code);
     this.#places.delete(key);
     this.#places.set(key, place);
     place.catch(() => this.#places.delete(key));
@@ -79,7 +79,7 @@ export class Stage {
     return place;
   }
 
-  async #placeOf(code: EventCode): Promise<string> {
+  async #locate(code: EventCode): Promise<string> {
     const isHidden = this.#isHidden(await realpath(code.directory));
     return !isHidden && (await isReachable(join(code.directory, code.entry))) ? code.directory : this.#copy(code);
   }
@@ -98,7 +98,7 @@ export class Stage {
   async #copy(code: EventCode): Promise<string> {
     const directory = await mkdtemp(join(this.directory, 'code', 'code-'));
     await cp(code.directory, directory, { recursive: true, verbatimSymlinks: true });
-    await openToAll(directory);
+    await makeReadableByAll(directory);
     return directory;
   }
 
@@ -108,22 +108,22 @@ export class Stage {
 }
 
 /**
- * Tells two directories apart that had one name after another. Asked for every task, and of a local disk: without a
- * thread it takes a tenth of the time.
+ * Returns a key that distinguishes successive directories with the same path. Synchronous, because for this per-task
+ * check on a local disk that takes a tenth of the time.
  */
 export function identityOf(directory: string): string {
   const { ino, birthtimeMs } = statSync(directory);
   return `${directory}\0${ino}\0${birthtimeMs}`;
 }
 
-/** The URL of the code's module within a directory. */
+/** Returns the URL of the code's module within a directory. */
 export function moduleUrl(directory: string, entry: string): string {
   const path = resolve(directory, entry);
-  if (!path.startsWith(resolve(directory) + '/')) throw new Error(`the entry ${entry} lies outside of its code`);
+  if (!path.startsWith(resolve(directory) + '/')) throw new Error(`the entry ${entry} is outside its code`);
   return pathToFileURL(path).href;
 }
 
-/** Whether any user can read the file: all folders above it can be passed. */
+/** Returns whether any user can read the file and traverse the folders above it. */
 export async function isReachable(file: string): Promise<boolean> {
   try {
     if (((await stat(file)).mode & 0o004) === 0) return false;
@@ -136,17 +136,17 @@ export async function isReachable(file: string): Promise<boolean> {
   }
 }
 
-async function openToAll(path: string): Promise<void> {
+async function makeReadableByAll(path: string): Promise<void> {
   await chmod(path, 0o755);
   for (const entry of await readdir(path, { withFileTypes: true })) {
     const inner = join(path, entry.name);
-    if (entry.isDirectory()) await openToAll(inner);
+    if (entry.isDirectory()) await makeReadableByAll(inner);
     else if (entry.isFile()) await chmod(inner, 0o444);
   }
 }
 
-/** The bootstrap, and the package that events import: a script and a module without imports, so both are there at once. */
-async function layOut(to: string, starter: string): Promise<void> {
+/** Writes the bootstrap and the package for events, each bundled without imports so that it loads in one step. */
+async function writeRuntime(to: string, starter: string): Promise<void> {
   const sources = await sourcesOf(FOLDERS, SHARED);
   const extension = sources.has('definition/index.ts') ? 'ts' : 'js';
   const bootstrap = bundle(sources, `execution/child/main.${extension}`);
@@ -163,7 +163,7 @@ async function layOut(to: string, starter: string): Promise<void> {
   for (const [name, text] of Object.entries(files)) await writeFile(join(to, name), text, { mode: 0o444 });
 }
 
-/** Plain JavaScript with the types gone, so that no process of a task pays for that at its start. */
+/** Returns plain JavaScript without types, so that task processes do not pay for stripping them. */
 async function sourcesOf(folders: readonly string[], single: readonly string[]): Promise<Sources> {
   const paths: string[] = [];
   for (const folder of folders) {
@@ -184,7 +184,7 @@ const STRIP = `
   process.stdout.write(JSON.stringify(JSON.parse(input).map((text) => stripTypeScriptTypes(text))));
 `;
 
-/** In a process of its own: where this runs from its sources, Node would else warn of an experiment. */
+/** Runs in a separate process, because Node would otherwise print an experimental warning. */
 async function withoutTypes(texts: readonly string[]): Promise<readonly string[]> {
   const child = spawn(process.execPath, ['--no-warnings', '--input-type=module', '-e', STRIP], {
     stdio: ['pipe', 'pipe', 'inherit'],

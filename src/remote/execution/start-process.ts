@@ -4,18 +4,18 @@ import type { TierSettings } from './options.ts';
 import { howEnded } from './outcome.ts';
 import type { DescribedEvent, EventCode } from './port.ts';
 
-/** A process that is started before anybody needs it. */
+/** A process started before a task needs it. */
 export interface Ahead {
-  /** Once it can take a job; rejects where it never will. */
+  /** Resolves once it can take a job; rejects if it never can. */
   readonly ready: Promise<TaskProcess>;
-  /** Somebody waits for it by now. */
-  readonly hasten: () => void;
+  /** Raises its priority because a task is waiting. */
+  readonly raise: () => void;
 }
 
-/** On a busy machine, what leaves the processor to others needs so much more time than what somebody waits for. */
+/** Factor on the start timeout for low-priority processes, which start slower on a busy machine. */
 const AHEAD_START_FACTOR = 6;
 
-/** Processes of one tier that are not gone; none is started once it is closed. */
+/** All processes of one tier that are not gone; none can be started after it is closed. */
 export class LivingProcesses {
   readonly #launcher: Launcher;
   readonly #settings: TierSettings;
@@ -32,35 +32,35 @@ export class LivingProcesses {
     return this.#isClosed;
   }
 
-  /** @returns once it can take a job @throws Error where it never will */
+  /** @returns once it can take a job @throws Error if it never can */
   start(code: EventCode | null, memoryMb: number): Promise<TaskProcess> {
-    return this.#start(this.#beginning(code, memoryMb, false), this.#settings.startMs);
+    return this.#start(this.#launchTracked(code, memoryMb, false), this.#settings.startMs);
   }
 
-  /** As `start`, for somebody who is yet to come: until it is hastened, it leaves the processor to others. */
+  /** Starts a process like `start`, but at low priority until it is raised. */
   startAhead(code: EventCode, memoryMb: number): Ahead {
     const { startMs } = this.#settings;
-    const beginning = this.#beginning(code, memoryMb, true);
-    const hasten = (): void => {
-      const stepUp = (process: TaskProcess): void => {
-        process.stepUp();
-        this.#endLate(process, startMs);
+    const launched = this.#launchTracked(code, memoryMb, true);
+    const raise = (): void => {
+      const restorePriority = (process: TaskProcess): void => {
+        process.restorePriority();
+        this.#killIfLate(process, startMs);
       };
-      void beginning.then(stepUp).catch(() => undefined);
+      void launched.then(restorePriority).catch(() => undefined);
     };
-    return { ready: this.#start(beginning, startMs * AHEAD_START_FACTOR), hasten };
+    return { ready: this.#start(launched, startMs * AHEAD_START_FACTOR), raise };
   }
 
-  #beginning(code: EventCode | null, memoryMb: number, behind: boolean): Promise<TaskProcess> {
+  #launchTracked(code: EventCode | null, memoryMb: number, behind: boolean): Promise<TaskProcess> {
     if (this.#isClosed) return Promise.reject(new Error('the tier is closed'));
-    const beginning = this.#begin(code, memoryMb, behind);
-    this.#starting.add(beginning);
-    return beginning.finally(() => this.#starting.delete(beginning));
+    const launched = this.#launch(code, memoryMb, behind);
+    this.#starting.add(launched);
+    return launched.finally(() => this.#starting.delete(launched));
   }
 
-  async #start(beginning: Promise<TaskProcess>, withinMs: number): Promise<TaskProcess> {
-    const process = await beginning;
-    this.#endLate(process, withinMs);
+  async #start(launched: Promise<TaskProcess>, withinMs: number): Promise<TaskProcess> {
+    const process = await launched;
+    this.#killIfLate(process, withinMs);
     if (await process.worker.ready) {
       try {
         await process.confine();
@@ -72,21 +72,23 @@ export class LivingProcesses {
     }
     process.kill();
     const ended = await process.worker.ended;
-    const said = process.worker.stderr.text.trim();
-    throw new Error(`a process of the tier ${this.#launcher.tier} did not start: ${howEnded(ended)} ${said}`.trim());
+    const errorOutput = process.worker.stderr.text.trim();
+    throw new Error(
+      `a process of the tier ${this.#launcher.tier} failed to start: ${howEnded(ended)} ${errorOutput}`.trim(),
+    );
   }
 
-  /** Ends a process that is not ready by then. */
-  #endLate(process: TaskProcess, withinMs: number): void {
+  /** Kills a process that is not ready in time. */
+  #killIfLate(process: TaskProcess, withinMs: number): void {
     const cancel = this.#settings.clock.after(withinMs, () => process.kill());
     void process.worker.ready.then(cancel);
   }
 
-  async #begin(code: EventCode | null, memoryMb: number, behind: boolean): Promise<TaskProcess> {
+  async #launch(code: EventCode | null, memoryMb: number, behind: boolean): Promise<TaskProcess> {
     const process = await this.#launcher.start(code, memoryMb, behind);
     this.#living.add(process);
     void process.gone.then(() => this.#living.delete(process));
-    // It may have been closed since.
+    // The tier may have been closed in the meantime.
     if (this.#isClosed) process.kill();
     return process;
   }
@@ -113,7 +115,7 @@ export class LivingProcesses {
     }
   }
 
-  /** Ends all of them. @returns once they are gone */
+  /** Kills all processes. @returns once they are gone */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.allSettled(this.#starting);

@@ -2,32 +2,32 @@ import { readdirSync, readFileSync } from 'node:fs';
 
 import type { Clock } from '../../runtime/clock.ts';
 
-/** In the environment of every process of a task, and of whatever it starts. */
+/** Environment variable of every task process, inherited by its descendants. */
 export const MARKER = 'HEDDLE_TASK_PROCESS';
 const SWEEP_MS_MAX = 5_000;
 const BETWEEN_MS = 2;
 
-/** How processes that belong to a task are known. */
+/** Criteria that identify the processes of a task. */
 export interface Belonging {
-  /** Nobody else runs as this user; null where the task has no user of its own. */
+  /** Exclusive user of the task; null if it shares one. */
   readonly user: number | null;
   /** Value of the marker. */
   readonly marker: string;
 }
 
 /**
- * Kills what a task left running, in whatever session or group, until nothing is left.
+ * Kills leftover processes of a task, in any session or group, until none is left.
  *
- * @param look what is left @returns how many were killed
+ * @param findLeft returns the remaining process ids @returns the number of processes killed
  */
-export async function sweepProcesses(look: () => number[], clock: Clock): Promise<number> {
+export async function sweepProcesses(findLeft: () => number[], clock: Clock): Promise<number> {
   if (process.platform !== 'linux') return 0;
   const until = clock.monotonic() + SWEEP_MS_MAX;
   const killed = new Set<number>();
   for (;;) {
-    const left = look();
+    const left = findLeft();
     if (left.length === 0) return killed.size;
-    // All are stopped before any is killed, so that none can start another one meanwhile.
+    // Stops all of them before killing any, so that none can start another meanwhile.
     for (const signal of ['SIGSTOP', 'SIGKILL'] as const) for (const pid of left) send(pid, signal);
     for (const pid of left) killed.add(pid);
     if (clock.monotonic() > until) return killed.size;
@@ -35,7 +35,7 @@ export async function sweepProcesses(look: () => number[], clock: Clock): Promis
   }
 }
 
-/** Ids of what runs; what has ended and waits for its parent to look does not count. */
+/** Returns the ids of running processes; zombies do not count. */
 export function processesOf({ user, marker }: Belonging): number[] {
   const found: number[] = [];
   for (const name of readdirSync('/proc')) {
@@ -46,7 +46,7 @@ export function processesOf({ user, marker }: Belonging): number[] {
   return found;
 }
 
-/** Ends what a process started and what that started, as long as the chain of parents is whole. */
+/** Kills the descendants of a process, as far as the chain of parents is intact. */
 export function killDescendants(pid: number): void {
   const children = read(`/proc/${pid}/task/${pid}/children`)?.split(' ').filter(Boolean) ?? [];
   for (const child of children) {
@@ -77,6 +77,6 @@ function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It has ended.
+    // The process has ended.
   }
 }

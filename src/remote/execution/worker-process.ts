@@ -6,7 +6,7 @@ import { encodeFrame, FRAME, FrameReader, type JobHeader } from './child/frames.
 import { OutputCapture, readThrottled } from './output-capture.ts';
 import type { Ended, StartedProcess } from './starter/starter.ts';
 
-/** What a process answered, not yet checked; or why it will not answer any more. */
+/** Unvalidated answer of a process, or the reason why there will be none. */
 export type Answer =
   | { readonly kind: 'result'; readonly bytes: Buffer }
   | { readonly kind: 'error'; readonly bytes: Buffer }
@@ -20,17 +20,17 @@ export interface AnswerHooks {
   readonly onLog: (bytes: Buffer) => void;
 }
 
-interface Waiting extends AnswerHooks {
+interface PendingAnswer extends AnswerHooks {
   readonly serial: number;
   readonly resultBytesMax: number;
   readonly settle: (answer: Answer) => void;
 }
 
-/** Of an error, a description, a line of the log, or progress. */
+/** Limit of an error, description, log line or progress report. */
 const MESSAGE_BYTES_MAX = 256 * 1024;
 const NO_HOOKS: AnswerHooks = { onProgress: () => undefined, onLog: () => undefined };
 
-/** A process that takes jobs, one at a time. What it says is handed on as bytes that nobody has checked. */
+/** A process that runs one job at a time. Its answers are passed on as unvalidated bytes. */
 export class WorkerProcess {
   readonly #clock: Clock;
   readonly #started: StartedProcess;
@@ -38,31 +38,31 @@ export class WorkerProcess {
   readonly #reader: FrameReader;
   readonly stdout = new OutputCapture();
   readonly stderr = new OutputCapture();
-  /** True once it can take a job, false where it never will. */
+  /** Resolves to true once it can take a job, or false if it never can. */
   readonly ready: Promise<boolean>;
-  /** It has ended; what it started may still run, and hold its pipes. Never rejects. */
+  /** Resolves when it has exited; descendants may still run and hold its pipes. Never rejects. */
   readonly exited: Promise<void>;
-  /** Nothing of it is left, as far as its pipes tell. Never rejects. */
+  /** Resolves when its pipes are closed as well. Never rejects. */
   readonly ended: Promise<Ended>;
   #settleReady!: (ready: boolean) => void;
   #settleExited!: () => void;
   #settleEnded!: (ended: Ended) => void;
-  /** Null where nothing is being loaded ahead. */
+  /** Null if nothing is being preloaded. */
   #settleLoaded: (() => void) | null = null;
-  #waiting: Waiting | null = null;
-  /** Whether its last job left nothing that goes on; false where it never will be. */
+  #pending: PendingAnswer | null = null;
+  /** Resolves to true once the last job left nothing running, or false if that cannot happen. */
   #settled = Promise.withResolvers<boolean>();
   #serial = 0;
   #failed: Answer | null = null;
   #isReady = false;
-  #isOver = false;
+  #hasExited = false;
   #exitCode: number | null = null;
   #isKilled = false;
   #isLeaving = false;
 
   /**
-   * @param started with four streams, or three where its answers come on standard output
-   * @param pipesCloseMs how long its pipes may still be held open, by something that it left behind, once it has ended
+   * @param started with four streams, or three if frames arrive on standard output
+   * @param pipesCloseMs time after the exit for which leftovers may hold its pipes
    */
   constructor(started: StartedProcess, pipesCloseMs: number, clock: Clock) {
     this.#clock = clock;
@@ -79,33 +79,33 @@ export class WorkerProcess {
     const [input, output, error, answers = output] = started.streams as [Socket, Socket, Socket, Socket?];
     this.#input = input;
     input.on('error', () => undefined);
-    const hasten = [
+    const unthrottle = [
       readThrottled(error, clock, (chunk) => this.stderr.push(chunk)),
       readThrottled(answers, clock, (chunk) => this.#reader.push(chunk)),
     ];
-    if (answers !== output) hasten.push(readThrottled(output, clock, (chunk) => this.stdout.push(chunk)));
-    void this.#watchEnd(pipesCloseMs, new Set([output, error, answers]), hasten);
+    if (answers !== output) unthrottle.push(readThrottled(output, clock, (chunk) => this.stdout.push(chunk)));
+    void this.#watchEnd(pipesCloseMs, new Set([output, error, answers]), unthrottle);
   }
 
   get pid(): number {
     return this.#started.pid;
   }
 
-  /** Whether it has ended; its id may be another's by now. */
+  /** Whether it has exited; its process id may have been reused. */
   get isGone(): boolean {
-    return this.#isOver;
+    return this.#hasExited;
   }
 
   get exitCode(): number | null {
     return this.#exitCode;
   }
 
-  /** Whether it has ended, or broke the rules and can take no job any more. */
+  /** Whether it has exited or violated the protocol, and can take no more jobs. */
   get isLost(): boolean {
-    return this.#isOver || this.#isKilled || this.#isLeaving || this.#failed !== null;
+    return this.#hasExited || this.#isKilled || this.#isLeaving || this.#failed !== null;
   }
 
-  /** Gives it a job. @param args JSON */
+  /** Sends a job. @param args JSON */
   dispatch(header: JobHeader, args: Uint8Array, hooks: AnswerHooks): Promise<Answer> {
     const serial = this.#nextSerial();
     this.#settled = Promise.withResolvers();
@@ -113,29 +113,29 @@ export class WorkerProcess {
     const numbers = Buffer.allocUnsafe(8);
     numbers.writeUInt32BE(serial, 0);
     numbers.writeUInt32BE(text.length, 4);
-    return this.#ask(encodeFrame(FRAME.job, numbers, text, args), serial, header.result_bytes_max, hooks);
+    return this.#send(encodeFrame(FRAME.job, numbers, text, args), serial, header.result_bytes_max, hooks);
   }
 
-  /** Asks what the module defines. */
+  /** Requests the definitions of a module. */
   describe(url: string): Promise<Answer> {
-    return this.#ask(encodeFrame(FRAME.describe, Buffer.from(JSON.stringify({ url }))), 0, 0, NO_HOOKS);
+    return this.#send(encodeFrame(FRAME.describe, Buffer.from(JSON.stringify({ url }))), 0, 0, NO_HOOKS);
   }
 
-  /** Has it load the module of the job that it may get one day. @returns once it has, or never will */
+  /** Preloads the module of an expected job. @returns once it is loaded, or never will be */
   load(url: string): Promise<void> {
     if (this.isLost) return Promise.resolve();
     this.#input.write(encodeFrame(FRAME.load, Buffer.from(JSON.stringify({ url }))));
     return new Promise((resolve) => (this.#settleLoaded = resolve));
   }
 
-  /** True once nothing of its last job goes on, false once it has ended. */
+  /** Resolves to true once nothing of the last job is running, or false once the process has ended. */
   get settled(): Promise<boolean> {
     return this.#settled.promise;
   }
 
-  /** Whether it has a job now. */
+  /** Whether it has a job. */
   get isBusy(): boolean {
-    return this.#waiting !== null;
+    return this.#pending !== null;
   }
 
   #nextSerial(): number {
@@ -143,21 +143,21 @@ export class WorkerProcess {
     return this.#serial;
   }
 
-  #ask(frame: Buffer, serial: number, resultBytesMax: number, hooks: AnswerHooks): Promise<Answer> {
+  #send(frame: Buffer, serial: number, resultBytesMax: number, hooks: AnswerHooks): Promise<Answer> {
     if (this.#failed !== null) return Promise.resolve(this.#failed);
-    if (this.#waiting !== null) throw new Error('worker process: it has a job already');
+    if (this.#pending !== null) throw new Error('worker process: it already has a job');
     return new Promise((settle) => {
-      this.#waiting = { ...hooks, serial, resultBytesMax, settle };
+      this.#pending = { ...hooks, serial, resultBytesMax, settle };
       this.#input.write(frame);
     });
   }
 
-  /** Tells the job that its time is over. */
+  /** Aborts the signal of the current job. */
   abort(): void {
     if (!this.isLost) this.#input.write(encodeFrame(FRAME.abort));
   }
 
-  /** Ends the process and its group at once. */
+  /** Kills the process and its group. */
   kill(): void {
     this.#reader.stop();
     this.#isKilled = true;
@@ -174,9 +174,9 @@ export class WorkerProcess {
       case FRAME.leaving:
         return 0;
       case FRAME.settled:
-        return this.#waiting === null ? 0 : -1;
+        return this.#pending === null ? 0 : -1;
       case FRAME.result:
-        return this.#waiting === null ? -1 : this.#waiting.resultBytesMax + 4;
+        return this.#pending === null ? -1 : this.#pending.resultBytesMax + 4;
       case FRAME.error:
       case FRAME.described:
       case FRAME.progress:
@@ -205,36 +205,36 @@ export class WorkerProcess {
       this.#isLeaving = true;
       return;
     }
-    const waiting = this.#waiting;
-    if (waiting === null) {
-      // Late words of a job that is over are no harm; a second answer is.
-      if (type !== FRAME.progress && type !== FRAME.log) this.#fail({ kind: 'breach', reason: 'an answer too many' });
+    const pending = this.#pending;
+    if (pending === null) {
+      // Late progress or log frames of a finished job are harmless; a second answer is not.
+      if (type !== FRAME.progress && type !== FRAME.log) this.#fail({ kind: 'breach', reason: 'a surplus answer' });
       return;
     }
     if (type === FRAME.described) {
       this.#answer({ kind: 'described', bytes: Buffer.from(content) });
       return;
     }
-    if (content.length < 4 || content.readUInt32BE(0) !== waiting.serial) {
+    if (content.length < 4 || content.readUInt32BE(0) !== pending.serial) {
       if (type === FRAME.progress || type === FRAME.log) return;
       this.#fail({ kind: 'breach', reason: 'an answer to another job' });
       return;
     }
     const bytes = content.subarray(4);
-    if (type === FRAME.progress) waiting.onProgress(bytes);
-    else if (type === FRAME.log) waiting.onLog(bytes);
+    if (type === FRAME.progress) pending.onProgress(bytes);
+    else if (type === FRAME.log) pending.onLog(bytes);
     else this.#answer({ kind: type === FRAME.result ? 'result' : 'error', bytes: Buffer.from(bytes) });
   }
 
   #onBreach(type: number, bytes: number): void {
-    const isLong = type === FRAME.result && this.#waiting !== null && bytes >= 0;
+    const isLong = type === FRAME.result && this.#pending !== null && bytes >= 0;
     this.#fail(isLong ? { kind: 'too large' } : { kind: 'breach', reason: `a frame of type ${type}, ${bytes} bytes` });
   }
 
   #answer(answer: Answer): void {
-    const waiting = this.#waiting;
-    this.#waiting = null;
-    waiting?.settle(answer);
+    const pending = this.#pending;
+    this.#pending = null;
+    pending?.settle(answer);
   }
 
   #endLoading(): void {
@@ -242,7 +242,7 @@ export class WorkerProcess {
     this.#settleLoaded = null;
   }
 
-  /** Nothing more is believed of it. */
+  /** Stops reading and settles everything with a failure. */
   #fail(answer: Answer): void {
     this.#reader.stop();
     this.#failed ??= answer;
@@ -252,19 +252,23 @@ export class WorkerProcess {
     this.#answer(answer);
   }
 
-  async #watchEnd(pipesCloseMs: number, outputs: ReadonlySet<Socket>, hasten: readonly (() => void)[]): Promise<void> {
+  async #watchEnd(
+    pipesCloseMs: number,
+    outputs: ReadonlySet<Socket>,
+    unthrottle: readonly (() => void)[],
+  ): Promise<void> {
     const closed = Promise.all(Array.from(outputs, closedOf));
     const ended = await this.#started.exited;
-    this.#isOver = true;
+    this.#hasExited = true;
     this.#exitCode = ended.exitCode;
     this.#settleExited();
     this.#input.destroy();
     const late = Promise.withResolvers<undefined>();
     const cancel = this.#clock.after(pipesCloseMs, () => late.resolve(undefined));
-    for (const readOn of hasten) readOn();
+    for (const stopThrottling of unthrottle) stopThrottling();
     await Promise.race([closed, late.promise]);
     cancel();
-    // A timer can come before what has been there to read: all of that is read in one turn.
+    // A timer may fire before pending data is read, which takes one event loop turn.
     await eventLoopTurn();
     for (const stream of outputs) stream.destroy();
     this.#fail({ kind: 'ended', ended });

@@ -7,20 +7,20 @@ import type { GRPC_STATUS } from './status.ts';
 
 export type RawCall = ServerDuplexStream<Buffer, Buffer>;
 
-/** Told one of the two, once. */
+/** Callbacks for the end of an arrival; exactly one is called, once. */
 export interface ArrivalEnd {
-  /** The message is there; its connection holds its bytes until `Peer.release`. */
+  /** Called with the message; its connection holds the bytes until `Peer.release`. */
   arrived(message: Buffer): void;
   failed(status: keyof typeof GRPC_STATUS, details: string): void;
 }
 
-/** The one message of a call on its way here: it has so much time, and counts to its connection while it comes. */
+/** Receives the single message of a call within a time limit, and charges it to its connection meanwhile. */
 export class Arrival {
   readonly #peer: Peer;
   readonly #end: ArrivalEnd;
   readonly #cancelDeadline: () => void;
   #message: Buffer | null = null;
-  #over = false;
+  #ended = false;
 
   constructor(call: RawCall, peer: Peer, { clock, limits }: { clock: Clock; limits: GrpcLimits }, end: ArrivalEnd) {
     this.#peer = peer;
@@ -31,20 +31,20 @@ export class Arrival {
     );
     call.on('data', (message: Buffer) => {
       if (this.#message === null) this.#message = message;
-      else this.#fail('INVALID_ARGUMENT', 'one message is a request, not several');
+      else this.#fail('INVALID_ARGUMENT', 'a request must be a single message');
     });
     call.on('end', () => this.#complete());
-    call.once('cancelled', () => this.giveUp());
+    call.once('cancelled', () => this.abandon());
   }
 
-  /** Nobody waits for it any more. */
-  giveUp(): void {
+  /** Stops waiting for the message. */
+  abandon(): void {
     this.#stop(0);
   }
 
   #complete(): void {
     const message = this.#message;
-    if (this.#over) return;
+    if (this.#ended) return;
     if (message === null) this.#fail('INVALID_ARGUMENT', 'the request has no message');
     else {
       this.#stop(message.length);
@@ -53,15 +53,15 @@ export class Arrival {
   }
 
   #fail(status: keyof typeof GRPC_STATUS, details: string): void {
-    if (this.#over) return;
+    if (this.#ended) return;
     this.#stop(0);
     this.#end.failed(status, details);
   }
 
   #stop(bytes: number): void {
-    if (this.#over) return;
-    this.#over = true;
-    // What holds this must not hold the message as well.
+    if (this.#ended) return;
+    this.#ended = true;
+    // Drops the message, because this object may live longer.
     this.#message = null;
     this.#cancelDeadline();
     this.#peer.complete(bytes);

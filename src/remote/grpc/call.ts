@@ -15,7 +15,7 @@ import type { Peer, Peers } from './peers.ts';
 import { GRPC_STATUS } from './status.ts';
 import { ANSWER_METADATA, CODE_METADATA, type GrpcWire } from './wire.ts';
 
-/** What the calls of one listener have in common. */
+/** Shared parts of all calls of one listener. */
 export interface CallContext {
   readonly grpc: GrpcPackage;
   readonly wire: GrpcWire;
@@ -26,19 +26,21 @@ export interface CallContext {
   readonly log: Logger;
 }
 
-/** Requests of one connection that are being answered, in multiples of its streams: callers may leave without waiting. */
+/**
+ * Limit of unanswered requests per connection, as a multiple of its streams, because callers may leave without waiting.
+ */
 const UNANSWERED_FACTOR = 2;
-/** Unsigned answers beyond this are too long for metadata; their code and message stand in the status as well. */
+/** Unsigned responses beyond this are too long for metadata; the status carries their code and message as well. */
 const TRAILER_BYTES_MAX = 4_096;
 const STATUS_TEXT_MAX = 512;
 
-/** Answers one call. @param progress whether answers on the way are passed on */
+/** Handles one call. @param progress whether progress responses are sent */
 export function handleCall(context: CallContext, call: RawCall, progress: boolean): void {
   const peer = context.peers.get(call.getPeer());
   const served = new ServedCall(context, call, peer, progress);
   if (peer === undefined) served.fail('UNAVAILABLE', 'the connection is closing');
   else if (peer.unanswered >= context.limits.in_flight_max * UNANSWERED_FACTOR) {
-    served.fail('RESOURCE_EXHAUSTED', 'too many requests of this connection wait for their answer');
+    served.fail('RESOURCE_EXHAUSTED', 'too many unanswered requests on this connection');
   } else served.receive(peer);
 }
 
@@ -47,13 +49,13 @@ class ServedCall {
   readonly #call: RawCall;
   readonly #peer: Peer | undefined;
   readonly #progress: boolean;
-  readonly #gone = new AbortController();
+  readonly #disconnected = new AbortController();
   #message: Buffer | null = null;
   #arrival: Arrival | null = null;
-  #over = false;
-  /** Bytes of answers that the other end has not taken. */
+  #ended = false;
+  /** Bytes of responses not yet taken by the peer. */
   #outputBytes = 0;
-  /** The newest answer on the way, while the one before it is still being taken. */
+  /** Latest progress response, held while the previous one is being sent. */
   #held: Buffer | null = null;
 
   constructor(context: CallContext, call: RawCall, peer: Peer | undefined, progress: boolean) {
@@ -61,10 +63,10 @@ class ServedCall {
     this.#call = call;
     this.#peer = peer;
     this.#progress = progress;
-    // Told once, however the call ended; what was not taken by then never will be.
+    // Emitted once, however the call ended; unsent data is lost.
     call.once('cancelled', () => {
-      this.#over = true;
-      this.#gone.abort(new Error('the caller has gone'));
+      this.#ended = true;
+      this.#disconnected.abort(new Error('the caller disconnected'));
       this.#peer?.sent(this.#outputBytes);
       this.#outputBytes = 0;
     });
@@ -80,17 +82,17 @@ class ServedCall {
     });
   }
 
-  /** Ends the call with a status of the transport: nothing of it was handled. */
+  /** Ends the call with a transport status; nothing was handled. */
   fail(status: keyof typeof GRPC_STATUS, details: string, metadata?: Metadata): void {
-    if (this.#over) return;
-    this.#over = true;
-    this.#arrival?.giveUp();
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#arrival?.abandon();
     const code = GRPC_STATUS[status];
     this.#call.emit('error', { code, details: printable(details), ...(metadata === undefined ? {} : { metadata }) });
   }
 
-  /** The request, which nothing here holds any longer than it takes: answers may be long in coming. */
-  #taken(): SignedRequest {
+  /** Takes the request and drops the reference, because the response may take long. */
+  #takeRequest(): SignedRequest {
     const message = this.#message!;
     this.#message = null;
     return this.#context.wire.decodeRequest(message);
@@ -98,11 +100,11 @@ class ServedCall {
 
   async #answer(peer: Peer): Promise<void> {
     peer.unanswered += 1;
-    // The library holds the parts of a message as long as its call.
+    // The library keeps a message's buffers for the lifetime of its call.
     const bytes = this.#message?.length ?? 0;
     try {
       const reply = await this.#context.manager.handle(
-        this.#received(peer, this.#taken()),
+        this.#received(peer, this.#takeRequest()),
         this.#progress ? (onTheWay) => this.#sendProgress(onTheWay) : undefined,
       );
       if (reply.response.mac.length === 0) this.#refuse(reply);
@@ -128,13 +130,13 @@ class ServedCall {
       token: bearerOf(textOf(metadata, 'authorization')),
       traceparent: parseTraceparent(traceparent) === null ? null : traceparent,
       remoteAddress: peer.remoteAddress,
-      signal: this.#gone.signal,
+      signal: this.#disconnected.signal,
     };
   }
 
-  /** A reader who is slower than the event gets the newest answer each time it is ready for one. */
+  /** Sends the latest progress; a slow reader skips intermediate ones. */
   #sendProgress({ response }: Reply): void {
-    if (this.#over || response.mac.length === 0) return;
+    if (this.#ended || response.mac.length === 0) return;
     const bytes = this.#context.wire.encodeAnswer({ response, final: false });
     if (this.#outputBytes > 0) this.#held = bytes;
     else this.#write(bytes);
@@ -149,21 +151,24 @@ class ServedCall {
       this.#peer?.sent(bytes.length);
       const held = this.#held;
       this.#held = null;
-      if (held !== null && !this.#over) this.#write(held);
+      if (held !== null && !this.#ended) this.#write(held);
     });
   }
 
   #end(bytes: Buffer): void {
-    if (this.#over) return;
+    if (this.#ended) return;
     const held = this.#held;
     this.#held = null;
     if (held !== null) this.#write(held);
     this.#write(bytes);
-    this.#over = true;
+    this.#ended = true;
     this.#call.end();
   }
 
-  /** Who asked is not known, so nothing can be signed: a status instead, with the answer beside it. */
+  /**
+   * Rejects an unidentified caller, for whom nothing can be signed, with a status and the unsigned response in
+   * metadata.
+   */
   #refuse({ response, code, retryAfterSecs }: Reply): void {
     const { Metadata } = this.#context.grpc;
     const metadata = new Metadata();
@@ -176,7 +181,7 @@ class ServedCall {
 
   #refuseUnread(error: unknown): void {
     if (!(error instanceof RemoteFailure)) {
-      this.#context.log.error({ err: error, listener: 'grpc' }, 'a request could not be answered');
+      this.#context.log.error({ err: error, listener: 'grpc' }, 'could not handle a request');
     }
     const failure = error instanceof RemoteFailure ? error : new RemoteFailure('INTERNAL');
     const unread = { key_id: '', timestamp_ms: 0, nonce: '', client: '', audience: '', method: 'status' as const };
@@ -214,7 +219,7 @@ function messageOf(payload: Uint8Array): string {
   }
 }
 
-/** Statuses travel in a header: what it cannot hold would end the process of a careless library. */
+/** Restricts a status to characters allowed in a header; others could crash a client library. */
 function printable(text: string): string {
   return text.slice(0, STATUS_TEXT_MAX).replaceAll(/[^\x20-\x7e]/g, '?');
 }

@@ -6,32 +6,32 @@ import type { SignedRequest, SignedResponse } from '../protocol/envelope.ts';
 import type { GrpcPackage } from './packages.ts';
 import { ANSWER_METADATA, type GrpcWire } from './wire.ts';
 
-/** What a call is made with. */
+/** Parts needed to make a call. */
 export interface CallingParts {
   readonly grpc: GrpcPackage;
   readonly wire: GrpcWire;
   readonly client: Client;
   readonly clock: Clock;
   readonly connectMs: number;
-  /** How failures name the other end. */
+  /** Name of the peer in failures. */
   readonly name: string;
 }
 
-/** Makes one call, which is in `underWay` as long as it has no end. @throws TransportFailure */
+/** Makes one call, which is in `activeCalls` until it ends. @throws TransportFailure */
 export function callOver(
   parts: CallingParts,
   request: SignedRequest,
   options: CallOptions,
-  underWay: Set<Closeable>,
+  activeCalls: Set<Closeable>,
 ): Promise<SignedResponse> {
   return new Promise((resolve, reject) => {
-    const calling = new Calling(parts, options, { resolve, reject }, () => underWay.delete(calling));
-    underWay.add(calling);
+    const calling = new Calling(parts, options, { resolve, reject }, () => activeCalls.delete(calling));
+    activeCalls.add(calling);
     calling.start(request);
   });
 }
 
-/** A call under way, as the transport sees it when it closes. */
+/** A call in progress that can be closed by its transport. */
 export interface Closeable {
   close(): void;
 }
@@ -41,13 +41,13 @@ interface Settle {
   reject: (failure: TransportFailure) => void;
 }
 
-/** One call under way. */
+/** One call in progress. */
 class Calling implements Closeable {
   readonly #parts: CallingParts;
   readonly #options: CallOptions;
   readonly #settle: Settle;
   readonly #onEnd: () => void;
-  /** Whether a connection stood while the call was under way. */
+  /** Whether a connection was established during the call. */
   #connected = false;
   #stream: ClientReadableStream<Buffer> | null = null;
   #status: StatusObject | null = null;
@@ -94,7 +94,10 @@ class Calling implements Closeable {
 
   readonly #onAbort = (): void => this.end(canceled(this.#wasSent(), this.#options.signal));
 
-  /** Before a connection was picked, the other end is named by the target of the channel, or, as long as the library might send it again, not at all. */
+  /**
+   * Returns whether the request was sent. Until a connection is picked, the peer is the channel's target, or unknown
+   * while the library may retry.
+   */
   #wasSent(): boolean {
     if (this.#status === null) return this.#connected;
     const peer = this.#stream?.getPeer() ?? 'unknown';
@@ -107,11 +110,11 @@ class Calling implements Closeable {
       if (final) this.#answer = response;
       else this.#options.onProgress?.(response);
     } catch (error) {
-      this.end(this.#failure('the answer cannot be read', true, error));
+      this.end(this.#failure('the response cannot be decoded', true, error));
     }
   }
 
-  /** The transport closes. */
+  /** Ends the call because the transport closes. */
   close(): void {
     this.end(this.#failure('the transport is closed', this.#wasSent()));
   }
@@ -135,7 +138,7 @@ class Calling implements Closeable {
     }
   }
 
-  /** The answer that the executor could not sign; null where the transport itself failed. */
+  /** Returns the unsigned response of the executor; null if the transport itself failed. */
   #refusalOf({ metadata }: StatusObject): SignedResponse | null {
     const [bytes] = metadata.get(ANSWER_METADATA);
     if (!Buffer.isBuffer(bytes)) return null;
@@ -150,7 +153,7 @@ class Calling implements Closeable {
     const { status } = this.#parts.grpc;
     const cause: Partial<ServiceError> = Object.assign(new Error(details), { code, details, metadata });
     const sent = this.#wasSent() && code !== status.UNIMPLEMENTED;
-    if (code === status.OK) return this.#failure('the call ended without an answer', true, cause);
+    if (code === status.OK) return this.#failure('the call ended without a response', true, cause);
     return this.#failure(`${status[code]}: ${details}`, sent, cause);
   }
 
@@ -160,5 +163,5 @@ class Calling implements Closeable {
 }
 
 export function canceled(maybeReceived: boolean, signal: AbortSignal): TransportFailure {
-  return new TransportFailure('the call was ended by its caller', maybeReceived, signal.reason);
+  return new TransportFailure('the call was aborted by its caller', maybeReceived, signal.reason);
 }

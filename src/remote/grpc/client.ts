@@ -21,33 +21,33 @@ import { loadWire, type GrpcWire } from './wire.ts';
 
 export interface GrpcTransportOptions {
   readonly clock: Clock;
-  /** Until a connection stands, TLS included; 10,000 by default. */
+  /** Timeout for a connection, including TLS, ms; default 10,000. */
   readonly connect_ms?: number;
-  /** More are opened as calls wait; 16 by default. */
+  /** Maximum connections, opened as needed; default 16. */
   readonly connections_max?: number;
-  /** Largest answer, bytes; 64 MiB by default. */
+  /** Largest response, bytes; default 64 MiB. */
   readonly message_bytes_max?: number;
 }
 
 const CONNECTIONS_MAX = 16;
 /**
- * Of the calls that an executor takes on one connection at once, some are kept for those that are answered at once: tasks
- * that run for hours must not keep their own cancellation from being heard.
+ * Concurrent calls per connection. Some are reserved for short calls, so that long-running tasks do not block their own
+ * cancellation.
  */
 const CALLS_MAX = GRPC_LIMITS.in_flight_max;
 const LONG_CALLS_MAX = 48;
-/** All of an envelope but its payload. */
+/** Size allowance for everything in an envelope except the payload. */
 const FIELDS_BYTES_MAX = 4_096;
 const RECONNECT_MS = 100;
 const RECONNECT_MAX_MS = 2_000;
-/** Sent as the name of the server where that is an address, which TLS has no name for; what is checked is the address. */
+/** Server name sent for endpoints with an IP address, which TLS cannot name; the address itself is verified. */
 const NO_NAME = 'executor.invalid';
 
 /**
- * Connections are made when called for, kept, and made anew when they are lost. The packages of gRPC are loaded with the
- * first call, which fails where they are not installed.
+ * Opens a transport that connects on demand, keeps its connections, and reconnects when they are lost. The gRPC
+ * packages are loaded by the first call, which fails if they are not installed.
  *
- * @param tls null on loopback only
+ * @param tls null only on loopback
  */
 export function openGrpcTransport(
   endpoint: Endpoint,
@@ -64,7 +64,7 @@ interface Loaded {
   readonly credentials: ChannelCredentials;
 }
 
-/** One connection, which the library makes and makes anew. */
+/** One connection, which the library reconnects. */
 interface Channel {
   readonly client: Client;
   calls: number;
@@ -87,7 +87,7 @@ class GrpcTransport implements ClientTransport {
 
   async call(request: SignedRequest, options: CallOptions): Promise<SignedResponse> {
     if (request.payload.length + FIELDS_BYTES_MAX > GRPC_LIMITS.message_bytes_max)
-      throw malformed(`payload: has ${request.payload.length} bytes, more than a message carries`);
+      throw malformed(`payload: has ${request.payload.length} bytes, more than fit into a message`);
     const loaded = await this.#load();
     if (this.#closed) throw new TransportFailure('the transport is closed', false);
     if (options.signal.aborted) throw canceled(false, options.signal);
@@ -131,7 +131,7 @@ class GrpcTransport implements ClientTransport {
       this.#channels.push(channel);
       return channel;
     }
-    // The library holds back what the other end would not take yet.
+    // The library queues calls that exceed the peer's limit.
     return this.#channels.reduce((least, each) => (each.calls < least.calls ? each : least));
   }
 
@@ -145,7 +145,7 @@ class GrpcTransport implements ClientTransport {
       'grpc.keepalive_timeout_ms': GRPC_LIMITS.keepalive_timeout_ms,
       'grpc.initial_reconnect_backoff_ms': RECONNECT_MS,
       'grpc.max_reconnect_backoff_ms': RECONNECT_MAX_MS,
-      // A proxy of the environment, a channel of another client, a policy of the name server: none is asked for.
+      // Ignores proxies of the environment, channels of other clients and policies from DNS.
       'grpc.enable_http_proxy': 0,
       'grpc.use_local_subchannel_pool': 1,
       'grpc.service_config_disable_resolution': 1,
@@ -160,7 +160,7 @@ async function load(endpoint: Endpoint, tls: ClientTls | null): Promise<Loaded> 
   return { grpc, wire, credentials: credentialsOf(grpc, tls, nameOf(endpoint, tls)) };
 }
 
-/** What the certificate of the other end must be for. */
+/** Returns the name that the peer's certificate must match. */
 function nameOf(endpoint: Endpoint, tls: ClientTls | null): string {
   return tls?.servername ?? endpoint.host;
 }

@@ -16,10 +16,10 @@ type Method = MethodDefinition<{ service: string }, { status: Serving }>;
 
 interface Watcher {
   readonly service: string;
-  told: Serving;
+  lastStatus: Serving;
 }
 
-/** What the calls of a listener have in common. */
+/** Shared parts of a listener's health calls. */
 export interface HealthOptions {
   readonly manager: RemoteManager;
   readonly peers: Peers;
@@ -27,17 +27,17 @@ export interface HealthOptions {
   readonly clock: Clock;
 }
 
-/** How long a change of health goes unnoticed by those who watch. */
+/** Longest delay before watchers see a change. */
 const WATCH_INTERVAL_MS = 1_000;
 const UNKNOWN = '?';
 
-/** The health service: asked by name, the empty name being the whole executor. */
+/** gRPC health service. The empty service name stands for the whole executor. */
 export class HealthService {
   readonly #options: HealthOptions;
   readonly #check: Method;
   readonly #watch: Method;
   readonly #watchers = new Map<RawCall, Watcher>();
-  #looking = false;
+  #isScheduled = false;
   #closing = false;
 
   static async load(options: HealthOptions): Promise<HealthService> {
@@ -51,7 +51,7 @@ export class HealthService {
     this.#watch = watch;
   }
 
-  /** Its calls by their paths. They are bounded as the executor's own are: strangers may ask for health. */
+  /** Returns the calls by path. They have the executor's own limits, because unauthenticated callers may use them. */
   get calls(): ReadonlyMap<string, (call: RawCall) => void> {
     return new Map([
       [this.#check.path, (call: RawCall) => this.#receive(call, (service) => this.#answer(call, service))],
@@ -59,10 +59,10 @@ export class HealthService {
     ]);
   }
 
-  /** Tells those who watch that it is over, and lets them go. */
+  /** Notifies watchers of the shutdown and ends their calls. */
   close(): void {
     this.#closing = true;
-    this.#look();
+    this.#notifyWatchers();
     for (const call of this.#watchers.keys()) call.end();
     this.#watchers.clear();
   }
@@ -107,31 +107,31 @@ export class HealthService {
   }
 
   #addWatcher(call: RawCall, service: string): void {
-    const told = this.#statusOf(service);
+    const lastStatus = this.#statusOf(service);
     call.once('cancelled', () => this.#watchers.delete(call));
-    // A name that nobody has is not held: it may be as long as a request.
-    this.#watchers.set(call, { service: told === 'SERVICE_UNKNOWN' ? UNKNOWN : service, told });
-    call.write(this.#check.responseSerialize({ status: told }));
+    // Unknown names are not retained: they may be as long as a request.
+    this.#watchers.set(call, { service: lastStatus === 'SERVICE_UNKNOWN' ? UNKNOWN : service, lastStatus });
+    call.write(this.#check.responseSerialize({ status: lastStatus }));
     if (this.#closing) call.end();
-    else this.#lookLater();
+    else this.#scheduleUpdate();
   }
 
-  #lookLater(): void {
-    if (this.#looking) return;
-    this.#looking = true;
+  #scheduleUpdate(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
     this.#options.clock.after(WATCH_INTERVAL_MS, () => {
-      this.#looking = false;
-      this.#look();
-      if (this.#watchers.size > 0) this.#lookLater();
+      this.#isScheduled = false;
+      this.#notifyWatchers();
+      if (this.#watchers.size > 0) this.#scheduleUpdate();
     });
   }
 
-  #look(): void {
+  #notifyWatchers(): void {
     for (const [call, watcher] of this.#watchers) {
       const status = this.#statusOf(watcher.service);
-      // One who does not read gets the next change instead.
-      if (status === watcher.told || call.writableNeedDrain) continue;
-      watcher.told = status;
+      // A watcher that does not read gets the next change instead.
+      if (status === watcher.lastStatus || call.writableNeedDrain) continue;
+      watcher.lastStatus = status;
       call.write(this.#check.responseSerialize({ status }));
     }
   }

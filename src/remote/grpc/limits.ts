@@ -1,16 +1,22 @@
 import { ANSWER_BYTES_MAX, CONNECTION_LIMITS, PAYLOAD_BYTES_MAX, type ConnectionLimits } from '../listener.ts';
 
 export interface GrpcLimits extends ConnectionLimits {
-  /** Of one request. */
+  /** Maximum size of a request, bytes. */
   message_bytes_max: number;
-  /** Answers that one connection has not taken yet: beyond them it is cut soon, and in any case after `output_ms`. */
+  /**
+   * Unread response bytes of a connection, beyond which a stalled one is cut early; without progress it is cut after
+   * `output_ms`.
+   */
   output_bytes_max: number;
   output_ms: number;
-  /** Requests that are not complete or wait for their answer, of all connections together. */
+  /** Bytes of incomplete or unanswered requests, of all connections together. */
   held_bytes_max: number;
   keepalive_ms: number;
   keepalive_timeout_ms: number;
-  /** A connection is told to go after this time, and cut after the grace: balancers and new certificates get their turn. */
+  /**
+   * Age after which a connection is asked to close, and the grace period before it is cut; lets load balancers and new
+   * certificates take effect.
+   */
   connection_age_ms: number;
   connection_age_grace_ms: number;
 }
@@ -27,5 +33,5 @@ export const GRPC_LIMITS: GrpcLimits = {
   connection_age_grace_ms: 330_000,
 };
 
-/** Of one answer: how large results may be is the executor's setting. */
+/** Maximum size of an answer; the size of results is a setting of the executor. */
 export const ANSWER_MESSAGE_BYTES_MAX = ANSWER_BYTES_MAX + 64 * 1024;

@@ -6,12 +6,12 @@ import type * as ProtoLoader from '@grpc/proto-loader';
 export type GrpcPackage = typeof Grpc;
 type ProtoLoaderPackage = typeof ProtoLoader;
 
-/** The packages of gRPC, which are loaded only where gRPC is used. @throws Error that names the one that is missing */
+/** Loads the gRPC packages, only where gRPC is used. @throws Error that names the missing package */
 export async function loadGrpc(): Promise<GrpcPackage> {
   return load('@grpc/grpc-js', () => import('@grpc/grpc-js'));
 }
 
-/** The services of a file beside this one, read by what the package of protocol definitions makes of it. */
+/** Loads the service definitions of a file next to this one. */
 export async function loadProto(file: string): Promise<ProtoLoader.PackageDefinition> {
   const loader = await load<ProtoLoaderPackage>('@grpc/proto-loader', () => import('@grpc/proto-loader'));
   return loader.loadSync(fileURLToPath(new URL(file, import.meta.url)), {
@@ -21,10 +21,10 @@ export async function loadProto(file: string): Promise<ProtoLoader.PackageDefini
   });
 }
 
-/** One service of a loaded file. */
+/** Returns one service of a loaded file. */
 export function serviceOf(definition: ProtoLoader.PackageDefinition, name: string): ProtoLoader.ServiceDefinition {
   const found = definition[name];
-  if (found === undefined || 'format' in found) throw new Error(`there is no service ${name}`);
+  if (found === undefined || 'format' in found) throw new Error(`no such service: ${name}`);
   return found;
 }
 

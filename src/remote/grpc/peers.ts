@@ -8,23 +8,23 @@ import type { PeerCertificate } from '../security/port.ts';
 import type { UnprovenShare } from '../unproven-memory.ts';
 import type { GrpcLimits } from './limits.ts';
 
-/** A reader who takes less than this in a whole period takes nothing: answers to pings count for no progress. */
+/** Minimum bytes per period that count as progress; ping responses alone stay below. */
 const PROGRESS_BYTES = 1_024;
-/** How long a reader may stand still while more than `output_bytes_max` waits for it. */
+/** Time without progress after which a reader with more than `output_bytes_max` pending is cut. */
 const FULL_OUTPUT_MS = 2_000;
 
-/** One connection, and what its calls hold of this process. */
+/** One connection and the resources that its calls hold. */
 export class Peer {
   readonly certificate: PeerCertificate | null;
   readonly remoteAddress: string;
-  /** Requests that the manager has not answered yet, also those whose caller has gone. */
+  /** Requests without a response, including those whose caller has disconnected. */
   unanswered = 0;
   readonly #socket: Socket;
   readonly #limits: GrpcLimits;
   readonly #clock: Clock;
   readonly #connections: Connections;
   readonly #share: UnprovenShare;
-  /** Requests of which a part may have arrived; what the socket had read, and what was completed, since there are any. */
+  /** Requests still arriving; bytes read from the socket before they began, and bytes completed since. */
   #arriving = 0;
   #readBefore = 0;
   #completedBytes = 0;
@@ -44,17 +44,20 @@ export class Peer {
     socket.once('close', () => this.#cancelWatch?.());
   }
 
-  /** Whether somebody who holds a key is at the other end. */
+  /** Whether the peer has proven that it holds a key. */
   get isProven(): boolean {
     return this.#connections.isProven(this.#socket);
   }
 
-  /** About as many bytes as the requests hold that are not answered yet, and those of which only a part has arrived. */
+  /** Returns the approximate size of unanswered and partially received requests. */
   get heldBytes(): number {
     return this.#completeBytes + this.#unfinishedBytes();
   }
 
-  /** What the socket has read counts, not the parts of requests: each of them may hold on to all that was read with it. */
+  /**
+   * Counts bytes read from the socket rather than message parts, because each part may retain the whole buffer it came
+   * in.
+   */
   #unfinishedBytes(): number {
     if (this.#arriving === 0) return 0;
     const arrived = this.#socket.bytesRead - this.#readBefore - this.#completedBytes;
@@ -62,7 +65,7 @@ export class Peer {
     return Math.max(0, Math.min(arrived, mostBytes));
   }
 
-  /** A request begins to arrive. */
+  /** Marks the start of a request. */
   begin(): void {
     if (this.#arriving === 0) {
       this.#readBefore = this.#socket.bytesRead;
@@ -71,12 +74,12 @@ export class Peer {
     this.#arriving += 1;
   }
 
-  /** A part of a request has arrived. */
-  grow(): void {
+  /** Updates the count after a part of a request arrived. */
+  update(): void {
     this.#share.hold(this.#unfinishedBytes());
   }
 
-  /** It has arrived, or never will. @param bytes of it that are held until it is answered */
+  /** Marks a request as received or abandoned. @param bytes retained until it is answered */
   complete(bytes: number): void {
     this.#arriving -= 1;
     this.#completedBytes += bytes;
@@ -84,19 +87,19 @@ export class Peer {
     this.#share.hold(this.#unfinishedBytes());
   }
 
-  /** It is answered. */
+  /** Releases the bytes of an answered request. */
   release(bytes: number): void {
     this.#completeBytes -= bytes;
   }
 
-  /** An answer waits to be taken by the other end. */
+  /** Counts response bytes until the peer takes them. */
   sending(bytes: number): void {
     const wasFull = this.#isFull();
     this.#outputBytes += bytes;
     if (this.#cancelWatch === null || (!wasFull && this.#isFull())) this.#watch();
   }
 
-  /** It was taken, or nobody waits for it any more. */
+  /** Uncounts response bytes that were taken or abandoned. */
   sent(bytes: number): void {
     this.#outputBytes -= bytes;
     if (this.#outputBytes > 0) return;
@@ -123,7 +126,7 @@ export class Peer {
   }
 }
 
-/** The connections of a listener by the name that the library gives the other end of a call: `address:port`. */
+/** Connections of a listener by the library's name of the peer: `address:port`. */
 export class Peers {
   readonly #connections: Connections;
   readonly #admitted = new Map<string, Socket>();
@@ -133,7 +136,7 @@ export class Peers {
     this.#connections = connections;
   }
 
-  /** Takes in a connection, below any TLS; false where there is no room for it. */
+  /** Admits a raw connection, below any TLS; false if a limit is reached. */
   admit(socket: Socket): boolean {
     const name = nameOf(socket);
     if (name === null || !this.#connections.admit(socket)) {
@@ -147,7 +150,7 @@ export class Peers {
     return true;
   }
 
-  /** The connection speaks now; with TLS: after the handshake. */
+  /** Registers a connection that is ready for requests; with TLS, after the handshake. */
   add(socket: Socket, peer: Peer): void {
     const name = nameOf(socket);
     if (name === null) return;
@@ -157,7 +160,7 @@ export class Peers {
     });
   }
 
-  /** Over the limit, whoever holds the most has to go: who sends little is not kept from being served. */
+  /** Enforces a total limit by cutting the connections that hold the most, so that small ones are not affected. */
   holdWithin(bytesMax: number): void {
     const holding = [...this.#ready.values()].map((peer) => ({ peer, bytes: peer.heldBytes }));
     let total = holding.reduce((sum, { bytes }) => sum + bytes, 0);

@@ -13,49 +13,49 @@ interface ResetCount {
 
 const WINDOW_MS = 1_000;
 
-/** Resets of one connection: as many at once as it may have streams, and so many more a second. Beyond, HTTP/2 ends it. */
+/** Resets per second on one connection, after a burst of its stream limit; beyond, HTTP/2 ends it. */
 const RESETS_PER_SECOND = 16;
-/** Resets of all connections of one address over which nobody has proven a key; ten seconds of them can be owed. */
+/** Resets on all unproven connections of an address; the debt covers ten seconds. */
 const ADDRESS_RESETS = { perSecond: RESETS_PER_SECOND, burst: 128, debt: 160 };
-/** Between two connections of an address that owes resets. */
-const TURN_MS = 100;
+/** Interval between admitted connections of an address in debt. */
+const ADMISSION_INTERVAL_MS = 100;
 
-/** The options of HTTP/2 that bound how often a peer may reset its streams. */
+/** Returns the HTTP/2 options that limit stream resets. */
 export function resetOptions(burst: number): object {
   return { streamResetBurst: burst, streamResetRate: RESETS_PER_SECOND };
 }
 
 /**
- * Bounds what it costs that peers reset their streams. A connection is cut at the reset that is one too many: HTTP/2 itself
- * looks at its bound once a read, and thousands of streams fit into one, each of which would cost a call of the library.
- * And whoever comes again at once has to wait: of an address whose strangers reset too much, connections begin one after
- * another, in their order, and end with their first reset or two, until it has kept still for some seconds.
+ * Limits the cost of stream resets. A connection is cut at the first reset beyond the limit, because HTTP/2 checks its
+ * own limit only once per read, which may contain thousands of streams, each costing a library call. Reconnecting does
+ * not help: unproven connections of an address with too many resets are admitted one at a time, in order, and cut after
+ * a reset or two, until the address has been quiet for some seconds.
  */
 export class ResetGuard {
   readonly #burst: number;
   readonly #clock: Clock;
   readonly #counts = new WeakMap<Http2Session, ResetCount>();
   readonly #addresses = new RateBuckets(ADDRESS_RESETS);
-  readonly #turns = new Map<string, Turns>();
+  readonly #queues = new Map<string, AdmissionQueue>();
 
   constructor(burst: number, clock: Clock) {
     this.#burst = burst;
     this.#clock = clock;
   }
 
-  /** Begins a connection: at once, or when it is its turn. */
+  /** Starts a connection, immediately or when the queue of its address admits it. */
   admit(socket: Socket, begin: () => void): void {
     const address = addressOf(socket);
-    let turns = this.#turns.get(address);
-    if (turns === undefined) {
+    let queue = this.#queues.get(address);
+    if (queue === undefined) {
       if (!this.#addresses.isOverdrawn(address, this.#clock.monotonic())) {
         begin();
         return;
       }
-      turns = new Turns(this.#clock, () => this.#turns.delete(address));
-      this.#turns.set(address, turns);
+      queue = new AdmissionQueue(this.#clock, () => this.#queues.delete(address));
+      this.#queues.set(address, queue);
     }
-    turns.enter(socket, begin);
+    queue.enter(socket, begin);
   }
 
   watch(stream: ServerHttp2Stream, session: Http2Session, peer: Peer | undefined): void {
@@ -83,8 +83,8 @@ export class ResetGuard {
   }
 }
 
-/** Connections of one address that begin one after another. */
-class Turns {
+/** Connections of one address that start one after another. */
+class AdmissionQueue {
   readonly #clock: Clock;
   readonly #onEmpty: () => void;
   readonly #waiting = new Map<Socket, () => void>();
@@ -105,7 +105,7 @@ class Turns {
   #arm(): void {
     if (this.#isArmed) return;
     this.#isArmed = true;
-    this.#clock.after(TURN_MS, () => {
+    this.#clock.after(ADMISSION_INTERVAL_MS, () => {
       this.#isArmed = false;
       const [next] = this.#waiting;
       if (next === undefined) {

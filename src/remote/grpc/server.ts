@@ -27,10 +27,10 @@ import { loadWire } from './wire.ts';
 export { GRPC_LIMITS, type GrpcLimits } from './limits.ts';
 
 const ALPN = 'h2';
-/** How often it is looked at what requests hold: as a deadline, of which a quarter goes by between two looks. */
-const HELD_LOOK_MS = 400;
+/** Interval basis for checking held bytes: the sweep runs four times per interval. */
+const HELD_CHECK_BASIS_MS = 400;
 
-/** Listens for gRPC. @throws Error where the address cannot be listened on, a package or TLS beyond loopback is missing */
+/** Opens a gRPC listener. @throws Error if it cannot listen, a package is missing, or TLS is missing beyond loopback */
 export async function openGrpcListener(options: ListenerOptions<GrpcLimits>): Promise<Listener> {
   requireSafeBind('grpc', options.host, options.tls);
   const limits = { ...GRPC_LIMITS, ...options.limits };
@@ -45,7 +45,7 @@ export async function openGrpcListener(options: ListenerOptions<GrpcLimits>): Pr
   registerCall(server, wire.callPath, (call) => handleCall(context, call, false));
   registerCall(server, wire.watchPath, (call) => handleCall(context, call, true));
   for (const [path, handle] of health.calls) registerCall(server, path, handle);
-  // The sockets are ours, and the library gets those that have passed: it has no word in TLS, and a reload cuts no call.
+  // The sockets are created here and handed to the library once admitted, so that TLS reloads do not interrupt calls.
   const injector = server.createConnectionInjector(grpc.ServerCredentials.createInsecure());
   const resets = new ResetGuard(limits.in_flight_max, clock);
   watchStreams(server, {
@@ -56,7 +56,7 @@ export async function openGrpcListener(options: ListenerOptions<GrpcLimits>): Pr
     },
     begun: (stream, { socket }) => {
       const peer = peers.of(socket);
-      stream.on('data', () => peer?.grow());
+      stream.on('data', () => peer?.update());
     },
   });
   const listening = new GrpcListener(options, { limits, connections, peers, resets, server, injector, health });
@@ -79,8 +79,8 @@ function serverOptions(limits: GrpcLimits): Record<string, number> {
 }
 
 /**
- * As a stream in both directions, whatever the definition says, which is the same on the wire: so the time that a request
- * takes to arrive can be bounded, and it is known when its answer was taken.
+ * Registers a call as bidirectional streaming, whatever its definition says, which is identical on the wire: this makes
+ * it possible to limit the arrival time of a request and to detect when its answer was taken.
  */
 function registerCall(server: GrpcServer, path: string, handle: (call: RawCall) => void): void {
   const bytes = (message: Buffer): Buffer => message;
@@ -118,8 +118,10 @@ class GrpcListener implements Listener {
     const { host, port, log } = this.#options;
     this.address = await listenOn(this.protocol, this.#sockets, host, port, this.#tls);
     const { peers, limits } = this.#parts;
-    this.#stopSweep = startSweep(this.#options.clock, [HELD_LOOK_MS], () => peers.holdWithin(limits.held_bytes_max));
-    this.#sockets.on('error', (error: Error) => log.error({ err: error, listener: 'grpc' }, 'the listener failed'));
+    this.#stopSweep = startSweep(this.#options.clock, [HELD_CHECK_BASIS_MS], () =>
+      peers.holdWithin(limits.held_bytes_max),
+    );
+    this.#sockets.on('error', (error: Error) => log.error({ err: error, listener: 'grpc' }, 'listener failed'));
   }
 
   reloadTls(tls: ListenerTls): void {
@@ -157,14 +159,14 @@ class GrpcListener implements Listener {
       if (socket.alpnProtocol === ALPN) this.#accept(socket);
       else socket.destroy();
     });
-    // Before TLS has its turn: a connection that is not let in costs no handshake.
+    // Runs before TLS, so that a rejected connection costs no handshake.
     const handshakes = server.listeners('connection') as ((socket: Socket) => void)[];
     server.removeAllListeners('connection');
     server.on('connection', (socket: Socket) => {
       this.#admit(socket, () => handshakes.forEach((begin) => begin.call(server, socket)));
     });
     server.on('tlsClientError', (error, socket) => {
-      this.#options.log.debug({ err: error, listener: 'grpc' }, 'a TLS handshake failed');
+      this.#options.log.debug({ err: error, listener: 'grpc' }, 'TLS handshake failed');
       socket.destroy();
     });
     return server;
@@ -178,7 +180,7 @@ class GrpcListener implements Listener {
   #accept(socket: Socket): void {
     const { connections, limits, peers, injector } = this.#parts;
     socket.on('error', (error) => {
-      this.#options.log.debug({ err: error, listener: 'grpc' }, 'a connection broke');
+      this.#options.log.debug({ err: error, listener: 'grpc' }, 'connection failed');
       socket.destroy();
     });
     peers.add(socket, new Peer(socket, connections, limits, this.#options.clock));

@@ -1,4 +1,4 @@
-/** The numbers of gRPC's statuses, those that are used here: the package that has them is loaded only where it is needed. */
+/** The gRPC status codes used here, defined locally because the package is loaded only on demand. */
 export const GRPC_STATUS = {
   OK: 0,
   CANCELLED: 1,

@@ -6,25 +6,25 @@ import { loadProto, serviceOf } from './packages.ts';
 
 export const EXECUTOR_SERVICE = 'heddle.remote.v1.Executor';
 
-/** Trailing metadata of a call that failed with an answer nobody could sign: its code, and the answer itself. */
+/** Trailing metadata of a call that failed with an unsigned answer: its code, and the answer itself. */
 export const CODE_METADATA = 'heddle-code';
 export const ANSWER_METADATA = 'heddle-answer-bin';
 
-/** An answer with whether it is the last one of its call. */
+/** An answer, and whether it is the last one of its call. */
 export interface WireAnswer {
   readonly response: SignedResponse;
   readonly final: boolean;
 }
 
-/** The messages of heddle-remote.proto as bytes and back. */
+/** Encodes and decodes the messages of heddle-remote.proto. */
 export interface GrpcWire {
   readonly callPath: string;
   readonly watchPath: string;
   encodeRequest(request: SignedRequest): Buffer;
-  /** Fields are of their types and nothing else is known of them. @throws RemoteFailure MALFORMED */
+  /** Decodes a request; only the field types are verified. @throws RemoteFailure MALFORMED */
   decodeRequest(bytes: Buffer): SignedRequest;
   encodeAnswer(answer: WireAnswer): Buffer;
-  /** @throws Error where the bytes are no answer */
+  /** @throws Error if the bytes are not an answer */
   decodeAnswer(bytes: Buffer): WireAnswer;
 }
 

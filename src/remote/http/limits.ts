@@ -1,17 +1,17 @@
 import { CONNECTION_LIMITS, type ConnectionLimits } from '../listener.ts';
 
 export interface HttpLimits extends ConnectionLimits {
-  /** Of the request line and the headers together. */
+  /** Maximum size of the request line and headers together, bytes. */
   header_bytes_max: number;
-  /** Of the payload of a poll. */
+  /** Maximum size of a poll's payload, bytes. */
   body_bytes_max: number;
-  /** How long an answer may wait to be taken. */
+  /** Time for the peer to take a response, ms. */
   output_ms: number;
 }
 
 export const HTTP_LIMITS: HttpLimits = {
   ...CONNECTION_LIMITS,
-  /** Few clients send a request before the last one was answered. */
+  /** Clients rarely pipeline requests. */
   in_flight_max: 8,
   header_bytes_max: 16 * 1024,
   body_bytes_max: 64 * 1024,

@@ -12,7 +12,7 @@ export interface PollAnswer {
   readonly status: number;
   readonly headers: OutgoingHttpHeaders;
   readonly body: Uint8Array;
-  /** Whether somebody who holds a key asked. */
+  /** Whether the caller has proven that it holds a key. */
   readonly proven: boolean;
 }
 
@@ -27,7 +27,7 @@ const PENDING_STATUS = 202;
 const TIMESTAMP = /^\d{1,16}$/;
 const BASE64URL = /^[A-Za-z0-9_-]{0,512}$/;
 
-/** `POST /poll/{id}`: the envelope comes and goes in headers. @throws RemoteFailure MALFORMED */
+/** Handles `POST /poll/{id}`, whose envelope is carried in headers. @throws RemoteFailure MALFORMED */
 export async function answerPoll(
   request: IncomingMessage,
   correlationId: string,
@@ -61,7 +61,7 @@ export async function answerPoll(
 
 function statusOf({ code, pending, response }: Reply): number {
   if (pending) return PENDING_STATUS;
-  // How a task ended is what was asked for, whatever its code would mean of the poll itself.
+  // A task's outcome is a successful poll, whatever the status of its code.
   return code === null || response.correlation_id !== '' ? 200 : REMOTE_CODES[code].status;
 }
 
@@ -88,7 +88,7 @@ function textOf(headers: IncomingHttpHeaders, name: string): string | null {
 }
 
 function headersOf(response: SignedResponse): OutgoingHttpHeaders {
-  // An unsigned answer repeats what nobody has checked: nothing of it goes into headers.
+  // An unsigned response echoes unverified input, which must not go into headers.
   if (response.mac.length === 0) return {};
   return {
     'heddle-key-id': response.key_id,

@@ -8,12 +8,12 @@ import { refusalPayload } from '../protocol/refusal.ts';
 import type { UnprovenShare } from '../unproven-memory.ts';
 import { answerPoll, type PollOrigin } from './poll.ts';
 
-export interface RouteSurroundings extends PollOrigin {
+export interface RouteContext extends PollOrigin {
   readonly registry: Registry;
   readonly bodyBytesMax: number;
   readonly clock: Clock;
   readonly onProven: () => void;
-  /** Where the connection counts the bodies that it holds while nobody has proven a key over it. */
+  /** Accounts for bodies held while no key has been proven on the connection. */
   readonly share: UnprovenShare;
 }
 
@@ -23,25 +23,25 @@ const POLL_PATH = /^\/poll\/([A-Za-z0-9-]{1,64})$/;
 const READING = 'GET, HEAD';
 const POLLING = 'POST';
 
-/** Answers one request. Addresses are compared as they were sent: nothing is decoded, joined or looked up by them. */
+/** Handles one request. Paths are compared as sent: nothing is decoded, joined or resolved. */
 export async function answerRequest(
   request: IncomingMessage,
   response: ServerResponse,
-  around: RouteSurroundings,
+  context: RouteContext,
 ): Promise<void> {
   const { url = '', method = '' } = request;
   const [, correlationId] = POLL_PATH.exec(url) ?? [];
   const allowed = correlationId !== undefined ? POLLING : [HEALTH_PATH, METRICS_PATH].includes(url) ? READING : null;
-  if (allowed === null) send(response, 404, {}, text('no such page\n'));
+  if (allowed === null) send(response, 404, {}, text('not found\n'));
   else if (!allowed.split(', ').includes(method)) {
-    send(response, 405, { allow: allowed }, text(`this page knows ${allowed}\n`));
-  } else if (correlationId !== undefined) await poll(request, response, correlationId, around);
-  else if (url === HEALTH_PATH) health(response, around);
-  else await metrics(response, around.registry);
+    send(response, 405, { allow: allowed }, text(`allowed methods: ${allowed}\n`));
+  } else if (correlationId !== undefined) await poll(request, response, correlationId, context);
+  else if (url === HEALTH_PATH) health(response, context);
+  else await metrics(response, context.registry);
 }
 
-/** Draining is unavailable: whoever balances by the status sends nothing more. What is degraded still serves. */
-function health(response: ServerResponse, { manager }: RouteSurroundings): void {
+/** Returns 503 while draining, so that load balancers stop sending requests. A degraded executor still serves. */
+function health(response: ServerResponse, { manager }: RouteContext): void {
   const state = manager.health();
   const status = state.status === 'draining' ? 503 : 200;
   send(response, status, { 'content-type': 'application/json; charset=utf-8' }, text(`${JSON.stringify(state)}\n`));
@@ -55,23 +55,23 @@ async function poll(
   request: IncomingMessage,
   response: ServerResponse,
   correlationId: string,
-  around: RouteSurroundings,
+  context: RouteContext,
 ): Promise<void> {
   try {
-    const body = await bodyOf(request, around);
-    const answer = await answerPoll(request, correlationId, body, around);
-    if (answer.proven) around.onProven();
+    const body = await bodyOf(request, context);
+    const answer = await answerPoll(request, correlationId, body, context);
+    if (answer.proven) context.onProven();
     send(response, answer.status, answer.headers, answer.body);
   } catch (error) {
     if (!(error instanceof RemoteFailure)) throw error;
-    // What is left of the request is not read.
+    // The rest of the request is not read.
     response.shouldKeepAlive = request.complete;
-    const payload = refusalPayload(error, around.clock.now());
+    const payload = refusalPayload(error, context.clock.now());
     send(response, REMOTE_CODES[error.code].status, { 'content-type': 'application/json; charset=utf-8' }, payload);
   }
 }
 
-async function bodyOf(request: IncomingMessage, { bodyBytesMax: bytesMax, share }: RouteSurroundings): Promise<Buffer> {
+async function bodyOf(request: IncomingMessage, { bodyBytesMax: bytesMax, share }: RouteContext): Promise<Buffer> {
   const tooLarge = new RemoteFailure('MALFORMED', `The payload is larger than ${bytesMax} bytes`);
   if (Number(request.headers['content-length'] ?? 0) > bytesMax) throw tooLarge;
   const parts: Buffer[] = [];
@@ -89,7 +89,7 @@ async function bodyOf(request: IncomingMessage, { bodyBytesMax: bytesMax, share 
   }
 }
 
-/** Ends the exchange, unless the other end has gone. */
+/** Sends the response, unless the connection is gone. */
 export function send(response: ServerResponse, status: number, headers: OutgoingHttpHeaders, body: Uint8Array): void {
   if (response.destroyed || response.headersSent) return;
   const safe = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };

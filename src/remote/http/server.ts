@@ -5,7 +5,7 @@ import { TLSSocket } from 'node:tls';
 import type { Registry } from 'prom-client';
 
 import { addressOf } from '../connections.ts';
-import { BoundedHttpServer, FOREIGN } from '../http-server.ts';
+import { BoundedHttpServer, CROSS_ORIGIN_MESSAGE } from '../http-server.ts';
 import {
   type Listener,
   type ListenerOptions,
@@ -15,21 +15,21 @@ import {
 } from '../listener.ts';
 import { HTTP_LIMITS, type HttpLimits } from './limits.ts';
 import { UNITS } from '../unproven-turns.ts';
-import { answerRequest, send, type RouteSurroundings } from './routes.ts';
+import { answerRequest, send, type RouteContext } from './routes.ts';
 
 export { HTTP_LIMITS, type HttpLimits } from './limits.ts';
 
 export interface HttpListenerOptions extends ListenerOptions<HttpLimits> {
-  /** What `GET /metrics` shows. */
+  /** Metrics shown by `GET /metrics`. */
   readonly registry: Registry;
-  /** Names in `Host` that are answered without TLS, beside those of loopback. */
+  /** Allowed `Host` names without TLS, in addition to loopback names. */
   readonly allowedHosts?: readonly string[];
 }
 
-/** Longest that a poll may wait in the manager, which is no stall of its connection. */
+/** Longest wait of a poll in the manager, which does not count as a stalled connection. */
 const POLL_WAIT_MS_MAX = 30_000;
 
-/** Listens for `POST /poll/{id}`, `GET /healthz` and `GET /metrics`. @throws Error as the other listeners do */
+/** Opens a listener for `POST /poll/{id}`, `GET /healthz` and `GET /metrics`. @throws Error like the other listeners */
 export async function openHttpListener(options: HttpListenerOptions): Promise<Listener> {
   requireSafeBind('http', options.host, options.tls);
   const listener = new HttpListener(options);
@@ -38,7 +38,7 @@ export async function openHttpListener(options: HttpListenerOptions): Promise<Li
 }
 
 interface Connection {
-  readonly around: RouteSurroundings;
+  readonly context: RouteContext;
   inFlight: number;
 }
 
@@ -65,7 +65,7 @@ class HttpListener implements Listener {
       log,
     });
     this.#http.server.on('request', (request, response) => this.#onRequest(request, response));
-    // Nothing is said over a connection for long: whoever is at the other end has stopped reading.
+    // A connection without traffic for this long belongs to a peer that stopped reading.
     this.#http.server.setTimeout(this.#limits.output_ms + POLL_WAIT_MS_MAX, (socket: Socket) => socket.destroy());
   }
 
@@ -88,27 +88,27 @@ class HttpListener implements Listener {
       request.socket.destroy();
       return;
     }
-    if (this.#http.isForeign(request)) {
+    if (this.#http.isCrossSite(request)) {
       response.shouldKeepAlive = false;
-      send(response, 403, {}, Buffer.from(`${FOREIGN}\n`));
+      send(response, 403, {}, Buffer.from(`${CROSS_ORIGIN_MESSAGE}\n`));
       return;
     }
     connection.inFlight += 1;
     response.once('close', () => (connection.inFlight -= 1));
-    // One for each request: the connection outlives a caller who gives up a poll.
+    // One per request, because the connection survives an abandoned poll.
     const gone = new AbortController();
-    response.once('close', () => gone.abort(new Error('the caller has gone')));
+    response.once('close', () => gone.abort(new Error('the caller disconnected')));
     this.#http.sockets.enter(request.socket, UNITS.request, () => {
-      if (!request.socket.destroyed) this.#answer(request, response, { ...connection.around, signal: gone.signal });
+      if (!request.socket.destroyed) this.#answer(request, response, { ...connection.context, signal: gone.signal });
     });
   }
 
-  #answer(request: IncomingMessage, response: ServerResponse, around: RouteSurroundings): void {
-    answerRequest(request, response, around).catch((error: unknown) => {
-      // A request that broke off is the caller's affair, and there is nobody left to tell.
+  #answer(request: IncomingMessage, response: ServerResponse, context: RouteContext): void {
+    answerRequest(request, response, context).catch((error: unknown) => {
+      // The caller disconnected, so no response can be sent.
       if (request.destroyed && !request.complete) return;
-      this.#options.log.error({ err: error, listener: 'http' }, 'a request could not be answered');
-      send(response, 500, {}, Buffer.from('the executor failed; its log names the reason\n'));
+      this.#options.log.error({ err: error, listener: 'http' }, 'could not handle a request');
+      send(response, 500, {}, Buffer.from('the executor failed; see its log\n'));
     });
   }
 
@@ -116,7 +116,7 @@ class HttpListener implements Listener {
     const known = this.#connections.get(socket);
     if (known !== undefined) return known;
     const { manager, registry, clock } = this.#options;
-    const around: RouteSurroundings = {
+    const context: RouteContext = {
       manager,
       registry,
       clock,
@@ -127,7 +127,7 @@ class HttpListener implements Listener {
       onProven: () => this.#http.sockets.markProven(socket),
       share: this.#http.sockets.shareOf(socket, () => socket.destroy()),
     };
-    const connection: Connection = { around, inFlight: 0 };
+    const connection: Connection = { context, inFlight: 0 };
     this.#connections.set(socket, connection);
     return connection;
   }

@@ -18,21 +18,21 @@ import { authenticate, type Asking } from './steps/validate.ts';
 
 const CLEANUP_INTERVAL_MS = 1_000;
 
-/** The one engine behind every listener: checks requests, runs tasks, answers. */
+/** The engine behind all listeners: authenticates requests, runs tasks and responds. */
 export class BaseManager implements RemoteManager {
   readonly #context: ManagerContext;
   readonly #dispatcher: Dispatcher;
   readonly #cleanup: Loop;
   readonly #openedAt: number;
-  /** Of lines about callers that nobody knows. */
-  readonly #strangerLines: LogLimit;
+  /** Limits log lines about unknown callers. */
+  readonly #unknownCallerLines: LogLimit;
 
   constructor(context: ManagerContext) {
     const { clock, log } = context.options;
     this.#context = context;
     this.#dispatcher = new Dispatcher(context);
     this.#openedAt = clock.monotonic();
-    this.#strangerLines = new LogLimit(clock);
+    this.#unknownCallerLines = new LogLimit(clock);
     this.#cleanup = new Loop({
       name: 'cleanup of remote tasks',
       intervalMs: CLEANUP_INTERVAL_MS,
@@ -46,26 +46,26 @@ export class BaseManager implements RemoteManager {
     return this.#dispatcher;
   }
 
-  /** Begins what goes on by itself. */
+  /** Starts background work. */
   start(): void {
     this.#cleanup.start();
   }
 
-  /** Answers any request. */
+  /** Handles any request. */
   async handle(received: Received, onProgress?: (reply: Reply) => void): Promise<Reply> {
     if (received.request.method === 'submit') return await this.handleTask(received, onProgress);
     const asking: Asking = { caller: null, eventName: null };
     try {
       const caller = await authenticate(this.#context, received, asking);
       this.#requireOpen();
-      const answer = this.#ask(received, caller);
+      const answer = this.#dispatchMethod(received, caller);
       return respond(this.#context, received, caller.keys, answer instanceof Promise ? await answer : answer, 0);
     } catch (error) {
       return this.#refuse(received, asking, error);
     }
   }
 
-  /** Answers a submission: with the outcome of its task, or once it is accepted. */
+  /** Handles a submission; replies with the task's outcome, or once the task is accepted. */
   async handleTask(received: Received, onProgress?: (reply: Reply) => void): Promise<Reply> {
     const asking: Asking = { caller: null, eventName: null };
     try {
@@ -89,7 +89,7 @@ export class BaseManager implements RemoteManager {
       uptime_seconds: Math.floor((options.clock.monotonic() - this.#openedAt) / 1000),
       tier: settings.tier,
       listeners: options.listeners?.() ?? [],
-      ...(failure === null ? {} : { reason: `the journal cannot be written: ${failure.message}` }),
+      ...(failure === null ? {} : { reason: `journal writes fail: ${failure.message}` }),
     };
   }
 
@@ -104,7 +104,7 @@ export class BaseManager implements RemoteManager {
   async close(): Promise<void> {
     const { journal, closing, waits } = this.#context;
     closing.begin();
-    this.#strangerLines.flush();
+    this.#unknownCallerLines.flush();
     this.#dispatcher.close();
     await this.#cleanup.stop();
     await journal.close();
@@ -112,12 +112,12 @@ export class BaseManager implements RemoteManager {
     waits.close();
   }
 
-  /** Behind the close nothing would become durable, and some answers wait for that. */
+  /** Rejects requests after closing, when nothing becomes durable and some answers would wait forever. */
   #requireOpen(): void {
     if (this.#context.closing.hasBegun) throw new RemoteFailure('SHUTTING_DOWN', undefined, { retryAfterSecs: 5 });
   }
 
-  #ask(received: Received, caller: NonNullable<Asking['caller']>): Answer | Promise<Answer> {
+  #dispatchMethod(received: Received, caller: NonNullable<Asking['caller']>): Answer | Promise<Answer> {
     const { method } = received.request;
     switch (method) {
       case 'poll':
@@ -133,27 +133,27 @@ export class BaseManager implements RemoteManager {
       case 'status':
         return status(this.#context, received, caller, this.health());
       case 'submit':
-        throw new Error('submissions have a way of their own');
+        throw new Error('submissions are handled separately');
     }
   }
 
-  /** Tells why nothing comes of a request; signed wherever the key that it names is known. */
+  /** Replies with the failure; signed if the key named by the request is known. */
   #refuse(received: Received, { caller, eventName }: Asking, error: unknown): Reply {
     const { audit, metrics, log } = this.#context.options;
     const { ingress, remoteAddress: remote_address } = received;
     const failure = error instanceof RemoteFailure ? error : new RemoteFailure('INTERNAL');
-    if (failure !== error) log.error({ err: error, protocol: ingress }, 'a request could not be answered');
+    if (failure !== error) log.error({ err: error, protocol: ingress }, 'could not handle a request');
     const { code, message } = failure;
     const client = caller?.client ?? null;
     metrics.error(code, ingress);
     audit.append({ action: 'rejected', client, ingress, remote_address, code, event_name: eventName });
     const rejected = { code, message, protocol: ingress, client_id: client, remote_address, event_name: eventName };
-    logTaskRejected(log, rejected, this.#strangerLines);
+    logTaskRejected(log, rejected, this.#unknownCallerLines);
     const keys = caller?.keys ?? this.#keysOf(received, code);
     return respond(this.#context, received, keys, failureAnswer(this.#context, failure), 0);
   }
 
-  /** Nothing is signed in answer to an envelope whose fields are not even of their form. */
+  /** Returns null for a malformed envelope, whose response is never signed. */
   #keysOf({ request }: Received, code: RemoteFailure['code']): DirectionKeys | null {
     return code === 'MALFORMED' ? null : this.#context.options.keys.find(request.key_id, request.client);
   }

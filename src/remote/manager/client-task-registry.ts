@@ -3,11 +3,11 @@ import { RemoteFailure } from '../protocol/codes.ts';
 import type { RecentTask } from '../protocol/messages.ts';
 import type { TaskEntry } from './task-entry.ts';
 
-/** Tasks of one client that `status` tells. */
+/** Tasks per client listed by `status`. */
 const RECENT_MAX = 50;
-/** Clients who are remembered though nothing of theirs is kept. */
+/** Limit of remembered clients without stored tasks. */
 const CLIENTS_MAX = 10_000;
-/** Whoever submitted within this time counts among those who share the queue. */
+/** Time since the last submission for which a client counts as sharing the queue. */
 const ACTIVE_MS = 60_000;
 
 interface ClientTasks {
@@ -16,19 +16,19 @@ interface ClientTasks {
   readonly recent: TaskEntry[];
   tasks: number;
   journalBytes: number;
-  /** Of the last submission, monotonic. */
+  /** Monotonic time of the last submission. */
   submittedAt: number;
 }
 
-/** Every task that is kept, by its correlation id, and whose it is. */
+/** All stored tasks, by correlation id and by client. */
 export class ClientTaskRegistry {
   readonly #clock: Clock;
   readonly #byId = new Map<string, TaskEntry>();
   readonly #clients = new Map<string, ClientTasks>();
-  /** Tasks that are over, and those acknowledged, each in the order in which they became so. */
-  readonly #over = new Set<TaskEntry>();
+  /** Completed and acknowledged tasks, each in order of that event. */
+  readonly #completed = new Set<TaskEntry>();
   readonly #acknowledged = new Set<TaskEntry>();
-  /** Clients who submitted lately. */
+  /** Number of clients with recent submissions. */
   #active = 0;
   #journalBytes = 0;
 
@@ -40,7 +40,7 @@ export class ClientTaskRegistry {
     return this.#byId.size;
   }
 
-  /** Bytes of the journal that are needed, roughly. */
+  /** Approximate journal size of the stored tasks, bytes. */
   get journalBytes(): number {
     return this.#journalBytes;
   }
@@ -49,15 +49,15 @@ export class ClientTaskRegistry {
     return this.#byId.values();
   }
 
-  /** The task, where it is this client's and its outcome was not given back. @throws RemoteFailure NOT_FOUND */
+  /** Returns the client's task unless its outcome was acknowledged. @throws RemoteFailure NOT_FOUND */
   own(client: string, id: string): TaskEntry {
     const task = this.find(client, id);
-    // Another's task and none at all are one answer: ids are not to be tried out.
+    // Foreign and missing tasks are indistinguishable, so that ids cannot be probed.
     if (task === undefined || task.state === 'acknowledged') throw new RemoteFailure('NOT_FOUND');
     return task;
   }
 
-  /** The task, where it is this client's. */
+  /** Returns the task if it belongs to the client. */
   find(client: string, id: string): TaskEntry | undefined {
     const task = this.#byId.get(id);
     return task?.client === client ? task : undefined;
@@ -77,33 +77,33 @@ export class ClientTaskRegistry {
     if (client.recent.length > RECENT_MAX) client.recent.shift();
   }
 
-  noteOver(task: TaskEntry): void {
-    this.#over.add(task);
+  noteCompleted(task: TaskEntry): void {
+    this.#completed.add(task);
     this.#countBytes(task, task.journalBytes);
   }
 
   noteAcknowledged(task: TaskEntry): void {
-    this.#over.delete(task);
+    this.#completed.delete(task);
     this.#acknowledged.add(task);
     this.#countBytes(task, task.journalBytes);
   }
 
   remove(task: TaskEntry): void {
     if (!this.#byId.delete(task.id)) return;
-    this.#over.delete(task);
+    this.#completed.delete(task);
     this.#acknowledged.delete(task);
     const client = this.#clientOf(task.client);
     client.tasks -= 1;
     this.#countBytes(task, 0);
     const { key } = task.accepted;
     if (key !== undefined && client.byKey.get(key) === task) client.byKey.delete(key);
-    // It was refused after all.
+    // The task was rejected after all.
     if (task.outcome === null) client.recent.splice(client.recent.lastIndexOf(task), 1);
   }
 
-  /** Tasks whose time is over, oldest first. */
+  /** Yields tasks past their retention, oldest first. */
   *expired(nowMs: number): Generator<TaskEntry> {
-    for (const tasks of [this.#acknowledged, this.#over]) {
+    for (const tasks of [this.#acknowledged, this.#completed]) {
       for (const task of tasks) {
         if (task.expiresAtMs > nowMs) break;
         yield task;
@@ -111,16 +111,19 @@ export class ClientTaskRegistry {
     }
   }
 
-  /** The task that is missed least: one acknowledged, or else handed over; undefined where there is none. */
-  leastMissed(): TaskEntry | undefined {
+  /**
+   * Returns the best task to evict: the oldest acknowledged one, else the oldest delivered one; undefined if there is
+   * none.
+   */
+  evictionCandidate(): TaskEntry | undefined {
     for (const task of this.#acknowledged) return task;
-    for (const task of this.#over) {
+    for (const task of this.#completed) {
       if (task.delivered) return task;
     }
     return undefined;
   }
 
-  /** Notes a submission, and says how many clients share the executor now. */
+  /** Records a submission and returns the number of active clients. */
   noteActive(name: string): number {
     const now = this.#clock.monotonic();
     const client = this.#clientOf(name);
@@ -129,7 +132,7 @@ export class ClientTaskRegistry {
     return this.#active;
   }
 
-  /** Those who submit no more do not count any longer; looked at now and then, not for each submission. */
+  /** Recounts active clients; called periodically rather than per submission. */
   recountActive(): void {
     const now = this.#clock.monotonic();
     this.#active = 0;

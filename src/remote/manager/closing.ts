@@ -1,9 +1,9 @@
-/** Tells those who wait that the manager closes; cheaper than an AbortSignal for thousands of them. */
+/** Notifies waiters that the manager is closing; cheaper than an AbortSignal for thousands of them. */
 export class Closing {
   readonly #watchers = new Set<() => void>();
   #begun = false;
 
-  /** From here on nothing more becomes durable. */
+  /** Whether closing has begun, after which nothing becomes durable. */
   get hasBegun(): boolean {
     return this.#begun;
   }
@@ -17,7 +17,7 @@ export class Closing {
     return () => void this.#watchers.delete(run);
   }
 
-  /** Lets go all who wait. */
+  /** Runs all callbacks. */
   end(): void {
     for (const run of [...this.#watchers]) run();
   }

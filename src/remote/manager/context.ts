@@ -9,7 +9,7 @@ import type { Quarantine } from './quarantine.ts';
 import type { ByteStore } from './stored-bytes.ts';
 import type { Throughput } from './throughput.ts';
 
-/** What the steps of the pipeline share. */
+/** Shared state of the pipeline's steps. */
 export interface ManagerContext {
   readonly options: RemoteManagerOptions;
   readonly settings: ManagerSettings;
@@ -21,7 +21,7 @@ export interface ManagerContext {
   readonly throughput: Throughput;
   readonly waits: DeadlineWheel;
   readonly closing: Closing;
-  /** Makes correlation ids. */
+  /** Generates correlation ids. */
   readonly newCorrelationId: () => string;
 }
 
@@ -29,7 +29,7 @@ export function outcomeTtlMs({ settings }: ManagerContext): number {
   return settings.responseTtlMinutes * 60_000;
 }
 
-/** Whether the operator lets callers submit the event; a name is nothing but itself. */
+/** Returns whether the operator allows the event; names are matched exactly. */
 export function isAllowed({ settings: { allowedEvents } }: ManagerContext, eventName: string): boolean {
   return allowedEvents.includes(eventName) || allowedEvents.includes('*');
 }

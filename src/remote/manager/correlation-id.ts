@@ -3,7 +3,7 @@ import type { Random } from '../../runtime/random.ts';
 const POOL_BYTES = 4096;
 const ID_BYTES = 16;
 
-/** Makes a generator of UUIDv4: ids that nobody can guess. */
+/** Returns a generator of unguessable UUIDv4 ids. */
 export function correlationIds(random: Random): () => string {
   let pool = Buffer.alloc(0);
   let at = 0;

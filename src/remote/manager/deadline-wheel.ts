@@ -2,7 +2,7 @@ import type { Clock } from '../../runtime/clock.ts';
 
 const TICK_MS = 50;
 
-/** Many short waits on one timer, each up to a tick late. */
+/** Runs many short waits on one timer, each up to one tick late. */
 export class DeadlineWheel {
   readonly #clock: Clock;
   readonly #ticks = new Map<number, Set<() => void>>();
@@ -12,7 +12,7 @@ export class DeadlineWheel {
     this.#clock = clock;
   }
 
-  /** Runs `run` once after `ms`, and returns how to prevent that. */
+  /** Runs `run` once after `ms`; returns a function that cancels it. */
   after(ms: number, run: () => void): () => void {
     const tick = Math.ceil((this.#clock.monotonic() + ms) / TICK_MS);
     let due = this.#ticks.get(tick);
@@ -33,12 +33,12 @@ export class DeadlineWheel {
   #arm(): void {
     this.#cancelTimer ??= this.#clock.after(TICK_MS, () => {
       this.#cancelTimer = null;
-      this.#turn();
+      this.#runDue();
       if (this.#ticks.size > 0) this.#arm();
     });
   }
 
-  #turn(): void {
+  #runDue(): void {
     const now = Math.floor(this.#clock.monotonic() / TICK_MS);
     for (const [tick, due] of this.#ticks) {
       if (tick > now) continue;

@@ -5,13 +5,13 @@ interface Node<T> {
   next: Node<T> | null;
 }
 
-/** What waits of one owner, first come first served. */
+/** First-come, first-served queue of one owner. */
 class Lane<T> {
   readonly owner: string;
   head: Node<T> | null = null;
   tail: Node<T> | null = null;
   size = 0;
-  /** Its neighbors in the ring of owners. */
+  /** Neighbors in the ring of owners. */
   before: Lane<T> = this;
   after: Lane<T> = this;
 
@@ -21,13 +21,13 @@ class Lane<T> {
 }
 
 /**
- * A queue that serves owners in turn, one item each, and the items of one owner in order: who brings a thousand delays
- * nobody else by more than one. Each operation takes constant time.
+ * Queue that alternates between owners, one item each, and keeps the order within an owner: an owner with a thousand
+ * items delays others by one at most. Every operation takes constant time.
  */
 export class FairQueue<T> {
   readonly #lanes = new Map<string, Lane<T>>();
   readonly #nodes = new Map<T, Node<T>>();
-  /** Whose turn it is. */
+  /** The lane to serve next. */
   #turn: Lane<T> | null = null;
 
   get size(): number {
@@ -38,7 +38,7 @@ export class FairQueue<T> {
     return this.#lanes.get(owner)?.size ?? 0;
   }
 
-  /** Owners of whom something waits. */
+  /** Number of owners with queued items. */
   get owners(): number {
     return this.#lanes.size;
   }
@@ -63,7 +63,7 @@ export class FairQueue<T> {
     return item;
   }
 
-  /** Whether it was there. */
+  /** Removes an item. Returns whether it was queued. */
   delete(item: T): boolean {
     const node = this.#nodes.get(item);
     if (node === undefined) return false;
@@ -78,12 +78,12 @@ export class FairQueue<T> {
     return true;
   }
 
-  /** All that waits, in no order. */
+  /** Iterates over all items in no particular order. */
   items(): IterableIterator<T> {
     return this.#nodes.keys();
   }
 
-  /** A new owner comes last in the round that is under way. */
+  /** Adds a lane at the end of the current round. */
   #addLane(owner: string): Lane<T> {
     const lane = new Lane<T>(owner);
     this.#lanes.set(owner, lane);

@@ -17,25 +17,25 @@ import { ByteStore } from './stored-bytes.ts';
 import { Throughput } from './throughput.ts';
 
 export interface OpenRemoteManager extends RemoteManager {
-  /** Refuses new tasks and begins none; resolves when the running ones are over, or after `ms`. */
+  /** Rejects new tasks and starts none; resolves when the running ones have ended, or after `ms`. */
   drain(ms: number): Promise<void>;
   /**
-   * Stops at once: what runs is cut short, what waits stays in the journal, callers that wait are answered that it is
-   * pending. Nothing that was given to the manager is closed.
+   * Stops immediately: running tasks are interrupted, waiting ones stay in the journal, and waiting callers get a
+   * pending response. Does not close the resources passed to the manager.
    */
   close(): Promise<void>;
 }
 
-/** Files of the journal, so many of them in its largest size. */
+/** Number of segments in a full journal. */
 const SEGMENTS = 32;
 const SEGMENT_BYTES_MAX = 32 * 1_048_576;
 
-/** Opens the journal, recovers the tasks in it, and takes requests. @throws where the journal cannot be read or written */
+/** Opens the journal, recovers its tasks and accepts requests. @throws any error from reading or writing the journal */
 export async function createRemoteManager(options: RemoteManagerOptions): Promise<OpenRemoteManager> {
   const files = options.journalFiles ?? (await directoryFiles(options.journalDirectory));
   const found = await readJournal(files, options.log);
   const context = createContext(options, files, found);
-  if (!context.tiers.has(context.settings.tier)) throw new Error(`no tier ${context.settings.tier} was opened`);
+  if (!context.tiers.has(context.settings.tier)) throw new Error(`the tier ${context.settings.tier} is not open`);
   const manager = new BaseManager(context);
   await recoverTasks(context, manager.dispatcher, found.lives);
   manager.start();

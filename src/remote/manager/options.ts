@@ -10,20 +10,20 @@ import type { Ingress, Tier } from '../protocol/messages.ts';
 import type { Authenticator, KeyLookup } from '../security/port.ts';
 import type { JournalFiles } from './journal/files.ts';
 
-/** What the manager counts; the others of RemoteMetrics belong to listeners and to the registry of events. */
+/** Metrics of the manager; the rest of RemoteMetrics belongs to the listeners and the event registry. */
 export type ManagerMetrics = Pick<RemoteMetrics, 'taskEnded' | 'error' | 'queueDepth' | 'busyWorkers'>;
 
-/** All of it is opened, and closed after the manager, by whoever opens the manager. */
+/** Everything here is opened by the manager's owner, and closed by it after the manager. */
 export interface RemoteManagerOptions {
   readonly authenticator: Authenticator;
-  /** To sign refusals of requests whose key is known: the authenticator tells keys only of requests that it let pass. */
+  /** Looks up keys to sign rejections; the authenticator returns keys only for accepted requests. */
   readonly keys: KeyLookup;
   readonly registry: EventRegistry;
-  /** What the machine gives: the tier of the settings, and stronger ones that events may ask for. */
+  /** Open tiers: that of the settings, and stronger ones that events may require. */
   readonly tiers: readonly ExecutionTier[];
-  /** Made where it is not there. One manager at a time. */
+  /** Created if missing; used by one manager at a time. */
   readonly journalDirectory: string;
-  /** Where the journal is written instead: tests put a disk there that fails. */
+  /** Replaces the directory; lets tests use a failing disk. */
   readonly journalFiles?: JournalFiles;
   readonly audit: Pick<AuditLog, 'append'>;
   readonly metrics: ManagerMetrics;
@@ -31,39 +31,39 @@ export interface RemoteManagerOptions {
   readonly log: Logger;
   readonly clock: Clock;
   readonly random: Random;
-  /** What listens now, for `/healthz`; none where absent. */
+  /** Active listeners for `/healthz`; default none. */
   readonly listeners?: () => readonly Ingress[];
   readonly settings: RemoteManagerSettings;
 }
 
 export interface RemoteManagerSettings {
-  /** Names that callers may submit, compared exactly; `*` for all that are registered; an empty list allows nothing. */
+  /** Allowed event names, matched exactly; `*` allows all registered events, an empty list none. */
   readonly allowedEvents: readonly string[];
-  /** The tier of tasks whose event asks for no stronger one. */
+  /** Tier of tasks whose event requires no stronger one. */
   readonly tier: Tier;
-  /** Tasks at once; 8 by default. */
+  /** Maximum concurrent tasks; default 8. */
   readonly workerCount?: number;
-  /** Tasks that may wait for a worker; 100 by default. */
+  /** Maximum tasks waiting for a worker; default 100. */
   readonly maxPendingTasks?: number;
-  /** Seconds that a task may run; events and callers can only shorten it; 300 by default. */
+  /** Task timeout, seconds; events and callers can only shorten it; default 300. */
   readonly taskTimeoutSecs?: number;
-  /** MiB that a task may use; events can only lower it; 256 by default. */
+  /** Memory limit of a task, MiB; events can only lower it; default 256. */
   readonly memoryMb?: number;
-  /** Largest result, bytes of JSON; 1 MiB by default. */
+  /** Maximum result, bytes of JSON; default 1 MiB. */
   readonly resultBytesMax?: number;
-  /** Largest payload of a request; 4 MiB by default. */
+  /** Maximum payload of a request; default 4 MiB. */
   readonly payloadBytesMax?: number;
-  /** Minutes that an outcome is kept for a caller who has not acknowledged it; 10 by default. */
+  /** Retention of unacknowledged outcomes, minutes; default 10. */
   readonly responseTtlMinutes?: number;
-  /** Outcomes kept at once; beyond it those that were handed over already are forgotten; 200,000 by default. */
+  /** Maximum stored outcomes, beyond which delivered ones are evicted; default 200,000. */
   readonly retainedTasksMax?: number;
-  /** Whether the journal survives a loss of power, not only the death of the process; on by default. */
+  /** Whether the journal survives a power loss and not only a crash of the process; default true. */
   readonly journalSync?: boolean;
-  /** Size of the journal beyond which no task is taken; 1 GiB by default. */
+  /** Journal size beyond which tasks are rejected; default 1 GiB. */
   readonly journalBytesMax?: number;
-  /** Whether refusals name the events that could be asked for; off by default. */
+  /** Whether rejections list the available events; default false. */
   readonly debug?: boolean;
-  /** What `status` names this executor. */
+  /** Name of this executor in `status`. */
   readonly executorName?: string;
   readonly version?: string;
 }

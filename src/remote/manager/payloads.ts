@@ -7,7 +7,7 @@ export function encode(payload: ResponsePayload): Buffer {
   return Buffer.from(JSON.stringify(payload));
 }
 
-/** The result's bytes are put in as they are: they were checked, and may be many. */
+/** Inserts the result's bytes unchanged, because they are validated and may be large. */
 function successPayload(correlationId: string, result: Uint8Array, atMs: number): Buffer {
   return Buffer.concat([
     Buffer.from(`{"correlation_id":"${correlationId}","status":"success","result":`),
@@ -16,7 +16,7 @@ function successPayload(correlationId: string, result: Uint8Array, atMs: number)
   ]);
 }
 
-/** What the task's caller is answered, for good. @param atMs milliseconds since the epoch */
+/** Builds the final response payload of a task. @param atMs milliseconds since the epoch */
 export function outcomePayload(correlationId: string, outcome: JobOutcome, atMs: number): Buffer {
   if (outcome.status === 'success') return successPayload(correlationId, outcome.result, atMs);
   const { code, message, details = [] } = outcome;
@@ -49,7 +49,7 @@ function errorPayload(
   });
 }
 
-/** @param ttlMs how long its outcome will be kept once there is one */
+/** @param ttlMs retention of the outcome once the task has ended */
 export function pendingPayload(task: TaskEntry, nowMs: number, ttlMs: number): Buffer {
   const payload: PendingResponse = {
     correlation_id: task.id,

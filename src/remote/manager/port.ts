@@ -5,25 +5,25 @@ import type { Received } from '../security/port.ts';
 
 export interface Reply {
   readonly response: SignedResponse;
-  /** Null where it is no error. */
+  /** Null if it is not an error. */
   readonly code: RemoteCode | null;
-  /** Whether the task is still to end. */
+  /** Whether the task has not ended yet. */
   readonly pending: boolean;
   readonly retryAfterSecs: number | undefined;
 }
 
-/** What the listeners talk to; all of them the same one. */
+/** Interface of the manager for all listeners. */
 export interface RemoteManager {
   /**
-   * Answers one request; never throws. A synchronous submission is answered when its task is over.
+   * Handles one request; never throws. A synchronous submission resolves when its task has ended.
    *
-   * @param onProgress gets answers on the way, for protocols that can pass them on
+   * @param onProgress receives progress replies, for protocols that support them
    */
   handle(received: Received, onProgress?: (reply: Reply) => void): Promise<Reply>;
   health(): Health;
 }
 
-/** `GET /healthz`. */
+/** Body of `GET /healthz`. */
 export interface Health {
   status: 'healthy' | 'draining' | 'degraded';
   workers: number;
@@ -32,6 +32,6 @@ export interface Health {
   uptime_seconds: number;
   tier: Tier;
   listeners: readonly Ingress[];
-  /** Why it is degraded; absent where it is not. */
+  /** Why it is degraded; otherwise absent. */
   reason?: string;
 }

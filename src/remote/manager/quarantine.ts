@@ -4,17 +4,17 @@ const LOSSES_MAX = 3;
 const WINDOW_MS = 60 * 60_000;
 const KEYS_MAX = 10_000;
 
-/** Tasks, by what they run with which arguments, that lost their process too often to be given another one. */
+/** Blocks tasks, identified by event and arguments, that repeatedly lost their process. */
 export class Quarantine {
   readonly #clock: Clock;
-  /** When the last losses were, oldest first, monotonic; keys in the order of their last loss. */
+  /** Monotonic times of the last losses, oldest first; keys in order of their last loss. */
   readonly #losses = new Map<string, number[]>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Whether anything could be in it: it nearly never is, and the key costs a hash. */
+  /** Whether it is empty, which is nearly always and saves hashing a key. */
   get isEmpty(): boolean {
     return this.#losses.size === 0;
   }
@@ -32,7 +32,7 @@ export class Quarantine {
     this.#losses.set(key, losses);
   }
 
-  /** Seconds until the task may be tried again; null where it may be now. */
+  /** Returns the seconds until the task may be retried; null if it may run now. */
   remainingSecs(key: string): number | null {
     const losses = this.#losses.get(key);
     if (losses === undefined || losses.length < LOSSES_MAX) return null;
@@ -42,7 +42,7 @@ export class Quarantine {
     return Math.ceil(leftMs / 1000);
   }
 
-  /** Forgets what is too long ago. */
+  /** Removes expired losses. */
   sweep(): void {
     const oldest = this.#clock.monotonic() - WINDOW_MS;
     for (const [key, losses] of this.#losses) {

@@ -4,7 +4,7 @@ import { MAX_JSON_DEPTH, parseStrictJson } from '../../runtime/json/parse.ts';
 import { RemoteFailure } from '../protocol/codes.ts';
 import type { AckRequest, CancelRequest, PollRequest, SubmitRequest } from '../protocol/messages.ts';
 
-/** Compared byte by byte; nothing of Unicode, so that no two of them look alike. */
+/** ASCII only and compared byte by byte, so that no two names look alike. */
 const EVENT_NAME = /^[A-Za-z0-9_.-]{1,200}$/;
 const KEY_CHARACTERS_MAX = 200;
 const ID_CHARACTERS_MAX = 64;
@@ -13,17 +13,19 @@ const ACK_IDS_MAX = 1_000;
 const TIMEOUT_SECS_MAX = 7 * 24 * 3600;
 
 type Members = Readonly<Record<string, unknown>>;
-/** What is wrong with a member; null where nothing is. */
+/** Returns what is wrong with a member; null if it is valid. */
 type Check = (value: unknown) => string | null;
 
 const eventName: Check = (value) =>
-  typeof value === 'string' && EVENT_NAME.test(value) ? null : 'must be a text of 1 to 200 of A-Z a-z 0-9 _ . -';
+  typeof value === 'string' && EVENT_NAME.test(value)
+    ? null
+    : 'must be a string of 1 to 200 characters from A-Z a-z 0-9 _ . -';
 const text =
   (charactersMax: number): Check =>
   (value) =>
     typeof value === 'string' && value !== '' && value.length <= charactersMax
       ? null
-      : `must be a text of 1 to ${charactersMax} characters`;
+      : `must be a string of 1 to ${charactersMax} characters`;
 const number =
   (min: number, max: number): Check =>
   (value) =>
@@ -32,13 +34,13 @@ const number =
 const SUBMIT_CHECKS: Readonly<Record<keyof SubmitRequest, Check>> = {
   event_name: eventName,
   args: (value) =>
-    typeof value === 'object' && value !== null && !Array.isArray(value) ? null : 'must be an object, {} for none',
+    typeof value === 'object' && value !== null && !Array.isArray(value) ? null : 'must be an object; use {} for none',
   mode: (value) => (value === 'sync' || value === 'async' ? null : 'must be sync or async'),
   idempotency_key: text(KEY_CHARACTERS_MAX),
   timeout_secs: (value) =>
     typeof value === 'number' && value > 0 && value <= TIMEOUT_SECS_MAX
       ? null
-      : `must be a number above 0, at most ${TIMEOUT_SECS_MAX}`,
+      : `must be a number greater than 0 and at most ${TIMEOUT_SECS_MAX}`,
   deadline_ms: (value) =>
     Number.isSafeInteger(value) && (value as number) >= 0 ? null : 'must be whole milliseconds since the epoch',
 };
@@ -59,24 +61,25 @@ const ACK_CHECKS: Readonly<Record<keyof AckRequest, Check>> = {
       : `must be an array of at most ${ACK_IDS_MAX} correlation ids`,
 };
 
-/** @throws RemoteFailure MALFORMED; INVALID_ARGS where only `args` is at fault */
+/** @throws RemoteFailure MALFORMED; INVALID_ARGS if only `args` is invalid */
 export function readSubmit(payload: Uint8Array): SubmitRequest {
   return readMembers(payload, SUBMIT_CHECKS, ['event_name', 'args']) as unknown as SubmitRequest;
 }
 
-/** @param pathId the id in a path, which counts where the payload is empty; null elsewhere */
+/** @param pathId id from the path, used if the payload is empty; null for other protocols */
 export function readPoll(payload: Uint8Array, pathId: string | null): PollRequest {
   if (payload.length === 0 && pathId !== null) return { correlation_id: pathId };
   const poll = readMembers(payload, POLL_CHECKS, ['correlation_id']) as unknown as PollRequest;
   if (pathId !== null && poll.correlation_id !== pathId) {
-    throw malformed(['correlation_id: is not the one in the path']);
+    throw malformed(['correlation_id: must match the path']);
   }
   return poll;
 }
 
 export function readCancel(payload: Uint8Array): CancelRequest {
   const request = readMembers(payload, CANCEL_CHECKS, []) as CancelRequest;
-  if (Object.keys(request).length !== 1) throw malformed(['body: give one of correlation_id and idempotency_key']);
+  if (Object.keys(request).length !== 1)
+    throw malformed(['body: must have exactly one of correlation_id and idempotency_key']);
   return request;
 }
 
@@ -88,7 +91,7 @@ export function readEvent(payload: Uint8Array): { event_name: string } {
   return readMembers(payload, { event_name: eventName }, ['event_name']) as { event_name: string };
 }
 
-/** Holds that a payload is `{}`. */
+/** Verifies that a payload is `{}`. */
 export function readNothing(payload: Uint8Array): void {
   readMembers(payload, {}, []);
 }
@@ -112,7 +115,7 @@ function readObject(payload: Uint8Array): Members {
   let value: unknown;
   try {
     const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
-    // Arguments are the event's: it may be given whatever JSON can say.
+    // Arguments belong to the event and may be any JSON.
     value = parseStrictJson(bytes, '', MAX_JSON_DEPTH, {}, 'floats');
   } catch (error) {
     if (!(error instanceof HeddleError)) throw error;

@@ -1,18 +1,18 @@
 import type { Journal } from './journal/journal.ts';
 import type { Location } from './journal/records.ts';
 
-/** Bytes that stand in the journal; in memory as well where they are few. */
+/** Bytes stored in the journal, and also in memory if small. */
 export interface StoredBytes {
   bytes: Uint8Array | null;
   location: Location;
-  /** Whether the bytes count against the budget. */
+  /** Whether the bytes count towards the budget. */
   counted: boolean;
 }
 
 const IN_MEMORY_BYTES_MAX = 64 * 1024;
 const BUDGET_BYTES = 64 * 1_048_576;
 
-/** Which bytes of arguments and outcomes are kept in memory: all together within one budget, the others are read again. */
+/** Keeps arguments and outcomes in memory within a total budget; others are read back from the journal. */
 export class ByteStore {
   readonly #journal: Journal;
   #countedBytes = 0;
@@ -21,7 +21,7 @@ export class ByteStore {
     this.#journal = journal;
   }
 
-  /** Bytes that are durable: from now on they need not be in memory. */
+  /** Marks bytes as durable, so that they may be dropped from memory. */
   settle(stored: StoredBytes): void {
     const { bytes, counted } = stored;
     if (bytes === null || counted) return;
@@ -32,14 +32,14 @@ export class ByteStore {
     }
   }
 
-  /** They are not needed any more. */
+  /** Drops bytes that are no longer needed. */
   release(stored: StoredBytes): void {
     if (stored.counted) this.#countedBytes -= stored.bytes?.length ?? 0;
     stored.counted = false;
     stored.bytes = null;
   }
 
-  /** No promise where they are in memory: that is nearly always. */
+  /** Returns the bytes, without a promise if they are in memory, as they nearly always are. */
   read(stored: StoredBytes): Uint8Array | Promise<Uint8Array> {
     return stored.bytes ?? this.#journal.read(stored.location);
   }

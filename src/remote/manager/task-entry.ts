@@ -4,10 +4,10 @@ import type { AcceptedRecord } from './journal/records.ts';
 import type { StoredBytes } from './stored-bytes.ts';
 
 /**
- * `waiting`: for a worker, its code or the journal. `running`: a process has it. `ending`: how it ended is known, and not
- * durable yet, so nobody is told. `over`: its outcome is kept. `acknowledged`: only its key is.
+ * `waiting`: for a worker, its code or the journal. `running`: a process has it. `ending`: its outcome is known but not
+ * yet durable or visible. `completed`: its outcome is stored. `acknowledged`: only its key is stored.
  */
-export type TaskState = 'waiting' | 'running' | 'ending' | 'over' | 'acknowledged' | 'gone';
+export type TaskState = 'waiting' | 'running' | 'ending' | 'completed' | 'acknowledged' | 'gone';
 
 export interface TaskOutcome {
   readonly code: RemoteCode | null;
@@ -15,35 +15,35 @@ export interface TaskOutcome {
   readonly payload: StoredBytes;
 }
 
-/** What the records of a task take without arguments and outcome. */
+/** Approximate size of a task's records without arguments and outcome, bytes. */
 const RECORDS_BYTES = 512;
 
-/** A task in the registry of clients. */
+/** A task in the client task registry. */
 export class TaskEntry {
   readonly accepted: AcceptedRecord;
   readonly args: StoredBytes;
-  /** Resolves when the task is durable; rejects where it was refused after all. */
+  /** Resolves when the task is durable; rejects if it was rejected after all. */
   admitted: Promise<void> = Promise.resolve();
   state: TaskState = 'waiting';
   starts = 0;
   mayRepeat = false;
   cancelRequested = false;
   outcome: TaskOutcome | null = null;
-  /** Whether the outcome was handed to a listener for its caller. */
+  /** Whether the outcome was passed to a listener for its caller. */
   delivered = false;
   progress: TaskProgress | null = null;
-  /** When the task was accepted and when its outcome was known, monotonic: for durations; null after a restart. */
+  /** Monotonic times of acceptance and outcome, for durations; null after a restart. */
   acceptedAt: number | null = null;
   duration_ms: number | null = null;
-  /** When what is left of it may be forgotten, milliseconds since the epoch. */
+  /** Expiry of its remaining data, milliseconds since the epoch. */
   expiresAtMs = Number.POSITIVE_INFINITY;
-  /** What the registry counted for it last. */
+  /** Bytes last counted for it by the registry. */
   countedBytes = 0;
-  /** The file in which its first record stands. */
+  /** Number of the file that contains its first record. */
   segment = -1;
-  /** Ends its resolution or its run. */
+  /** Aborts its resolution or its run. */
   stop: AbortController | null = null;
-  #overWatchers: Set<() => void> | null = null;
+  #completionWatchers: Set<() => void> | null = null;
   #progressWatchers: Set<() => void> | null = null;
 
   constructor(accepted: AcceptedRecord, args: StoredBytes) {
@@ -63,38 +63,38 @@ export class TaskEntry {
     return this.accepted.ingress;
   }
 
-  get isOver(): boolean {
-    return this.state === 'over' || this.state === 'acknowledged' || this.state === 'gone';
+  get isCompleted(): boolean {
+    return this.state === 'completed' || this.state === 'acknowledged' || this.state === 'gone';
   }
 
-  /** Bytes that it needs in the journal, roughly. */
+  /** Approximate journal size of the task, bytes. */
   get journalBytes(): number {
     if (this.state === 'acknowledged') return RECORDS_BYTES;
     return RECORDS_BYTES + (this.outcome === null ? this.args.location.length : this.outcome.payload.location.length);
   }
 
-  /** Calls `run` once the task is over; returns how to stop that. */
-  onOver(run: () => void): () => void {
-    const watchers = (this.#overWatchers ??= new Set());
+  /** Calls `run` once the task has ended; returns a function that stops that. */
+  onCompleted(run: () => void): () => void {
+    const watchers = (this.#completionWatchers ??= new Set());
     watchers.add(run);
     return () => void watchers.delete(run);
   }
 
-  /** Calls `run` each time the event tells its progress; returns how to stop that. */
+  /** Calls `run` for each progress report of the event; returns a function that stops that. */
   onProgress(run: () => void): () => void {
     const watchers = (this.#progressWatchers ??= new Set());
     watchers.add(run);
     return () => void watchers.delete(run);
   }
 
-  tellOver(): void {
-    const watchers = this.#overWatchers;
-    this.#overWatchers = null;
+  notifyCompleted(): void {
+    const watchers = this.#completionWatchers;
+    this.#completionWatchers = null;
     this.#progressWatchers = null;
     if (watchers !== null) for (const run of watchers) run();
   }
 
-  tellProgress(): void {
+  notifyProgress(): void {
     if (this.#progressWatchers !== null) for (const run of this.#progressWatchers) run();
   }
 }

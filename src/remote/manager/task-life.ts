@@ -1,24 +1,24 @@
 import type { RemoteCode } from '../protocol/codes.ts';
 import type { AcceptedRecord, JournalRecord, Location } from './journal/records.ts';
 
-/** A task as far as its records tell. */
+/** State of a task derived from its records. */
 export interface TaskLife {
   readonly accepted: AcceptedRecord;
   readonly args: Location;
-  /** How often a process was about to be given it. */
+  /** Number of recorded starts. */
   readonly starts: number;
-  /** Whether a run that was cut short may be repeated, as its event said at the last start. */
+  /** Whether an interrupted run may be repeated, as of the last start. */
   readonly mayRepeat: boolean;
   readonly cancelRequested: boolean;
-  /** The first one that was written; null while there is none. */
+  /** The first recorded outcome; null while there is none. */
   readonly outcome: { readonly code: RemoteCode | null; readonly at_ms: number; readonly payload: Location } | null;
-  /** When its caller said that it has the outcome, milliseconds since the epoch; null before. */
+  /** Time of acknowledgement, milliseconds since the epoch; null before. */
   readonly acknowledgedAtMs: number | null;
 }
 
 /**
- * The task after one more record about it; undefined where there is none of that id (any more). Records may be read that
- * were written again already: what is known of an outcome is never lost to them.
+ * Applies a record to a task; returns undefined if the task does not exist or is removed. Rewritten records may be read
+ * again, and must never lose a known outcome.
  */
 export function nextLife(life: TaskLife | undefined, record: JournalRecord, location: Location): TaskLife | undefined {
   if (record.type === 'accepted' || record.type === 'carried') {
@@ -38,7 +38,7 @@ export function nextLife(life: TaskLife | undefined, record: JournalRecord, loca
       return { ...life, cancelRequested: true };
     case 'ended': {
       const outcome = { code: record.code, at_ms: record.at_ms, payload: location };
-      // Of two outcomes the first one counts: its caller may have it. One that is written again only moves.
+      // The first outcome counts, because its caller may have it; a rewritten one only changes its location.
       if (life.outcome !== null && life.outcome.at_ms !== record.at_ms) return life;
       return { ...life, outcome };
     }
@@ -47,22 +47,22 @@ export function nextLife(life: TaskLife | undefined, record: JournalRecord, loca
   }
 }
 
-/** The task where a record about it may be missing: that it was started, which none may be a second time. */
+/** Returns a task's state after possible loss of records: assumes that it was started, so that it cannot run twice. */
 export function distrust(life: TaskLife): TaskLife {
   return life.outcome === null && life.starts === 0 ? { ...life, starts: 1, mayRepeat: false } : life;
 }
 
-/** What becomes of a task after a restart. */
-export type Recovered = 'queue' | 'lost' | 'canceled' | 'over' | 'forgotten';
+/** Fate of a task after a restart. */
+export type Recovered = 'queue' | 'lost' | 'canceled' | 'completed' | 'forgotten';
 
-/** Starts of a task whose runs may be repeated, after which it is not started again. */
+/** Starts of a repeatable task after which it is not started again. */
 export const STARTS_MAX = 3;
 
 export interface RecoveryTimes {
   readonly nowMs: number;
-  /** How long outcomes are kept. */
+  /** Retention of outcomes. */
   readonly outcomeTtlMs: number;
-  /** How long keys of acknowledged tasks are kept. */
+  /** Retention of acknowledged tasks' keys. */
   readonly acknowledgedTtlMs: number;
 }
 
@@ -70,9 +70,9 @@ export function recover(life: TaskLife, times: RecoveryTimes): Recovered {
   const { nowMs, outcomeTtlMs, acknowledgedTtlMs } = times;
   if (life.acknowledgedAtMs !== null) {
     const isKept = life.accepted.key !== undefined && life.acknowledgedAtMs + acknowledgedTtlMs > nowMs;
-    return isKept ? 'over' : 'forgotten';
+    return isKept ? 'completed' : 'forgotten';
   }
-  if (life.outcome !== null) return life.outcome.at_ms + outcomeTtlMs > nowMs ? 'over' : 'forgotten';
+  if (life.outcome !== null) return life.outcome.at_ms + outcomeTtlMs > nowMs ? 'completed' : 'forgotten';
   if (life.cancelRequested) return 'canceled';
   if (life.starts === 0 || (life.mayRepeat && life.starts < STARTS_MAX)) return 'queue';
   return 'lost';

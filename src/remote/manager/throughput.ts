@@ -1,21 +1,21 @@
 import type { Clock } from '../../runtime/clock.ts';
 
-/** Weight of the newest run in the mean. */
+/** Weight of the newest run in the moving average. */
 const RUN_WEIGHT = 0.1;
-/** Over how long the rate of ends is measured. */
+/** Window for measuring the completion rate. */
 const WINDOW_MS = 10_000;
 const RETRY_SECS_MIN = 1;
 const RETRY_SECS_MAX = 60;
-/** Before anything was measured. */
+/** Used before anything was measured. */
 const RETRY_SECS_UNKNOWN = 5;
-/** Runs shorter than this are fast: what a commit of the journal takes would be felt between them. */
+/** Runs shorter than this are fast: the latency of a journal commit would be noticeable between them. */
 const FAST_RUN_MS = 25;
 
-/** How fast tasks end. */
+/** Measures how fast tasks complete. */
 export class Throughput {
   readonly #clock: Clock;
   #meanRunMs: number | null = null;
-  /** Ends in the window that is being counted, and when it began. */
+  /** Completions in the current window, and its start. */
   #ends = 0;
   #since: number;
   #perSecond: number | null = null;
@@ -33,12 +33,12 @@ export class Throughput {
     if (elapsedMs >= WINDOW_MS) this.#closeWindow(elapsedMs);
   }
 
-  /** Whether tasks are so short that the start of the next ones is written ahead. */
+  /** Whether tasks are short enough to record starts ahead. */
   get isFast(): boolean {
     return this.#meanRunMs !== null && this.#meanRunMs < FAST_RUN_MS;
   }
 
-  /** Seconds after which half of those who wait will have been served, if things go on as they do. */
+  /** Estimates the seconds until half of the waiting tasks have been served. */
   retryAfterSecs(waiting: number): number {
     const elapsedMs = this.#clock.monotonic() - this.#since;
     const now = elapsedMs > 0 && this.#ends > 0 ? (this.#ends / Math.max(elapsedMs, 1000)) * 1000 : null;

@@ -2,16 +2,20 @@ import type { ManagerContext } from './context.ts';
 import type { TaskEntry } from './task-entry.ts';
 
 export interface Waiting {
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when the caller stops waiting. */
   readonly signal: AbortSignal;
-  /** Null for as long as it takes. */
+  /** Null to wait indefinitely. */
   readonly waitMs: number | null;
 }
 
-/** Resolves when the task is over, the time is, the caller has gone or the manager closes. */
-export function untilOver({ waits, closing }: ManagerContext, task: TaskEntry, waiting: Waiting): Promise<void> {
+/** Resolves when the task has ended, the time is up, the caller has gone or the manager closes. */
+export function waitForCompletion(
+  { waits, closing }: ManagerContext,
+  task: TaskEntry,
+  waiting: Waiting,
+): Promise<void> {
   const { signal, waitMs } = waiting;
-  if (task.isOver || signal.aborted || closing.hasBegun || waitMs === 0) return Promise.resolve();
+  if (task.isCompleted || signal.aborted || closing.hasBegun || waitMs === 0) return Promise.resolve();
   return new Promise((resolve) => {
     const done = (): void => {
       stopTask();
@@ -20,7 +24,7 @@ export function untilOver({ waits, closing }: ManagerContext, task: TaskEntry, w
       signal.removeEventListener('abort', done);
       resolve();
     };
-    const stopTask = task.onOver(done);
+    const stopTask = task.onCompleted(done);
     const stopClosing = closing.onClose(done);
     const stopWait = waitMs === null ? null : waits.after(waitMs, done);
     signal.addEventListener('abort', done, { once: true });

@@ -4,15 +4,15 @@ import { CappedCounter, CappedLabel } from '../../runtime/capped-label.ts';
 import { REMOTE_CODES, type RemoteCode } from '../protocol/codes.ts';
 import { PROTOCOLS, type Ingress } from '../protocol/messages.ts';
 
-/** Values of the label `protocol`: where the request of a task came in. */
+/** Values of the label `protocol`: the listener on which the task's request arrived. */
 const INGRESSES: readonly Ingress[] = [...PROTOCOLS, 'http'];
 export const TASK_STATUSES = ['success', 'error'] as const;
 export type TaskStatus = (typeof TASK_STATUSES)[number];
-/** Values of the label `source`: from where code of events was fetched. */
+/** Values of the label `source`: origin of pulled event code. */
 export const PULL_SOURCES = ['local', 'npm', 'git'] as const;
 export type PullSource = (typeof PULL_SOURCES)[number];
 
-/** From a warm event to the longest timeouts that are usual. */
+/** From the duration of a warm event to the longest usual timeouts. */
 const TASK_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3_600];
 
 export interface EndedTask {
@@ -23,33 +23,33 @@ export interface EndedTask {
   duration_ms: number;
 }
 
-/** What an executor counts. Every method is cheap and never throws. */
+/** Metrics of an executor. Every method is cheap and never throws. */
 export interface RemoteMetrics {
   readonly registry: Registry;
-  /** An admitted task has its outcome; a failed one is told to `error` as well. */
+  /** Counts an admitted task that ended; a failure is also passed to `error`. */
   taskEnded(task: EndedTask): void;
-  /** A request was answered with this code: refused, or the outcome of its task. */
+  /** Counts a response with this code: a rejection, or the outcome of a task. */
   error(code: RemoteCode, protocol: Ingress): void;
-  /** Tasks that wait for a worker: `delta` more (or, negative, fewer) of those that came in there. */
+  /** Changes the number of tasks waiting for a worker by `delta`, which may be negative. */
   queueDepth(protocol: Ingress, delta: number): void;
-  /** Code of an event was fetched. */
+  /** Counts a pull of event code. */
   pulled(source: PullSource): void;
-  /** Workers that run a task now. */
+  /** Sets the number of workers running a task. */
   busyWorkers(count: number): void;
-  /** Entries that the audit log could not keep. */
+  /** Counts audit entries that were dropped. */
   auditLost(count: number): void;
 }
 
 export interface RemoteMetricsOptions {
-  /** One of its own where absent. */
+  /** Default: a new registry. */
   registry?: Registry;
-  /** Distinct names of events; further ones count as `other`. Default 100. */
+  /** Maximum distinct event names; further ones count as `other`. Default 100. */
   labelCap?: number;
-  /** CPU, memory, event loop and garbage collection of this process; off unless true. */
+  /** Adds CPU, memory, event loop and garbage collection metrics of this process; default false. */
   processMetrics?: boolean;
 }
 
-/** The metrics of an executor in a registry; `registry.metrics()` is the text of a scrape. */
+/** Creates the metrics of an executor; `registry.metrics()` returns the text of a scrape. */
 export function createRemoteMetrics(options: RemoteMetricsOptions = {}): RemoteMetrics {
   const registry = options.registry ?? new Registry();
   if (options.processMetrics === true) collectDefaultMetrics({ register: registry });
@@ -61,7 +61,7 @@ function taskMetrics(registry: Registry, eventNames: CappedLabel) {
   const tasks = new CappedCounter(
     new Counter({
       name: 'volnux_tasks_total',
-      help: 'Tasks that ended, by how (success, error), where they came in and event',
+      help: 'Completed tasks by status (success, error), protocol and event',
       labelNames: ['status', 'protocol', 'event_name'],
       registers,
     }),
@@ -69,26 +69,26 @@ function taskMetrics(registry: Registry, eventNames: CappedLabel) {
   );
   const seconds = new Histogram({
     name: 'volnux_task_duration_seconds',
-    help: 'Time from the acceptance of a task to its outcome',
+    help: 'Time from acceptance of a task to its outcome',
     labelNames: ['status', 'protocol'],
     buckets: TASK_SECONDS,
     registers,
   });
   const depth = new Gauge({
     name: 'volnux_queue_depth',
-    help: 'Tasks that wait for a worker, by where they came in',
+    help: 'Tasks waiting for a worker, by protocol',
     labelNames: ['protocol'],
     registers,
   });
   const pulls = new Counter({
     name: 'volnux_ephemeral_pulls_total',
-    help: 'Times that code of an event was fetched, by its source',
+    help: 'Pulls of event code, by source',
     labelNames: ['source'],
     registers,
   });
   const errors = new Counter({
     name: 'volnux_errors_total',
-    help: 'Requests refused and tasks failed, by code',
+    help: 'Rejected requests and failed tasks, by code',
     labelNames: ['code', 'protocol'],
     registers,
   });
@@ -113,12 +113,12 @@ function executorMetrics(registry: Registry) {
   const registers = [registry];
   const busy = new Gauge({
     name: 'heddle_executor_busy_workers',
-    help: 'Workers of the executor that run a task now',
+    help: 'Workers currently running a task',
     registers,
   });
   const lost = new Counter({
     name: 'heddle_executor_audit_lost_total',
-    help: 'Entries of the audit log that could not be kept because the disk did not take them',
+    help: 'Audit log entries dropped because they could not be written',
     registers,
   });
   return {

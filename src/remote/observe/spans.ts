@@ -1,7 +1,7 @@
 import type { Attributes, Span, Tracing } from '../../runtime/trace.ts';
 import type { Ingress } from '../protocol/messages.ts';
 
-/** The spans of one task, in the order of its life. */
+/** Spans of one task, in order. */
 export const TASK_SPANS = {
   submit: 'task.submit',
   validate: 'task.validate',
@@ -12,24 +12,26 @@ export const TASK_SPANS = {
 
 export interface SubmitOrigin {
   protocol: Ingress;
-  /** The caller's trace context; null starts a trace. */
+  /** The caller's trace context; null starts a new trace. */
   traceparent: string | null;
 }
 
 type Run<T> = (span: Span) => Promise<T>;
 
-/** Traces a task. Each method runs `run` inside its span; what it throws is recorded there and thrown on. */
+/** Traces a task. Each method runs `run` inside its span; errors are recorded there and rethrown. */
 export interface TaskTracing {
-  /** The whole request, within the caller's trace. */
+  /** Covers the whole request, within the caller's trace. */
   submit<T>(origin: SubmitOrigin, run: Run<T>): Promise<T>;
-  /** From the authentication to the last check, within the surrounding span. */
+  /** Covers authentication and validation, within the current span. */
   validate<T>(run: Run<T>): Promise<T>;
-  /** `parent` is the trace context kept with the task: its later steps run outside of the request. */
+  /**
+   * Covers resolution. `parent` is the trace context stored with the task, because later steps run outside the request.
+   */
   resolve<T>(parent: string | null, eventName: string, run: Run<T>): Promise<T>;
   execute<T>(parent: string | null, task: ExecutedTask, run: Run<T>): Promise<T>;
-  /** Building, signing and handing over of the answer, within the surrounding span unless a parent is given. */
+  /** Covers building, signing and delivering the response, within the current span unless a parent is given. */
   respond<T>(parent: string | null | undefined, correlationId: string, run: Run<T>): Promise<T>;
-  /** The trace context to keep with the task, and to hand to its process. */
+  /** Returns the trace context to store with the task and pass to its process. */
   traceparentOf(span: Span): string | null;
 }
 
@@ -39,7 +41,7 @@ export interface ExecutedTask {
   tier: string;
 }
 
-/** The spans of tasks on a tracer. */
+/** Creates the spans of tasks on a tracer. */
 export function createTaskTracing(tracing: Tracing): TaskTracing {
   const within = <T>(
     name: string,

@@ -1,7 +1,7 @@
 import { RemoteFailure } from './codes.ts';
 import { REMOTE_METHODS } from './messages.ts';
 
-/** Who signs and who is meant: 1 to 128 of `A-Z a-z 0-9 . _ : @ / -`, compared byte by byte. */
+/** Name of a client or audience: 1 to 128 of `A-Z a-z 0-9 . _ : @ / -`, compared byte by byte. */
 export const CLIENT_NAME = /^[A-Za-z0-9._:@/-]{1,128}$/;
 /** 1 to 64 of `A-Z a-z 0-9 . _ -`. */
 export const KEY_ID = /^[A-Za-z0-9._-]{1,64}$/;
@@ -10,20 +10,19 @@ export const NONCE = /^[A-Za-z0-9_-]{22}$/;
 
 const METHODS: ReadonlySet<unknown> = new Set(REMOTE_METHODS);
 
-/** A request before anything about it is known: what a transport read, whatever its types say. */
+/** An untyped request as read by a transport. */
 export type UncheckedEnvelope = Readonly<
   Record<'key_id' | 'timestamp_ms' | 'nonce' | 'client' | 'audience' | 'method' | 'payload' | 'mac', unknown>
 >;
 
 /**
- * Holds that every field of an envelope has its form. Nothing is said about the MAC but that it is bytes: one of the wrong
- * length is a wrong MAC.
+ * Verifies the form of every envelope field. The MAC must only be bytes: a wrong length counts as a wrong MAC.
  *
- * @throws RemoteFailure MALFORMED, one detail for each fault
+ * @throws RemoteFailure MALFORMED, with one detail per fault
  */
 export function checkEnvelope(request: UncheckedEnvelope): void {
   if (isWellFormed(request)) return;
-  throw new RemoteFailure('MALFORMED', 'The envelope of the request is not valid', { details: faultsOf(request) });
+  throw new RemoteFailure('MALFORMED', 'The envelope of the request is invalid', { details: faultsOf(request) });
 }
 
 function isWellFormed(request: UncheckedEnvelope): boolean {
@@ -41,17 +40,17 @@ function isWellFormed(request: UncheckedEnvelope): boolean {
 
 function faultsOf(request: UncheckedEnvelope): string[] {
   const faults: string[] = [];
-  const hold = (holds: boolean, fault: string): void => {
+  const check = (holds: boolean, fault: string): void => {
     if (!holds) faults.push(fault);
   };
-  hold(isText(request.key_id, KEY_ID), 'key_id: must be 1 to 64 of A-Z a-z 0-9 . _ -');
-  hold(isTimestamp(request.timestamp_ms), 'timestamp_ms: must be whole milliseconds since the epoch');
-  hold(isText(request.nonce, NONCE), 'nonce: must be 16 bytes in base64url, 22 characters without padding');
-  hold(isText(request.client, CLIENT_NAME), 'client: must be 1 to 128 of A-Z a-z 0-9 . _ : @ / -');
-  hold(isText(request.audience, CLIENT_NAME), 'audience: must be 1 to 128 of A-Z a-z 0-9 . _ : @ / -');
-  hold(METHODS.has(request.method), `method: must be one of ${REMOTE_METHODS.join(', ')}`);
-  hold(request.payload instanceof Uint8Array, 'payload: must be bytes');
-  hold(request.mac instanceof Uint8Array, 'mac: must be bytes');
+  check(isText(request.key_id, KEY_ID), 'key_id: must be 1 to 64 of A-Z a-z 0-9 . _ -');
+  check(isTimestamp(request.timestamp_ms), 'timestamp_ms: must be whole milliseconds since the epoch');
+  check(isText(request.nonce, NONCE), 'nonce: must be 16 bytes in base64url, 22 characters without padding');
+  check(isText(request.client, CLIENT_NAME), 'client: must be 1 to 128 of A-Z a-z 0-9 . _ : @ / -');
+  check(isText(request.audience, CLIENT_NAME), 'audience: must be 1 to 128 of A-Z a-z 0-9 . _ : @ / -');
+  check(METHODS.has(request.method), `method: must be one of ${REMOTE_METHODS.join(', ')}`);
+  check(request.payload instanceof Uint8Array, 'payload: must be bytes');
+  check(request.mac instanceof Uint8Array, 'mac: must be bytes');
   return faults;
 }
 

@@ -2,33 +2,33 @@ import { createHmac, createSecretKey, hkdfSync, timingSafeEqual, type KeyObject 
 
 import type { SignedRequest, SignedResponse } from './envelope.ts';
 
-/** What every MAC begins with: no bytes signed for this protocol mean anything in another one. */
+/** Prefix of every MAC input, so that signatures are not valid in any other protocol. */
 export const DOMAIN = 'heddle-remote-v1';
-/** Bytes of secrets, derived keys and MACs. */
+/** Size of secrets, derived keys and MACs, bytes. */
 export const KEY_BYTES = 32;
 
 export type Direction = 'request' | 'response';
-/** The keys of one client: one for each direction, so that no request passes for an answer. */
+/** Keys of one client, one per direction, so that no request can pass for a response. */
 export type SigningKeys = Readonly<Record<Direction, Uint8Array>>;
-/** A request that lacks nothing but its MAC. */
+/** All fields of a request except the MAC. */
 export type RequestFields = Omit<SignedRequest, 'mac'>;
-/** An answer that lacks nothing but its MAC. */
+/** All fields of a response except the MAC. */
 export type ResponseFields = Omit<SignedResponse, 'mac'>;
 
 const EMPTY = new Uint8Array(0);
 const LENGTH_BYTES = 4;
 
-/** The one key that a client holds. @param secret the master secret of the key id, 32 bytes or more */
+/** Derives a client's key. @param secret master secret of the key id, at least 32 bytes */
 export function deriveClientKey(secret: Uint8Array, client: string): Uint8Array {
   return derive(secret, lengthPrefixed(DOMAIN, 'client', client));
 }
 
-/** @param clientKey of deriveClientKey */
+/** @param clientKey from deriveClientKey */
 export function deriveDirectionKey(clientKey: Uint8Array, direction: Direction): Uint8Array {
   return derive(clientKey, lengthPrefixed(DOMAIN, direction));
 }
 
-/** @param clientKey of deriveClientKey */
+/** @param clientKey from deriveClientKey */
 export function deriveSigningKeys(clientKey: Uint8Array): SigningKeys {
   return {
     request: deriveDirectionKey(clientKey, 'request'),
@@ -37,7 +37,8 @@ export function deriveSigningKeys(clientKey: Uint8Array): SigningKeys {
 }
 
 function derive(secret: Uint8Array, info: Uint8Array): Uint8Array {
-  if (secret.length < KEY_BYTES) throw new TypeError(`a secret of ${secret.length} bytes: ${KEY_BYTES} are needed`);
+  if (secret.length < KEY_BYTES)
+    throw new TypeError(`the secret must have at least ${KEY_BYTES} bytes (got ${secret.length})`);
   return new Uint8Array(hkdfSync('sha256', secret, EMPTY, info, KEY_BYTES));
 }
 
@@ -45,7 +46,7 @@ export function signRequest(fields: RequestFields, keys: Pick<SigningKeys, 'requ
   return { ...fields, mac: macOf('request', fields, keys.request) };
 }
 
-/** Whether the MAC of a request was made with this key; in constant time. */
+/** Returns whether the MAC of a request was made with this key; runs in constant time. */
 export function verifyRequest(request: SignedRequest, key: Uint8Array): boolean {
   return isMac('request', request, key);
 }
@@ -54,12 +55,15 @@ export function signResponse(fields: ResponseFields, keys: Pick<SigningKeys, 're
   return { ...fields, mac: macOf('response', fields, keys.response) };
 }
 
-/** Whether the MAC of an answer was made with this key; in constant time. Whether it answers the request: `isAnswerTo`. */
+/**
+ * Returns whether the MAC of a response was made with this key, in constant time. Does not match it to a request; see
+ * `isAnswerTo`.
+ */
 export function verifyResponse(response: SignedResponse, key: Uint8Array): boolean {
   return isMac('response', response, key);
 }
 
-/** Whether an answer names the request in every field that both have; of use only once its MAC was verified. */
+/** Returns whether a response matches the request in all shared fields; meaningful only after its MAC was verified. */
 export function isAnswerTo(response: SignedResponse, request: SignedRequest): boolean {
   return (
     response.nonce === request.nonce &&
@@ -70,7 +74,7 @@ export function isAnswerTo(response: SignedResponse, request: SignedRequest): bo
   );
 }
 
-/** The bytes under the MAC, in one piece: for test vectors and other implementations. */
+/** Returns the bytes covered by the MAC, for test vectors and other implementations. */
 export function macInput(direction: 'request', fields: RequestFields): Uint8Array;
 export function macInput(direction: 'response', fields: ResponseFields): Uint8Array;
 export function macInput(direction: Direction, fields: RequestFields | ResponseFields): Uint8Array {
@@ -78,12 +82,12 @@ export function macInput(direction: Direction, fields: RequestFields | ResponseF
 }
 
 function macOf(direction: Direction, fields: RequestFields | ResponseFields, key: Uint8Array): Buffer {
-  // The payload goes in as it lies: it may be megabytes, and no copy of it is made.
+  // Hashes the payload in place, because it may be megabytes.
   return createHmac('sha256', keyObject(key)).update(writeHeader(direction, fields)).update(fields.payload).digest();
 }
 
 function isMac(direction: Direction, signed: SignedRequest | SignedResponse, key: Uint8Array): boolean {
-  // Nobody can have signed what is longer than any field may be.
+  // Oversized fields cannot have been signed.
   return signed.mac.length === KEY_BYTES && fits(signed) && timingSafeEqual(signed.mac, macOf(direction, signed, key));
 }
 
@@ -94,7 +98,7 @@ function fits(fields: RequestFields | ResponseFields): boolean {
   return units <= FIELD_UNITS_MAX;
 }
 
-/** Keys as OpenSSL takes them: to make one costs more than a MAC does. They go with the bytes they were made of. */
+/** Cached key objects, because creating one costs more than a MAC; released together with their key bytes. */
 const keyObjects = new WeakMap<Uint8Array, KeyObject>();
 
 function keyObject(key: Uint8Array): KeyObject {
@@ -103,15 +107,15 @@ function keyObject(key: Uint8Array): KeyObject {
   return made;
 }
 
-/** UTF-16 units that the texts of one envelope may have together; those of a valid one have less than half as many. */
+/** Limit of UTF-16 units in all strings of one envelope; a valid one has less than half. */
 const FIELD_UNITS_MAX = 1024;
 const UTF8_BYTES_MAX = 3;
-/** Everything before the payload: the fields, what stands for numbers and directions, and the lengths of all of it. */
+/** Buffer for everything before the payload: fields, numbers, direction and their lengths. */
 const scratch = Buffer.allocUnsafe(FIELD_UNITS_MAX * UTF8_BYTES_MAX + 256);
 
-/** Writes all but the payload's bytes; what it returns is overwritten by the next call. */
+/** Writes everything except the payload's bytes; the returned buffer is overwritten by the next call. */
 function writeHeader(direction: Direction, fields: RequestFields | ResponseFields): Buffer {
-  // A text that does not fit would be cut in silence.
+  // Buffer writes truncate silently.
   if (!fits(fields)) throw new RangeError('a field of the envelope is too long');
   let at = writeText(DOMAIN, 0);
   at = writeText(direction, at);

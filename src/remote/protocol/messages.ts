@@ -3,14 +3,14 @@ import type { RemoteCode } from './codes.ts';
 
 export const PROTOCOLS = ['grpc', 'xmlrpc', 'tcp'] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
-/** Where a request came in: one of the protocols, or the HTTP listener beside them. */
+/** Where a request arrived: one of the protocols, or the HTTP listener. */
 export type Ingress = Protocol | 'http';
 
-/** What can be asked of an executor. */
+/** Methods of an executor. */
 export const REMOTE_METHODS = ['submit', 'poll', 'cancel', 'ack', 'events', 'event', 'status'] as const;
 export type RemoteMethod = (typeof REMOTE_METHODS)[number];
 
-/** Payloads of requests, by method: each is one JSON object in UTF-8. */
+/** Request payloads by method: each is one JSON object in UTF-8. */
 export interface RequestPayloads {
   submit: SubmitRequest;
   poll: PollRequest;
@@ -24,34 +24,37 @@ export interface RequestPayloads {
 export interface SubmitRequest {
   event_name: string;
   args: JsonObject;
-  /** `sync`, the default: the answer is the task's outcome. `async`: it is the correlation id, and the outcome is polled for. */
+  /**
+   * `sync` (default): the response is the task's outcome. `async`: the response is the correlation id, and the outcome
+   * is polled.
+   */
   mode?: 'sync' | 'async';
-  /** A repeat with the same key, of the same client, gets the first one's task. 1 to 200 characters. */
+  /** Repeats with the same key from the same client return the first task. 1 to 200 characters. */
   idempotency_key?: string;
-  /** Seconds from start to end; at most what the executor and the event allow. */
+  /** Task timeout, seconds; capped by the executor and the event. */
   timeout_secs?: number;
-  /** Milliseconds since the epoch after which the task need not be started any more. */
+  /** Time after which the task need not start, milliseconds since the epoch. */
   deadline_ms?: number;
 }
 
 export interface PollRequest {
   correlation_id: string;
-  /** Seconds to wait for the end, 0 to 30; 0 by default. */
+  /** Time to wait for the end, seconds, 0 to 30; default 0. */
   wait_secs?: number;
 }
 
-/** One of the two; a key names the task that was submitted with it. */
+/** Has exactly one member; a key names the task that was submitted with it. */
 export interface CancelRequest {
   correlation_id?: string;
   idempotency_key?: string;
 }
 
 export interface AckRequest {
-  /** At most 1,000. Those that are not known, not the caller's or not over are left out of the answer. */
+  /** At most 1,000. Ids that are unknown, of other clients or of unfinished tasks are omitted from the response. */
   correlation_ids: string[];
 }
 
-/** Payloads of answers. */
+/** Response payloads. */
 export type ResponsePayload =
   SuccessResponse | ErrorResponse | PendingResponse | AckResponse | EventsResponse | EventResponse | StatusResponse;
 
@@ -64,7 +67,7 @@ export interface SuccessResponse {
 }
 
 export interface ErrorResponse {
-  /** Empty where no task came of the request. */
+  /** Empty if the request created or named no task. */
   correlation_id: string;
   status: 'error';
   code: RemoteCode;
@@ -76,19 +79,19 @@ export interface ErrorResponse {
   available_events?: readonly string[];
 }
 
-/** Of a task that is not over. */
+/** Response for a task that has not ended. */
 export interface PendingResponse {
   correlation_id: string;
   status: 'pending' | 'running';
   event_name: string;
   created_at: string;
   expires_at: string;
-  /** What the event said last; absent where it said nothing. */
+  /** Latest progress; absent if the event reported none. */
   progress?: TaskProgress;
 }
 
 export interface TaskProgress {
-  /** 0 to 1; absent where the event does not know. */
+  /** 0 to 1; absent if unknown. */
   fraction?: number;
   message?: string;
 }
@@ -106,13 +109,13 @@ export interface EventsResponse {
 export interface EventResponse {
   status: 'ok';
   event_name: string;
-  /** Whether this caller could submit it. */
+  /** Whether this caller may submit it. */
   exists: boolean;
 }
 
 export interface EventSummary {
   event_name: string;
-  /** Of its code, as pinned. */
+  /** Digest of its code, as pinned. */
   digest: string | null;
   source: 'local' | 'npm' | 'git';
   tier: Tier;
@@ -130,7 +133,7 @@ export interface StatusResponse {
   queue_depth: number;
   max_pending_tasks: number;
   uptime_seconds: number;
-  /** Of this caller, newest first, at most 50. */
+  /** Recent tasks of this caller, newest first, at most 50. */
   recent: RecentTask[];
 }
 
@@ -143,6 +146,6 @@ export interface RecentTask {
   duration_ms?: number;
 }
 
-/** How strongly a task is kept apart, weakest first. */
+/** Sandbox tiers, weakest isolation first. */
 export const TIERS = ['pooled', 'process', 'jail', 'container'] as const;
 export type Tier = (typeof TIERS)[number];

@@ -2,7 +2,7 @@ import { RemoteFailure } from './codes.ts';
 import type { ErrorResponse } from './messages.ts';
 
 /**
- * The payload that answers a request which could not be read far enough to sign an answer to it.
+ * Builds the payload for a request that could not be parsed far enough to sign a response.
  *
  * @param nowMs milliseconds since the epoch
  */
@@ -19,7 +19,7 @@ export function refusalPayload(failure: RemoteFailure, nowMs: number): Buffer {
   return Buffer.from(JSON.stringify(answer));
 }
 
-/** MALFORMED with one fault. @param detail the field, and what is wrong with it */
+/** Builds a MALFORMED failure with one fault. @param detail the field, and what is wrong with it */
 export function malformed(detail: string): RemoteFailure {
   return new RemoteFailure('MALFORMED', undefined, { details: [detail] });
 }

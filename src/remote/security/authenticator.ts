@@ -13,32 +13,32 @@ import type { ReplayLimits } from './replay-memory.ts';
 import type { RevokedCertificates } from './revoked-certificates.ts';
 import { TokenVerifier, type TokenSettings, type VerifiedToken } from './token-verifier.ts';
 
-/** How far a request's time may lie from the executor's, on either side. */
+/** Maximum difference between a request's timestamp and the executor's clock, either way. */
 export const MAX_AGE_MS = 60_000;
 
 export interface AuthenticatorOptions {
-  /** Opened, and closed, by whoever opens the authenticator. */
+  /** Opened and closed by the authenticator's owner. */
   keys: KeyRing;
-  /** The names that requests may be meant for. */
+  /** Accepted audiences of requests. */
   audiences: readonly string[];
-  /** Where the memory of requests is kept across restarts; null keeps it in memory only. */
+  /** Directory of the replay memory across restarts; null keeps it in memory only. */
   replayDirectory: string | null;
   replayLimits?: ReplayLimits;
-  /** Null where callers need no token. */
+  /** Null if callers need no token. */
   tokens: TokenSettings | null;
-  /** Where callers must present a certificate. One that was presented is held to its name everywhere. */
+  /** Listeners that require a client certificate. A presented certificate must match the client everywhere. */
   certificateIngresses?: readonly Ingress[];
-  /** None where absent. */
+  /** Default: no certificate is revoked. */
   revoked?: Pick<RevokedCertificates, 'has'>;
   maxAgeMs?: number;
-  /** Identity of the machine's boot; the system's own where absent. */
+  /** Boot id of the machine; default: the system's. */
   bootId?: string | null;
   clock: Clock;
   random: Random;
   log: Logger;
 }
 
-/** @throws KeyFileError where the keys of tokens cannot be used */
+/** @throws KeyFileError if the token keys are unusable */
 export async function openAuthenticator(options: AuthenticatorOptions): Promise<Authenticator> {
   const { tokens: settings, clock, log, random, bootId, maxAgeMs = MAX_AGE_MS } = options;
   const tokens = settings === null ? null : await TokenVerifier.open({ ...settings, clock, log });
@@ -68,23 +68,23 @@ class RequestAuthenticator implements Authenticator {
     this.#tokens = tokens;
   }
 
-  /** Not an async function: thousands of calls a second wait for nothing but one write that they share. */
-  authenticate(received: Received, mayLook = true): Promise<Caller> {
+  /** Not async: thousands of calls per second share a single write and wait for nothing else. */
+  authenticate(received: Received, mayCheck = true): Promise<Caller> {
     try {
       const { request } = received;
       checkEnvelope(request);
       const keys = this.#keys.find(request.key_id, request.client);
-      if (keys === null && mayLook) {
-        const looked = this.#keys.lookAgain();
-        if (looked !== null) return looked.then(() => this.authenticate(received, false));
+      if (keys === null && mayCheck) {
+        const checked = this.#keys.checkNow();
+        if (checked !== null) return checked.then(() => this.authenticate(received, false));
       }
-      holdLive(keys, request.key_id);
-      this.#holdAge(request.timestamp_ms);
+      requireLive(keys, request.key_id);
+      this.#requireAge(request.timestamp_ms);
       if (!verifyRequest(request, keys.request)) throw new RemoteFailure('INVALID_CHECKSUM');
       this.#keys.trust(request.key_id, request.client);
       const written = this.#replay.remember(request.client, request.nonce, request.timestamp_ms);
       if (!this.#audiences.has(request.audience)) {
-        throw new RemoteFailure('FORBIDDEN', `The request is meant for ${request.audience}, not for this executor`);
+        throw new RemoteFailure('FORBIDDEN', `The audience of the request is ${request.audience}, not this executor`);
       }
       return this.#identify(received, keys, written);
     } catch (error) {
@@ -97,39 +97,39 @@ class RequestAuthenticator implements Authenticator {
     await this.#replay.close();
   }
 
-  #holdAge(timestampMs: number): void {
+  #requireAge(timestampMs: number): void {
     const ageMs = this.#clock.now() - timestampMs;
     if (ageMs > this.#maxAgeMs) throw new RemoteFailure('EXPIRED', 'The request is too old');
-    if (ageMs < -this.#maxAgeMs) throw new RemoteFailure('EXPIRED', 'The request is of the future');
+    if (ageMs < -this.#maxAgeMs) throw new RemoteFailure('EXPIRED', 'The request is in the future');
   }
 
-  /** Holds that certificate, token and MAC name the same client. */
+  /** Verifies that certificate, token and MAC name the same client. */
   #identify(received: Received, keys: DirectionKeys, written: Promise<void> | null): Promise<Caller> {
     const { client } = received.request;
     const { peer, token, ingress } = received;
     if (peer === null) {
       if (this.#certificateIngresses.has(ingress)) throw unidentified('A client certificate is required');
-    } else if (!isCertificateOf(peer, client)) throw unidentified(`The certificate is not one of ${client}`);
+    } else if (!isCertificateOf(peer, client)) throw unidentified(`The certificate does not belong to ${client}`);
     else if (this.#revoked?.has(peer) === true) throw unidentified('The certificate was revoked');
-    if (this.#tokens === null) return answer(written, { client, scopes: null, keys });
+    if (this.#tokens === null) return afterWrite(written, { client, scopes: null, keys });
     if (token === null) throw unidentified('A token is required');
     const verified = this.#tokens.verify(token);
-    if (!(verified instanceof Promise)) return answer(written, withToken(client, keys, verified));
-    return verified.then((late) => answer(written, withToken(client, keys, late)));
+    if (!(verified instanceof Promise)) return afterWrite(written, withToken(client, keys, verified));
+    return verified.then((late) => afterWrite(written, withToken(client, keys, late)));
   }
 }
 
-function holdLive(keys: DirectionKeys | null, keyId: string): asserts keys is DirectionKeys {
-  if (keys === null) throw unidentified(`The key ${keyId} is not known`);
+function requireLive(keys: DirectionKeys | null, keyId: string): asserts keys is DirectionKeys {
+  if (keys === null) throw unidentified(`The key ${keyId} is unknown`);
   if (keys.state === 'retired') throw unidentified(`The key ${keyId} is retired`);
 }
 
 function withToken(client: string, keys: DirectionKeys, { subject, scopes }: VerifiedToken): Caller {
-  if (subject !== client) throw unidentified(`The token is not one of ${client}`);
+  if (subject !== client) throw unidentified(`The token does not belong to ${client}`);
   return { client, scopes, keys };
 }
 
-function answer(written: Promise<void> | null, caller: Caller): Promise<Caller> {
+function afterWrite(written: Promise<void> | null, caller: Caller): Promise<Caller> {
   return written === null ? Promise.resolve(caller) : written.then(() => caller);
 }
 

@@ -3,17 +3,17 @@ import { isKeyId, isName, isSecret, KEYS_MAX, record, secretBytes, secretText } 
 import { KeyFileError } from './key-file-error.ts';
 import { parseKeyJson, readSecretFile } from './secret-file.ts';
 
-/** A client's file, `{"version":1,"client":…,"audience":…,"keys":[{"id":…,"secret":…}]}`, mode 0600. */
+/** Client file, `{"version":1,"client":…,"audience":…,"keys":[{"id":…,"secret":…}]}`, mode 0600. */
 export interface ClientCredentials {
   readonly version: 1;
   readonly client: string;
-  /** The executor, or group of executors, that calls are meant for. */
+  /** The executor, or group of executors, that calls are for. */
   readonly audience: string;
-  /** The first is signed with. `secret`: the client's own key, 32 bytes in base64url. */
+  /** The first key signs. `secret` is the client's own key, 32 bytes in base64url. */
   readonly keys: readonly { readonly id: string; readonly secret: string }[];
 }
 
-/** What a client signs its calls with, and checks answers by. */
+/** Keys with which a client signs calls and verifies responses. */
 export interface ClientSigner {
   readonly client: string;
   readonly audience: string;
@@ -21,35 +21,35 @@ export interface ClientSigner {
   readonly keys: SigningKeys;
 }
 
-/** @throws KeyFileError where it cannot be read, is open to others, or is no such file */
+/** @throws KeyFileError if the file is unreadable, accessible to others, or not a client file */
 export async function readClientCredentials(path: string): Promise<ClientCredentials> {
   return parseClientCredentials(parseKeyJson(await readSecretFile(path), path), path);
 }
 
-/** Checks credentials that were given as a value. @param source what errors name: a path, a setting */
+/** Validates credentials. @param source name in errors: a path or a setting */
 export function parseClientCredentials(value: unknown, source: string): ClientCredentials {
   const { version, client, audience, keys } = record(value, source);
-  const hold = (holds: boolean, fault: string): void => {
+  const check = (holds: boolean, fault: string): void => {
     if (!holds) throw new KeyFileError(`${source}: ${fault}`);
   };
-  hold(version === 1, 'version: must be 1; is this a client file of `heddle keys`?');
-  hold(isName(client), 'client: must be 1 to 128 of A-Z a-z 0-9 . _ : @ / -');
-  hold(isName(audience), 'audience: must be 1 to 128 of A-Z a-z 0-9 . _ : @ / -');
-  hold(Array.isArray(keys) && keys.length > 0 && keys.length <= KEYS_MAX, `keys: must be a list of 1 to ${KEYS_MAX}`);
+  check(version === 1, 'version: must be 1; expected a client file created by `heddle keys`');
+  check(isName(client), 'client: must be 1 to 128 of A-Z a-z 0-9 . _ : @ / -');
+  check(isName(audience), 'audience: must be 1 to 128 of A-Z a-z 0-9 . _ : @ / -');
+  check(Array.isArray(keys) && keys.length > 0 && keys.length <= KEYS_MAX, `keys: must be a list of 1 to ${KEYS_MAX}`);
   return {
     version: 1,
     client: client as string,
     audience: audience as string,
     keys: (keys as unknown[]).map((key, index) => {
       const { id, secret } = record(key, `${source}: keys[${index}]`);
-      hold(isKeyId(id), `keys[${index}].id: must be 1 to 64 of A-Z a-z 0-9 . _ -`);
-      hold(isSecret(secret), `keys[${index}].secret: must be ${KEY_BYTES} bytes in base64url`);
+      check(isKeyId(id), `keys[${index}].id: must be 1 to 64 of A-Z a-z 0-9 . _ -`);
+      check(isSecret(secret), `keys[${index}].secret: must be ${KEY_BYTES} bytes in base64url`);
       return { id: id as string, secret: secret as string };
     }),
   };
 }
 
-/** The keys to sign with: those of the first key of the file. */
+/** Returns the signer for the first key of the credentials. */
 export function clientSigner(credentials: ClientCredentials): ClientSigner {
   const { client, audience, keys } = credentials;
   const first = keys[0];
@@ -57,7 +57,7 @@ export function clientSigner(credentials: ClientCredentials): ClientSigner {
   return { client, audience, keyId: first.id, keys: deriveSigningKeys(secretBytes(first.secret)) };
 }
 
-/** The credentials of one client, from the master secrets of a key ring. @param keys the one to sign with first */
+/** Derives a client's credentials from the master secrets of a key ring. @param keys signing key first */
 export function credentialsFor(
   client: string,
   audience: string,

@@ -10,7 +10,7 @@ import { CLIENT_URI_PREFIX } from './identity.ts';
 const DAY_MS = 86_400_000;
 export const AUTHORITY_DAYS = 365;
 export const CERTIFICATE_DAYS = 30;
-/** Certificates begin a little in the past: clocks of two machines differ. */
+/** Certificates start slightly in the past, to tolerate clock differences. */
 const EARLY_MS = 300_000;
 const SERIAL_BYTES = 16;
 const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
@@ -18,7 +18,7 @@ const CLIENT_AUTH = '1.3.6.1.5.5.7.3.2';
 const SIGNATURE = { name: 'ECDSA', hash: 'SHA-256' };
 const CURVE = { name: 'ECDSA', namedCurve: 'P-256' };
 
-/** A certificate and its private key, PEM. */
+/** A certificate and its private key, in PEM. */
 export interface IssuedCertificate {
   readonly cert: string;
   readonly key: string;
@@ -33,7 +33,7 @@ interface Issue {
   readonly issuer?: IssuedCertificate;
 }
 
-/** An authority for development: EC P-256, a year. @param nowMs milliseconds since the epoch */
+/** Creates an authority for development: EC P-256, valid for a year. @param nowMs milliseconds since the epoch */
 export function makeAuthority(nowMs: number, random: Random): Promise<IssuedCertificate> {
   const extensions = [
     new x509.BasicConstraintsExtension(true, 0, true),
@@ -42,7 +42,7 @@ export function makeAuthority(nowMs: number, random: Random): Promise<IssuedCert
   return issue({ subject: 'CN=Heddle development authority', days: AUTHORITY_DAYS, nowMs, random, extensions });
 }
 
-/** A server's certificate, thirty days. @param hosts DNS names and addresses */
+/** Creates a server certificate, valid for 30 days. @param hosts DNS names and addresses */
 export function makeServerCertificate(
   issuer: IssuedCertificate,
   hosts: readonly string[],
@@ -54,7 +54,7 @@ export function makeServerCertificate(
   return issue({ subject: 'CN=heddle executor', days: CERTIFICATE_DAYS, nowMs, random, extensions, issuer });
 }
 
-/** A client's certificate, thirty days; it names the client as the URI `heddle:client:NAME`. */
+/** Creates a client certificate, valid for 30 days, which names the client as the URI `heddle:client:NAME`. */
 export function makeClientCertificate(
   issuer: IssuedCertificate,
   client: string,
@@ -66,9 +66,9 @@ export function makeClientCertificate(
 }
 
 /**
- * The authority's list of revoked certificates, thirty days: those of the list before, and these.
+ * Creates the authority's revocation list, valid for 30 days, from a previous list and the given certificates.
  *
- * @param before PEM; null where there is none
+ * @param before PEM; null if there is none
  */
 export async function makeRevocationList(
   issuer: IssuedCertificate,
@@ -106,7 +106,7 @@ async function issue({ subject, days, nowMs, random, extensions, issuer }: Issue
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   const key = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
   const serial = random.bytes(SERIAL_BYTES);
-  // Positive, and never with a leading zero byte that encoders drop.
+  // Positive, and without a leading zero byte, which encoders would drop.
   serial[0] = (serial[0]! & 0x7f) | 0x40;
   const authority = issuer === undefined ? null : new x509.X509Certificate(issuer.cert);
   const spki = publicKey.export({ format: 'der', type: 'spki' });

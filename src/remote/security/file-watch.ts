@@ -7,27 +7,29 @@ import { Loop } from '../../runtime/loop.ts';
 const INTERVAL_MS = 2_000;
 
 export interface FileWatchOptions {
-  /** What the files hold, in words for the log: `key ring`. */
+  /** Description of the files for the log, such as `key ring`. */
   name: string;
-  /** Looked at as one: a change of any makes all be read again. */
+  /** Watched together: a change of any reloads all. */
   paths: readonly string[];
   clock: Clock;
   log: Logger;
-  /** Reads the files and puts what they say into use, or throws and leaves everything as it was. */
+  /** Reads and applies the files; if it throws, nothing changes. */
   apply: () => Promise<void>;
 }
 
-/** Sees within two seconds that files changed, however that was done: written in place, renamed, or by a symbolic link. */
+/**
+ * Detects changes of files within two seconds, whether written in place, renamed, or replaced through a symbolic link.
+ */
 export class FileWatch {
   readonly #options: FileWatchOptions;
   readonly #loop: Loop;
-  #inUse: string;
-  #told: string | undefined;
-  #looking: Promise<void> = Promise.resolve();
+  #appliedSignature: string;
+  #loggedSignature: string | undefined;
+  #checking: Promise<void> = Promise.resolve();
 
-  /** Applies the files as they are now, and again whenever they change. @throws what the first `apply` throws */
+  /** Applies the files now and after every change. @throws any error of the first `apply` */
   static async open(options: FileWatchOptions): Promise<FileWatch> {
-    // Taken first: a change during the reading is then a change still.
+    // Taken before reading, so that a change during the read is detected.
     const seen = await signature(options.paths);
     await options.apply();
     const watch = new FileWatch(options, seen);
@@ -37,7 +39,7 @@ export class FileWatch {
 
   private constructor(options: FileWatchOptions, seen: string) {
     this.#options = options;
-    this.#inUse = seen;
+    this.#appliedSignature = seen;
     const { clock, log, name } = options;
     const runOnce = async (): Promise<'idle'> => {
       await this.check();
@@ -46,25 +48,25 @@ export class FileWatch {
     this.#loop = new Loop({ name: `changes of ${name}`, intervalMs: INTERVAL_MS, clock, log, runOnce });
   }
 
-  /** Looks now. Files that cannot be used are tried again at each look, and told once. */
+  /** Checks now. Unusable files are retried at each check and logged once. */
   check(): Promise<void> {
-    // One after the other: of two at once, the slower could put into use what it read before a change.
-    this.#looking = this.#looking.then(() => this.#look());
-    return this.#looking;
+    // Serialized, because the slower of two concurrent checks could apply outdated content.
+    this.#checking = this.#checking.then(() => this.#checkOnce());
+    return this.#checking;
   }
 
-  async #look(): Promise<void> {
+  async #checkOnce(): Promise<void> {
     const { paths, name, log, apply } = this.#options;
     const seen = await signature(paths);
-    if (seen === this.#inUse) return;
+    if (seen === this.#appliedSignature) return;
     try {
       await apply();
-      this.#inUse = seen;
-      log.info({ files: paths }, `${name}: read again`);
+      this.#appliedSignature = seen;
+      log.info({ files: paths }, `reloaded ${name}`);
     } catch (error) {
-      if (seen === this.#told) return;
-      this.#told = seen;
-      log.error({ files: paths, err: error }, `${name}: changed but cannot be used; what was read before stays in use`);
+      if (seen === this.#loggedSignature) return;
+      this.#loggedSignature = seen;
+      log.error({ files: paths, err: error }, `could not reload ${name}; keeping the previous version`);
     }
   }
 

@@ -1,7 +1,7 @@
 import { CLIENT_NAME, KEY_ID } from '../protocol/envelope-shape.ts';
 import { KeyFileError } from './key-file-error.ts';
 
-/** Keys that one file may hold. */
+/** Maximum keys in one file. */
 export const KEYS_MAX = 100;
 
 export function secretText(secret: Uint8Array): string {
@@ -12,7 +12,7 @@ export function secretBytes(text: string): Uint8Array {
   return new Uint8Array(Buffer.from(text, 'base64url'));
 }
 
-/** 32 bytes, written in the one way there is for them. */
+/** Returns whether a value is 32 bytes in canonical base64url. */
 export function isSecret(value: unknown): value is string {
   return typeof value === 'string' && value.length === 43 && secretText(secretBytes(value)) === value;
 }

@@ -4,29 +4,30 @@ import { KeyFileError } from './key-file-error.ts';
 import type { KeyState } from './port.ts';
 import { parseKeyJson, readSecretFile } from './secret-file.ts';
 
-/** One master secret with its id. */
+/** A master secret and its id. */
 export interface RingKey {
   readonly id: string;
-  /** 32 bytes or more. */
+  /** At least 32 bytes. */
   readonly secret: Uint8Array;
   readonly state: KeyState;
   /** Milliseconds since the epoch. */
   readonly created_at: number;
-  /** From then on the key is retired, whatever its state says; null where no time is set. */
+  /** Time at which the key is retired regardless of its state; null if not set. */
   readonly retire_at: number | null;
 }
 
 const STATES: ReadonlySet<unknown> = new Set(['active', 'accepted', 'retired'] satisfies KeyState[]);
 
-/** @throws KeyFileError where it cannot be read, is open to others, or is no key ring */
+/** @throws KeyFileError if the file is unreadable, accessible to others, or not a key ring */
 export async function readKeyRing(path: string): Promise<RingKey[]> {
   return parseKeyRing(await readSecretFile(path), path);
 }
 
-/** @param source what errors name */
+/** @param source name in errors */
 export function parseKeyRing(bytes: Buffer, source: string): RingKey[] {
   const { version, keys } = record(parseKeyJson(bytes, source), source);
-  if (version !== 1) throw new KeyFileError(`${source}: version: must be 1; is this a key ring of \`heddle keys\`?`);
+  if (version !== 1)
+    throw new KeyFileError(`${source}: version: must be 1; expected a key ring created by \`heddle keys\``);
   if (!Array.isArray(keys) || keys.length > KEYS_MAX) {
     throw new KeyFileError(`${source}: keys: must be a list of at most ${KEYS_MAX}`);
   }
@@ -36,14 +37,14 @@ export function parseKeyRing(bytes: Buffer, source: string): RingKey[] {
   return ring;
 }
 
-/** What keys cannot be together; null where they are a ring. */
+/** Returns why keys are not a valid ring together; null if they are. */
 export function ringFault(keys: readonly RingKey[]): string | null {
-  if (!keys.some(({ state }) => state === 'active')) return 'keys: none is active; run `heddle keys rotate`';
+  if (!keys.some(({ state }) => state === 'active')) return 'keys: no key is active; run `heddle keys rotate`';
   const ids = new Set(keys.map(({ id }) => id));
-  if (ids.size < keys.length) return 'keys: two have the same id';
-  // A secret that goes on under another id was not rotated.
+  if (ids.size < keys.length) return 'keys: two keys have the same id';
+  // Reusing a secret under another id is not a rotation.
   const secrets = new Set(keys.map(({ secret }) => secretText(deriveClientKey(secret, 'ring'))));
-  return secrets.size < keys.length ? 'keys: two have the same secret' : null;
+  return secrets.size < keys.length ? 'keys: two keys have the same secret' : null;
 }
 
 function parseKey(value: unknown, source: string): RingKey {
@@ -66,7 +67,7 @@ function time(value: unknown, source: string): number {
   return ms;
 }
 
-/** The text of a key ring's file. */
+/** Returns the content of a key ring's file. */
 export function formatKeyRing(keys: readonly RingKey[]): string {
   const written = keys.map(({ id, secret, state, created_at, retire_at }) => ({
     id,
@@ -78,7 +79,7 @@ export function formatKeyRing(keys: readonly RingKey[]): string {
   return `${JSON.stringify({ version: 1, keys: written }, null, 2)}\n`;
 }
 
-/** The state of a key at a time. */
+/** Returns the state of a key at a time. */
 export function stateAt(key: RingKey, nowMs: number): KeyState {
   return key.retire_at !== null && nowMs >= key.retire_at ? 'retired' : key.state;
 }

@@ -5,43 +5,43 @@ import { FileWatch } from './file-watch.ts';
 import { readKeyRing, ringFault, stateAt, type RingKey } from './key-ring-file.ts';
 import type { DirectionKeys, KeyLookup, KeyState } from './port.ts';
 
-/** Clients of one key whose derived keys are kept once a MAC of theirs was right. */
+/** Cached derived keys per key id, for clients with a valid MAC. */
 const TRUSTED_MAX = 10_000;
-/** Clients of one key whose derived keys are kept although nothing of theirs was right yet: names cost a stranger nothing. */
+/** Cached derived keys per key id, for clients without a valid MAC yet: names cost an attacker nothing. */
 const UNPROVEN_MAX = 256;
-/** Between two looks at the file that callers set off by keys that are not known. */
-const LOOK_INTERVAL_MS = 200;
+/** Interval between file checks triggered by unknown keys. */
+const CHECK_INTERVAL_MS = 200;
 
-/** The keys of an executor. */
+/** Keys of an executor. */
 export interface KeyRing extends KeyLookup {
-  /** Says that a MAC made with these keys was right: from now on they are kept apart from what strangers ask for. */
+  /** Marks a client whose MAC was valid, so that unproven ones cannot evict its derived keys. */
   trust(keyId: string, client: string): void;
-  /** The keys there are, without their secrets. */
+  /** Lists the keys, without secrets. */
   list(): readonly { readonly id: string; readonly state: KeyState }[];
   /**
-   * Looks whether there are other keys by now, at most five times a second for all who ask: a client that was given a new
-   * key need not wait until its executor happens to look. Null where keys never change.
+   * Checks for new keys, at most five times a second for all callers, so that a client with a new key need not wait for
+   * the next periodic check. Null if keys never change.
    */
-  lookAgain(): Promise<void> | null;
+  checkNow(): Promise<void> | null;
   close(): Promise<void>;
 }
 
-/** A key with what was derived from it. */
-interface Held {
+/** A key and the keys derived from it. */
+interface CachedKey {
   readonly key: RingKey;
   readonly trusted: Map<string, DirectionKeys>;
   readonly unproven: Map<string, DirectionKeys>;
 }
 
-class HeldKeys implements KeyLookup {
+class CachedKeys implements KeyLookup {
   readonly #clock: Clock;
-  #held: ReadonlyMap<string, Held> = new Map();
+  #held: ReadonlyMap<string, CachedKey> = new Map();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Changes over to other keys at once; what was derived of those that stay is kept. */
+  /** Replaces the keys; derived keys of unchanged ones are kept. */
   replace(keys: readonly RingKey[]): void {
     const before = this.#held;
     this.#held = new Map(
@@ -87,7 +87,7 @@ function derive(secret: Uint8Array, client: string, state: KeyState): DirectionK
   return { state, ...deriveSigningKeys(deriveClientKey(secret, client)) };
 }
 
-/** A ring of keys that are given: for a single secret of the settings, and for tests. Never changes. */
+/** Creates a fixed ring, for a single secret from the settings and for tests. */
 export function memoryKeyRing(
   keys: readonly (Pick<RingKey, 'id' | 'secret'> & Partial<RingKey>)[],
   clock: Clock,
@@ -95,13 +95,13 @@ export function memoryKeyRing(
   const ring = keys.map((key): RingKey => ({ state: 'active', created_at: clock.now(), retire_at: null, ...key }));
   const fault = ringFault(ring);
   if (fault !== null) throw new TypeError(fault);
-  const held = new HeldKeys(clock);
+  const held = new CachedKeys(clock);
   held.replace(ring);
   return {
     find: (keyId, client) => held.find(keyId, client),
     trust: (keyId, client) => held.trust(keyId, client),
     list: () => held.list(),
-    lookAgain: () => null,
+    checkNow: () => null,
     close: () => Promise.resolve(),
   };
 }
@@ -110,17 +110,17 @@ export interface KeyRingFileOptions {
   path: string;
   clock: Clock;
   log: Logger;
-  /** Called after the file changed and its keys are in use; never for the first reading. */
+  /** Called after changed keys are in use; not for the first read. */
   onChange?: (keys: readonly { readonly id: string; readonly state: KeyState }[]) => void;
 }
 
 /**
- * The ring of a file, read again within two seconds of a change; a file that cannot be used leaves the ring as it was.
+ * Opens a key ring file, reloaded within two seconds of a change; an unusable file leaves the ring unchanged.
  *
- * @throws KeyFileError where it cannot be used now
+ * @throws KeyFileError if the file is unusable now
  */
 export async function openKeyRingFile({ path, clock, log, onChange }: KeyRingFileOptions): Promise<KeyRing> {
-  const held = new HeldKeys(clock);
+  const held = new CachedKeys(clock);
   let first = true;
   const apply = async (): Promise<void> => {
     held.replace(await readKeyRing(path));
@@ -129,12 +129,12 @@ export async function openKeyRingFile({ path, clock, log, onChange }: KeyRingFil
   };
   const watch = await FileWatch.open({ name: 'key ring', paths: [path], clock, log, apply });
   let next: Promise<void> | null = null;
-  let lookedAt = -LOOK_INTERVAL_MS;
-  const look = async (): Promise<void> => {
-    const waitMs = lookedAt + LOOK_INTERVAL_MS - clock.monotonic();
+  let checkedAt = -CHECK_INTERVAL_MS;
+  const checkFile = async (): Promise<void> => {
+    const waitMs = checkedAt + CHECK_INTERVAL_MS - clock.monotonic();
     if (waitMs > 0) await clock.sleep(waitMs);
-    lookedAt = clock.monotonic();
-    // Who asks from here on needs another look: the file may change after it was read.
+    checkedAt = clock.monotonic();
+    // Later callers need another check, because the file may change after it was read.
     next = null;
     await watch.check();
   };
@@ -142,7 +142,7 @@ export async function openKeyRingFile({ path, clock, log, onChange }: KeyRingFil
     find: (keyId, client) => held.find(keyId, client),
     trust: (keyId, client) => held.trust(keyId, client),
     list: () => held.list(),
-    lookAgain: () => (next ??= Promise.resolve().then(look)),
+    checkNow: () => (next ??= Promise.resolve().then(checkFile)),
     close: () => watch.close(),
   };
 }

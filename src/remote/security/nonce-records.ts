@@ -3,8 +3,9 @@ import { crc32 } from 'node:zlib';
 import { NONCE_BYTES } from './nonce-table.ts';
 
 /**
- * Records of nonces on disk. A frame is u32 big-endian length of its records, u32 CRC-32 of them, and the records: u8
- * length of the client's name, the name in ASCII, f64 big-endian milliseconds of the request, 16 bytes of its nonce.
+ * Records of nonces on disk. A frame is the u32 big-endian length of its records, their u32 CRC-32, and the records: u8
+ * length of the client's name, the name in ASCII, f64 big-endian timestamp of the request in milliseconds, 16 bytes of
+ * nonce.
  */
 const FRAME_HEADER_BYTES = 8;
 const TIME_BYTES = 8;
@@ -12,7 +13,7 @@ const NAME_BYTES_MAX = 128;
 const RECORD_BYTES_MAX = 1 + NAME_BYTES_MAX + TIME_BYTES + NONCE_BYTES;
 const CAPACITY_MIN = 64 * 1024;
 
-/** Collects the records of one frame. Used again and again. */
+/** Collects the records of one frame. Reusable. */
 export class NonceFrame {
   #buffer = Buffer.allocUnsafe(CAPACITY_MIN);
   #end = FRAME_HEADER_BYTES;
@@ -22,12 +23,12 @@ export class NonceFrame {
     return this.#end === FRAME_HEADER_BYTES;
   }
 
-  /** The youngest request in it, milliseconds since the epoch. */
+  /** Latest request in the frame, milliseconds since the epoch. */
   get newestMs(): number {
     return this.#newestMs;
   }
 
-  /** @param client a name that was checked: ASCII, at most 128 characters */
+  /** @param client a validated name: ASCII, at most 128 characters */
   add(client: string, nonce: Uint8Array, timestampMs: number): void {
     if (this.#end + RECORD_BYTES_MAX > this.#buffer.length) this.#grow();
     const buffer = this.#buffer;
@@ -39,7 +40,7 @@ export class NonceFrame {
     if (timestampMs > this.#newestMs) this.#newestMs = timestampMs;
   }
 
-  /** The finished frame; valid until the next `add` or `clear`. */
+  /** Returns the finished frame; valid until the next `add` or `clear`. */
   bytes(): Buffer {
     const records = this.#buffer.subarray(FRAME_HEADER_BYTES, this.#end);
     this.#buffer.writeUInt32BE(records.length, 0);
@@ -62,9 +63,10 @@ export class NonceFrame {
 export type NonceRecordSink = (client: string, bytes: Buffer, nonceAt: number, timestampMs: number) => void;
 
 /**
- * Reads frames up to the first that is cut or damaged: its write had not ended, so nothing in it was acted on.
+ * Reads frames until the first torn or damaged one, whose requests were never acted on because its write had not
+ * finished.
  *
- * @returns bytes that could not be read
+ * @returns the number of unreadable bytes
  */
 export function readNonceFrames(bytes: Buffer, sink: NonceRecordSink): number {
   let at = 0;

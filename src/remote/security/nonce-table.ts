@@ -1,16 +1,16 @@
-/** Bytes of one nonce. */
+/** Size of a nonce, bytes. */
 export const NONCE_BYTES = 16;
 const WORDS = NONCE_BYTES / 4;
 const CAPACITY_MIN = 8;
-/** Slots in eighths that may be taken before a table grows. */
+/** Maximum load of a table before it grows, in eighths. */
 const FULL_EIGHTHS = 6;
 
-/** Bytes of randomness that a NonceHash is made of. */
+/** Size of a NonceHash seed, bytes. */
 export const HASH_SEED_BYTES = NONCE_BYTES * 256 * 4;
 
 /**
- * One nonce, with its hash: simple tabulation over random tables, so that nobody who chooses nonces can choose where they
- * land. Used over and over, for one nonce at a time.
+ * A nonce and its hash: simple tabulation over random tables, so that a caller who chooses nonces cannot choose their
+ * slots. Reused for one nonce at a time.
  */
 export class NonceHash {
   readonly #tables: Uint32Array;
@@ -42,11 +42,11 @@ export class NonceHash {
   }
 }
 
-/** A set of nonces: open addressing over flat arrays, about 30 bytes for each, nothing for the garbage collector to walk. */
+/** A set of nonces: open addressing over flat arrays, about 30 bytes each, without garbage collection cost. */
 export class NonceTable {
   #capacity = CAPACITY_MIN;
   #words = new Uint32Array(CAPACITY_MIN * WORDS);
-  /** Hashes of the taken slots, the lowest bit set; 0 where a slot is free. */
+  /** Hashes of occupied slots with the lowest bit set; 0 for free slots. */
   #hashes = new Uint32Array(CAPACITY_MIN);
   #size = 0;
 
@@ -58,7 +58,7 @@ export class NonceTable {
     return this.#hashes[this.#slot(words, 0, hash)] !== 0;
   }
 
-  /** Adds one that is not in it. */
+  /** Adds a nonce that is not in the table. */
   add({ words, hash }: NonceHash): void {
     if ((this.#size + 1) * 8 > this.#capacity * FULL_EIGHTHS) this.#grow();
     this.#put(words, 0, hash);
@@ -71,7 +71,7 @@ export class NonceTable {
     for (let word = 0; word < WORDS; word++) this.#words[slot * WORDS + word] = words[from + word]!;
   }
 
-  /** Where the nonce lies, or the free slot where it would. */
+  /** Returns the slot of the nonce, or the free slot for it. */
   #slot(words: Uint32Array, from: number, hash: number): number {
     const mask = this.#capacity - 1;
     const mark = (hash | 1) >>> 0;

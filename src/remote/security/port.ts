@@ -1,10 +1,10 @@
 import type { SignedRequest } from '../protocol/envelope.ts';
 import type { Ingress } from '../protocol/messages.ts';
 
-/** `active`: to sign with; `accepted`: still checked while clients change over; `retired`: refused by name. */
+/** `active`: signs; `accepted`: still verified during a rotation; `retired`: rejected. */
 export type KeyState = 'active' | 'accepted' | 'retired';
 
-/** The keys of one client for one key id: one for each direction, so that no request passes for an answer. */
+/** Keys of one client and key id, one per direction, so that no request can pass for a response. */
 export interface DirectionKeys {
   readonly state: KeyState;
   readonly request: Uint8Array;
@@ -12,46 +12,46 @@ export interface DirectionKeys {
 }
 
 export interface KeyLookup {
-  /** Null where the id is not known. Derived keys are remembered, so that asking again costs nothing. */
+  /** Returns null for an unknown id. Derived keys are cached. */
   find(keyId: string, client: string): DirectionKeys | null;
 }
 
-/** What the transport knows of the caller's certificate. */
+/** The caller's certificate, as seen by the transport. */
 export interface PeerCertificate {
-  /** The subject alternative names: DNS names and URIs, as they stand. */
+  /** Subject alternative names: DNS names and URIs, unchanged. */
   readonly names: readonly string[];
   readonly fingerprint: string;
   readonly der: Uint8Array;
 }
 
-/** A request with all that its transport knows of it. */
+/** A request with its transport metadata. */
 export interface Received {
   readonly ingress: Ingress;
   readonly request: SignedRequest;
-  /** Null where no client certificate was presented. */
+  /** Null if no client certificate was presented. */
   readonly peer: PeerCertificate | null;
-  /** The bearer token; null where none was sent. */
+  /** Bearer token; null if none was sent. */
   readonly token: string | null;
   readonly traceparent: string | null;
   readonly remoteAddress: string;
-  /** The task that the path of a poll over HTTP names; absent elsewhere. */
+  /** Task id in the path of a poll over HTTP; absent otherwise. */
   readonly pathCorrelationId?: string;
   /** Aborts when the connection is gone. */
   readonly signal: AbortSignal;
 }
 
-/** Who asks, once everything about it was checked. */
+/** An authenticated caller. */
 export interface Caller {
   readonly client: string;
-  /** Null where no token is configured: what the allow-list allows, everybody may do. */
+  /** Null if no tokens are configured: every caller may do what the allow-list allows. */
   readonly scopes: readonly string[] | null;
-  /** Keys to sign the answers with. */
+  /** Keys to sign responses. */
   readonly keys: DirectionKeys;
 }
 
 export interface Authenticator {
   /**
-   * Checks key, age, MAC, replay and identity, in this order.
+   * Verifies key, age, MAC, replay and identity, in this order.
    *
    * @throws RemoteFailure UNAUTHENTICATED, EXPIRED, INVALID_CHECKSUM, REPLAYED, FORBIDDEN, QUEUE_FULL (replay memory)
    */

@@ -1,6 +1,6 @@
 /**
- * The part of the proposal "metadata reflection" that the X.509 package asks for when it is loaded: values by key, kept
- * beside the classes they belong to.
+ * The part of the "metadata reflection" proposal that the X.509 package needs at load time: values by key, stored per
+ * class.
  */
 interface MetadataReflection {
   defineMetadata(key: unknown, value: unknown, target: object): void;

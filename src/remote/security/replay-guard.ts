@@ -8,36 +8,36 @@ import { REPLAY_LIMITS, ReplayMemory, type ReplayLimits } from './replay-memory.
 import { readSegments } from './replay-segments.ts';
 
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
-/** The youngest request of a file may lie ahead by the whole age, and its span in memory ends a little later. */
+/** The latest request of a file may be ahead by the maximum age, and its span in memory ends slightly later. */
 const KEEP_AGES = 2;
 
 export interface ReplayGuardOptions {
-  /** Where nonces are kept across restarts; null keeps them in memory only. */
+  /** Directory of the nonces across restarts; null keeps them in memory only. */
   directory: string | null;
-  /** How far a request's time may lie from now, on either side. */
+  /** Maximum difference between a request's timestamp and now, either way. */
   maxAgeMs: number;
   limits?: ReplayLimits | undefined;
-  /** Identity of the machine's boot, where it is not the system's own. */
+  /** Boot id of the machine; default: the system's. */
   bootId?: string | null | undefined;
   clock: Clock;
   random: Random;
   log: Logger;
 }
 
-/** Takes each request once. */
+/** Accepts each request once. */
 export interface ReplayGuard {
   /**
-   * Remembers a request; resolves when it is written down, so that it can be acted on. Null where nothing is written.
+   * Records a request; resolves when it is written, so that it can be acted on. Null if nothing is written.
    *
-   * @throws RemoteFailure REPLAYED, EXPIRED, QUEUE_FULL, at once; the promise rejects with QUEUE_FULL
+   * @throws RemoteFailure REPLAYED, EXPIRED or QUEUE_FULL synchronously; the promise rejects with QUEUE_FULL
    */
   remember(client: string, nonce: string, timestampMs: number): Promise<void> | null;
   close(): Promise<void>;
 }
 
 /**
- * Opens the memory of requests. Where the one of before may lack something (there is none, or the machine was started
- * anew), requests that were signed before now are refused as EXPIRED: they may have been received.
+ * Opens the replay memory. If the previous one may be incomplete (missing, or from before a reboot), requests signed
+ * before now are rejected as EXPIRED, because they may have been received.
  */
 export async function openReplayGuard(options: ReplayGuardOptions): Promise<ReplayGuard> {
   const { directory, maxAgeMs, limits = REPLAY_LIMITS, clock, random, log } = options;

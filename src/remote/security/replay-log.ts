@@ -7,25 +7,25 @@ import { RemoteFailure } from '../protocol/codes.ts';
 import { NonceFrame } from './nonce-records.ts';
 import { beginSegment, removeSegment, type Segment } from './replay-segments.ts';
 
-/** Another file is begun after so much time or so many bytes. */
+/** Time or size after which a new file is started. */
 const SEGMENT_MS = 30_000;
 const SEGMENT_BYTES = 64 * 1_048_576;
 
 export interface ReplayLogOptions {
   directory: string;
   bootId: string | null;
-  /** Files of before, and the number of the first new one. */
+  /** Existing files, and the number of the next one. */
   segments: Segment[];
   nextNumber: number;
-  /** What the first line of a new file says. */
+  /** Horizon in the header of a new file. */
   horizonMs: () => number;
   nowMs: () => number;
-  /** A file whose youngest request is so old is deleted. */
+  /** Age of its latest request at which a file is deleted. */
   keepMs: number;
   log: Logger;
 }
 
-/** The file that is written to. */
+/** The file being written. */
 interface OpenSegment {
   readonly file: FileHandle;
   readonly segment: Segment;
@@ -33,7 +33,7 @@ interface OpenSegment {
   bytes: number;
 }
 
-/** Who waits for one frame. */
+/** Requests that wait for one frame. */
 interface Round {
   readonly done: Promise<void>;
   readonly resolve: () => void;
@@ -41,8 +41,8 @@ interface Round {
 }
 
 /**
- * Nonces on disk, one frame for what a turn of the event loop brought. A frame that was written survives the death of the
- * process, since the system has it; it is not forced to the disk, so a loss of power may take the last ones with it.
+ * Nonces on disk, one frame per turn of the event loop. A written frame survives a crash of the process; it is not
+ * synced, so a power loss may lose the last ones.
  */
 export class ReplayLog {
   readonly #options: ReplayLogOptions;
@@ -60,18 +60,18 @@ export class ReplayLog {
     this.#number = options.nextNumber;
   }
 
-  /** Resolves when the nonce is written; all of one turn share one promise. @throws RemoteFailure QUEUE_FULL */
+  /** Resolves when the nonce is written; one promise is shared per turn. @throws RemoteFailure QUEUE_FULL */
   append(client: string, nonce: Uint8Array, timestampMs: number): Promise<void> {
     this.#filling.add(client, nonce, timestampMs);
     if (this.#round === null) {
       this.#round = newRound();
-      // What arrives while a frame is written makes the next one.
+      // Nonces that arrive during a write go into the next frame.
       if (this.#busy === null) onNextTurn(() => this.#start());
     }
     return this.#round.done;
   }
 
-  /** Resolves when all is written and the file is closed. */
+  /** Resolves when everything is written and the file is closed. */
   async close(): Promise<void> {
     while (this.#round !== null || this.#busy !== null) await (this.#round?.done ?? this.#busy)?.catch(() => undefined);
     await this.#current?.file.close();
@@ -94,14 +94,14 @@ export class ReplayLog {
         await this.#write(frame);
         round.resolve();
       } catch (error) {
-        this.#options.log.error({ err: error }, 'nonces cannot be written; requests are refused until they can');
+        this.#options.log.error({ err: error }, 'could not write nonces; rejecting requests until it succeeds');
         await this.#abandon();
-        const message = 'The memory of requests cannot be written now';
+        const message = 'The replay memory cannot be written at present';
         round.reject(new RemoteFailure('QUEUE_FULL', message, { retryAfterSecs: 1, cause: error }));
       }
       frame.clear();
     }
-    // In the same turn as the look at the round: whoever appends later must find that nobody takes it.
+    // Cleared in the same turn as the check of the round, so that later appends start a new write.
     this.#busy = null;
   }
 
@@ -133,7 +133,7 @@ export class ReplayLog {
     await file.close();
   }
 
-  /** After a failed write the file may end in half a frame, behind which nothing would be read. */
+  /** Closes a file that may end in half a frame, after which nothing could be read. */
   async #abandon(): Promise<void> {
     await this.#finish().catch(() => undefined);
   }
@@ -150,13 +150,13 @@ export class ReplayLog {
 function newRound(): Round {
   const round: Partial<Round> = {};
   const done = new Promise<void>((resolve, reject) => Object.assign(round, { resolve, reject }));
-  // A caller who is gone must not make its refusal an unhandled one.
+  // Avoids an unhandled rejection if the caller is gone.
   done.catch(() => undefined);
   return Object.assign(round, { done }) as Round;
 }
 
 /**
- * Into the system's memory, which takes microseconds. To hand it to a thread and hear of it takes many times that, in which
+ * Writes synchronously to the page cache, which takes microseconds; a round trip to a thread takes far longer, while
  * the request waits.
  */
 function writeAll(fd: number, bytes: Buffer): void {

@@ -10,29 +10,29 @@ const NEWLINE = 0x0a;
 /** First line of each file. */
 interface SegmentHeader {
   version: 1;
-  /** Of the machine, when the file was begun; its last frames may be missing after another boot. Null: not known. */
+  /** Boot id when the file was created; after another boot its last frames may be missing. Null if unknown. */
   boot_id: string | null;
-  /** Requests signed before it were to be refused when the file was begun. */
+  /** Replay horizon when the file was created. */
   horizon_ms: number;
 }
 
 /** One file of nonces. */
 export interface Segment {
   readonly path: string;
-  /** The youngest request in it, milliseconds since the epoch. */
+  /** Latest request in it, milliseconds since the epoch. */
   newestMs: number;
 }
 
 export interface FoundSegments {
   readonly segments: Segment[];
-  /** The number that the next file gets. */
+  /** Number of the next file. */
   readonly nextNumber: number;
   readonly horizonMs: number;
-  /** Whether every request that was acted on is in it. */
+  /** Whether it includes every request that was acted on. */
   readonly complete: boolean;
 }
 
-/** Reads the files that are there. @param bootId of the machine now; null where it has none that can be read */
+/** Reads the existing files. @param bootId current boot id; null if unavailable */
 export async function readSegments(
   directory: string,
   bootId: string | null,
@@ -53,7 +53,7 @@ export async function readSegments(
     const bytes = await readFile(path);
     const headerEnd = bytes.indexOf(NEWLINE) + 1;
     const header = parseHeader(bytes.subarray(0, headerEnd));
-    // An empty file was begun and not used. The first file of a boot says how far those of before can be relied on.
+    // Empty files were never used. The newest file shows whether earlier ones are complete.
     if (bytes.length > 0) complete = bootId !== null && header?.boot_id === bootId;
     horizonMs = Math.max(horizonMs, header?.horizon_ms ?? 0);
     const unread = readNonceFrames(bytes.subarray(headerEnd), (client, records, nonceAt, timestampMs) => {
@@ -61,13 +61,13 @@ export async function readSegments(
       sink(client, records, nonceAt, timestampMs);
     });
     if (unread > 0)
-      log.warn({ file: path, bytes: unread }, 'the end of a file of nonces is cut off; its requests were not acted on');
+      log.warn({ file: path, bytes: unread }, 'nonce file ends in a torn frame; its requests were not acted on');
     segments.push(segment);
   }
   return { segments, nextNumber: (numbers.at(-1) ?? 0) + 1, horizonMs, complete };
 }
 
-/** Begins a file. */
+/** Creates a file. */
 export async function beginSegment(
   directory: string,
   number: number,
@@ -79,7 +79,7 @@ export async function beginSegment(
   try {
     await file.appendFile(`${JSON.stringify({ version: 1, ...header })}\n`);
   } catch (error) {
-    // On a full disk every request comes here: neither descriptors nor files may add up.
+    // On a full disk every request gets here, so neither descriptors nor files may accumulate.
     await file.close();
     await removeSegment(segment).catch(() => undefined);
     throw error;

@@ -8,15 +8,15 @@ import { revocationLists } from '../listener.ts';
 import { KeyFileError } from './key-file-error.ts';
 import type { PeerCertificate } from './port.ts';
 
-/** Certificates whose look-up is remembered. */
+/** Maximum cached lookups. */
 const KNOWN_MAX = 10_000;
 
 type Lists = ReadonlyMap<string, ReadonlySet<string>>;
 type X509 = typeof Peculiar;
 
 /**
- * Which client certificates were revoked. TLS looks at the lists when a connection is made; this is asked for each call, so
- * that a connection which was open before its certificate was revoked is of no use any more.
+ * Revoked client certificates. TLS checks the lists when a connection is made; this is checked per call, so that
+ * existing connections of revoked certificates are rejected too.
  */
 export class RevokedCertificates {
   #x509: X509 | null = null;
@@ -24,7 +24,9 @@ export class RevokedCertificates {
   #lists: Lists = new Map();
   readonly #known = new Map<string, boolean>();
 
-  /** Uses these lists from now on, PEM; null for none. @throws KeyFileError where they cannot be read; the old ones stay */
+  /**
+   * Replaces the lists, PEM; null does nothing. @throws KeyFileError if they are invalid; the previous ones stay in use
+   */
   async use(pem: string | null, source: string, { clock, log }: { clock: Clock; log: Logger }): Promise<void> {
     if (pem === null) return;
     const texts = listsOf(pem, source);
@@ -38,10 +40,7 @@ export class RevokedCertificates {
       lists.set(list.issuer, serials);
       if (list.nextUpdate !== undefined && list.nextUpdate.getTime() <= clock.now()) {
         const end = list.nextUpdate.toISOString();
-        log.error(
-          { file: source },
-          `the list of revoked certificates ended on ${end}; every client certificate is refused`,
-        );
+        log.error({ file: source }, `certificate revocation list expired on ${end}; rejecting all client certificates`);
       }
     }
     this.#lists = lists;
@@ -60,19 +59,20 @@ export class RevokedCertificates {
   }
 }
 
-/** As TLS reads them: what it refuses must not come as far as the listeners. */
+/** Validates the lists like TLS does, so that the listeners never get invalid ones. */
 function listsOf(pem: string, source: string): string[] {
   const lists = revocationLists(pem);
-  if (lists.length === 0) throw new KeyFileError(`${source}: holds no list of revoked certificates in PEM (X509 CRL)`);
+  if (lists.length === 0)
+    throw new KeyFileError(`${source}: contains no certificate revocation list in PEM (X509 CRL)`);
   try {
     createSecureContext({ crl: lists });
   } catch (error) {
-    throw new KeyFileError(`${source}: holds a list of revoked certificates that cannot be read`, error);
+    throw new KeyFileError(`${source}: contains an invalid certificate revocation list`, error);
   }
   return lists;
 }
 
-/** Serial numbers are written with and without leading zeros. */
+/** Normalizes a serial number, which may have leading zeros. */
 function plain(serialNumber: string): string {
   return serialNumber.toLowerCase().replace(/^0+/, '');
 }

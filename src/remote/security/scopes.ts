@@ -1,15 +1,15 @@
-/** What tokens can allow. `task:execute:*` and `task:execute:NAME` are scopes of submissions. */
+/** Scopes besides `task:execute:*` and `task:execute:NAME`, which allow submissions. */
 export const SCOPES = ['task:poll', 'task:cancel', 'events:list', 'status:read'] as const;
 
-/** What a call needs: one of the scopes, or `task:execute:` with the name of the event. */
+/** Scope required by a call: one of the scopes, or `task:execute:` with the event's name. */
 export type ScopeNeed = (typeof SCOPES)[number] | `task:execute:${string}`;
 
 const EXECUTE = 'task:execute:';
 
 /**
- * Whether the scopes of a caller suffice. Compared exactly; `task:execute:*` is the only pattern there is.
+ * Returns whether the caller's scopes suffice. Matched exactly, except for the only pattern `task:execute:*`.
  *
- * @param scopes null where no token is configured: nothing is limited by scopes then
+ * @param scopes null if no tokens are configured, in which case scopes limit nothing
  */
 export function allows(scopes: readonly string[] | null, need: ScopeNeed): boolean {
   if (scopes === null || scopes.includes(need)) return true;

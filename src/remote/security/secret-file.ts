@@ -4,16 +4,16 @@ import { HeddleError } from '../../domain/errors.ts';
 import { parseStrictJson } from '../../runtime/json/parse.ts';
 import { KeyFileError } from './key-file-error.ts';
 
-/** No file of keys comes near it; a path given by mistake must not fill memory. */
+/** Limit that no key file approaches; protects memory if a wrong path is given. */
 const FILE_BYTES_MAX = 16 * 1_048_576;
-/** Who besides the owner may not read a file: everybody, or everybody outside of its group. */
+/** Mode bits that must not be set, by who may read the file. */
 const FORBIDDEN = { owner: 0o077, group: 0o007 } as const;
 
 /**
- * The bytes of a file that holds secrets.
+ * Reads a file that holds secrets.
  *
- * @param readers `group` where those of its group may read it, too: keys of TLS are often shared so
- * @throws KeyFileError where it cannot be read, or others may read it
+ * @param readers `group` if the file's group may read it, as is common for TLS keys
+ * @throws KeyFileError if it is unreadable, or readable by others
  */
 export async function readSecretFile(path: string, readers: keyof typeof FORBIDDEN = 'owner'): Promise<Buffer> {
   let file;
@@ -23,22 +23,22 @@ export async function readSecretFile(path: string, readers: keyof typeof FORBIDD
     throw new KeyFileError(`${path}: cannot be read: ${(error as Error).message}`, error);
   }
   try {
-    // Asked of the open file: a path could lead elsewhere a moment later.
+    // Checked on the open file, because the path could change in the meantime.
     const { mode, size } = await file.stat();
     if ((mode & FORBIDDEN[readers]) !== 0 && process.platform !== 'win32') {
       const given = (mode & 0o777).toString(8).padStart(4, '0');
       throw new KeyFileError(
-        `${path}: holds secrets, but its mode ${given} lets others read it; run: chmod 600 ${path}`,
+        `${path}: contains secrets, but its mode ${given} allows others to read it; run: chmod 600 ${path}`,
       );
     }
-    if (size > FILE_BYTES_MAX) throw new KeyFileError(`${path}: has more than ${FILE_BYTES_MAX} bytes`);
+    if (size > FILE_BYTES_MAX) throw new KeyFileError(`${path}: is larger than ${FILE_BYTES_MAX} bytes`);
     return await file.readFile();
   } finally {
     await file.close();
   }
 }
 
-/** Parses strictly. @throws KeyFileError naming the file and what is wrong with it */
+/** Parses strict JSON. @throws KeyFileError naming the file and what is wrong */
 export function parseKeyJson(bytes: Buffer, path: string): unknown {
   try {
     return parseStrictJson(bytes, '');

@@ -6,13 +6,13 @@ import type { Logger } from '../../runtime/log.ts';
 import { KeyFileError } from './key-file-error.ts';
 import { readSecretFile } from './secret-file.ts';
 
-/** What a TLS listener is given, PEM. */
+/** TLS material of a listener, PEM. */
 export interface TlsMaterial {
   readonly cert: string;
   readonly key: string;
-  /** Authorities of client certificates; null where none are asked for. */
+  /** Authorities of client certificates; null if none are required. */
   readonly ca: string | null;
-  /** Lists of revoked ones among them; null where none are named. */
+  /** Certificate revocation lists; null for none. */
   readonly crl: string | null;
 }
 
@@ -29,10 +29,10 @@ const FIRST_CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICA
 const WARN_BEFORE_MS = 7 * 86_400_000;
 
 /**
- * Reads certificate, key and authorities. Certificate and key are two files: while only one of them was replaced they do
- * not fit, and are not taken.
+ * Reads certificate, key and authorities. While only one of certificate and key has been replaced they do not match and
+ * are rejected.
  *
- * @throws KeyFileError where they cannot be used
+ * @throws KeyFileError if they are unusable
  */
 export async function readTlsFiles({ certFile, keyFile, caFile, crlFile, clock, log }: TlsFiles): Promise<TlsMaterial> {
   const [cert, key, ca, crl] = await Promise.all([
@@ -44,17 +44,16 @@ export async function readTlsFiles({ certFile, keyFile, caFile, crlFile, clock, 
   const leaf = requirePair({ cert, certFile, key, keyFile });
   if (ca !== null) certificateOf(ca, caFile!);
   const leftMs = Date.parse(leaf.validTo) - clock.now();
-  if (leftMs <= 0)
-    log.error({ file: certFile }, `the TLS certificate expired on ${leaf.validTo}; clients will refuse it`);
-  else if (leftMs < WARN_BEFORE_MS) log.warn({ file: certFile }, `the TLS certificate expires on ${leaf.validTo}`);
+  if (leftMs <= 0) log.error({ file: certFile }, `TLS certificate expired on ${leaf.validTo}; clients will reject it`);
+  else if (leftMs < WARN_BEFORE_MS) log.warn({ file: certFile }, `TLS certificate expires on ${leaf.validTo}`);
   return { cert, key, ca, crl };
 }
 
-/** The certificate. @throws KeyFileError where there is none, or the key is another's */
+/** Verifies that the key belongs to the certificate, and returns the certificate. @throws KeyFileError if not */
 export function requirePair(pair: { cert: string; certFile: string; key: string; keyFile: string }): X509Certificate {
   const leaf = certificateOf(pair.cert, pair.certFile);
   if (leaf.checkPrivateKey(privateKeyOf(pair.key, pair.keyFile))) return leaf;
-  throw new KeyFileError(`${pair.keyFile}: is not the key of the certificate in ${pair.certFile}`);
+  throw new KeyFileError(`${pair.keyFile}: does not match the certificate in ${pair.certFile}`);
 }
 
 /** @throws KeyFileError */
@@ -64,12 +63,12 @@ export function readText(path: string): Promise<string> {
   });
 }
 
-/** The first certificate of a file's text. @throws KeyFileError */
+/** Parses the first certificate of a file. @throws KeyFileError */
 export function certificateOf(pem: string, path: string): X509Certificate {
   try {
     return new X509Certificate(FIRST_CERTIFICATE.exec(pem)?.[0] ?? '');
   } catch (error) {
-    throw new KeyFileError(`${path}: holds no certificate in PEM`, error);
+    throw new KeyFileError(`${path}: contains no PEM certificate`, error);
   }
 }
 
@@ -77,6 +76,6 @@ function privateKeyOf(pem: string, path: string): ReturnType<typeof createPrivat
   try {
     return createPrivateKey(pem);
   } catch (error) {
-    throw new KeyFileError(`${path}: holds no private key in PEM, or one with a passphrase`, error);
+    throw new KeyFileError(`${path}: contains no PEM private key, or one with a passphrase`, error);
   }
 }

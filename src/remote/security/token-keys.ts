@@ -12,20 +12,21 @@ const FILE_BYTES_MAX = 1_048_576;
 const PEM_BLOCK = /-----BEGIN (PUBLIC KEY|CERTIFICATE)-----[\s\S]+?-----END \1-----/g;
 
 /**
- * The public keys of a file: a JWKS, or PEM blocks (public keys or certificates).
+ * Reads the public keys of a file: a JWKS, or PEM blocks (public keys or certificates).
  *
- * @throws KeyFileError where it cannot be read, holds no key, or holds one that is secret or weak
+ * @throws KeyFileError if it is unreadable, has no keys, or has a secret or weak one
  */
 export async function readTokenKeys(path: string): Promise<JSONWebKeySet> {
   const bytes = await readFile(path).catch((error: unknown) => {
     throw new KeyFileError(`${path}: cannot be read: ${(error as Error).message}`, error);
   });
-  if (bytes.length > FILE_BYTES_MAX) throw new KeyFileError(`${path}: has more than ${FILE_BYTES_MAX} bytes`);
+  if (bytes.length > FILE_BYTES_MAX) throw new KeyFileError(`${path}: is larger than ${FILE_BYTES_MAX} bytes`);
   const text = bytes.toString();
   if (text.includes('PRIVATE KEY-----'))
-    throw new KeyFileError(`${path}: holds a private key; public ones belong here`);
+    throw new KeyFileError(`${path}: contains a private key; use public keys only`);
   const keys = text.trimStart().startsWith('{') ? jwksKeys(bytes, path) : pemKeys(text, path);
-  if (keys.length === 0 || keys.length > KEYS_MAX) throw new KeyFileError(`${path}: must hold 1 to ${KEYS_MAX} keys`);
+  if (keys.length === 0 || keys.length > KEYS_MAX)
+    throw new KeyFileError(`${path}: must contain 1 to ${KEYS_MAX} keys`);
   return { keys };
 }
 
@@ -35,9 +36,9 @@ function jwksKeys(bytes: Buffer, path: string): JWK[] {
   return keys.map((value: unknown, index) => {
     const source = `${path}: keys[${index}]`;
     const key = record(value, source) as JWK;
-    // A shared secret must never stand where a public key is looked for: whoever reads this file could make tokens.
+    // With a shared secret, any process that can read this file could create tokens.
     if (key.kty === 'oct' || key.d !== undefined || key.k !== undefined) {
-      throw new KeyFileError(`${source}: is a secret key; public ones belong here`);
+      throw new KeyFileError(`${source}: is a secret key; use public keys only`);
     }
     publicKey(() => createPublicKey({ key, format: 'jwk' }), source);
     return key;
@@ -56,11 +57,11 @@ function publicKey(read: () => KeyObject, source: string): KeyObject {
   try {
     key = read();
   } catch (error) {
-    throw new KeyFileError(`${source}: is no public key: ${(error as Error).message}`, error);
+    throw new KeyFileError(`${source}: is not a public key: ${(error as Error).message}`, error);
   }
   const bits = key.asymmetricKeyDetails?.modulusLength;
   if (bits !== undefined && bits < RSA_BITS_MIN) {
-    throw new KeyFileError(`${source}: is an RSA key of ${bits} bits; at least ${RSA_BITS_MIN} are needed`);
+    throw new KeyFileError(`${source}: is an RSA key of ${bits} bits; at least ${RSA_BITS_MIN} are required`);
   }
   return key;
 }

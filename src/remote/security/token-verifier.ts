@@ -8,25 +8,25 @@ import { RemoteFailure } from '../protocol/codes.ts';
 import { FileWatch } from './file-watch.ts';
 import { readTokenKeys } from './token-keys.ts';
 
-/** Algorithms that tokens may be signed with where nothing else is set; all of them with public keys. */
+/** Default signature algorithms of tokens; all use public keys. */
 export const TOKEN_ALGORITHMS = ['EdDSA', 'ES256', 'RS256'] as const;
 
 const PUBLIC_KEY_ALGORITHM = /^(EdDSA|Ed25519|(ES|RS|PS)(256|384|512))$/;
 const TOKEN_BYTES_MAX = 8_192;
 const VERIFIED_MAX = 10_000;
 const SCOPES_MAX = 1_000;
-/** How far the clocks of the issuer and of this machine may differ. */
+/** Tolerated clock difference to the issuer. */
 const TOLERANCE_SECS = 5;
 
 export interface TokenSettings {
-  /** JWKS or PEM; read again when it changes. */
+  /** JWKS or PEM; reloaded when it changes. */
   keysFile: string;
   issuer: string;
   audience: string;
   algorithms?: readonly string[] | undefined;
 }
 
-/** What a token says once it was verified. */
+/** Content of a verified token. */
 export interface VerifiedToken {
   readonly subject: string;
   readonly scopes: readonly string[];
@@ -34,17 +34,17 @@ export interface VerifiedToken {
   readonly expiresAt: number;
 }
 
-/** Verifies bearer tokens; what was verified is remembered by its hash until it expires. */
+/** Verifies bearer tokens and caches verified ones by hash until they expire. */
 export class TokenVerifier {
   readonly #settings: TokenSettings;
   readonly #algorithms: string[];
   readonly #clock: Clock;
   readonly #verified = new Map<string, VerifiedToken>();
-  readonly #underWay = new Map<string, Promise<VerifiedToken>>();
+  readonly #pending = new Map<string, Promise<VerifiedToken>>();
   #keys!: JWTVerifyGetKey;
   #watch!: FileWatch;
 
-  /** @throws KeyFileError where the keys cannot be used now; TypeError for an algorithm with a shared secret, or none */
+  /** @throws KeyFileError if the keys are unusable; TypeError for shared-secret algorithms, or none */
   static async open(settings: TokenSettings & { clock: Clock; log: Logger }): Promise<TokenVerifier> {
     const verifier = new TokenVerifier(settings, settings.clock);
     const { keysFile: path, clock, log } = settings;
@@ -57,14 +57,14 @@ export class TokenVerifier {
     const algorithms = settings.algorithms ?? TOKEN_ALGORITHMS;
     const wrong = algorithms.find((name) => !PUBLIC_KEY_ALGORITHM.test(name));
     if (wrong !== undefined || algorithms.length === 0) {
-      throw new TypeError(`tokens cannot be signed with ${JSON.stringify(wrong ?? 'nothing')}`);
+      throw new TypeError(`${JSON.stringify(wrong ?? '')} is not a supported token algorithm`);
     }
     this.#settings = settings;
     this.#algorithms = [...algorithms];
     this.#clock = clock;
   }
 
-  /** At once where it was verified before. @throws RemoteFailure UNAUTHENTICATED */
+  /** Verifies a token; synchronous if cached. @throws RemoteFailure UNAUTHENTICATED */
   verify(token: string): VerifiedToken | Promise<VerifiedToken> {
     if (token.length > TOKEN_BYTES_MAX) throw refused('is too long');
     const digest = hash('sha256', token, 'base64url');
@@ -73,7 +73,7 @@ export class TokenVerifier {
       if (this.#clock.now() < known.expiresAt) return known;
       this.#verified.delete(digest);
     }
-    return this.#underWay.get(digest) ?? this.#begin(token, digest);
+    return this.#pending.get(digest) ?? this.#verifyShared(token, digest);
   }
 
   reload(): Promise<void> {
@@ -84,16 +84,16 @@ export class TokenVerifier {
     return this.#watch.close();
   }
 
-  #begin(token: string, digest: string): Promise<VerifiedToken> {
+  #verifyShared(token: string, digest: string): Promise<VerifiedToken> {
     const keys = this.#keys;
     const verifying = this.#verifyNow(token, keys)
       .then((verified) => {
-        // Keys that were taken away meanwhile are not to live on in what is remembered.
+        // Results from keys that were replaced meanwhile must not be cached.
         if (keys === this.#keys) this.#remember(digest, verified);
         return verified;
       })
-      .finally(() => this.#underWay.delete(digest));
-    this.#underWay.set(digest, verifying);
+      .finally(() => this.#pending.delete(digest));
+    this.#pending.set(digest, verifying);
     return verifying;
   }
 
@@ -107,7 +107,7 @@ export class TokenVerifier {
       return await this.#verifyWith(token, keys);
     } catch (error) {
       if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw refusal(error);
-      // Keys without ids: whichever fits.
+      // Without key ids every key is tried.
       for await (const key of error) {
         try {
           return await this.#verifyWith(token, () => key);
@@ -133,19 +133,19 @@ export class TokenVerifier {
   async #readKeys(): Promise<void> {
     const jwks = await readTokenKeys(this.#settings.keysFile);
     const find = createLocalJWKSet(jwks);
-    // PEM has no ids of keys, so that a token's says nothing there.
+    // PEM keys have no ids, so the token's key id is ignored.
     const named = jwks.keys.some(({ kid }) => kid !== undefined);
     this.#keys = named ? find : ({ kid: _, ...header }, token) => find(header, token);
     this.#verified.clear();
   }
 }
 
-/** `scope`, separated by spaces, or a list `scopes`. */
+/** Reads `scope`, separated by spaces, or a list `scopes`. */
 function scopesOf({ scope, scopes }: JWTPayload): readonly string[] {
   const given = scope ?? scopes ?? [];
   const list: unknown = typeof given === 'string' ? given.split(' ').filter((word) => word !== '') : given;
   if (!Array.isArray(list) || list.length > SCOPES_MAX || !list.every((word) => typeof word === 'string')) {
-    throw refused('has scopes that cannot be read');
+    throw refused('has invalid scopes');
   }
   return list;
 }
@@ -153,12 +153,12 @@ function scopesOf({ scope, scopes }: JWTPayload): readonly string[] {
 function refusal(error: unknown): RemoteFailure {
   if (error instanceof RemoteFailure) return error;
   if (error instanceof errors.JWTExpired) return refused('has expired', error);
-  if (error instanceof errors.JWTClaimValidationFailed) return refused(`is not valid here: ${error.claim}`, error);
+  if (error instanceof errors.JWTClaimValidationFailed) return refused(`has an invalid claim: ${error.claim}`, error);
   if (error instanceof errors.JOSEAlgNotAllowed)
-    return refused('is signed with an algorithm that is not allowed', error);
+    return refused('uses a signature algorithm that is not allowed', error);
   if (error instanceof errors.JWKSNoMatchingKey) return refused('was not signed with a known key', error);
-  if (error instanceof errors.JWSSignatureVerificationFailed) return refused('has a wrong signature', error);
-  return refused('cannot be read', error);
+  if (error instanceof errors.JWSSignatureVerificationFailed) return refused('has an invalid signature', error);
+  return refused('is malformed', error);
 }
 
 function refused(fault: string, cause?: unknown): RemoteFailure {

@@ -1,7 +1,7 @@
 import type { CallOptions } from '../client/port.ts';
 import type { SignedRequest, SignedResponse } from '../protocol/envelope.ts';
 
-/** A call on its way: settled once, by its answer or by what kept it from coming. */
+/** A call in progress: settled once, by its response or a failure. */
 export class Call {
   readonly request: SignedRequest;
   readonly options: CallOptions;
@@ -9,7 +9,7 @@ export class Call {
   readonly #settle: PromiseWithResolvers<SignedResponse>;
   readonly #onAbort: () => void;
 
-  /** @param onAbort called when the caller gives up before the call is settled */
+  /** @param onAbort called if the caller aborts before the call is settled */
   constructor(request: SignedRequest, options: CallOptions, onAbort: (call: Call) => void) {
     this.request = request;
     this.options = options;

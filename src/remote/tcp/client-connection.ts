@@ -8,51 +8,51 @@ import { type Frame, FrameReader } from './frames.ts';
 import { type FramedResponse, ID_MAX, readResponse, requestHeader } from './header.ts';
 import { Outbox } from './outbox.ts';
 
-/** Answers that nobody waits for any more still take room at the executor; with this many the connection is given up. */
+/** Abandoned calls still occupy the executor; at this number the connection is dropped. */
 const ABANDONED_MAX = 24;
 
-/** The client's end of one connection: calls go out as they come, answers are matched to them by id. */
+/** Client side of one connection: sends calls immediately and matches responses by id. */
 export class ClientConnection {
   readonly #socket: Socket;
   readonly #reader: FrameReader;
   readonly #outbox: Outbox;
   readonly #onRoom: () => void;
-  /** By id; null where the caller went away. */
+  /** Calls by id; null if abandoned. */
   readonly #calls = new Map<number, Call | null>();
   readonly #ids = new Map<Call, number>();
-  /** Not given to the socket yet. */
+  /** Calls not yet passed to the socket. */
   readonly #unsent = new Set<Call>();
   #nextId = 0;
   #abandoned = 0;
-  #over = false;
+  #ended = false;
 
-  /** @param onRoom called when an answer came, and when the connection is over */
+  /** @param onRoom called after each response and when the connection ends */
   constructor(socket: Socket, frameBytesMax: number, onRoom: () => void) {
     this.#socket = socket;
     this.#reader = new FrameReader(frameBytesMax);
     this.#outbox = new Outbox(socket, () => this.#unsent.clear());
     this.#onRoom = onRoom;
     socket.on('data', (chunk: Buffer) => this.#onData(chunk));
-    socket.on('error', (error) => this.#lose(`the connection broke: ${messageOf(error)}`, error));
-    socket.on('end', () => this.#lose('the executor closed the connection'));
-    socket.once('close', () => this.#lose('the connection was closed'));
+    socket.on('error', (error) => this.#end(`the connection failed: ${messageOf(error)}`, error));
+    socket.on('end', () => this.#end('the executor closed the connection'));
+    socket.once('close', () => this.#end('the connection was closed'));
     socket.unref();
   }
 
-  /** Whether calls may be given to it. */
+  /** Whether it accepts calls. */
   get isOpen(): boolean {
-    return !this.#over && this.#abandoned < ABANDONED_MAX;
+    return !this.#ended && this.#abandoned < ABANDONED_MAX;
   }
 
-  get isOver(): boolean {
-    return this.#over;
+  get isEnded(): boolean {
+    return this.#ended;
   }
 
   get inFlight(): number {
     return this.#calls.size;
   }
 
-  /** Sends a call; it is settled by its answer, the end of the connection, or `abandon`. */
+  /** Sends a call; it is settled by its response, the end of the connection, or `abandon`. */
   send(call: Call): void {
     if (this.#calls.size === 0) this.#socket.ref();
     const id = this.#newId();
@@ -70,35 +70,35 @@ export class ClientConnection {
     this.#outbox.add(header, call.request.payload);
   }
 
-  /** The caller waits no longer. False where the call is not on this connection. */
+  /** Abandons a call. Returns false if it is not on this connection. */
   abandon(call: Call, reason: unknown): boolean {
     const id = this.#ids.get(call);
     if (id === undefined) return false;
     this.#ids.delete(call);
     this.#calls.set(id, null);
     this.#abandoned += 1;
-    call.reject(new TransportFailure('the call was given up', !this.#unsent.has(call), reason));
-    this.#endWhenUseless();
+    call.reject(new TransportFailure('the call was aborted', !this.#unsent.has(call), reason));
+    this.#endIfOnlyAbandoned();
     return true;
   }
 
   destroy(): void {
-    this.#lose('the transport was closed');
+    this.#end('the transport was closed');
   }
 
   #onData(chunk: Buffer): void {
     this.#reader.push(chunk);
     try {
       let frame: Frame | null;
-      while (!this.#over && (frame = this.#reader.next()) !== null) this.#take(readResponse(frame));
+      while (!this.#ended && (frame = this.#reader.next()) !== null) this.#take(readResponse(frame));
     } catch (error) {
-      this.#lose(`an answer cannot be read: ${messageOf(error)}`, error);
+      this.#end(`a response cannot be decoded: ${messageOf(error)}`, error);
     }
   }
 
   #take(framed: FramedResponse): void {
     if (framed.id === null) {
-      this.#refused(framed);
+      this.#handleUnidentified(framed);
       return;
     }
     const call = this.#calls.get(framed.id);
@@ -115,28 +115,28 @@ export class ClientConnection {
       call.resolve(responseTo(call.request, framed));
     }
     if (this.#calls.size === 0) this.#socket.unref();
-    this.#endWhenUseless();
+    this.#endIfOnlyAbandoned();
     this.#onRoom();
   }
 
-  /** The executor could not read a frame, and does not know whose: with one call under way it is that one's. */
-  #refused(framed: FramedResponse): void {
+  /** Handles the rejection of an unidentified frame, which must be that of the only call in flight. */
+  #handleUnidentified(framed: FramedResponse): void {
     const [only, ...others] = this.#ids.keys();
     if (only !== undefined && others.length === 0) {
       this.#ids.clear();
       only.resolve(responseTo(only.request, framed));
     }
-    this.#lose(`the executor refused what it got: ${Buffer.from(framed.response.payload).toString('utf8', 0, 500)}`);
+    this.#end(`the executor rejected a frame: ${Buffer.from(framed.response.payload).toString('utf8', 0, 500)}`);
   }
 
-  /** With too many answers that nobody waits for, the last caller who still waits is the last of the connection. */
-  #endWhenUseless(): void {
-    if (this.#abandoned >= ABANDONED_MAX && this.#calls.size === this.#abandoned) this.#lose('nobody waits any more');
+  /** Drops the connection once only abandoned calls are left and there are too many of them. */
+  #endIfOnlyAbandoned(): void {
+    if (this.#abandoned >= ABANDONED_MAX && this.#calls.size === this.#abandoned) this.#end('all calls were abandoned');
   }
 
-  #lose(why: string, cause?: unknown): void {
-    if (this.#over) return;
-    this.#over = true;
+  #end(why: string, cause?: unknown): void {
+    if (this.#ended) return;
+    this.#ended = true;
     for (const call of this.#ids.keys()) call.reject(new TransportFailure(why, !this.#unsent.has(call), cause));
     this.#ids.clear();
     this.#calls.clear();

@@ -17,23 +17,26 @@ import { TCP_LIMITS } from './limits.ts';
 
 export interface TcpTransportOptions {
   readonly clock: Clock;
-  /** Until a connection stands, TLS included; 10,000 by default. */
+  /** Timeout for a connection, including TLS, ms; default 10,000. */
   readonly connect_ms?: number;
-  /** More are opened as calls wait; 16 by default. */
+  /** Maximum connections, opened as needed; default 16. */
   readonly connections_max?: number;
-  /** Largest answer, bytes; 64 MiB by default. */
+  /** Largest response, bytes; default 64 MiB. */
   readonly frame_bytes_max?: number;
 }
 
 const CONNECTIONS_MAX = 16;
 /**
- * Of the requests that an executor takes on one connection at once, some are kept for those that are answered at once:
- * tasks that run for hours must not keep their own cancellation from being heard.
+ * Concurrent requests per connection. Some are reserved for short calls, so that long-running tasks do not block their
+ * own cancellation.
  */
 const LONG_CALLS_MAX = 48;
 const CALLS_MAX = TCP_LIMITS.in_flight_max;
 
-/** Connections are made when called for, kept, and made anew when they are lost. @param tls null on loopback only */
+/**
+ * Opens a transport that connects on demand, keeps its connections, and reconnects when they are lost. @param tls null
+ * only on loopback
+ */
 export function openTcpTransport(
   endpoint: Endpoint,
   tls: ClientTls | null,
@@ -51,7 +54,7 @@ class TcpTransport implements ClientTransport {
   readonly #connectionsMax: number;
   readonly #frameBytesMax: number;
   readonly #connections = new Set<ClientConnection>();
-  /** Calls that no connection has room for: those that may take long, and those that do not. */
+  /** Calls waiting for a connection: potentially long ones, and short ones. */
   readonly #long = new Set<Call>();
   readonly #short = new Set<Call>();
   #connecting: Promise<void> | null = null;
@@ -69,10 +72,10 @@ class TcpTransport implements ClientTransport {
   call(request: SignedRequest, options: CallOptions): Promise<SignedResponse> {
     if (this.#closed) return Promise.reject(new TransportFailure('the transport is closed', false));
     if (options.signal.aborted)
-      return Promise.reject(new TransportFailure('the call was given up', false, options.signal.reason));
+      return Promise.reject(new TransportFailure('the call was aborted', false, options.signal.reason));
     if (request.payload.length + HEADER_BYTES_MAX + PREFIX_BYTES > TCP_LIMITS.frame_bytes_max)
-      return Promise.reject(malformed(`payload: has ${request.payload.length} bytes, more than a frame carries`));
-    const call = new Call(request, options, (given) => this.#giveUp(given));
+      return Promise.reject(malformed(`payload: has ${request.payload.length} bytes, more than fit into a frame`));
+    const call = new Call(request, options, (given) => this.#abandon(given));
     (isLong(request) ? this.#long : this.#short).add(call);
     this.#dispatch();
     return call.answer;
@@ -85,16 +88,16 @@ class TcpTransport implements ClientTransport {
     await this.#connecting;
   }
 
-  #giveUp(call: Call): void {
+  #abandon(call: Call): void {
     const reason: unknown = call.options.signal.reason;
     if (this.#long.delete(call) || this.#short.delete(call)) {
-      call.reject(new TransportFailure('the call was given up', false, reason));
+      call.reject(new TransportFailure('the call was aborted', false, reason));
     } else {
       for (const connection of this.#connections) if (connection.abandon(call, reason)) return;
     }
   }
 
-  /** Gives calls that wait to connections with room, and makes one more where there is none. */
+  /** Assigns waiting calls to connections, and opens another one if needed. */
   #dispatch(): void {
     this.#dispatchOf(this.#short, CALLS_MAX);
     this.#dispatchOf(this.#long, LONG_CALLS_MAX);
@@ -129,14 +132,14 @@ class TcpTransport implements ClientTransport {
       },
       (error: unknown) => {
         this.#connecting = null;
-        // With a connection left, what waits gets its turn there.
+        // If a connection is left, waiting calls will use it.
         if (this.#connections.size === 0) this.#rejectWaiting(error as Error);
       },
     );
   }
 
   #onRoom(connection: ClientConnection): void {
-    if (connection.isOver) this.#connections.delete(connection);
+    if (connection.isEnded) this.#connections.delete(connection);
     if (!this.#closed && (this.#short.size > 0 || this.#long.size > 0)) this.#dispatch();
   }
 
@@ -149,7 +152,7 @@ class TcpTransport implements ClientTransport {
   }
 }
 
-/** Answered when a task is over, or when a wait is. */
+/** Returns whether the response may have to wait for a task. */
 function isLong({ method }: SignedRequest): boolean {
   return method === 'submit' || method === 'poll';
 }

@@ -15,61 +15,61 @@ import { HeaderFault, readRequest, refusal, responseHeader, type FramedRequest }
 import { Outbox } from './outbox.ts';
 import type { TcpLimits } from './limits.ts';
 
-/** What the connections of one listener have in common. */
-export interface ConnectionSurroundings {
+/** Shared parts of all connections of one listener. */
+export interface ConnectionContext {
   readonly manager: RemoteManager;
   readonly limits: TcpLimits;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Somebody who holds a key is at the other end of this connection. */
+  /** Called when the peer has proven that it holds a key. */
   onProven(connection: TcpConnection): void;
-  /** Where the connection counts what it holds while nobody has proven a key over it. */
+  /** Returns the memory account of a connection that has not proven a key. */
   shareOf(connection: TcpConnection): UnprovenShare;
-  /** Works for a connection over which nobody has proven a key, when it is its turn. Returns how to give it up. */
+  /** Runs work for an unproven connection when the queue admits it. Returns a function that cancels it. */
   enter(connection: TcpConnection, units: number, run: () => void): () => void;
-  /** By how many bytes the parts of requests that this connection holds grew or shrank. */
+  /** Called with the change in bytes of incomplete requests. */
   onPartial(connection: TcpConnection, delta: number): void;
 }
 
-/** How long the other end has to read why it was refused. */
+/** Time for the peer to read a rejection. */
 const LINGER_MS = 1_000;
-/** Nothing more is read from a connection that leaves this much of its answers untaken. */
+/** Unread output at which reading pauses. */
 const OUTPUT_BYTES_PAUSE = 1024 * 1024;
 
-/** One connection: reads frames, hands them to the manager, and writes the answers as they come, in any order. */
+/** One connection: reads frames, passes them to the manager, and writes responses in order of completion. */
 export class TcpConnection {
   readonly socket: Socket;
-  readonly #around: ConnectionSurroundings;
+  readonly #context: ConnectionContext;
   readonly #peer: PeerCertificate | null;
   readonly #remoteAddress: string;
   readonly #reader: FrameReader;
   readonly #outbox: Outbox;
-  readonly #gone = new AbortController();
+  readonly #disconnected = new AbortController();
   readonly #inFlight = new Set<number>();
   readonly #share: UnprovenShare;
   #stage: FrameStage = 'idle';
-  /** When the stage began, or the last request ended, monotonic. */
+  /** Monotonic time at which the stage began or the last request ended. */
   #since: number;
   #partial = 0;
   #paused = false;
-  /** Whether it waits for its turn among unproven callers. */
-  #inTurns = false;
-  #leaveTurns: () => void = () => undefined;
+  /** Whether it waits in the queue of unproven callers. */
+  #isQueued = false;
+  #leaveQueue: () => void = () => undefined;
   #draining = false;
   #proven = false;
-  /** When the other end was told to go away; null while it is welcome. */
+  /** Time of the rejection; null if not rejected. */
   #refusedAt: number | null = null;
 
-  constructor(socket: Socket, peer: PeerCertificate | null, around: ConnectionSurroundings) {
+  constructor(socket: Socket, peer: PeerCertificate | null, context: ConnectionContext) {
     this.socket = socket;
-    this.#around = around;
+    this.#context = context;
     this.#peer = peer;
     this.#remoteAddress = addressOf(socket);
-    this.#reader = new FrameReader(around.limits.frame_bytes_max);
+    this.#reader = new FrameReader(context.limits.frame_bytes_max);
     this.#outbox = new Outbox(socket, () => this.#afterFlush());
-    this.#since = around.clock.monotonic();
-    this.#share = around.shareOf(this);
-    setMaxListeners(0, this.#gone.signal);
+    this.#since = context.clock.monotonic();
+    this.#share = context.shareOf(this);
+    setMaxListeners(0, this.#disconnected.signal);
     socket.setNoDelay(true);
     socket.on('data', (chunk: Buffer) => this.#onData(chunk));
     socket.on('drain', () => this.#resumeWhenRoom());
@@ -78,27 +78,27 @@ export class TcpConnection {
     socket.once('close', () => this.#onClose());
   }
 
-  /** Bytes of memory held of requests that are not complete. */
+  /** Memory held by incomplete requests, bytes. */
   get partialBytes(): number {
     return this.#partial;
   }
 
-  /** Ends the connection once nothing is in flight any more. */
+  /** Ends the connection once no request is in flight. */
   drain(): void {
     this.#draining = true;
     this.#endWhenDrained();
   }
 
-  /** Cuts what is over its time. @param nowMs monotonic */
+  /** Enforces deadlines. @param nowMs monotonic */
   sweep(nowMs: number): void {
-    const { limits } = this.#around;
+    const { limits } = this.#context;
     const elapsedMs = nowMs - this.#since;
     if (this.#refusedAt !== null) {
       if (nowMs - this.#refusedAt > LINGER_MS) this.socket.destroy();
     } else if (this.#outbox.isStuck(nowMs, limits.output_ms)) {
-      this.#cut('its answers are not read');
-    } else if (this.#paused || this.#inTurns) {
-      // While it is not read from, the time is not the other end's.
+      this.#cut('responses are not read');
+    } else if (this.#paused || this.#isQueued) {
+      // Time during which nothing is read does not count against the peer.
       this.#since = nowMs;
     } else if (this.#stage !== 'idle') {
       this.#refuseLate(elapsedMs);
@@ -108,74 +108,74 @@ export class TcpConnection {
   }
 
   #refuseLate(elapsedMs: number): void {
-    const { header_ms, body_ms } = this.#around.limits;
+    const { header_ms, body_ms } = this.#context.limits;
     if (this.#stage === 'header' && elapsedMs > header_ms)
       this.refuse(null, malformed(`frame: its header was not complete within ${header_ms} ms`));
     if (this.#stage === 'payload' && elapsedMs > body_ms)
       this.refuse(null, malformed(`frame: its payload was not complete within ${body_ms} ms`));
   }
 
-  /** Answers without a signature, and reads nothing any more. @param id null where it is not known which request it is */
+  /** Rejects a request with an unsigned response and stops reading. @param id null if the request is unknown */
   refuse(id: number | null, failure: RemoteFailure): void {
     if (this.#refusedAt !== null || this.socket.destroyed) return;
-    const { clock, log } = this.#around;
-    log.debug({ remote_address: this.#remoteAddress, details: failure.details }, 'a frame was refused');
+    const { clock, log } = this.#context;
+    log.debug({ remote_address: this.#remoteAddress, details: failure.details }, 'rejected a frame');
     const nowMs = clock.now();
     const framed = refusal(id, refusalPayload(failure, nowMs), nowMs);
     this.#outbox.add(responseHeader(framed), framed.response.payload);
     this.#refusedAt = clock.monotonic();
     this.#reader.clear();
-    this.#leaveTurns();
+    this.#leaveQueue();
     this.#count(0);
     this.#outbox.flush();
     this.socket.end();
-    // Read on into nothing: to close with bytes unread would take the answer away from the other end.
-    this.socket.removeAllListeners('data').on('data', () => this.#discardInTurn());
+    // Drains the input, because closing with unread bytes would discard the response.
+    this.socket.removeAllListeners('data').on('data', () => this.#discardQueued());
     this.socket.resume();
-    this.#gone.abort();
+    this.#disconnected.abort();
   }
 
-  /** Others need the room that its unfinished requests take. */
+  /** Rejects incomplete requests because the memory is needed elsewhere. */
   refuseUnfinished(): void {
-    const message = 'Too much of unfinished requests is held';
+    const message = 'The memory for incomplete requests is full';
     this.refuse(null, new RemoteFailure('QUEUE_FULL', message, { retryAfterSecs: 1 }));
   }
 
   #onData(chunk: Buffer): void {
     this.#reader.push(chunk);
-    this.#serveInTurn();
+    this.#serveQueued();
   }
 
-  #discardInTurn(): void {
+  #discardQueued(): void {
     this.socket.pause();
-    this.#leaveTurns = this.#around.enter(this, UNITS.piece, () => void this.socket.resume());
+    this.#leaveQueue = this.#context.enter(this, UNITS.piece, () => void this.socket.resume());
   }
 
-  /** Until a key is proven, what was read is served when it is the connection's turn, and nothing more is read before. */
-  #serveInTurn(): void {
-    if (this.#inTurns) return;
+  /** Serves input of an unproven connection only when the queue admits it, and reads nothing more until then. */
+  #serveQueued(): void {
+    if (this.#isQueued) return;
     if (this.#proven) {
       this.#serve();
       return;
     }
-    this.#inTurns = true;
-    this.#leaveTurns = this.#around.enter(this, UNITS.piece, () => {
-      this.#inTurns = false;
-      if (this.#isOver()) return;
+    this.#isQueued = true;
+    this.#leaveQueue = this.#context.enter(this, UNITS.piece, () => {
+      this.#isQueued = false;
+      if (this.#isClosing()) return;
       this.#serve();
       this.#resume();
     });
-    if (this.#waitsForTurn()) this.socket.pause();
+    if (this.#isWaiting()) this.socket.pause();
   }
 
-  /** Asked through a function because the compiler does not see that it may be its turn at once. */
-  #waitsForTurn(): boolean {
-    return this.#inTurns;
+  /** A function, because the compiler does not see that the queue may admit it immediately. */
+  #isWaiting(): boolean {
+    return this.#isQueued;
   }
 
-  /** Takes the frames that are there, as far as there is room for their requests. */
+  /** Handles complete frames while request slots are free. */
   #serve(): void {
-    const { limits } = this.#around;
+    const { limits } = this.#context;
     while (this.#refusedAt === null) {
       if (this.#inFlight.size >= limits.in_flight_max || this.#outbox.size > OUTPUT_BYTES_PAUSE) {
         this.#pause();
@@ -188,7 +188,7 @@ export class TcpConnection {
         this.#stage = 'idle';
         this.#take(readRequest(frame));
         if (!this.#proven && this.#reader.buffered > 0) {
-          this.#serveInTurn();
+          this.#serveQueued();
           break;
         }
       } catch (error) {
@@ -205,14 +205,14 @@ export class TcpConnection {
     const stage = this.#reader.stage;
     if (stage !== this.#stage || stage === 'idle') {
       this.#stage = stage;
-      this.#since = this.#around.clock.monotonic();
+      this.#since = this.#context.clock.monotonic();
     }
     this.#count(this.#reader.heldBytes);
   }
 
   #take(framed: FramedRequest): void {
     const { id } = framed;
-    if (this.#inFlight.has(id)) throw new HeaderFault(id, malformed(`id: ${id} is in flight already`));
+    if (this.#inFlight.has(id)) throw new HeaderFault(id, malformed(`id: ${id} is already in flight`));
     this.#inFlight.add(id);
     const received = {
       ingress: 'tcp' as const,
@@ -221,42 +221,42 @@ export class TcpConnection {
       token: framed.token,
       traceparent: framed.traceparent,
       remoteAddress: this.#remoteAddress,
-      signal: this.#gone.signal,
+      signal: this.#disconnected.signal,
     };
     const onProgress = framed.progress ? (reply: Reply): void => this.#progress(id, reply) : undefined;
-    this.#around.manager.handle(received, onProgress).then(
+    this.#context.manager.handle(received, onProgress).then(
       (reply) => this.#answer(id, reply),
       (error: unknown) => {
-        this.#around.log.error({ err: error }, 'the manager did not answer');
+        this.#context.log.error({ err: error }, 'manager failed to respond');
         this.socket.destroy();
       },
     );
   }
 
   #progress(id: number, { response }: Reply): void {
-    // Who does not read what it has loses what is in between, not what it is.
-    if (!this.#inFlight.has(id) || this.#isOver() || this.#outbox.size > OUTPUT_BYTES_PAUSE) return;
+    // A slow reader misses intermediate progress, not the latest.
+    if (!this.#inFlight.has(id) || this.#isClosing() || this.#outbox.size > OUTPUT_BYTES_PAUSE) return;
     this.#outbox.add(responseHeader({ id, final: false, response }), response.payload);
   }
 
   #answer(id: number, reply: Reply): void {
     const { response } = reply;
     this.#inFlight.delete(id);
-    if (this.#isOver()) return;
-    if (this.#outbox.size > this.#around.limits.output_bytes_max) {
-      this.#cut('too many of its answers are not read');
+    if (this.#isClosing()) return;
+    if (this.#outbox.size > this.#context.limits.output_bytes_max) {
+      this.#cut('too many unread responses');
       return;
     }
     if (!this.#proven && provesKey(reply)) {
       this.#proven = true;
-      this.#around.onProven(this);
+      this.#context.onProven(this);
     }
     this.#outbox.add(responseHeader({ id, final: true, response }), response.payload);
-    if (this.#inFlight.size === 0 && this.#stage === 'idle') this.#since = this.#around.clock.monotonic();
+    if (this.#inFlight.size === 0 && this.#stage === 'idle') this.#since = this.#context.clock.monotonic();
   }
 
   #afterFlush(): void {
-    if (this.#isOver()) return;
+    if (this.#isClosing()) return;
     if (this.#paused) this.#resumeWhenRoom();
     if (this.#draining) this.#endWhenDrained();
   }
@@ -268,29 +268,29 @@ export class TcpConnection {
   }
 
   #resumeWhenRoom(): void {
-    const { in_flight_max } = this.#around.limits;
+    const { in_flight_max } = this.#context.limits;
     if (!this.#paused || this.#inFlight.size >= in_flight_max || this.#outbox.size > OUTPUT_BYTES_PAUSE) return;
     this.#paused = false;
-    this.#since = this.#around.clock.monotonic();
-    this.#serveInTurn();
-    // What was there already may have filled the room again.
+    this.#since = this.#context.clock.monotonic();
+    this.#serveQueued();
+    // Buffered requests may have filled the slots again.
     this.#resume();
   }
 
   #resume(): void {
-    if (!this.#paused && !this.#inTurns) this.socket.resume();
+    if (!this.#paused && !this.#isQueued) this.socket.resume();
   }
 
   #endWhenDrained(): void {
-    if (this.#inFlight.size === 0 && !this.#isOver()) this.socket.destroySoon();
+    if (this.#inFlight.size === 0 && !this.#isClosing()) this.socket.destroySoon();
   }
 
-  #isOver(): boolean {
+  #isClosing(): boolean {
     return this.#refusedAt !== null || this.socket.destroyed;
   }
 
   #cut(why: string): void {
-    this.#around.log.debug({ remote_address: this.#remoteAddress }, `a connection was cut: ${why}`);
+    this.#context.log.debug({ remote_address: this.#remoteAddress }, `closed a connection: ${why}`);
     this.socket.destroy();
   }
 
@@ -298,15 +298,15 @@ export class TcpConnection {
     const delta = bytes - this.#partial;
     this.#partial = bytes;
     if (delta === 0) return;
-    this.#around.onPartial(this, delta);
-    // It may have been cut meanwhile.
+    this.#context.onPartial(this, delta);
+    // The connection may have been cut in the meantime.
     this.#share.hold(this.#partial);
   }
 
   #onClose(): void {
     this.#count(0);
     this.#inFlight.clear();
-    this.#leaveTurns();
-    this.#gone.abort();
+    this.#leaveQueue();
+    this.#disconnected.abort();
   }
 }

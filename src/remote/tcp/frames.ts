@@ -1,12 +1,12 @@
 import { malformed } from '../protocol/refusal.ts';
 
-/** Length of what follows, and length of the header: two numbers of four bytes, big-endian. */
+/** Prefix of a frame: length of the rest and length of the header, four bytes each, big-endian. */
 export const PREFIX_BYTES = 8;
 const LENGTH_BYTES = 4;
-/** `{}` and up. */
+/** At least `{}`. */
 const HEADER_BYTES_MIN = 2;
 export const HEADER_BYTES_MAX = 16 * 1024;
-/** The smallest value of the first length: that of the header's length, and something after it. */
+/** Minimum frame length: the header's length and a minimal header. */
 export const FRAME_BYTES_MIN = 8;
 const GROWTH_BYTES_MIN = 4 * 1024;
 const SHRINK_BYTES_MIN = 128 * 1024;
@@ -17,37 +17,37 @@ export interface Frame {
   readonly payload: Buffer;
 }
 
-/** What is still missing of the next frame: nothing arrived yet, its header is incomplete, or its payload is. */
+/** Progress of the next frame: nothing arrived, header incomplete, or payload incomplete. */
 export type FrameStage = 'idle' | 'header' | 'payload';
 
 /**
- * Cuts a stream of bytes into frames. What arrives in many small pieces is gathered in one growing buffer, so that memory
- * stays near the number of bytes received, however they are cut.
+ * Splits a byte stream into frames. Small pieces are collected in one growing buffer, so that memory stays close to the
+ * bytes received.
  */
 export class FrameReader {
   readonly #frameBytesMax: number;
   #bytes: Buffer = NOTHING;
   #start = 0;
   #end = 0;
-  /** Whether the buffer is this reader's own, with room behind `end`. */
+  /** Whether the reader owns the buffer and may append to it. */
   #owned = false;
 
-  /** @param frameBytesMax what a frame's first length may say */
+  /** @param frameBytesMax maximum frame length */
   constructor(frameBytesMax: number) {
     this.#frameBytesMax = frameBytesMax;
   }
 
-  /** Bytes that no frame was made of yet. */
+  /** Bytes not yet part of a complete frame. */
   get buffered(): number {
     return this.#end - this.#start;
   }
 
-  /** Bytes of memory that they take. */
+  /** Memory held by these bytes. */
   get heldBytes(): number {
     return this.buffered === 0 ? 0 : this.#bytes.length;
   }
 
-  /** Lets go of what no frame was made of. */
+  /** Discards incomplete input. */
   clear(): void {
     this.#bytes = NOTHING;
     this.#start = 0;
@@ -70,23 +70,26 @@ export class FrameReader {
       return;
     }
     if (!this.#owned || this.#end + chunk.length > this.#bytes.length) this.#grow(chunk.length);
-    // Only room that no frame was cut from is written to.
+    // Writes only to memory that no returned frame refers to.
     chunk.copy(this.#bytes, this.#end);
     this.#end += chunk.length;
   }
 
-  /** The next whole frame, or null where more bytes are needed. @throws RemoteFailure MALFORMED, after which all is lost */
+  /**
+   * Returns the next complete frame, or null if more bytes are needed. @throws RemoteFailure MALFORMED, after which the
+   * stream is unusable
+   */
   next(): Frame | null {
     if (this.buffered < LENGTH_BYTES) return null;
     const length = this.#bytes.readUInt32BE(this.#start);
     if (length < FRAME_BYTES_MIN) throw malformed(`frame: its length ${length} is below ${FRAME_BYTES_MIN}`);
     if (length > this.#frameBytesMax)
-      throw malformed(`frame: its length ${length} is above the ${this.#frameBytesMax} that are taken here`);
+      throw malformed(`frame: its length ${length} is above the maximum of ${this.#frameBytesMax}`);
     if (this.buffered < PREFIX_BYTES) return null;
     const headerLength = this.#headerLength();
     if (headerLength < HEADER_BYTES_MIN || headerLength > HEADER_BYTES_MAX)
       throw malformed(
-        `frame: its header has ${headerLength} bytes; ${HEADER_BYTES_MIN} to ${HEADER_BYTES_MAX} are taken`,
+        `frame: its header has ${headerLength} bytes; it must have ${HEADER_BYTES_MIN} to ${HEADER_BYTES_MAX}`,
       );
     if (headerLength > length - LENGTH_BYTES) throw malformed('frame: its header is longer than the frame');
     const total = LENGTH_BYTES + length;
@@ -103,7 +106,7 @@ export class FrameReader {
     return frame;
   }
 
-  /** Lets go of a buffer of which hardly anything is needed: an idle connection must not hold the frame of before. */
+  /** Releases a mostly unused buffer, so that an idle connection does not hold the previous frame. */
   #shrink(): void {
     const { length } = this.#bytes;
     if (this.buffered > 0 && (length <= SHRINK_BYTES_MIN || this.buffered > length / 4)) return;
@@ -119,7 +122,7 @@ export class FrameReader {
 
   #grow(more: number): void {
     const needed = this.buffered + more;
-    // Twice the room, and never more than the frame says that it has.
+    // Doubles the capacity, up to the size announced by the frame.
     const frameBytes = this.buffered < LENGTH_BYTES ? 0 : LENGTH_BYTES + this.#bytes.readUInt32BE(this.#start);
     const room = Math.max(GROWTH_BYTES_MIN, needed, Math.min(needed * 2, frameBytes));
     const grown = Buffer.allocUnsafeSlow(room);
@@ -131,10 +134,10 @@ export class FrameReader {
   }
 }
 
-/** Payloads beyond this are passed on as they are, smaller ones copied behind their header. */
+/** Smaller payloads are copied behind their header; larger ones are passed on as they are. */
 const COPIED_BYTES_MAX = 64 * 1024;
 
-/** Appends one frame to what is to be written, and returns how many bytes it has. */
+/** Appends one frame to the output and returns its size in bytes. */
 export function appendFrame(out: Uint8Array[], header: object, payload: Uint8Array): number {
   const text = JSON.stringify(header);
   const headerLength = Buffer.byteLength(text);

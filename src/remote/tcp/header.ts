@@ -7,27 +7,27 @@ import { REMOTE_METHODS, type RemoteMethod } from '../protocol/messages.ts';
 import { malformed } from '../protocol/refusal.ts';
 import type { Frame } from './frames.ts';
 
-/** A request as its frame says it. */
+/** A request as framed. */
 export interface FramedRequest {
-  /** Chosen by the client; answers carry it. */
+  /** Chosen by the client and echoed in responses. */
   readonly id: number;
   readonly request: SignedRequest;
   readonly token: string | null;
   readonly traceparent: string | null;
-  /** Whether answers on the way are wanted. */
+  /** Whether progress responses are wanted. */
   readonly progress: boolean;
 }
 
 export interface FramedResponse {
-  /** Null where the executor could not read which request it answers. */
+  /** Null if the executor could not identify the request. */
   readonly id: number | null;
-  /** False for answers on the way. */
+  /** False for progress responses. */
   readonly final: boolean;
-  /** Its method is empty where the executor could not read it. */
+  /** The method is empty if the executor could not read it. */
   readonly response: Omit<SignedResponse, 'method'> & { readonly method: RemoteMethod | '' };
 }
 
-/** A header that is refused, with the id of its request where that could be read. */
+/** An invalid header, with the request's id if it is readable. */
 export class HeaderFault extends Error {
   readonly id: number | null;
   readonly failure: RemoteFailure;
@@ -44,7 +44,7 @@ type Members = Record<string, JsonValue | undefined>;
 
 const ID_MIN = 1;
 export const ID_MAX = 2 ** 32 - 1;
-/** A header is one object of plain values. */
+/** A header is a flat object. */
 const HEADER_DEPTH_MAX = 2;
 const METHODS: ReadonlySet<unknown> = new Set(REMOTE_METHODS);
 const BASE64URL = /^[A-Za-z0-9_-]*$/;
@@ -63,13 +63,14 @@ const REQUEST_MEMBERS: ReadonlySet<string> = new Set([
   'progress',
 ]);
 
-/** Reads a frame that came from a client; whether the values mean anything is for others to say. @throws HeaderFault */
+/** Parses a frame from a client; values are validated elsewhere. @throws HeaderFault */
 export function readRequest(frame: Frame): FramedRequest {
   const members = parseHeader(frame.header);
   const id = isId(members['id']) ? members['id'] : null;
   try {
     if (id === null) throw malformed(`id: must be a whole number from ${ID_MIN} to ${ID_MAX}`);
-    for (const name in members) if (!REQUEST_MEMBERS.has(name)) throw malformed(`${name.slice(0, 64)}: is not known`);
+    for (const name in members)
+      if (!REQUEST_MEMBERS.has(name)) throw malformed(`${name.slice(0, 64)}: is not a known member`);
     return {
       id,
       request: { ...envelope(members), method: method(members), payload: frame.payload, mac: mac(members) },
@@ -82,7 +83,7 @@ export function readRequest(frame: Frame): FramedRequest {
   }
 }
 
-/** Reads a frame that came from an executor. Members that are not known are passed over. @throws HeaderFault */
+/** Parses a frame from an executor; unknown members are ignored. @throws HeaderFault */
 export function readResponse(frame: Frame): FramedResponse {
   const members = parseHeader(frame.header);
   const id = isId(members['id']) ? members['id'] : null;
@@ -106,7 +107,7 @@ export function readResponse(frame: Frame): FramedResponse {
   }
 }
 
-/** The header of a request; members that are absent are left out of it. */
+/** Builds a request header without absent members. */
 export function requestHeader(framed: FramedRequest): object {
   const { request } = framed;
   return {
@@ -140,7 +141,7 @@ export function responseHeader({ id, final, response }: FramedResponse): object 
   };
 }
 
-/** The answer to a frame that could not be read. @param nowMs milliseconds since the epoch */
+/** Builds the response to an unreadable frame. @param nowMs milliseconds since the epoch */
 export function refusal(id: number | null, payload: Uint8Array, nowMs: number): FramedResponse {
   const unknown = { key_id: '', nonce: '', client: '', audience: '', method: '', correlation_id: '' } as const;
   return { id, final: true, response: { ...unknown, timestamp_ms: nowMs, sequence: 0, payload, mac: EMPTY } };
@@ -183,8 +184,7 @@ function optionalText(members: Members, name: string): string | null {
 
 function wholeNumber(members: Members, name: string): number {
   const value = members[name];
-  if (!Number.isSafeInteger(value) || (value as number) < 0)
-    throw malformed(`${name}: must be a whole number, 0 or more`);
+  if (!Number.isSafeInteger(value) || (value as number) < 0) throw malformed(`${name}: must be a non-negative integer`);
   return value as number;
 }
 

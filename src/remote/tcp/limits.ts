@@ -1,12 +1,12 @@
 import { CONNECTION_LIMITS, PAYLOAD_BYTES_MAX, type ConnectionLimits } from '../listener.ts';
 
 export interface TcpLimits extends ConnectionLimits {
-  /** What follows the length of a frame. */
+  /** Size of a frame after its length field, bytes. */
   frame_bytes_max: number;
-  /** Answers that one connection has not taken yet: beyond either, it is cut. */
+  /** Unread responses of a connection, by size and time; it is cut beyond either. */
   output_bytes_max: number;
   output_ms: number;
-  /** Parts of requests, of all connections together. */
+  /** Incomplete requests of all connections together, bytes. */
   partial_bytes_max: number;
 }
 

@@ -3,12 +3,11 @@ import type { Socket } from 'node:net';
 import { onNextTurn } from '../../runtime/turn.ts';
 import { appendFrame } from './frames.ts';
 
-/** Pieces up to this many bytes in all are written as one, which TLS makes fewer records of. */
+/** Frames up to this total are joined into one write, which yields fewer TLS records. */
 const JOINED_BYTES_MAX = 256 * 1024;
 
 /**
- * What is to be written to one connection: frames of the same turn of the event loop leave together. It also knows since
- * when the other end has not taken what it was given.
+ * Output of one connection. Frames of one event loop turn are written together; tracks how long the peer has not read.
  */
 export class Outbox {
   readonly #socket: Socket;
@@ -16,17 +15,17 @@ export class Outbox {
   #frames: Uint8Array[] = [];
   #waiting = 0;
   #scheduled = false;
-  /** Bytes given to the socket so far. */
+  /** Bytes passed to the socket so far. */
   #given = 0;
   #mark: { given: number; at: number } | null = null;
 
-  /** @param onFlush called after each write, with the turn's answers on their way */
+  /** @param onFlush called after each write */
   constructor(socket: Socket, onFlush: () => void) {
     this.#socket = socket;
     this.#onFlush = onFlush;
   }
 
-  /** Bytes that the other end has not taken. */
+  /** Bytes not yet taken by the peer. */
   get size(): number {
     return this.#waiting + this.#socket.writableLength;
   }
@@ -53,8 +52,8 @@ export class Outbox {
   }
 
   /**
-   * Whether what waited `deadlineMs` ago is still not taken. To be asked now and then: only what was given by the time
-   * of an earlier call is known to have waited.
+   * Returns whether data from `deadlineMs` ago is still unread. Must be called periodically, because it compares with
+   * the state at an earlier call.
    *
    * @param nowMs monotonic
    */

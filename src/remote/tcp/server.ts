@@ -14,12 +14,12 @@ import {
   startSweep,
   tlsServerOptions,
 } from '../listener.ts';
-import { type ConnectionSurroundings, TcpConnection } from './connection.ts';
+import { type ConnectionContext, TcpConnection } from './connection.ts';
 import { TCP_LIMITS, type TcpLimits } from './limits.ts';
 
 export { TCP_LIMITS, type TcpLimits } from './limits.ts';
 
-/** Listens for frames. @throws Error where the address cannot be listened on, or TLS is missing beyond loopback */
+/** Opens a TCP listener. @throws Error if it cannot listen, or if TLS is missing beyond loopback */
 export async function openTcpListener(options: ListenerOptions<TcpLimits>): Promise<Listener> {
   requireSafeBind('tcp', options.host, options.tls);
   const listener = new TcpListener(options);
@@ -34,7 +34,7 @@ class TcpListener implements Listener {
   readonly #limits: TcpLimits;
   readonly #sockets: Connections;
   readonly #connections = new Set<TcpConnection>();
-  readonly #around: ConnectionSurroundings;
+  readonly #context: ConnectionContext;
   #tls: ListenerTls | null;
   #partialBytes = 0;
   #stopSweep: () => void = () => undefined;
@@ -43,7 +43,7 @@ class TcpListener implements Listener {
     this.#tls = tls;
     this.#limits = { ...TCP_LIMITS, ...limits };
     this.#sockets = new Connections(this.#limits, unproven);
-    this.#around = {
+    this.#context = {
       manager,
       limits: this.#limits,
       clock,
@@ -57,10 +57,10 @@ class TcpListener implements Listener {
   }
 
   async open({ host, port }: ListenerOptions<TcpLimits>): Promise<void> {
-    const { clock, log } = this.#around;
+    const { clock, log } = this.#context;
     const { header_ms, body_ms, idle_ms, output_ms } = this.#limits;
     this.address = await listenOn(this.protocol, this.#server, host, port, this.#tls);
-    this.#server.on('error', (error: Error) => log.error({ err: error }, 'the listener failed'));
+    this.#server.on('error', (error: Error) => log.error({ err: error }, 'listener failed'));
     this.#stopSweep = startSweep(clock, [header_ms, body_ms, idle_ms, output_ms], (nowMs) => {
       for (const connection of this.#connections) connection.sweep(nowMs);
     });
@@ -75,7 +75,7 @@ class TcpListener implements Listener {
   async close(drainMs: number): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const connection of this.#connections) connection.drain();
-    const cancel = this.#around.clock.after(drainMs, () => this.#sockets.destroyAll());
+    const cancel = this.#context.clock.after(drainMs, () => this.#sockets.destroyAll());
     await closed;
     cancel();
     this.#stopSweep();
@@ -83,7 +83,7 @@ class TcpListener implements Listener {
 
   #plainServer(): Server {
     return createServer({ noDelay: true }, (socket) => {
-      if (this.#sockets.admit(socket)) this.#serve(new TcpConnection(socket, null, this.#around));
+      if (this.#sockets.admit(socket)) this.#serve(new TcpConnection(socket, null, this.#context));
     });
   }
 
@@ -91,10 +91,10 @@ class TcpListener implements Listener {
     const server = createTlsServer({ ...tlsServerOptions(tls, this.#limits.tls_handshake_ms), noDelay: true });
     server.prependListener('connection', (socket: Socket) => void this.#sockets.admit(socket));
     server.on('secureConnection', (socket: TLSSocket) => {
-      this.#serve(new TcpConnection(socket, peerCertificateOf(socket), this.#around));
+      this.#serve(new TcpConnection(socket, peerCertificateOf(socket), this.#context));
     });
     server.on('tlsClientError', (error, socket) => {
-      this.#around.log.debug({ err: error.message }, 'a TLS handshake failed');
+      this.#context.log.debug({ err: error.message }, 'TLS handshake failed');
       socket.destroy();
     });
     return server;
@@ -105,7 +105,7 @@ class TcpListener implements Listener {
     connection.socket.once('close', () => this.#connections.delete(connection));
   }
 
-  /** Over the limit, whoever holds the most has to go: who sends little is not kept from being served. */
+  /** Enforces the total limit on the connection that holds the most, so that small ones are not affected. */
   #countPartial(grown: TcpConnection, delta: number): void {
     this.#partialBytes += delta;
     if (this.#partialBytes <= this.#limits.partial_bytes_max) return;

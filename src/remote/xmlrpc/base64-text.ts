@@ -1,22 +1,22 @@
 import { malformed } from '../protocol/refusal.ts';
 
 const BYTES_MIN = 256;
-/** Larger ones grow by half of what they are. */
+/** Larger buffers grow by half. */
 const DOUBLED_BYTES_MAX = 1024 * 1024;
 const PIECE = /^[A-Za-z0-9+/=\r\n\t ]*$/;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
-/** Collects a base64 text that comes in pieces, in one buffer: a byte for each character, however small the pieces are. */
+/** Collects base64 text that arrives in pieces into one buffer, one byte per character regardless of piece size. */
 export class Base64Text {
   #chars = Buffer.alloc(0);
   #length = 0;
 
-  /** What it holds of memory. */
+  /** Memory held, bytes. */
   get heldBytes(): number {
     return this.#chars.length;
   }
 
-  /** @throws RemoteFailure MALFORMED at the first character that cannot be right */
+  /** @throws RemoteFailure MALFORMED at the first invalid character */
   add(piece: string): void {
     if (!PIECE.test(piece)) throw notBase64();
     const length = this.#length + piece.length;
@@ -39,5 +39,5 @@ export class Base64Text {
 }
 
 function notBase64(): Error {
-  return malformed('xml: a <base64> is not base64');
+  return malformed('xml: a <base64> has invalid content');
 }

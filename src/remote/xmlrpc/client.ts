@@ -25,22 +25,25 @@ import { writeCall } from './writer.ts';
 
 export interface XmlRpcTransportOptions {
   readonly clock: Clock;
-  /** Until a connection stands, TLS included; 10,000 by default. */
+  /** Timeout for a connection, including TLS, ms; default 10,000. */
   readonly connect_ms?: number;
-  /** Calls beyond that many wait; 64 by default. */
+  /** Maximum connections, beyond which calls wait; default 64. */
   readonly connections_max?: number;
-  /** Largest answer, bytes; what 64 MiB of payload make by default. */
+  /** Largest response document, bytes; default: enough for 64 MiB of payload. */
   readonly document_bytes_max?: number;
 }
 
 const CONNECTIONS_MAX = 64;
-/** Of those, kept for calls that are answered at once: long tasks must not keep their cancellation from being heard. */
+/** Connections reserved for short calls, so that long tasks do not block their cancellation. */
 const SHORT_CONNECTIONS = 8;
-/** Faults of an executor may say a lot. */
+/** Faults may contain long text. */
 const TEXT_CHARS_MAX = 256 * 1024;
 const DOCUMENT_BYTES_MAX = Math.ceil((ANSWER_BYTES_MAX * 4) / 3) + 64 * 1024;
 
-/** Connections are made when called for, kept, and made anew when they are lost. @param tls null on loopback only */
+/**
+ * Opens a transport that connects on demand, keeps its connections, and reconnects when they are lost. @param tls null
+ * only on loopback
+ */
 export function openXmlRpcTransport(
   endpoint: Endpoint,
   tls: ClientTls | null,
@@ -50,8 +53,8 @@ export function openXmlRpcTransport(
   return new XmlRpcTransport(endpoint, tls, options);
 }
 
-/** Keeps connections that `connectTo` makes: HTTP above does not know whether there is TLS below. */
-class KeptConnections extends Agent {
+/** Pools connections created by `connectTo`; the HTTP layer does not know about TLS. */
+class PooledConnections extends Agent {
   readonly #connect: () => Promise<Duplex>;
 
   constructor(connectionsMax: number, connect: () => Promise<Duplex>) {
@@ -70,8 +73,8 @@ class KeptConnections extends Agent {
 class XmlRpcTransport implements ClientTransport {
   readonly endpoint: Endpoint;
   readonly #documentBytesMax: number;
-  readonly #connections: KeptConnections;
-  /** The agent does not count connections that are still being made, so calls are counted instead. */
+  readonly #connections: PooledConnections;
+  /** Calls are counted, because the agent does not count connections that are still being opened. */
   readonly #long: Lane;
   readonly #short: Lane;
   readonly #closing = new AbortController();
@@ -82,7 +85,7 @@ class XmlRpcTransport implements ClientTransport {
     const connectMs = options.connect_ms ?? CONNECT_MS;
     const connect = (): Promise<Duplex> => connectTo(endpoint, tls, { clock: options.clock, connectMs });
     const connectionsMax = options.connections_max ?? CONNECTIONS_MAX;
-    this.#connections = new KeptConnections(connectionsMax, connect);
+    this.#connections = new PooledConnections(connectionsMax, connect);
     this.#long = new Lane(Math.max(1, connectionsMax - SHORT_CONNECTIONS));
     this.#short = new Lane(Math.max(1, Math.min(SHORT_CONNECTIONS, connectionsMax - 1)));
     setMaxListeners(0, this.#closing.signal);
@@ -91,10 +94,10 @@ class XmlRpcTransport implements ClientTransport {
   async call(request: SignedRequest, options: CallOptions): Promise<SignedResponse> {
     const body = Buffer.from(writeCall(`heddle.${request.method}`, requestStruct(request)));
     if (body.length > XMLRPC_LIMITS.document_bytes_max)
-      throw malformed(`payload: has ${request.payload.length} bytes, more than a document carries`);
+      throw malformed(`payload: has ${request.payload.length} bytes, more than fit into a document`);
     const signal = AbortSignal.any([options.signal, this.#closing.signal]);
     const lane = request.method === 'submit' || request.method === 'poll' ? this.#long : this.#short;
-    await entered(lane, signal);
+    await enterLane(lane, signal);
     try {
       return await this.#send(request, body, options, signal);
     } finally {
@@ -117,7 +120,7 @@ class XmlRpcTransport implements ClientTransport {
       let hasSocket = false;
       let hasResponse = false;
       const fail = (error: unknown): void => reject(asTransportFailure(error, hasSocket, signal));
-      const onAbort = (): void => void sent.destroy(new Error('the call was given up'));
+      const onAbort = (): void => void sent.destroy(new Error('the call was aborted'));
       signal.addEventListener('abort', onAbort, { once: true });
       sent.once('socket', () => (hasSocket = true));
       sent.on('error', fail);
@@ -139,8 +142,12 @@ class XmlRpcTransport implements ClientTransport {
     const { statusCode = 0 } = response;
     if (statusCode !== 200) {
       response.destroy();
-      // Only what stands between may have passed the request on; the executor itself answers 200 to what it took.
-      throw new TransportFailure(`the executor answered HTTP ${statusCode}`, statusCode > 500 && statusCode !== 503);
+      // Only an intermediary may have forwarded the request before failing; the executor itself responds 200 to
+      // accepted requests.
+      throw new TransportFailure(
+        `the executor responded with HTTP ${statusCode}`,
+        statusCode > 500 && statusCode !== 503,
+      );
     }
     const reader = new XmlRpcReader({ document_bytes_max: this.#documentBytesMax, text_chars_max: TEXT_CHARS_MAX });
     try {
@@ -152,13 +159,13 @@ class XmlRpcTransport implements ClientTransport {
   }
 }
 
-/** Waits for room in the lane. @throws TransportFailure where the caller gives up before */
-async function entered(lane: Lane, signal: AbortSignal): Promise<void> {
+/** Waits for a slot in the lane. @throws TransportFailure if the caller aborts first */
+async function enterLane(lane: Lane, signal: AbortSignal): Promise<void> {
   if (signal.aborted) throw asTransportFailure(null, false, signal);
   const { promise, resolve } = Promise.withResolvers<undefined>();
-  const place = { taken: false };
-  const giveUp = lane.enter(() => {
-    place.taken = true;
+  const slot = { taken: false };
+  const stopWaiting = lane.enter(() => {
+    slot.taken = true;
     resolve(undefined);
   });
   const onAbort = (): void => resolve(undefined);
@@ -166,12 +173,12 @@ async function entered(lane: Lane, signal: AbortSignal): Promise<void> {
   await promise;
   signal.removeEventListener('abort', onAbort);
   if (!hasAborted(signal)) return;
-  if (place.taken) lane.leave();
-  else giveUp();
+  if (slot.taken) lane.leave();
+  else stopWaiting();
   throw asTransportFailure(null, false, signal);
 }
 
-/** Asked through a function because the compiler holds the answer of before for settled. */
+/** A function, because the compiler assumes that the value is unchanged across the await. */
 function hasAborted(signal: AbortSignal): boolean {
   return signal.aborted;
 }
@@ -185,7 +192,7 @@ function headersOf(body: Buffer, { token, traceparent }: CallOptions): Record<st
   };
 }
 
-/** A fault was signed by nobody: it becomes an answer without a MAC, whose payload says what the fault says. */
+/** Converts the document to a response; an unsigned fault becomes a response without MAC. */
 function answerOf(request: SignedRequest, document: XmlRpcDocument, { headers }: IncomingMessage): SignedResponse {
   if (document.kind === 'response') return readResponseStruct(request.method, document.value);
   if (document.kind === 'call') throw malformed('xml: must be a methodResponse');
@@ -199,6 +206,6 @@ function answerOf(request: SignedRequest, document: XmlRpcDocument, { headers }:
 
 function asTransportFailure(error: unknown, maybeReceived: boolean, signal: AbortSignal): TransportFailure {
   if (error instanceof TransportFailure) return error;
-  if (signal.aborted) return new TransportFailure('the call was given up', maybeReceived, signal.reason);
-  return new TransportFailure(`the connection broke: ${messageOf(error)}`, maybeReceived, error);
+  if (signal.aborted) return new TransportFailure('the call was aborted', maybeReceived, signal.reason);
+  return new TransportFailure(`the connection failed: ${messageOf(error)}`, maybeReceived, error);
 }

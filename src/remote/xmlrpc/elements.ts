@@ -2,7 +2,7 @@ import { malformed } from '../protocol/refusal.ts';
 import { Base64Text } from './base64-text.ts';
 import type { XmlRpcValue } from './values.ts';
 
-/** Which elements may stand in which; the empty name is the document. */
+/** Allowed parents of each element; the empty name is the document. */
 export const PARENTS: Readonly<Record<string, readonly string[]>> = {
   methodCall: [''],
   methodResponse: [''],
@@ -23,10 +23,10 @@ export const PARENTS: Readonly<Record<string, readonly string[]>> = {
   base64: ['value'],
 };
 
-/** Elements that hold text; a `value` does too, where it holds no element. */
+/** Elements with text content; a `value` has text if it has no child. */
 const TEXTS: ReadonlySet<string> = new Set(['methodName', 'name', 'string', 'int', 'i4', 'boolean', 'value']);
 
-/** Elements that hold only so many of the same. */
+/** Elements that may occur only once in their parent. */
 const ONCE: ReadonlySet<string> = new Set(['methodName', 'params', 'fault', 'name', 'data', 'struct', 'array']);
 const ONE_CHILD: ReadonlySet<string> = new Set(['value', 'param', 'fault']);
 
@@ -34,16 +34,16 @@ const NUMBER = /^[+-]?\d{1,10}$/;
 const INT_MIN = -(2 ** 31);
 const INT_MAX = 2 ** 31 - 1;
 
-/** An element that is being read. */
+/** An element being read. */
 export class Element {
   readonly name: string;
   text = '';
-  /** The text of a `base64`, which the parser does not see. */
+  /** Content of a `base64` element, which bypasses the parser. */
   readonly base64: Base64Text | null;
-  /** Of the elements that hold any. */
+  /** Values of the child elements. */
   readonly values: XmlRpcValue[] = [];
   readonly members = new Map<string, XmlRpcValue>();
-  /** Texts of `methodName` and `name`. */
+  /** Content of `methodName` or `name`. */
   label: string | null = null;
   #children = 0;
   readonly #seen = new Set<string>();
@@ -57,7 +57,7 @@ export class Element {
     return this.#children === 0;
   }
 
-  /** Whether an element of this name stands in it. */
+  /** Returns whether it has a child with this name. */
   has(child: string): boolean {
     return this.#seen.has(child);
   }
@@ -69,18 +69,18 @@ export class Element {
     else if (text.trim() !== '') throw malformed(`xml: text within <${this.name}>`);
   }
 
-  /** Holds that an element may stand here. @throws RemoteFailure MALFORMED */
+  /** Verifies that a child is allowed here. @throws RemoteFailure MALFORMED */
   admit(child: string): void {
     const repeated = this.#seen.has(child) && ONCE.has(child);
     if (repeated || (this.#children > 0 && ONE_CHILD.has(this.name)))
-      throw malformed(`xml: one <${child}> too many within <${this.name}>`);
+      throw malformed(`xml: surplus <${child}> within <${this.name}>`);
     if (this.text.trim() !== '') throw malformed(`xml: text beside <${child}>`);
     this.text = '';
     this.#children += 1;
     this.#seen.add(child);
   }
 
-  /** Takes over what a closed element was. @throws RemoteFailure MALFORMED */
+  /** Adds a completed child. @throws RemoteFailure MALFORMED */
   take(child: Element): void {
     if (child.name === 'methodName' || child.name === 'name') this.label = child.text;
     else if (child.name === 'member') this.#addMember(child);
@@ -93,7 +93,7 @@ export class Element {
   #addMember(member: Element): void {
     const [value, ...others] = member.values;
     if (member.label === null || value === undefined || others.length > 0)
-      throw malformed('xml: a <member> has one name and one value');
+      throw malformed('xml: a <member> must have one name and one value');
     if (this.members.has(member.label))
       throw malformed(`${member.label.slice(0, 64)}: is given more than once; keep one`);
     this.members.set(member.label, value);
@@ -121,17 +121,18 @@ function valueOf(element: Element): XmlRpcValue {
     case 'i4':
       return wholeNumber(text);
     case 'boolean':
-      if (text !== '0' && text !== '1') throw malformed('xml: a <boolean> is 0 or 1');
+      if (text !== '0' && text !== '1') throw malformed('xml: a <boolean> must be 0 or 1');
       return text === '1';
     case 'base64':
       return element.base64!.decode();
     default:
-      throw malformed(`xml: <${name}> is no value`);
+      throw malformed(`xml: <${name}> is not a value`);
   }
 }
 
 function wholeNumber(text: string): number {
   const value = Number(text);
-  if (!NUMBER.test(text) || value < INT_MIN || value > INT_MAX) throw malformed(`xml: an <int> is a number of 32 bits`);
+  if (!NUMBER.test(text) || value < INT_MIN || value > INT_MAX)
+    throw malformed(`xml: an <int> must be a 32-bit integer`);
   return value;
 }

@@ -21,60 +21,60 @@ const LIST_METHODS = 'system.listMethods';
 const CONTENT_TYPE = /^(text|application)\/xml\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i;
 const BEARER = /^Bearer +([^\s]+)$/i;
 
-/** What the exchanges of one connection have in common. */
-export interface ExchangeSurroundings {
+/** Shared parts of all exchanges of one connection. */
+export interface ExchangeContext {
   readonly manager: RemoteManager;
   readonly documentBytesMax: number;
   readonly peer: PeerCertificate | null;
   readonly remoteAddress: string;
-  /** By how many bytes of memory unfinished documents hold more, or less. False where there is no room for them. */
+  /** Called with the change in memory of incomplete documents; returns false if the total limit is exceeded. */
   onPartial(delta: number): boolean;
-  /** Reads a piece when it is the connection's turn. */
+  /** Runs work when the queue admits the connection. */
   enter(run: () => void): void;
-  /** Where the connection counts the same while nobody has proven a key over it. */
+  /** Memory account of the connection while it is unproven. */
   readonly share: UnprovenShare;
-  /** Refuses the document that is being read; null where none is. */
+  /** Rejects the document being read; null if none is. */
   refuseUnfinished: (() => void) | null;
-  /** Somebody who holds a key is at the other end. */
+  /** Called when the peer has proven that it holds a key. */
   onProven(): void;
-  /** The connection ends with this answer: what was sent behind its request is not to be acted on. */
+  /** Called if the connection ends with this response, so that later requests are ignored. */
   onLast(): void;
 }
 
-/** A request that HTTP alone says is not for here. */
+/** A request rejected at the HTTP level. */
 interface HttpRefusal {
   readonly status: number;
   readonly text: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Reads one request and answers it. Never rejects. @param signal aborts when the connection is gone */
+/** Reads and handles one request. Never rejects. @param signal aborts when the connection is gone */
 export async function exchange(
   request: IncomingMessage,
   response: ServerResponse,
-  around: ExchangeSurroundings,
+  context: ExchangeContext,
   signal: AbortSignal,
 ): Promise<void> {
-  const refusal = refusalOf(request, around.documentBytesMax);
+  const refusal = refusalOf(request, context.documentBytesMax);
   if (refusal !== null) {
-    around.onLast();
+    context.onLast();
     refuse(request, response, refusal);
     return;
   }
   let document: XmlRpcDocument | null;
   try {
-    document = await readBody(request, around);
+    document = await readBody(request, context);
   } catch (error) {
-    around.onLast();
-    if (error instanceof RemoteFailure) answerAndClose(response, faultOf(error), around);
+    context.onLast();
+    if (error instanceof RemoteFailure) answerAndClose(response, faultOf(error), context);
     else response.destroy();
     return;
   }
   try {
-    const asked = askedOf(document);
-    // What it was read from is not held while the answer is waited for.
+    const signedRequest = requestIn(document);
+    // The document is not retained while waiting for the response.
     document = null;
-    answer(response, await answerTo(asked, request, around, signal));
+    answer(response, await answerTo(signedRequest, request, context, signal));
   } catch (error) {
     answer(response, faultOf(error instanceof RemoteFailure ? error : new RemoteFailure('INTERNAL')));
     if (!(error instanceof RemoteFailure)) throw error;
@@ -86,37 +86,38 @@ interface XmlAnswer {
   readonly retryAfterSecs: number | undefined;
 }
 
-/** The request of a document; null where it asks for the names of the methods. @throws RemoteFailure MALFORMED */
-function askedOf(document: XmlRpcDocument): SignedRequest | null {
+/** Extracts the request; null if it asks for the list of methods. @throws RemoteFailure MALFORMED */
+function requestIn(document: XmlRpcDocument): SignedRequest | null {
   if (document.kind !== 'call') throw malformed('xml: must be a methodCall');
   if (document.method === LIST_METHODS) return null;
   const method = METHODS.get(document.method);
   if (method === undefined)
-    throw malformed(`${document.method.slice(0, 64)}: is no method; ${LIST_METHODS} names them`);
+    throw malformed(`${document.method.slice(0, 64)}: is not a known method; ${LIST_METHODS} lists them`);
   return readRequestStruct(method, document.params);
 }
 
 async function answerTo(
-  asked: SignedRequest | null,
+  signedRequest: SignedRequest | null,
   request: IncomingMessage,
-  around: ExchangeSurroundings,
+  context: ExchangeContext,
   signal: AbortSignal,
 ): Promise<XmlAnswer> {
-  if (asked === null) return { text: writeResponse([...METHODS.keys(), LIST_METHODS]), retryAfterSecs: undefined };
-  const reply = await around.manager.handle({
+  if (signedRequest === null)
+    return { text: writeResponse([...METHODS.keys(), LIST_METHODS]), retryAfterSecs: undefined };
+  const reply = await context.manager.handle({
     ingress: 'xmlrpc',
-    request: asked,
-    peer: around.peer,
+    request: signedRequest,
+    peer: context.peer,
     token: BEARER.exec(request.headers.authorization ?? '')?.[1] ?? null,
     traceparent: headerOf(request, 'traceparent'),
-    remoteAddress: around.remoteAddress,
+    remoteAddress: context.remoteAddress,
     signal,
   });
-  if (provesKey(reply)) around.onProven();
+  if (provesKey(reply)) context.onProven();
   return answerOfReply(reply);
 }
 
-/** What is signed is an answer, an error too; only what nobody signed is a fault. */
+/** Returns a signed response, even for errors; only unsigned errors become faults. */
 function answerOfReply({ response, retryAfterSecs }: Reply): XmlAnswer {
   if (response.mac.length > 0) return { text: writeResponse(responseStruct(response)), retryAfterSecs };
   return faultOf(failureOfPayload(response.payload));
@@ -126,15 +127,15 @@ function faultOf({ code, message, details, retryAfterSecs }: RemoteFailure): Xml
   return { text: writeFault(REMOTE_CODES[code].number, faultString(code, message, details)), retryAfterSecs };
 }
 
-async function readBody(request: IncomingMessage, around: ExchangeSurroundings): Promise<XmlRpcDocument> {
-  const reader = new XmlRpcReader({ document_bytes_max: around.documentBytesMax });
+async function readBody(request: IncomingMessage, context: ExchangeContext): Promise<XmlRpcDocument> {
+  const reader = new XmlRpcReader({ document_bytes_max: context.documentBytesMax });
   let held = 0;
   const { promise, resolve, reject } = Promise.withResolvers<XmlRpcDocument>();
   const refuseUnfinished = (): void => {
     request.removeAllListeners('data').removeAllListeners('end');
-    reject(new RemoteFailure('QUEUE_FULL', 'Too much of unfinished requests is held', { retryAfterSecs: 1 }));
+    reject(new RemoteFailure('QUEUE_FULL', 'The memory for incomplete requests is full', { retryAfterSecs: 1 }));
   };
-  around.refuseUnfinished = refuseUnfinished;
+  context.refuseUnfinished = refuseUnfinished;
   const attempt = (step: () => void): void => {
     try {
       step();
@@ -147,11 +148,11 @@ async function readBody(request: IncomingMessage, around: ExchangeSurroundings):
     reader.write(chunk);
     const more = reader.heldBytes - held;
     held += more;
-    if (!around.onPartial(more)) refuseUnfinished();
-    else around.share.hold(held);
+    if (!context.onPartial(more)) refuseUnfinished();
+    else context.share.hold(held);
   };
-  let isOver = false;
-  // Pieces that wait for their turn: a request may end, and close, before it is theirs.
+  let isDone = false;
+  // Queued pieces, which may outlast the request.
   let waiting = 0;
   let hasEnded = false;
   const endWhenRead = (): void => {
@@ -160,9 +161,9 @@ async function readBody(request: IncomingMessage, around: ExchangeSurroundings):
   request.on('data', (chunk: Buffer) => {
     request.pause();
     waiting += 1;
-    around.enter(() => {
+    context.enter(() => {
       waiting -= 1;
-      if (isOver) return;
+      if (isDone) return;
       attempt(() => take(chunk));
       endWhenRead();
       request.resume();
@@ -173,35 +174,36 @@ async function readBody(request: IncomingMessage, around: ExchangeSurroundings):
     endWhenRead();
   });
   const onClose = (): void => {
-    if (!hasEnded) reject(new Error('the request was cut off'));
+    if (!hasEnded) reject(new Error('the request was truncated'));
   };
   request.once('close', onClose);
   try {
     return await promise;
   } finally {
-    isOver = true;
-    // They hold what was read as long as the request is there: until it is answered.
+    isDone = true;
+    // The listeners would retain the input until the request is answered.
     request.removeAllListeners('data').removeAllListeners('end').off('close', onClose);
-    around.onPartial(-held);
-    around.share.hold(0);
-    around.refuseUnfinished = null;
+    context.onPartial(-held);
+    context.share.hold(0);
+    context.refuseUnfinished = null;
   }
 }
 
 function refusalOf(request: IncomingMessage, documentBytesMax: number): HttpRefusal | null {
   const { method, url, headers } = request;
-  if (headers.host === undefined) return { status: 400, text: 'a Host header is needed' };
-  if (url !== PATH) return { status: 404, text: `POST ${PATH} is what there is` };
-  if (method !== 'POST') return { status: 405, text: `POST ${PATH} is what there is`, headers: { allow: 'POST' } };
+  if (headers.host === undefined) return { status: 400, text: 'the Host header is required' };
+  if (url !== PATH) return { status: 404, text: `not found; use POST ${PATH}` };
+  if (method !== 'POST')
+    return { status: 405, text: `method not allowed; use POST ${PATH}`, headers: { allow: 'POST' } };
   if (!CONTENT_TYPE.test(headers['content-type'] ?? ''))
     return { status: 415, text: 'Content-Type must be text/xml, in UTF-8' };
-  if (headers['content-encoding'] !== undefined) return { status: 415, text: 'Content-Encoding is not taken' };
+  if (headers['content-encoding'] !== undefined) return { status: 415, text: 'Content-Encoding is not supported' };
   if (Number(headers['content-length'] ?? 0) > documentBytesMax)
-    return { status: 413, text: `at most ${documentBytesMax} bytes are taken` };
+    return { status: 413, text: `the body must have at most ${documentBytesMax} bytes` };
   return null;
 }
 
-/** Answers and closes; what is left of the body is not waited for. */
+/** Responds and closes without waiting for the rest of the body. */
 export function refuse(
   request: IncomingMessage,
   response: ServerResponse,
@@ -212,12 +214,12 @@ export function refuse(
   response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', ...headers }).end(`${text}\n`);
 }
 
-function answerAndClose(response: ServerResponse, fault: XmlAnswer, around: ExchangeSurroundings): void {
+function answerAndClose(response: ServerResponse, fault: XmlAnswer, context: ExchangeContext): void {
   const { req } = response;
-  // The rest is read into nothing, when it is its turn.
+  // Discards the rest as the queue admits it.
   req.on('data', () => {
     req.pause();
-    around.enter(() => void req.resume());
+    context.enter(() => void req.resume());
   });
   req.resume();
   response.shouldKeepAlive = false;

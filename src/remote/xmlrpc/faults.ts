@@ -1,13 +1,13 @@
 import { REMOTE_CODES, RemoteFailure, type RemoteCode } from '../protocol/codes.ts';
 import type { ErrorResponse } from '../protocol/messages.ts';
 
-/** The `faultString`: the code, the message, and the first of the details. */
+/** Builds the `faultString`: the code, the message and the first detail. */
 export function faultString(code: RemoteCode, message: string, details: readonly string[] = []): string {
   const [detail] = details;
   return detail === undefined ? `${code}: ${message}` : `${code}: ${message} (${detail})`;
 }
 
-/** The failure that a fault tells. A code that is not known counts as INTERNAL. */
+/** Parses a fault. Unknown codes map to INTERNAL. */
 export function failureOfFault(message: string): RemoteFailure {
   const [, code = '', rest = ''] = /^([A-Z_]+): (.*)$/s.exec(message) ?? [];
   return Object.hasOwn(REMOTE_CODES, code)
@@ -15,7 +15,7 @@ export function failureOfFault(message: string): RemoteFailure {
     : new RemoteFailure('INTERNAL', message);
 }
 
-/** The failure that an unsigned answer's payload tells. */
+/** Parses the failure in the payload of an unsigned response. */
 export function failureOfPayload(payload: Uint8Array): RemoteFailure {
   const { code, message, details, retry_after_secs } = JSON.parse(Buffer.from(payload).toString()) as ErrorResponse;
   return new RemoteFailure(code, message, {

@@ -1,4 +1,4 @@
-/** Lets so many through at once; the others wait in the order in which they came. */
+/** Limits concurrency; callers wait in order of arrival. */
 export class Lane {
   readonly #width: number;
   readonly #waiting = new Set<() => void>();
@@ -8,7 +8,10 @@ export class Lane {
     this.#width = width;
   }
 
-  /** Runs `enter` now or when there is room; whoever was let in leaves once. Returns how to wait no longer. */
+  /**
+   * Runs `enter` now or once a slot is free; each admitted caller must leave once. Returns a function that stops
+   * waiting.
+   */
   enter(enter: () => void): () => void {
     if (this.#taken < this.#width) {
       this.#taken += 1;

@@ -8,15 +8,15 @@ const DECLARATION = '?xml';
 type State = 'text' | 'opening' | 'name' | 'blanks' | 'declaration' | 'cdata';
 
 /**
- * Stands before the parser, which keeps what it reads in pieces that cost many times their length: markup that XML-RPC
- * has no use for is refused at its first character, and texts count from theirs.
+ * Filters input before the parser, which stores pieces at many times their length: unsupported markup is rejected at
+ * its first character, and text is limited as it arrives.
  */
 export class MarkupGate {
   readonly #textCharsMax: number;
   #state: State = 'text';
-  /** What follows a `<`, until it is known what that begins. */
+  /** Characters after a `<`, until the kind of markup is known. */
   #opening = '';
-  /** Characters of the present name or declaration, and `]` in a row in the present CDATA section. */
+  /** Length of the current name or declaration, or consecutive `]` in the current CDATA section. */
   #length = 0;
   #textChars = 0;
   #hasBegun = false;
@@ -25,7 +25,7 @@ export class MarkupGate {
     this.#textCharsMax = textCharsMax;
   }
 
-  /** Characters of texts so far, blanks between elements included. */
+  /** Text characters so far, including whitespace between elements. */
   get textChars(): number {
     return this.#textChars;
   }
@@ -34,7 +34,9 @@ export class MarkupGate {
     return this.#state === 'text';
   }
 
-  /** Looks at `text` from `from` up to the end of its next tag, which is returned. @throws RemoteFailure MALFORMED */
+  /**
+   * Checks `text` from `from` to the end of the next tag, and returns that position. @throws RemoteFailure MALFORMED
+   */
   pass(text: string, from: number): number {
     for (let at = from; at < text.length; at += 1) {
       if (this.#state === 'text') {
@@ -72,14 +74,14 @@ export class MarkupGate {
 
   #openSection(): void {
     if (!CDATA.startsWith(this.#opening))
-      throw malformed(this.#opening === '!-' ? 'xml: comments are not taken' : 'xml: a DOCTYPE is not taken');
+      throw malformed(this.#opening === '!-' ? 'xml: comments are not allowed' : 'xml: a DOCTYPE is not allowed');
     if (this.#opening === CDATA) this.#state = 'cdata';
   }
 
   #openDeclaration(): void {
     if (!this.#hasBegun && DECLARATION.startsWith(this.#opening)) return;
     if (this.#hasBegun || !isBlank(this.#opening.slice(DECLARATION.length)))
-      throw malformed('xml: processing instructions are not taken');
+      throw malformed('xml: processing instructions are not allowed');
     this.#state = 'declaration';
   }
 
@@ -88,11 +90,8 @@ export class MarkupGate {
       this.#state = 'blanks';
       this.#countText(1);
     } else if (this.#state === 'name') {
-      this.#grow(
-        NAME_CHARS_MAX,
-        `an element with a name of more than ${NAME_CHARS_MAX} characters does not belong here`,
-      );
-    } else if (char !== '/') throw malformed('xml: attributes are not taken');
+      this.#grow(NAME_CHARS_MAX, `element names must have at most ${NAME_CHARS_MAX} characters`);
+    } else if (char !== '/') throw malformed('xml: attributes are not allowed');
   }
 
   #closesCdata(char: string): boolean {
@@ -111,7 +110,7 @@ export class MarkupGate {
     this.#textChars += chars;
     if (chars > 0) this.#hasBegun = true;
     if (this.#textChars > this.#textCharsMax)
-      throw malformed(`xml: more than ${this.#textCharsMax} characters of text that is not base64`);
+      throw malformed(`xml: more than ${this.#textCharsMax} characters of text outside base64`);
   }
 }
 

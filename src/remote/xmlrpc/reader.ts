@@ -6,26 +6,26 @@ import { MarkupGate } from './markup-gate.ts';
 import { isStruct, type XmlRpcDocument } from './values.ts';
 
 export interface ReaderLimits {
-  /** Bytes of the whole document. */
+  /** Maximum document size, bytes. */
   readonly document_bytes_max: number;
-  /** Characters of all texts that are no base64, blanks between elements included; 16,384 by default. */
+  /** Maximum text characters outside base64, including whitespace between elements; default 16,384. */
   readonly text_chars_max?: number;
 }
 
 const TEXT_CHARS_MAX = 16_384;
-/** The most that a character of text holds of memory, measured: where the parser keeps each as a piece of its own. */
+/** Measured upper bound of memory per text character, if the parser stores each as a separate piece. */
 const TEXT_CHAR_BYTES = 40;
 const ELEMENT_BYTES = 1_000;
 
 const DEPTH_MAX = 32;
 const ELEMENTS_MAX = 1_000;
 const ENCODING = /^utf-?8$/i;
-/** What of a parser's complaint is passed on. */
+/** Characters of a parser error that are passed on. */
 const MESSAGE_SHOWN = 200;
 
 /**
- * Reads one document as it arrives, and refuses it at the first byte that cannot be right: nothing is built of elements
- * that XML-RPC does not have, of what lies too deep, nor of markup that is not for here.
+ * Reads a document as it arrives and rejects it at the first invalid byte: nothing is built for unknown elements,
+ * excessive depth or unsupported markup.
  */
 export class XmlRpcReader {
   readonly #limits: ReaderLimits;
@@ -35,7 +35,7 @@ export class XmlRpcReader {
   readonly #gate: MarkupGate;
   #bytes = 0;
   #elements = 0;
-  /** Of the base64 texts. */
+  /** Memory of base64 content, bytes. */
   #dataBytes = 0;
   #document: XmlRpcDocument | null = null;
 
@@ -51,20 +51,20 @@ export class XmlRpcReader {
     parser.on('error', (error) => refuse(error.message.slice(0, MESSAGE_SHOWN)));
   }
 
-  /** @throws RemoteFailure MALFORMED, after which nothing more can be read */
+  /** @throws RemoteFailure MALFORMED, after which the reader is unusable */
   write(chunk: Uint8Array): void {
     this.#bytes += chunk.length;
     if (this.#bytes > this.#limits.document_bytes_max)
-      refuse(`the document has more than ${this.#limits.document_bytes_max} bytes`);
+      refuse(`the document is larger than ${this.#limits.document_bytes_max} bytes`);
     this.#read(this.#decode(chunk));
   }
 
-  /** About as many bytes of memory as the document holds so far; never less. */
+  /** Upper estimate of the memory held for the document, bytes. */
   get heldBytes(): number {
     return this.#dataBytes + this.#gate.textChars * TEXT_CHAR_BYTES + this.#elements * ELEMENT_BYTES;
   }
 
-  /** The document, when all of it was written. @throws RemoteFailure MALFORMED */
+  /** Completes the document. @throws RemoteFailure MALFORMED */
   end(): XmlRpcDocument {
     this.#read(this.#decode(null));
     this.#parser.close();
@@ -80,7 +80,7 @@ export class XmlRpcReader {
     }
   }
 
-  /** Takes what belongs to a base64 past the parser, and returns where that ends. */
+  /** Passes base64 content around the parser, and returns where it ends. */
   #takeData(text: string, from: number): number {
     const { base64 } = this.#stack.at(-1)!;
     if (base64 === null || !this.#gate.isBetweenTags) return from;
@@ -102,7 +102,7 @@ export class XmlRpcReader {
   #open({ name }: SaxesStartTagPlain): void {
     const parent = this.#stack.at(-1)!;
     const parents = Object.hasOwn(PARENTS, name) ? PARENTS[name]! : [];
-    if (!parents.includes(parent.name)) refuse(`<${name.slice(0, 64)}> does not belong here`);
+    if (!parents.includes(parent.name)) refuse(`<${name.slice(0, 64)}> is not allowed here`);
     if (this.#stack.length > DEPTH_MAX) refuse(`elements are nested deeper than ${DEPTH_MAX}`);
     this.#elements += 1;
     if (this.#elements > ELEMENTS_MAX) refuse(`more than ${ELEMENTS_MAX} elements`);
@@ -122,30 +122,31 @@ export class XmlRpcReader {
 }
 
 function callOf(root: Element): XmlRpcDocument {
-  if (root.label === null) return refuse('a call without a method name');
+  if (root.label === null) return refuse('a call must have a method name');
   return { kind: 'call', method: root.label, params: root.values };
 }
 
 function responseOf(root: Element): XmlRpcDocument {
   const [value, ...others] = root.values;
-  if (value === undefined || others.length > 0) return refuse('a response has one value, or a fault');
+  if (value === undefined || others.length > 0) return refuse('a response must have one value or a fault');
   if (!root.has('fault')) return { kind: 'response', value };
   const code = isStruct(value) ? value.get('faultCode') : undefined;
   const message = isStruct(value) ? value.get('faultString') : undefined;
-  if (typeof code !== 'number' || typeof message !== 'string') return refuse('a fault has faultCode and faultString');
+  if (typeof code !== 'number' || typeof message !== 'string')
+    return refuse('a fault must have faultCode and faultString');
   return { kind: 'fault', code, message };
 }
 
 function checkDeclaration({ version, encoding }: XMLDecl): void {
-  if (version !== '1.0') refuse('only XML 1.0 is taken');
-  if (encoding !== undefined && !ENCODING.test(encoding)) refuse('only UTF-8 is taken');
+  if (version !== '1.0') refuse('only XML 1.0 is supported');
+  if (encoding !== undefined && !ENCODING.test(encoding)) refuse('only UTF-8 is supported');
 }
 
 function refuse(fault: string): never {
   throw malformed(`xml: ${fault}`);
 }
 
-/** Reads a document that is there as a whole. @throws RemoteFailure MALFORMED */
+/** Reads a complete document. @throws RemoteFailure MALFORMED */
 export function readDocument(bytes: Uint8Array, limits: ReaderLimits): XmlRpcDocument {
   const reader = new XmlRpcReader(limits);
   reader.write(bytes);

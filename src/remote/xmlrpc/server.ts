@@ -5,7 +5,7 @@ import { TLSSocket } from 'node:tls';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/log.ts';
 import { addressOf } from '../connections.ts';
-import { BoundedHttpServer, FOREIGN } from '../http-server.ts';
+import { BoundedHttpServer, CROSS_ORIGIN_MESSAGE } from '../http-server.ts';
 import {
   type Listener,
   type ListenerOptions,
@@ -16,17 +16,17 @@ import {
 } from '../listener.ts';
 import type { RemoteManager } from '../manager/port.ts';
 import { UNITS } from '../unproven-turns.ts';
-import { exchange, type ExchangeSurroundings, refuse } from './exchange.ts';
+import { exchange, type ExchangeContext, refuse } from './exchange.ts';
 import { XMLRPC_LIMITS, type XmlRpcLimits } from './limits.ts';
 
 export { XMLRPC_LIMITS, type XmlRpcLimits } from './limits.ts';
 
 export interface XmlRpcListenerOptions extends ListenerOptions<XmlRpcLimits> {
-  /** Names in `Host` that are answered without TLS, beside those of loopback. */
+  /** Allowed `Host` names without TLS, in addition to loopback names. */
   readonly allowedHosts?: readonly string[];
 }
 
-/** Listens for `POST /RPC2`. @throws Error where the address cannot be listened on, or TLS is missing beyond loopback */
+/** Opens a listener for `POST /RPC2`. @throws Error if it cannot listen, or if TLS is missing beyond loopback */
 export async function openXmlRpcListener(options: XmlRpcListenerOptions): Promise<Listener> {
   requireSafeBind('xmlrpc', options.host, options.tls);
   const listener = new XmlRpcListener(options);
@@ -36,17 +36,17 @@ export async function openXmlRpcListener(options: XmlRpcListenerOptions): Promis
 
 const HEADER_BYTES_MAX = 16 * 1024;
 
-/** What is known of one connection. */
+/** State of one connection. */
 interface Connection {
-  readonly around: ExchangeSurroundings;
-  /** Aborts when it is gone. */
+  readonly context: ExchangeContext;
+  /** Aborts when the connection is gone. */
   readonly gone: AbortController;
   inFlight: number;
-  /** Whether its last answer is on its way. */
+  /** Whether its last response has been sent. */
   ending: boolean;
-  /** Whether a request was refused as it came: those before it are answered, and none behind it is taken. */
+  /** Whether a request was rejected on arrival: earlier ones are answered, later ones ignored. */
   refused: boolean;
-  /** Answers that were written and not yet taken, with when, monotonic. */
+  /** Responses written but not yet taken, with their monotonic time. */
   readonly untaken: Map<ServerResponse, number>;
 }
 
@@ -72,7 +72,7 @@ class XmlRpcListener implements Listener {
       tls,
       limits: this.#limits,
       headerBytesMax: HEADER_BYTES_MAX,
-      // Refused with the other faults: Node would act on what was sent behind the request.
+      // Checked here, because Node would still handle pipelined requests.
       requireHostHeader: false,
       allowedHosts,
       unproven,
@@ -105,12 +105,12 @@ class XmlRpcListener implements Listener {
     if (this.#http.isDraining) response.shouldKeepAlive = false;
     if (connection.inFlight >= this.#limits.in_flight_max) {
       connection.refused = true;
-      refuse(request, response, { status: 503, text: 'too many requests on this connection wait for their answer' });
+      refuse(request, response, { status: 503, text: 'too many unanswered requests on this connection' });
       return;
     }
-    if (request.headers.host !== undefined && this.#http.isForeign(request)) {
+    if (request.headers.host !== undefined && this.#http.isCrossSite(request)) {
       connection.refused = true;
-      refuse(request, response, { status: 403, text: FOREIGN });
+      refuse(request, response, { status: 403, text: CROSS_ORIGIN_MESSAGE });
       return;
     }
     connection.inFlight += 1;
@@ -127,9 +127,9 @@ class XmlRpcListener implements Listener {
   }
 
   #exchange(request: IncomingMessage, response: ServerResponse, connection: Connection): void {
-    exchange(request, response, connection.around, connection.gone.signal).then(
+    exchange(request, response, connection.context, connection.gone.signal).then(
       () => this.#afterAnswer(request.socket, connection, response),
-      (error: unknown) => this.#log.error({ err: error }, 'a request could not be answered'),
+      (error: unknown) => this.#log.error({ err: error }, 'could not handle a request'),
     );
   }
 
@@ -137,7 +137,7 @@ class XmlRpcListener implements Listener {
     if (response.closed) return;
     if (this.#http.isDraining) response.shouldKeepAlive = false;
     connection.untaken.set(response, this.#clock.monotonic());
-    // One answer may be larger than that; several that nobody reads may not.
+    // A single response may exceed the limit; several unread ones may not.
     const over = socket.writableLength > this.#limits.output_bytes_max;
     if (over && connection.untaken.size > 1) socket.destroy();
   }
@@ -146,7 +146,7 @@ class XmlRpcListener implements Listener {
     const known = this.#connections.get(socket);
     if (known !== undefined) return known;
     const gone = new AbortController();
-    const around: ExchangeSurroundings = {
+    const context: ExchangeContext = {
       manager: this.#manager,
       documentBytesMax: this.#limits.document_bytes_max,
       peer: socket instanceof TLSSocket ? peerCertificateOf(socket) : null,
@@ -156,13 +156,13 @@ class XmlRpcListener implements Listener {
         return this.#partialBytes <= this.#limits.partial_bytes_max;
       },
       enter: (run) => this.#http.sockets.enter(socket, UNITS.piece, run),
-      share: this.#http.sockets.shareOf(socket, () => around.refuseUnfinished?.()),
+      share: this.#http.sockets.shareOf(socket, () => context.refuseUnfinished?.()),
       refuseUnfinished: null,
       onProven: () => this.#http.sockets.markProven(socket),
       onLast: () => (connection.ending = true),
     };
     const connection: Connection = {
-      around,
+      context,
       gone,
       inFlight: 0,
       ending: false,

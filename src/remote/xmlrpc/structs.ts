@@ -5,23 +5,23 @@ import { isStruct, type XmlRpcStruct, type XmlRpcValue } from './values.ts';
 
 const MEMBERS = ['key_id', 'timestamp_ms', 'nonce', 'client', 'audience', 'payload', 'mac'] as const;
 const REQUEST_MEMBERS: ReadonlySet<string> = new Set(MEMBERS);
-/** Milliseconds do not fit into XML-RPC's numbers of 32 bits. */
+/** Milliseconds do not fit into XML-RPC's 32-bit integers. */
 const WHOLE_NUMBER = /^(0|[1-9]\d{0,15})$/;
 
-/** Reads the struct of a call; whether the values mean anything is for others to say. @throws RemoteFailure MALFORMED */
+/** Parses the struct of a call; values are validated elsewhere. @throws RemoteFailure MALFORMED */
 export function readRequestStruct(method: RemoteMethod, params: readonly XmlRpcValue[]): SignedRequest {
   const [struct, ...others] = params;
   if (!isStruct(struct) || others.length > 0) throw malformed('params: must be one struct');
   for (const name of struct.keys())
-    if (!REQUEST_MEMBERS.has(name)) throw malformed(`${name.slice(0, 64)}: is not known`);
+    if (!REQUEST_MEMBERS.has(name)) throw malformed(`${name.slice(0, 64)}: is not a known member`);
   return { ...envelope(struct), method, payload: bytes(struct, 'payload'), mac: bytes(struct, 'mac') };
 }
 
-/** Reads the struct of an answer. Members that are not known are passed over. @throws RemoteFailure MALFORMED */
+/** Parses the struct of a response; unknown members are ignored. @throws RemoteFailure MALFORMED */
 export function readResponseStruct(method: RemoteMethod, struct: XmlRpcValue): SignedResponse {
   if (!isStruct(struct)) throw malformed('value: must be a struct');
   const sequence = struct.get('sequence');
-  if (typeof sequence !== 'number' || sequence < 0) throw malformed('sequence: must be an int, 0 or more');
+  if (typeof sequence !== 'number' || sequence < 0) throw malformed('sequence: must be a non-negative int');
   return {
     ...envelope(struct),
     method,

@@ -1,4 +1,4 @@
-/** What travels in a document: structs as maps, base64 as bytes. */
+/** A value of a document; structs are maps, base64 is bytes. */
 export type XmlRpcValue = string | number | boolean | Uint8Array | readonly XmlRpcValue[] | XmlRpcStruct;
 export type XmlRpcStruct = ReadonlyMap<string, XmlRpcValue>;
 

@@ -1,7 +1,7 @@
 import type { XmlRpcValue } from './values.ts';
 
 const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>';
-/** What XML 1.0 cannot hold, however it is written. */
+/** Characters that XML 1.0 cannot represent, not even escaped. */
 const UNWRITABLE = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '\r': '&#13;' };
 

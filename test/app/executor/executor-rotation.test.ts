@@ -74,7 +74,7 @@ describe('rotation, with the client library over mutual TLS', () => {
   };
   const allHave = (fits: (each: Seen) => boolean, what: string): Promise<unknown> =>
     eventually(() => seen.every(fits), what, SEEN_MS);
-  const readAgain = (): number => site.run!.stderr.split('"msg":"certificates: read again').length - 1;
+  const readAgain = (): number => site.run!.stderr.split('"msg":"reloaded certificates').length - 1;
 
   function watchedClient(endpoint: string): RemoteExecutor {
     const own: Seen = { keyIds: new Set(), tls: [] };

@@ -58,7 +58,7 @@ async function writeLog(path: string, count: number, more: Partial<AuditLogOptio
   await log.close();
 }
 
-test('entries are chained lines of JSON that only their owner may read, and go on after a restart', async (t) => {
+test('entries are chained JSON lines that only their owner may read, and the chain continues after a restart', async (t) => {
   const path = join(directory(t), 'deep', 'audit.jsonl');
   await writeLog(path, 2);
   await writeLog(path, 1);
@@ -78,7 +78,7 @@ test('entries are chained lines of JSON that only their owner may read, and go o
   assert.deepEqual([verdict.fault, verdict.lines, verdict.notes], [null, 3, []]);
 });
 
-test('a full file is renamed by its first line, and the chain goes on in a new one', async (t) => {
+test('a full file is renamed by its first line, and the chain continues in a new one', async (t) => {
   const folder = directory(t);
   const path = join(folder, 'audit.log');
   const log = await openAuditLog(optionsFor(path, { fileBytesMax: 2_000 }));
@@ -93,7 +93,7 @@ test('a full file is renamed by its first line, and the chain goes on in a new o
   const paths = files.map((name) => join(folder, name));
   const verdict = await verifyAuditLog(paths.toReversed());
   assert.deepEqual([verdict.fault, verdict.lines, verdict.notes], [null, 60, []]);
-  // Without its newest file, as where the process ended between two steps of a rotation.
+  // Without the newest file, as after a crash between two steps of a rotation.
   rmSync(path);
   await writeLog(path, 1);
   assert.equal(linesOf(path)[0]!['seq'], allLines(folder));
@@ -110,7 +110,7 @@ function allLines(folder: string): number {
     .reduce((sum, count) => sum + count, 0);
 }
 
-test('a torn last line is cut off, kept in the next one and noted', async (t) => {
+test('a torn last line is cut off and recorded in the next one', async (t) => {
   const path = join(directory(t), 'audit.log');
   await writeLog(path, 2);
   for (const torn of ['{"seq":3,"at":"2026-', '\0\0\0\0\0', '{']) {
@@ -122,18 +122,18 @@ test('a torn last line is cut off, kept in the next one and noted', async (t) =>
     assert.deepEqual([repaired['action'], repaired['torn_text']], ['repaired', torn]);
     const after = await verifyAuditLog([path]);
     assert.equal(after.fault, null);
-    assert.match(after.notes.join(), /a torn line was cut off/);
+    assert.match(after.notes.join(), /a torn line was removed/);
   }
 });
 
-test('nothing is chained to a last line that was changed', async (t) => {
+test('a log whose last line was altered is not continued', async (t) => {
   const path = join(directory(t), 'audit.log');
   await writeLog(path, 2);
   writeFileSync(path, readFileSync(path, 'utf8').replace('task 1', 'task X'));
-  await assert.rejects(openAuditLog(optionsFor(path)), /audit\.log cannot be continued: it was changed/);
+  await assert.rejects(openAuditLog(optionsFor(path)), /audit\.log cannot be continued: it was altered/);
 });
 
-test('refusals of unknown callers are capped and counted; those of known ones are all kept', async (t) => {
+test('rejections of unknown callers are capped and counted; those of known callers are all kept', async (t) => {
   const path = join(directory(t), 'audit.log');
   const clock = new VirtualClock();
   const log = await openAuditLog(optionsFor(path, { clock, unknownRejections: { perSecond: 3, burst: 3 } }));
@@ -157,7 +157,7 @@ test('refusals of unknown callers are capped and counted; those of known ones ar
   assert.equal((await verifyAuditLog([path])).fault, null);
 });
 
-test('texts of callers are clipped, and hold no line feed that would make a line', async (t) => {
+test('strings from callers are clipped, and their line feeds do not start a new line', async (t) => {
   const path = join(directory(t), 'audit.log');
   const log = await openAuditLog(optionsFor(path));
   log.append(canceled(`a\nb"}${'x'.repeat(100_000)}\ud800`));
@@ -167,7 +167,7 @@ test('texts of callers are clipped, and hold no line feed that would make a line
   assert.equal((await verifyAuditLog([path])).fault, null);
 });
 
-/** The number of the newest line; 0 where the file is being rotated at this moment. */
+/** Returns the number of the newest line; 0 while the file is being rotated. */
 function newest(path: string): number {
   const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
   return Number(/.*"seq":(\d+)/s.exec(text)?.[1] ?? 0);
@@ -183,24 +183,24 @@ for (let index = 0; ; index += 1) {
   if (index % 20 === 0) await new Promise(setImmediate);
 }`;
 
-test('a writer that is killed leaves a chain that verifies, time after time', async (t) => {
+test('killing the writer repeatedly always leaves a chain that verifies', async (t) => {
   const folder = directory(t);
   const path = join(folder, 'audit.log');
   for (let round = 0; round < 5; round += 1) {
     const before = allLines(folder);
     const child = spawn(process.execPath, ['--input-type=module', '-e', WRITER, path], { stdio: 'ignore' });
     t.after(() => child.kill('SIGKILL'));
-    await eventually(() => newest(path) > before + 300 * (round + 1), 'lines are written');
+    await eventually(() => newest(path) > before + 300 * (round + 1), 'new lines');
     child.kill('SIGKILL');
     await once(child, 'exit');
     const verdict = await verifyAuditLog(readdirSync(folder).map((name) => join(folder, name)));
     assert.equal(verdict.fault, null);
     assert.ok(verdict.lines >= before + 300);
   }
-  assert.ok(readdirSync(folder).length > 1, 'it was rotated on the way');
+  assert.ok(readdirSync(folder).length > 1, 'the log was rotated');
 });
 
-test('close waits for the disk', async (t) => {
+test('close waits until everything is on disk', async (t) => {
   const path = join(directory(t), 'audit.log');
   await writeLog(path, 5_000);
   assert.equal((await verifyAuditLog([path])).lines, 5_000);

@@ -15,7 +15,7 @@ const DAY_MS = 86_400_000;
 interface Kept {
   readonly folder: string;
   readonly clock: VirtualClock;
-  /** Opens the log, writes so many lines, and closes it. */
+  /** Opens the log, writes this many lines, and closes it. */
   readonly write: (count: number) => Promise<void>;
   readonly files: () => string[];
   readonly verify: () => Promise<AuditVerdict>;
@@ -42,7 +42,7 @@ function kept(t: TestContext, retention: AuditLogOptions['retention'], more: Par
   };
 }
 
-test('beyond its size the oldest files go, and what is left says so itself', async (t) => {
+test('beyond the size limit the oldest files are deleted, and the log records it', async (t) => {
   const { folder, write, files, verify } = kept(t, { ...KEEP_ALL, bytesMax: 20_000 });
   for (let round = 0; round < 30; round += 1) {
     await write(10);
@@ -53,17 +53,14 @@ test('beyond its size the oldest files go, and what is left says so itself', asy
   const verdict = await verify();
   assert.equal(verdict.fault, null);
   assert.ok(verdict.first!.seq > 1 && verdict.last!.seq > 300);
-  assert.match(
-    verdict.notes.join(),
-    /^the chain begins at line \d+: the executor deleted what was before it, at 2023-/,
-  );
-  // Whoever takes one more away is not covered by what the log says.
+  assert.match(verdict.notes.join(), /^the chain begins at line \d+: the executor deleted earlier lines at 2023-/);
+  // Further deletions by others are not covered by the record.
   rmSync(join(folder, files()[0]!));
   const robbed = await verify();
-  assert.match(robbed.notes.join(), /older files are not among these/);
+  assert.match(robbed.notes.join(), /older files were not given/);
 });
 
-test('lines go a day after their time at the latest, in an executor with little to write too', async (t) => {
+test('lines are deleted at most a day after they expire, even if little is written', async (t) => {
   const { clock, write, files, verify } = kept(t, { ...KEEP_ALL, ageMsMax: 7 * DAY_MS });
   for (let day = 0; day < 20; day += 1) {
     await write(1);
@@ -75,10 +72,10 @@ test('lines go a day after their time at the latest, in an executor with little 
   assert.ok(Date.parse(first!.at) >= clock.now() - 8 * DAY_MS - 20, first!.at);
   assert.ok(Date.parse(first!.at) < clock.now() - 6 * DAY_MS, first!.at);
   assert.ok(files().length <= 9, files().join(' '));
-  assert.match(notes.join(), /as its settings say/);
+  assert.match(notes.join(), /by retention/);
 });
 
-test('a process that ends between the line and the deletion leaves a chain that fits, and the next one goes on', async (t) => {
+test('a crash between the record and the deletion leaves a valid chain, which the next process continues', async (t) => {
   const keeper = kept(t, { ...KEEP_ALL, bytesMax: 12_000 });
   for (let round = 0; round < 3; round += 1) await keeper.write(10);
   const oldest = keeper.files()[0]!;
@@ -93,7 +90,7 @@ test('a process that ends between the line and the deletion leaves a chain that 
   assert.equal((await keeper.verify()).fault, null);
 });
 
-test('a file that was changed is not deleted, nor what came after it', async (t) => {
+test('an altered file and all later ones are not deleted', async (t) => {
   const keeper = kept(t, { ...KEEP_ALL, bytesMax: 12_000 });
   for (let round = 0; round < 3; round += 1) await keeper.write(10);
   const [oldest = ''] = keeper.files();
@@ -102,10 +99,10 @@ test('a file that was changed is not deleted, nor what came after it', async (t)
   writeFileSync(path, readFileSync(path, 'utf8').replace(/task (\d)(?=[^\n]*\n$)/, 'task X'));
   for (let round = 0; round < 8; round += 1) await keeper.write(10);
   assert.ok(keeper.files().includes(oldest));
-  assert.match((await keeper.verify()).fault?.reason ?? '', /was changed/);
+  assert.match((await keeper.verify()).fault?.reason ?? '', /was altered/);
 });
 
-test('nothing is deleted unless it is asked for', async (t) => {
+test('nothing is deleted by default', async (t) => {
   const { clock, write, files, verify } = kept(t, undefined, { fileBytesMax: 2_000 });
   for (let round = 0; round < 5; round += 1) {
     await write(10);

@@ -26,7 +26,7 @@ before(async () => {
 
 after(() => rmSync(folder, { recursive: true }));
 
-/** The line as somebody writes it anew who knows how the hash is made. */
+/** Forges a line with a correct hash. */
 function forged(line: string, from: string, to: string): string {
   const body = line.replace(/,"hash":"[0-9a-f]{64}"\}$/, '').replace(from, to);
   return `${body},"hash":"${createHash('sha256').update(body).digest('hex')}"}`;
@@ -42,7 +42,7 @@ const TAMPERINGS: readonly { name: string; change: (all: string[]) => string[]; 
     name: 'a letter',
     change: (all) => all.with(3, all[3]!.replace('task 4', 'task 5')),
     line: 4,
-    reason: /was changed/,
+    reason: /was altered/,
   },
   {
     name: 'a hash',
@@ -54,32 +54,42 @@ const TAMPERINGS: readonly { name: string; change: (all: string[]) => string[]; 
     name: 'a member added',
     change: (all) => all.with(3, all[3]!.replace('{', '{"x":1,')),
     line: 4,
-    reason: /was changed/,
+    reason: /was altered/,
   },
-  { name: 'white space', change: (all) => all.with(3, all[3]!.replace(':', ': ')), line: 4, reason: /was changed/ },
+  { name: 'white space', change: (all) => all.with(3, all[3]!.replace(':', ': ')), line: 4, reason: /was altered/ },
   {
-    name: 'a line written anew with its hash',
+    name: 'a line rewritten with a valid hash',
     change: (all) => all.with(3, forged(all[3]!, 'task 4', 'task X')),
     line: 5,
-    reason: /does not name the hash of line 4/,
+    reason: /does not carry the hash of line 4/,
   },
   { name: 'a line removed', change: (all) => all.toSpliced(3, 1), line: 4, reason: /line 4 is missing/ },
   { name: 'lines removed', change: (all) => all.toSpliced(3, 3), line: 4, reason: /lines 4 to 6 are missing/ },
-  { name: 'two swapped', change: (all) => moved(all, 3, 4), line: 4, reason: /number 5 after number 3/ },
-  { name: 'one moved back', change: (all) => moved(all, 6, 1), line: 2, reason: /number 7 after number 1/ },
-  { name: 'one repeated', change: (all) => all.toSpliced(4, 0, all[3]!), line: 5, reason: /number 4 after number 4/ },
-  { name: 'one of elsewhere', change: (all) => all.toSpliced(4, 0, '{"seq":5}'), line: 5, reason: /lacks a time/ },
-  { name: 'an empty line', change: (all) => all.toSpliced(4, 0, ''), line: 5, reason: /not a line of an audit log/ },
-  { name: 'no JSON', change: (all) => all.with(4, 'hello'), line: 5, reason: /not a line of an audit log/ },
-  { name: 'a huge line', change: (all) => all.with(4, 'x'.repeat(1e6)), line: 5, reason: /longer than any line/ },
+  { name: 'two lines swapped', change: (all) => moved(all, 3, 4), line: 4, reason: /number 5 after number 3/ },
+  { name: 'a line moved', change: (all) => moved(all, 6, 1), line: 2, reason: /number 7 after number 1/ },
+  {
+    name: 'a line repeated',
+    change: (all) => all.toSpliced(4, 0, all[3]!),
+    line: 5,
+    reason: /number 4 after number 4/,
+  },
+  { name: 'a foreign line', change: (all) => all.toSpliced(4, 0, '{"seq":5}'), line: 5, reason: /lacks a time/ },
+  { name: 'an empty line', change: (all) => all.toSpliced(4, 0, ''), line: 5, reason: /not an audit log line/ },
+  { name: 'not JSON', change: (all) => all.with(4, 'hello'), line: 5, reason: /not an audit log line/ },
+  {
+    name: 'a huge line',
+    change: (all) => all.with(4, 'x'.repeat(1e6)),
+    line: 5,
+    reason: /exceeds the maximum line length/,
+  },
   {
     name: 'the first line made to look like a later one',
     change: (all) => all.with(0, forged(all[0]!, '0'.repeat(64), '1'.repeat(64))),
     line: 1,
-    reason: /number 1 and yet names a line before it/,
+    reason: /number 1 but names a previous line/,
   },
   {
-    name: 'a renumbered line with its hash',
+    name: 'a renumbered line with a valid hash',
     change: (all) => all.with(3, forged(all[3]!, '"seq":4', '"seq":9')),
     line: 4,
     reason: /number 9 after number 3/,
@@ -87,7 +97,7 @@ const TAMPERINGS: readonly { name: string; change: (all: string[]) => string[]; 
 ];
 
 for (const { name, change, line, reason } of TAMPERINGS) {
-  test(`is found and named: ${name}`, async () => {
+  test(`reports ${name}`, async () => {
     const path = join(folder, 'tampered.log');
     writeFileSync(path, `${change(lines).join('\n')}\n`);
     const { fault } = await verifyAuditLog([path]);
@@ -96,7 +106,7 @@ for (const { name, change, line, reason } of TAMPERINGS) {
   });
 }
 
-test('every single changed byte is found', async () => {
+test('every changed byte is detected', async () => {
   const path = join(folder, 'flipped.log');
   const bytes = Buffer.from(`${lines.slice(0, 3).join('\n')}\n`);
   for (let at = 0; at < bytes.length - 1; at += 1) {
@@ -107,7 +117,7 @@ test('every single changed byte is found', async () => {
   }
 });
 
-test('a tail that was cut off at a line is not seen without a hash from elsewhere, and is with one', async () => {
+test('a truncated tail is detected only with an anchor hash', async () => {
   const path = join(folder, 'cut.log');
   writeFileSync(path, `${lines.slice(0, 5).join('\n')}\n`);
   const head = /"hash":"([0-9a-f]{64})"\}$/.exec(lines[6]!)![1]!;

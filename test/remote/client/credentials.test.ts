@@ -10,7 +10,7 @@ import { VirtualClock } from '../../../src/runtime/clock.ts';
 import { silentLogger as log } from '../../../src/runtime/log.ts';
 import { inDirectory } from '../security/fixture.ts';
 
-test('certificates that cannot be used are refused before anything is sent, and the file is named', () =>
+test('unusable certificates are rejected before anything is sent, naming the file', () =>
   inDirectory(async (directory) => {
     await makeDevelopmentCertificates(directory, ['alice', 'bob'], ['localhost']);
     const path = (name: string): string => join(directory, name);
@@ -22,13 +22,13 @@ test('certificates that cannot be used are refused before anything is sent, and 
       assert.rejects(read(changes), (error) => error instanceof KeyFileError && message.test(error.message));
     await read({});
     await refused({ caFile: path('absent.pem') }, /absent\.pem: cannot be read: ENOENT/);
-    await refused({ caFile: path('words.pem') }, /words\.pem: holds no certificate in PEM$/);
-    await refused({ certFile: path('words.pem') }, /words\.pem: holds no certificate in PEM$/);
-    await refused({ keyFile: path('words.pem') }, /words\.pem: holds no private key in PEM/);
-    await refused({ keyFile: path('client-bob-key.pem') }, /bob-key\.pem: is not the key of .*client-alice\.pem$/);
+    await refused({ caFile: path('words.pem') }, /words\.pem: contains no PEM certificate$/);
+    await refused({ certFile: path('words.pem') }, /words\.pem: contains no PEM certificate$/);
+    await refused({ keyFile: path('words.pem') }, /words\.pem: contains no PEM private key/);
+    await refused({ keyFile: path('client-bob-key.pem') }, /bob-key\.pem: does not match .*client-alice\.pem$/);
   }));
 
-test('while only one of certificate and key was replaced, the pair before is used', () =>
+test('while only one of certificate and key has been replaced, the previous pair is used', () =>
   inDirectory(async (directory) => {
     await makeDevelopmentCertificates(directory, ['alice', 'bob'], ['localhost']);
     const path = (name: string): string => join(directory, name);

@@ -5,11 +5,11 @@ import type { VirtualClock } from '../../../src/runtime/clock.ts';
 const STEP_MS = 500;
 const STEPS_MAX = 4000;
 
-/** Moves virtual time until the work is done. */
+/** Advances virtual time until the work is done. */
 export async function drive<T>(clock: VirtualClock, work: Promise<T>): Promise<T> {
   const state = { over: false };
   const done = work.finally(() => (state.over = true));
-  // Looked at by whoever awaits it.
+  // The caller handles the rejection.
   done.catch(() => undefined);
   for (let step = 0; step < STEPS_MAX && !state.over; step += 1) await clock.advance(STEP_MS);
   assert.ok(state.over, 'it never ended');

@@ -2,7 +2,7 @@ import { TransportFailure, type CallOptions, type ClientTransport } from '../../
 import type { SignedRequest, SignedResponse } from '../../../src/remote/protocol/envelope.ts';
 import type { Clock } from '../../../src/runtime/clock.ts';
 
-/** What a network does to one call. */
+/** Fault that a network causes for one call. */
 export const FAULTS = [
   'none',
   'refused',
@@ -20,12 +20,12 @@ export interface FaultyOptions {
   handle: (request: SignedRequest) => Promise<SignedResponse>;
   endpoint: ClientTransport['endpoint'];
   clock: Clock;
-  /** What becomes of the next call. */
+  /** Fault of the next call. */
   next: (request: SignedRequest) => Fault;
   lateMs: () => number;
 }
 
-/** A network that loses, delays, repeats and alters, and never says more than it knows. */
+/** A network that loses, delays, repeats and alters messages, and never claims more than it knows. */
 export class FaultyTransport implements ClientTransport {
   readonly endpoint: ClientTransport['endpoint'];
   readonly #options: FaultyOptions;
@@ -76,9 +76,9 @@ export class FaultyTransport implements ClientTransport {
   }
 }
 
-/** @param weights how likely each fault is @param share uniform in [0, 1) */
+/** @param weights relative likelihood of each fault @param share uniform in [0, 1) */
 export function draw(weights: readonly number[], share: number): Fault {
-  // The network works for half of the calls at least, or nothing would ever be told apart from a dead one.
+  // At least half of the calls succeed, so that the network differs from a dead one.
   const sum = weights.reduce((total, weight) => total + weight, 0);
   let at = share * sum * 2;
   for (const [index, weight] of weights.entries()) {

@@ -5,7 +5,7 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { silentLogger } from '../../../src/runtime/log.ts';
 import type { MemoryExecutor } from './memory-executor.ts';
 
-/** Lets other processes call an executor, over TCP on loopback. */
+/** Serves an executor to other processes over TCP on loopback. */
 export async function listen(executor: MemoryExecutor): Promise<{ url: string; listener: Listener }> {
   const manager: RemoteManager = {
     handle: async ({ request }) => ({

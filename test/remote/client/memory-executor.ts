@@ -45,19 +45,19 @@ export interface MemoryExecutorOptions {
   maxPending?: number;
 }
 
-/** An executor without wires: it checks what the protocol says must be checked, and counts what it runs. */
+/** An in-memory executor that performs the checks of the protocol and counts runs. */
 export class MemoryExecutor {
   readonly #options: MemoryExecutorOptions;
   readonly #nonces = new Set<string>();
   readonly #tasks = new Map<string, Task>();
   readonly #byKey = new Map<string, Task>();
   readonly #running = new Map<Task, AbortController>();
-  /** How often each key was run. */
+  /** Number of runs by key. */
   readonly runs = new Map<string, number>();
   readonly acknowledged = new Set<string>();
   readonly canceled = new Set<string>();
   readonly received: string[] = [];
-  /** Answers everything with this where it is set. */
+  /** If set, every request gets this response. */
   refuses: RemoteFailure | null = null;
   draining = false;
 
@@ -233,7 +233,7 @@ export class MemoryExecutor {
   }
 }
 
-/** Carries calls to an executor as they are. */
+/** Passes calls to an executor unchanged. */
 export function directTransport(executor: MemoryExecutor, endpoint: ClientTransport['endpoint']): ClientTransport {
   return { endpoint, call: (request) => executor.handle(request), close: () => Promise.resolve() };
 }

@@ -1,4 +1,4 @@
-/** The client against the real manager, with a network between them that loses, delays, repeats and alters. */
+/** Tests the client against the real manager, over a network that loses, delays, repeats and alters messages. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
@@ -33,14 +33,14 @@ const scenarios = fc.record({
 });
 type Scenario = typeof scenarios extends fc.Arbitrary<infer S> ? S : never;
 
-test('no task runs twice on real managers, and what is answered has run once', async () => {
+test('no task runs twice on real managers, and every outcome is from exactly one run', async () => {
   const property = async (scenario: Scenario): Promise<void> => {
     await holds(scenario);
   };
   await fc.assert(fc.asyncProperty(scenarios, property), { numRuns: 40 });
 });
 
-test('where requests and answers are only lost, each submission gets its result', async () => {
+test('with lost requests and responses, each submission gets its result', async () => {
   const lossy = FAULTS.map((fault) => (MERELY_LOSSY.has(fault) ? 3 : 0));
   const kinder = scenarios.map((scenario) => ({
     ...scenario,

@@ -19,7 +19,7 @@ interface Bench {
   clock: VirtualClock;
   executors: MemoryExecutor[];
   remote: RemoteExecutor;
-  /** Endpoints that refuse connections, by port. */
+  /** Ports of endpoints that reject connections. */
   down: Set<number>;
 }
 
@@ -70,7 +70,7 @@ function bench(
 
 const failsWith = (code: string) => (error: unknown) => error instanceof RemoteFailure && error.code === code;
 
-test('a result comes back, and its executor is told that it has', async (t) => {
+test('returns a result and acknowledges it', async (t) => {
   const { clock, executors, remote } = bench(t, { run: (event, args) => ({ event, ...args }) });
   const result = await drive(clock, remote.submit('Echo', { n: 1 }));
   assert.deepEqual(result, { event: 'Echo', n: 1 });
@@ -87,7 +87,7 @@ test('outcomes of many tasks are acknowledged in few calls', async (t) => {
   assert.ok(calls <= 3, `${calls} calls`);
 });
 
-test('an outcome that is acknowledged later is kept for a minute', async (t) => {
+test('acknowledging later keeps the outcome for a minute', async (t) => {
   const { clock, executors, remote } = bench(t);
   await drive(clock, remote.submit('Echo', {}, { acknowledge: 'later' }));
   await clock.advance(50_000);
@@ -96,7 +96,7 @@ test('an outcome that is acknowledged later is kept for a minute', async (t) => 
   assert.equal(executors[0]!.acknowledged.size, 1);
 });
 
-test('a task that failed rejects with its code, message and id', async (t) => {
+test('a failed task rejects with its code, message and id', async (t) => {
   const run: Run = () => {
     throw new Error('no such bucket');
   };
@@ -108,7 +108,7 @@ test('a task that failed rejects with its code, message and id', async (t) => {
   });
 });
 
-test('tasks go to the endpoint with the fewest of them', async (t) => {
+test('tasks go to the endpoint with the fewest calls', async (t) => {
   const { clock, executors, remote } = bench(t, { count: 3, run: () => clock.sleep(5_000).then(() => 'done') });
   const all = Promise.all(Array.from({ length: 30 }, () => remote.submit('Echo')));
   await drive(clock, all);
@@ -118,7 +118,7 @@ test('tasks go to the endpoint with the fewest of them', async (t) => {
   );
 });
 
-test('an endpoint that dies is left at once and returned to, and none of the tasks fails', async (t) => {
+test('a dead endpoint is avoided and used again once it recovers, without failed tasks', async (t) => {
   const { clock, executors, remote, down } = bench(t, { count: 2, healthIntervalMs: 1_000 });
   const submitMany = (): Promise<unknown> =>
     drive(clock, Promise.all(Array.from({ length: 10 }, () => remote.submit('Echo'))));
@@ -134,7 +134,7 @@ test('an endpoint that dies is left at once and returned to, and none of the tas
   assert.deepEqual([executors[0]!.runs.size, executors[1]!.runs.size], [5, 15]);
 });
 
-test('an endpoint is returned to without a watch over its health as well', async (t) => {
+test('a recovered endpoint is used again without health checks as well', async (t) => {
   const { clock, executors, remote, down } = bench(t, { count: 2 });
   down.add(1);
   for (let n = 0; n < 6; n += 1) await drive(clock, remote.submit('Echo'));
@@ -144,14 +144,14 @@ test('an endpoint is returned to without a watch over its health as well', async
   assert.ok(executors[0]!.runs.size > 0);
 });
 
-test('an executor that drains gets no new tasks while another one is there', async (t) => {
+test('a draining executor gets no new tasks while another one is available', async (t) => {
   const { clock, executors, remote } = bench(t, { count: 2 });
   executors[0]!.draining = true;
   await drive(clock, Promise.all(Array.from({ length: 8 }, () => remote.submit('Echo'))));
   assert.deepEqual([executors[0]!.runs.size, executors[1]!.runs.size], [0, 8]);
 });
 
-test('a refusal that nothing came of sends the task elsewhere; one that is final does not', async (t) => {
+test('a rejection without effect moves the task to another endpoint; a final one does not', async (t) => {
   const { clock, executors, remote } = bench(t, { count: 2 });
   executors[0]!.refuses = new RemoteFailure('QUEUE_FULL', undefined, { retryAfterSecs: 20 });
   await drive(clock, Promise.all([remote.submit('Echo'), remote.submit('Echo')]));
@@ -161,18 +161,18 @@ test('a refusal that nothing came of sends the task elsewhere; one that is final
   await assert.rejects(drive(clock, remote.submit('Echo')), failsWith('FORBIDDEN'));
 });
 
-test('where no executor can be reached, the call fails within seconds, and says that nothing was received', async (t) => {
+test('if no executor is reachable, the call fails within seconds, and nothing was received', async (t) => {
   const { clock, remote, down } = bench(t, { count: 2 });
   down.add(1).add(2);
   const began = clock.monotonic();
-  const told: string[] = [];
+  const reported: string[] = [];
   await assert.rejects(
-    drive(clock, remote.submit('Echo', {}, { onRetry: ({ error }) => told.push((error as Error).message) })),
+    drive(clock, remote.submit('Echo', {}, { onRetry: ({ error }) => reported.push((error as Error).message) })),
     (error) => error instanceof TransportFailure && !error.maybeReceived,
   );
   assert.ok(clock.monotonic() - began < 30_000);
-  assert.ok(told.length > 1, 'the caller hears that it goes on');
-  assert.deepEqual([...new Set(told)], ['connection refused']);
+  assert.ok(reported.length > 1, 'the caller is notified of retries');
+  assert.deepEqual([...new Set(reported)], ['connection refused']);
 });
 
 test('a deadline ends the call and cancels the task', async (t) => {
@@ -185,7 +185,7 @@ test('a deadline ends the call and cancels the task', async (t) => {
   assert.ok(executors[0]!.canceled.has('slow'));
 });
 
-test('an abort ends the call with its reason and cancels the task, whether it was sent or polled for', async (t) => {
+test('an abort ends the call with its reason and cancels the task, in both modes', async (t) => {
   const { clock, executors, remote } = bench(t, { run: () => clock.sleep(600_000).then(() => 'late') });
   for (const onProgress of [undefined, () => undefined]) {
     const key = onProgress === undefined ? 'sync' : 'polled';
@@ -208,7 +208,7 @@ test('an abort ends the call with its reason and cancels the task, whether it wa
   }
 });
 
-test('an abort while the executor is away is told to it when it is back', async (t) => {
+test('an abort during an outage cancels the task once the executor is back', async (t) => {
   const { clock, executors, remote, down } = bench(t, { run: () => clock.sleep(600_000).then(() => 'late') });
   const controller = new AbortController();
   const call = remote.submit('Echo', {}, { signal: controller.signal, idempotencyKey: 'k' });
@@ -222,7 +222,7 @@ test('an abort while the executor is away is told to it when it is back', async 
   assert.ok(executors[0]!.canceled.has('k'));
 });
 
-test('the clock of an executor is learnt from its answers, however far it is off', async (t) => {
+test('the clock offset of an executor is learned from its responses', async (t) => {
   for (const skewMs of [-3_600_000, 0, 3_600_000]) {
     const { clock, executors, remote } = bench(t, { skewMs });
     assert.equal(await drive(clock, remote.submit('Echo')), 'done');
@@ -237,15 +237,15 @@ test('the clock of an executor is learnt from its answers, however far it is off
 type Alter = (response: SignedResponse, request: SignedRequest) => SignedResponse;
 
 const FORGERIES: Record<string, Alter> = {
-  'a MAC of other bytes': (response) => ({ ...response, mac: new Uint8Array(32) }),
-  'a MAC that is cut': (response) => ({ ...response, mac: response.mac.subarray(0, 16) }),
+  'a different MAC': (response) => ({ ...response, mac: new Uint8Array(32) }),
+  'a truncated MAC': (response) => ({ ...response, mac: response.mac.subarray(0, 16) }),
   'no MAC on a success': (response) => ({ ...response, mac: new Uint8Array(0) }),
   'another nonce': (response) => ({ ...response, nonce: 'A'.repeat(22) }),
   'another correlation id': (response) => ({ ...response, correlation_id: crypto.randomUUID() }),
   'another method': (response) => ({ ...response, method: 'poll' }),
   'another client': (response) => ({ ...response, client: 'someone' }),
   'another payload': (response) => ({ ...response, payload: Buffer.from('{"status":"success"}') }),
-  'the request itself as an answer': (response, request) => ({
+  'the request itself as a response': (response, request) => ({
     ...response,
     mac: request.mac,
     payload: request.payload,
@@ -253,18 +253,18 @@ const FORGERIES: Record<string, Alter> = {
 };
 
 for (const [name, alter] of Object.entries(FORGERIES)) {
-  test(`an answer with ${name} is refused`, async (t) => {
+  test(`rejects a response with ${name}`, async (t) => {
     const wrap = (transport: ClientTransport): ClientTransport => ({
       ...transport,
       call: async (request, options) => alter(await transport.call(request, options), request),
     });
     const { clock, executors, remote } = bench(t, { wrap });
-    await assert.rejects(drive(clock, remote.submit('Echo', {}, { idempotencyKey: 'k' })), /the answer was refused/);
+    await assert.rejects(drive(clock, remote.submit('Echo', {}, { idempotencyKey: 'k' })), /response rejected/);
     assert.equal(executors[0]!.runs.get('k'), 1);
   });
 }
 
-test('answers that are swapped between calls are refused, and the calls find their own', async (t) => {
+test('responses swapped between calls are rejected, and both calls succeed', async (t) => {
   const waiting: ((response: SignedResponse) => void)[] = [];
   let swaps = 1;
   const wrap = (transport: ClientTransport): ClientTransport => ({
@@ -283,11 +283,11 @@ test('answers that are swapped between calls are refused, and the calls find the
   const { clock, remote } = bench(t, { run, wrap });
   const first = remote.submit('Echo', { n: 1 });
   const second = remote.submit('Echo', { n: 2 });
-  // The second call's answer never comes: it is asked for again.
+  // The second call's response never arrives, so it is retried.
   assert.deepEqual(await drive(clock, Promise.all([first, second])), [1, 2]);
 });
 
-test('an unsigned error is told, and believed no further', async (t) => {
+test('an unsigned error is reported but not trusted otherwise', async (t) => {
   const payload = Buffer.from(
     JSON.stringify({
       correlation_id: '',
@@ -310,15 +310,15 @@ test('an unsigned error is told, and believed no further', async (t) => {
   await assert.rejects(drive(clock, remote.submit('Echo')), failsWith('UNAUTHENTICATED'));
 });
 
-test('progress is told where the protocol does not push it', async (t) => {
+test('progress is polled if the protocol does not push it', async (t) => {
   const { clock, remote } = bench(t, { run: () => clock.sleep(5_000).then(() => 'done') });
-  const told: unknown[] = [];
-  const result = await drive(clock, remote.submit('Echo', {}, { onProgress: (progress) => told.push(progress) }));
+  const reported: unknown[] = [];
+  const result = await drive(clock, remote.submit('Echo', {}, { onProgress: (progress) => reported.push(progress) }));
   assert.equal(result, 'done');
-  assert.deepEqual(told[0], { fraction: 0.5, message: 'half' });
+  assert.deepEqual(reported[0], { fraction: 0.5, message: 'half' });
 });
 
-test('a task handed over is polled, waited for and canceled by its handle or its id', async (t) => {
+test('a submitted task can be polled, awaited and canceled by its handle or id', async (t) => {
   const { clock, remote } = bench(t, { count: 3, run: () => clock.sleep(10_000).then(() => 'done') });
   const task = await drive(clock, remote.submitAsync('Echo'));
   assert.equal((await drive(clock, task.poll())).status, 'running');
@@ -334,7 +334,7 @@ test('a task handed over is polled, waited for and canceled by its handle or its
   await assert.rejects(drive(clock, other.result()), failsWith('CANCELED'));
 });
 
-test('cancel of a task that is over answers its outcome', async (t) => {
+test('canceling a completed task returns its outcome', async (t) => {
   const { clock, remote } = bench(t);
   await drive(clock, remote.submit('Echo', {}, { idempotencyKey: 'k', acknowledge: 'never' }));
   const answer = await drive(clock, remote.cancel({ idempotencyKey: 'k' }));
@@ -342,7 +342,7 @@ test('cancel of a task that is over answers its outcome', async (t) => {
   await assert.rejects(drive(clock, remote.cancel({ idempotencyKey: 'other' })), failsWith('NOT_FOUND'));
 });
 
-test('while an endpoint cannot be asked, a task is not said to be missing', async (t) => {
+test('a task is not reported missing while an endpoint is unreachable', async (t) => {
   const { clock, remote, down } = bench(t, { count: 2 });
   down.add(2);
   await assert.rejects(
@@ -351,7 +351,7 @@ test('while an endpoint cannot be asked, a task is not said to be missing', asyn
   );
 });
 
-test('events are asked for, at whichever endpoint answers', async (t) => {
+test('events are listed by any endpoint that responds', async (t) => {
   const { clock, remote, down } = bench(t, { count: 2 });
   down.add(1);
   assert.equal(await drive(clock, remote.hasEvent('Echo')), true);
@@ -360,7 +360,7 @@ test('events are asked for, at whichever endpoint answers', async (t) => {
   assert.equal((await drive(clock, remote.status())).tier, 'process');
 });
 
-test('a client file that changes is used from then on; one that breaks leaves the one before', async (t) => {
+test('a changed client file is used; an invalid one leaves the previous credentials', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'heddle-client-'));
   t.after(() => rm(directory, { recursive: true }));
   const path = join(directory, 'client.json');
@@ -388,18 +388,18 @@ test('a client file that changes is used from then on; one that breaks leaves th
   assert.deepEqual(keysUsed, ['k1', 'k2', 'k2']);
 });
 
-test('endpoints and credentials that cannot be used are refused with what is wrong', () => {
+test('invalid endpoints and credentials are rejected with the reason', () => {
   const make = (endpoints: string[], credentials: unknown = CREDENTIALS): RemoteExecutor =>
     new RemoteExecutor({ endpoints, credentials: credentials as typeof CREDENTIALS });
   assert.throws(() => make([]), /at least one/);
   assert.throws(() => make(['https://h:1']), /grpc:\/\/HOST:PORT/);
   assert.throws(() => make(['grpc://h']), /a host and a port/);
-  assert.throws(() => make(['tcp+plain://10.0.0.1:5']), /for loopback only/);
-  assert.throws(() => make(['tcp://u:p@h:5']), /no user/);
+  assert.throws(() => make(['tcp+plain://10.0.0.1:5']), /on loopback only/);
+  assert.throws(() => make(['tcp://u:p@h:5']), /must not have a user/);
   assert.throws(() => make(['tcp://h:5'], { ...CREDENTIALS, client: 'ü' }), /client: must be/);
 });
 
-/** Files are read by the machine's own time. */
+/** Files are checked by the real clock. */
 async function driveFiles<T>(clock: VirtualClock, work: Promise<T>): Promise<T> {
   const answer = await work;
   await clock.advance(0);

@@ -15,7 +15,7 @@ interface Scenario {
   seed: number;
   executors: number;
   submissions: { at: number; taskMs: number; deadlineSecs: number | null }[];
-  /** How likely each fault is, beside `none`. */
+  /** Relative likelihood of each fault other than `none`. */
   weights: number[];
   skewMs: number;
 }
@@ -35,7 +35,7 @@ const scenarios: fc.Arbitrary<Scenario> = fc.record({
   skewMs: fc.integer({ min: -600_000, max: 600_000 }),
 });
 
-test('however requests and answers are lost, no task runs twice, and what is answered has run once', async () => {
+test('whatever messages are lost, no task runs twice, and every outcome is from exactly one run', async () => {
   await fc.assert(fc.asyncProperty(scenarios, holds), { numRuns: 150, endOnFailure: false });
 });
 
@@ -74,7 +74,7 @@ async function holds(scenario: Scenario): Promise<void> {
     return { idempotencyKey, result };
   });
   const ended = await drive(clock, Promise.all(calls));
-  // What the network still holds is delivered too.
+  // Delivers what the network still holds.
   await clock.advance(60_000);
   await drive(clock, remote.close());
   for (const { idempotencyKey, result } of ended) {

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { defineEvent, eventsOf, isEventDefinition } from '../../../src/remote/definition/index.ts';
 import { TIERS } from '../../../src/remote/protocol/messages.ts';
 
-test('an event carries what was given, and defaults', () => {
+test('an event has the given values, and defaults', () => {
   const args = z.object({ threshold: z.coerce.number() });
   const run = ({ threshold }: { threshold: number }): number => threshold * 2;
   const event = defineEvent({
@@ -35,7 +35,7 @@ test('an event carries what was given, and defaults', () => {
   );
 });
 
-test('any schema of the standard will do', () => {
+test('accepts any Standard Schema', () => {
   const standard: StandardSchemaV1<{ x: string }, { x: number }> = {
     '~standard': { version: 1, vendor: 'test', validate: () => ({ value: { x: 1 } }) },
   };
@@ -43,7 +43,7 @@ test('any schema of the standard will do', () => {
   assert.equal(event.schema, standard);
 });
 
-test('every tier of the protocol may be asked for', () => {
+test('accepts every tier of the protocol', () => {
   for (const tier of TIERS) assert.equal(defineEvent({ name: 'E', tier, run: () => 1 }).tier, tier);
 });
 
@@ -65,7 +65,7 @@ const REFUSED: readonly [object, RegExp][] = [
 ];
 
 for (const [option, refused] of REFUSED) {
-  test(`refused: ${JSON.stringify(option).slice(0, 60)}`, () => {
+  test(`rejects ${JSON.stringify(option).slice(0, 60)}`, () => {
     const options = { name: 'E', run: () => 1, ...option };
     assert.throws(
       () => defineEvent(options as Parameters<typeof defineEvent>[0]),
@@ -78,7 +78,7 @@ for (const [option, refused] of REFUSED) {
   });
 }
 
-test('the events of a module: default and named exports, single and in arrays, each once', () => {
+test('finds the events of a module: default and named exports, single and in arrays, each once', () => {
   const a = defineEvent({ name: 'a', run: () => 1 });
   const b = defineEvent({ name: 'b', run: () => 1 });
   const found = eventsOf({ default: [a, b], a, other: { name: 'x' }, nothing: null, text: 'b' });
@@ -87,7 +87,7 @@ test('the events of a module: default and named exports, single and in arrays, e
   assert.throws(() => eventsOf({ a, second }), /defines the event a twice/);
 });
 
-test('nothing but types comes from outside of the folder: it is loaded beside code that nobody trusts', () => {
+test('imports only types from outside the folder, because it is loaded next to untrusted code', () => {
   const folder = join(import.meta.dirname, '../../../src/remote/definition');
   for (const file of readdirSync(folder)) {
     const imports = readFileSync(join(folder, file), 'utf8').matchAll(

@@ -15,7 +15,7 @@ const page = readPage('docs/remote-events.md');
 const text = readFileSync(join(import.meta.dirname, '../../../docs/remote-events.md'), 'utf8');
 const MIB = 1024 * 1024;
 
-test('the bounds of a pull are those of the page', () => {
+test('the limits of a pull match the documentation', () => {
   const { archive_bytes_max, file_bytes_max, bytes_max, files_max, ratio_max, pull_secs, stall_secs } = CODE_LIMITS;
   const values = tableRows(page).map((row) => row[1]);
   const at = values.indexOf(`${archive_bytes_max / MIB} MiB`);
@@ -31,13 +31,13 @@ test('the bounds of a pull are those of the page', () => {
   assert.ok(text.includes(`beyond ${RATIO_FREE_BYTES / MIB} MiB`));
 });
 
-test('every member of a list and every listed module stands in the page', () => {
+test('the documentation lists every member and every listed module', () => {
   const members = Object.values(ORIGIN_MEMBERS).flat();
   for (const member of members) assert.match(text, new RegExp(`^\\| .*\`${member}\`.* \\|`, 'm'), member);
   assert.ok(text.includes([...LISTED_BUILTINS].join(', ')));
 });
 
-test('the digest and the signature of the page can be made with Python and OpenSSL', async (t) => {
+test('digest and signature can be created with Python and OpenSSL as documented', async (t) => {
   const below = await directory(t);
   await write(below, { 'events/sum.ts': eventModule('Sum', '6'), 'events/lib/ä.js': 'export {};' });
   const shell = page.fences.filter(({ language }) => language === 'sh').map((fence) => fence.text);

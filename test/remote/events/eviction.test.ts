@@ -8,7 +8,7 @@ import { sweptClock } from './clock-ahead.ts';
 import { directory, eventModule, failureOf, NEVER, openRegistry, runEvent, write } from './fixture.ts';
 import { npmPack, NpmRegistry } from './sources/npm-registry.ts';
 
-/** A package with two events, on a registry. */
+/** Sets up a registry with a package of two events. */
 async function setUp(t: Parameters<typeof directory>[0] & Parameters<typeof npmPack>[0]) {
   const text = [
     "import { defineEvent } from 'heddle/event';",
@@ -21,7 +21,7 @@ async function setUp(t: Parameters<typeof directory>[0] & Parameters<typeof npmP
   return { npm, entry, below: await directory(t) };
 }
 
-test('idle code is deleted after its time, never while it is used, and fetched again when it is asked for', async (t) => {
+test('idle code is evicted after its time, never while in use, and fetched again on demand', async (t) => {
   const { npm, entry, below } = await setUp(t);
   let ahead = 0;
   const { clock, sweeps } = sweptClock(() => ahead);
@@ -37,29 +37,32 @@ test('idle code is deleted after its time, never while it is used, and fetched a
   });
   const first = await registry.resolve('A', NEVER);
   const second = await registry.resolve('B', NEVER);
-  assert.equal(npm.downloads, 1, 'events of one package share its code');
+  assert.equal(npm.downloads, 1, 'events of a package share its code');
   const { digest } = first.code;
   first[Symbol.dispose]();
   first[Symbol.dispose]();
   ahead += 3_600_000;
   const before = sweeps();
-  await eventually(() => sweeps() >= before + 2, 'a whole sweep since then');
+  await eventually(() => sweeps() >= before + 2, 'a complete sweep since then');
   assert.deepEqual(await readdir(codeDirectory), [digest], 'B still uses it');
   assert.equal(await runEvent(second), 'b');
   second[Symbol.dispose]();
   ahead += 3_600_000;
   await eventually(async () => (await readdir(codeDirectory)).length === 0, 'the code is deleted');
-  await eventually(() => audit.filter(({ action }) => action === 'evicted').length === 2, 'both are in the audit log');
-  assert.equal(registry.peek('A')?.digest, digest, 'what is known of it stays known');
+  await eventually(
+    () => audit.filter(({ action }) => action === 'evicted').length === 2,
+    'both evictions in the audit log',
+  );
+  assert.equal(registry.peek('A')?.digest, digest, 'its description is remembered');
   assert.equal(registry.peek('A')?.definition?.name, 'A');
   using again = await registry.resolve('A', NEVER);
   assert.equal(await runEvent(again), 'a');
   assert.equal(npm.downloads, 2);
   assert.deepEqual(pulled, ['npm', 'npm']);
-  assert.equal(described(), 1, 'the same code need not be asked again');
+  assert.equal(described(), 1, 'unchanged code is not described again');
 });
 
-test('code that is resolved and released by many while it is swept is never gone under their feet', async (t) => {
+test('code is never evicted while concurrent users resolve and release it', async (t) => {
   const { npm, entry, below } = await setUp(t);
   const { clock, sweeps } = sweptClock(() => 0);
   const { registry, codeDirectory } = await openRegistry(t, below, {
@@ -75,16 +78,16 @@ test('code that is resolved and released by many while it is swept is never gone
       assert.deepEqual(await readdir(resolved.code.directory), ['index.js', 'package.json']);
       uses += 1;
       const before = sweeps();
-      if (turn % 10 === 0) await eventually(() => sweeps() >= before + 2, 'a whole sweep meanwhile');
+      if (turn % 10 === 0) await eventually(() => sweeps() >= before + 2, 'a complete sweep meanwhile');
       assert.deepEqual(await readdir(resolved.code.directory), ['index.js', 'package.json']);
     }
   };
   await Promise.all(Array.from({ length: 8 }, user));
   assert.equal(uses, 320);
-  await eventually(async () => (await readdir(codeDirectory)).length === 0, 'all of it is deleted in the end');
+  await eventually(async () => (await readdir(codeDirectory)).length === 0, 'all code is evicted in the end');
 });
 
-test('what is pinned to stay survives a restart without the network; what is ephemeral does not', async (t) => {
+test('non-ephemeral code survives a restart without network; ephemeral code does not', async (t) => {
   const { npm, entry, below } = await setUp(t);
   const events = [
     { name: 'A', ...entry, ephemeral: false },
@@ -101,7 +104,7 @@ test('what is pinned to stay survives a restart without the network; what is eph
   assert.equal(npm.downloads, 1);
   await second.registry.close();
 
-  // Damaged meanwhile: noticed by the digest at the start, and fetched again.
+  // Damage in the meantime is detected by the digest at startup, and the code is fetched again.
   const file = join(below, 'code', digest!, 'index.js');
   await chmod(file, 0o644);
   await writeFile(file, eventModule('A', '"evil"'));
@@ -112,10 +115,10 @@ test('what is pinned to stay survives a restart without the network; what is eph
   await third.registry.close();
 
   const fourth = await openRegistry(t, below, { ...options, events: [] });
-  assert.deepEqual((await readdir(fourth.codeDirectory)).sort(), ['index.json'], 'what is listed no more is deleted');
+  assert.deepEqual((await readdir(fourth.codeDirectory)).sort(), ['index.json'], 'unlisted code is deleted');
 });
 
-test('leftovers of a pull that was cut off are cleared at the start', async (t) => {
+test('leftovers of an interrupted pull are removed at startup', async (t) => {
   const below = await directory(t);
   await write(below, {
     'e/index.js': eventModule('E', '1'),
@@ -132,7 +135,7 @@ test('leftovers of a pull that was cut off are cleared at the start', async (t) 
   assert.deepEqual((await readdir(codeDirectory)).sort(), [resolved.code.digest, 'index.json'].sort());
 });
 
-test('closing ends pulls under way', async (t) => {
+test('closing aborts pulls in progress', async (t) => {
   const { npm, entry, below } = await setUp(t);
   npm.answers.set(npm.archivePath, () => undefined);
   const { registry, codeDirectory } = await openRegistry(t, below, {

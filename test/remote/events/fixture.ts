@@ -12,7 +12,7 @@ import type { ResolvedEvent } from '../../../src/remote/events/port.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { silentLogger } from '../../../src/runtime/log.ts';
 
-/** A directory that users of tasks can pass, removed after the test. */
+/** Creates a directory that task users can traverse, removed after the test. */
 export async function directory(t: { after: (run: () => Promise<void>) => void }): Promise<string> {
   const made = await mkdtemp(join(tmpdir(), 'heddle-events-'));
   await chmod(made, 0o755);
@@ -28,7 +28,7 @@ export async function write(below: string, files: Readonly<Record<string, string
   }
 }
 
-/** A module with one event; `result` is the expression that it answers with. */
+/** Returns a module with one event; `result` is the expression it returns. */
 export function eventModule(name: string, result = 'args', options = ''): string {
   return [
     "import { defineEvent } from 'heddle/event';",
@@ -39,7 +39,7 @@ export function eventModule(name: string, result = 'args', options = ''): string
 
 let shared: Promise<{ tier: ExecutionTier; directory: string }> | null = null;
 
-/** The tier of fresh processes, opened once for a file of tests. */
+/** Opens the tier `process`, once per test file. */
 export async function processTier(): Promise<ExecutionTier> {
   shared ??= (async () => {
     const stage = await mkdtemp(join(tmpdir(), 'heddle-events-stage-'));
@@ -49,7 +49,7 @@ export async function processTier(): Promise<ExecutionTier> {
       clock: systemClock,
       log: silentLogger,
       directory: stage,
-      // What is evaluated leaves its number in a directory that the test reads.
+      // Evaluated code records its process id in a directory that the test reads.
       privateTmp: false,
     });
     return { tier, directory: stage };
@@ -69,11 +69,11 @@ export interface Opened {
   audit: AuditEntry[];
   pulled: string[];
   codeDirectory: string;
-  /** How often code was asked what it defines. */
+  /** Number of descriptions of code. */
   described: () => number;
 }
 
-/** A registry over the tier of fresh processes; `events` is written as its list. */
+/** Opens a registry on the tier `process`; `events` is written as its list. */
 export async function openRegistry(
   t: TestContext,
   below: string,
@@ -106,7 +106,7 @@ export async function openRegistry(
 
 export const NEVER = new AbortController().signal;
 
-/** Runs an event on the tier of fresh processes and answers its result. */
+/** Runs an event on the tier `process` and returns its result. */
 export async function runEvent({ name, code }: ResolvedEvent, args: object = {}): Promise<unknown> {
   const tier = await processTier();
   const outcome: JobOutcome = await tier.run(
@@ -127,7 +127,7 @@ export async function runEvent({ name, code }: ResolvedEvent, args: object = {})
   return JSON.parse(Buffer.from(outcome.result).toString('utf8'));
 }
 
-/** The code and the text of a failure, for one assertion. */
+/** Returns code and message of a failure, for one assertion. */
 export async function failureOf(promise: Promise<unknown>): Promise<string> {
   try {
     await promise;

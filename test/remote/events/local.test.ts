@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { clockAhead } from './clock-ahead.ts';
 import { directory, eventModule, failureOf, NEVER, openRegistry, runEvent, write } from './fixture.ts';
 
-test('a local event is copied, described outside of this process, and runs', async (t) => {
+test('a local event is copied, described outside this process, and runs', async (t) => {
   const below = await directory(t);
   await write(below, { 'greet/index.js': eventModule('Greet', '`hello ${args.name}`', 'timeout_secs: 7,') });
   const { registry, audit, codeDirectory } = await openRegistry(t, below, {
@@ -34,7 +34,7 @@ test('a local event is copied, described outside of this process, and runs', asy
   assert.equal((await stat(join(resolved.code.directory, 'index.js'))).mode & 0o777, 0o444);
 });
 
-test('what changes in the local directory after the start does not reach what runs', async (t) => {
+test('later changes in the local directory do not affect running code', async (t) => {
   const below = await directory(t);
   await write(below, { 'e/index.js': eventModule('E', '1') });
   const { registry } = await openRegistry(t, below, { events: [{ name: 'E', type: 'local', path: 'e' }] });
@@ -43,7 +43,7 @@ test('what changes in the local directory after the start does not reach what ru
   assert.equal(await runEvent(resolved), 1);
 });
 
-test('no code of an event is ever evaluated in the process of the registry', async (t) => {
+test("event code is never evaluated in the registry's process", async (t) => {
   const below = await directory(t);
   const loaded = join(below, 'loaded');
   await mkdir(loaded);
@@ -64,7 +64,7 @@ test('no code of an event is ever evaluated in the process of the registry', asy
   assert.ok(!pids.includes(process.pid), 'the code was evaluated in this process');
 });
 
-test('every module of a directory of events registers what it defines; folders below are theirs to import', async (t) => {
+test('every module directly in a directory registers its events; subdirectories are for imports', async (t) => {
   const below = await directory(t);
   await write(below, {
     'events/one.js': "export { default } from './lib/shared.js';",
@@ -87,34 +87,34 @@ test('every module of a directory of events registers what it defines; folders b
   assert.equal(one.code.digest, two.code.digest);
   assert.equal(two.code.entry, 'two.ts');
   assert.equal(two.definition.idempotent, true);
-  assert.equal(two.definition.memory_mb, 256, 'code cannot ask for more than the executor gives');
-  assert.equal(two.definition.tier, 'jail', 'code can ask to be kept apart more strongly');
+  assert.equal(two.definition.memory_mb, 256, "code cannot exceed the executor's memory");
+  assert.equal(two.definition.tier, 'jail', 'code can require a stronger tier');
   assert.ok(!(await readdir(one.code.directory)).includes('.env'));
 });
 
-test('code cannot ask to be kept apart less; the operator can narrow it, and widen nothing silently', async (t) => {
+test('code cannot weaken the tier; the operator can tighten limits but not silently exceed them', async (t) => {
   const below = await directory(t);
   await write(below, { 'w/index.js': eventModule('W', '1', "tier: 'pooled', timeout_secs: 5,") });
   const entry = { name: 'W', type: 'local', path: 'w' };
   const asked = await openRegistry(t, below, { events: [entry] });
   using weak = await asked.registry.resolve('W', NEVER);
   assert.deepEqual([weak.definition.tier, weak.definition.timeout_secs], [null, 5]);
-  const told = await openRegistry(t, below, {
+  const reported = await openRegistry(t, below, {
     events: [{ ...entry, tier: 'jail', timeout_secs: 20, memory_mb: 64 }],
   });
-  using strong = await told.registry.resolve('W', NEVER);
+  using strong = await reported.registry.resolve('W', NEVER);
   assert.deepEqual(
     [strong.definition.tier, strong.definition.timeout_secs, strong.definition.memory_mb],
     ['jail', 20, 64],
   );
   const wide = { ...entry, tier: 'pooled', timeout_secs: 301, memory_mb: 257 };
   const failure = await failureOf(openRegistry(t, below, { events: [wide] }));
-  assert.match(failure, /events\[0\] of .*: timeout_secs is more than the executor's own 300/);
-  assert.match(failure, /memory_mb is more than the executor's own 256/);
-  assert.match(failure, /tier pooled is weaker than the executor's own process/);
+  assert.match(failure, /events\[0\] of .*: timeout_secs exceeds the executor's limit of 300/);
+  assert.match(failure, /memory_mb exceeds the executor's limit of 256/);
+  assert.match(failure, /tier pooled is weaker than the executor's process/);
 });
 
-test('two registrations of one name stop the start and name both places', async (t) => {
+test('two registrations of one name prevent the start, naming both places', async (t) => {
   const below = await directory(t);
   await write(below, {
     'a/index.js': eventModule('Same'),
@@ -126,14 +126,14 @@ test('two registrations of one name stop the start and name both places', async 
     { name: 'Same', type: 'local', path: 'b' },
   ];
   const twice = await failureOf(openRegistry(t, below, { events: listed }));
-  assert.match(twice, /events\[1\] of .*events\.json: the event Same is registered already, by events\[0\] of/);
+  assert.match(twice, /events\[1\] of .*events\.json: the event Same is already registered by events\[0\] of/);
   const both = await failureOf(
     openRegistry(t, below, { events: listed.slice(0, 1), eventsDirectory: join(below, 'd') }),
   );
-  assert.match(both, /c\.js of .*: the event Same is registered already, by events\[0\] of/);
+  assert.match(both, /c\.js of .*: the event Same is already registered by events\[0\] of/);
 });
 
-test('names are exact: case, other alphabets and names of Object mean nothing else', async (t) => {
+test('names are exact: case, other alphabets and names of Object members do not match', async (t) => {
   const below = await directory(t);
   await write(below, { 'e/index.js': eventModule('Event') });
   const { registry } = await openRegistry(t, below, { events: [{ name: 'Event', type: 'local', path: 'e' }] });
@@ -156,7 +156,7 @@ test('names are exact: case, other alphabets and names of Object mean nothing el
   }
 });
 
-test('names of Object are names like others where an event has them', async (t) => {
+test('names of Object members work as event names', async (t) => {
   const below = await directory(t);
   const names = ['constructor', '__proto__', 'toString'];
   const text = [
@@ -173,14 +173,14 @@ test('names of Object are names like others where an event has them', async (t) 
   }
 });
 
-test('an entry whose code does not define its name says which names there are', async (t) => {
+test('an entry whose code does not define its name lists the defined names', async (t) => {
   const below = await directory(t);
   await write(below, { 'e/index.js': eventModule('Other') });
   const failure = await failureOf(openRegistry(t, below, { events: [{ name: 'E', type: 'local', path: 'e' }] }));
   assert.match(failure, /events\[0\] of .*: its code does not define E; it defines Other/);
 });
 
-test('what is wrong with local code is said at the start, of every entry', async (t) => {
+test('faults in local code are reported at startup, for every entry', async (t) => {
   const below = await directory(t);
   await write(below, {
     'throws/index.js': 'throw new Error("at load")',
@@ -208,15 +208,15 @@ test('what is wrong with local code is said at the start, of every entry', async
   );
   assert.match(failure, /events\[0\].*at load/);
   assert.match(failure, /events\[1\].*passwd is a link/);
-  assert.match(failure, /events\[2\].*not what is pinned \(sha256\): it has [0-9a-f]{64}/);
+  assert.match(failure, /events\[2\].*does not match the pinned sha256: it has [0-9a-f]{64}/);
   assert.match(failure, /events\[3\].*no such file or directory/);
-  assert.match(failure, /events\[4\].*does not say which module has events/);
-  assert.match(failure, /events\[5\].*its module "c\.js" is not there/);
-  assert.match(failure, /events\[6\].*does not define None; it defines no event/);
-  assert.match(failure, /none\.js of .*exports no event/);
+  assert.match(failure, /events\[4\].*has no default module/);
+  assert.match(failure, /events\[5\].*its module "c\.js" does not exist/);
+  assert.match(failure, /events\[6\].*does not define None; it defines no events/);
+  assert.match(failure, /none\.js of .*exports no events/);
 });
 
-test('code that was changed on disk in the store is noticed and replaced before it runs', async (t) => {
+test('code that was changed in the store is detected and replaced before it runs', async (t) => {
   const below = await directory(t);
   await write(below, { 'e/index.js': eventModule('E', '"good"') });
   let now = 0;
@@ -230,12 +230,12 @@ test('code that was changed on disk in the store is noticed and replaced before 
     await chmod(join(directoryOfCode, 'index.js'), 0o644);
     await writeFile(join(directoryOfCode, 'index.js'), eventModule('E', '"evil"'));
     now += 2_000;
-    // Somebody still uses it, so that it can neither be run nor replaced.
-    assert.match(await failureOf(registry.resolve('E', NEVER)), /^EVENT_UNAVAILABLE.*changed on disk, and is in use/);
+    // While in use it can neither run nor be replaced.
+    assert.match(await failureOf(registry.resolve('E', NEVER)), /^EVENT_UNAVAILABLE.*changed on disk while in use/);
   }
   using again = await registry.resolve('E', NEVER);
   assert.equal(await runEvent(again), 'good');
-  // A file beside the others is a change as well.
+  // An additional file is a change as well.
   await chmod(directoryOfCode, 0o755);
   await write(directoryOfCode, { 'package.json': '{"main":"evil.js"}' });
   again[Symbol.dispose]();

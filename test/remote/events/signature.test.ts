@@ -15,7 +15,7 @@ function signed(digest: string, key = privateKey): string {
   return sign(null, Buffer.from(`heddle-event-code-v1:${digest}`), key).toString('base64');
 }
 
-test('signed code runs; code under a foreign or another signature does not', async (t) => {
+test('signed code runs; code with a foreign or wrong signature does not', async (t) => {
   const below = await directory(t);
   await write(below, { 'e/index.js': eventModule('E', '"signed"') });
   const entry = { name: 'E', type: 'local', path: 'e' };
@@ -32,11 +32,11 @@ test('signed code runs; code under a foreign or another signature does not', asy
 
   const foreign = generateKeyPairSync('ed25519').privateKey;
   for (const wrong of [signed(digest, foreign), signed('0'.repeat(64)), Buffer.alloc(64).toString('base64')]) {
-    assert.match(await failureOf(openRegistry(t, below, { events: list(wrong) })), /signature does not fit its code/);
+    assert.match(await failureOf(openRegistry(t, below, { events: list(wrong) })), /signature does not match its code/);
   }
   await write(below, { 'e/index.js': eventModule('E', '"changed"') });
   assert.match(
     await failureOf(openRegistry(t, below, { events: list(signed(digest)) })),
-    /signature does not fit its code/,
+    /signature does not match its code/,
   );
 });

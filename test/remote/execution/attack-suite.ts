@@ -11,7 +11,7 @@ import { type Attack, ATTACKS, type Expectation } from './attack-table.ts';
 import { AttackCode, resultOf, run, tryTier } from './fixture.ts';
 import { processesOfTasks, traces, type Traces } from './traces.ts';
 
-/** Processes of one spare: the jail's own, and the one within. */
+/** Processes per spare: in the jail, bubblewrap and its child. */
 const SPARE_PROCESSES: Readonly<Record<Tier, number>> = { pooled: 1, process: 1, jail: 2, container: 0 };
 /** Where no task shares its process with another, an honest one follows after so many attacks. */
 const HEALTHY_EACH = 3;
@@ -58,12 +58,12 @@ after(async () => {
   await code[Symbol.asyncDispose]();
 });
 
-/** Runs all attacks of the table in one tier, or says loudly why it does not. */
+/** Runs all attacks of the table in one tier, or reports why not. */
 export async function attack(name: Tier): Promise<void> {
   const earlier: Traces = traces();
   const opened = await tryTier(name);
   if (typeof opened === 'string') {
-    test(`attacks in the tier ${name}`, (t) => t.skip(`NOT RUN, the tier ${name} is not to be had here: ${opened}`));
+    test(`attacks in the tier ${name}`, (t) => t.skip(`NOT RUN, the tier ${name} is not available here: ${opened}`));
     return;
   }
   describe(`attacks in the tier ${name}`, () => attackAll(opened, name, earlier));
@@ -80,11 +80,11 @@ function attackAll(tier: ExecutionTier, name: Tier, earlier: Traces): void {
     test(attack.event, async (t) => {
       const ends = endOf(attack, name);
       if (ends === null) {
-        t.skip(`not for the tier ${name}, which promises nothing here`);
+        t.skip(`not applicable: the tier ${name} makes no guarantee here`);
         return;
       }
       if (attack.needs === 'own users' && process.getuid?.() !== 0) {
-        t.skip('NOT RUN: only as root do tasks have users of their own');
+        t.skip('NOT RUN: tasks have separate users only as root');
         return;
       }
       const args = { parent: process.pid, port, ...attack.args };

@@ -1,21 +1,21 @@
 import type { OutcomeCode } from '../../../src/remote/protocol/codes.ts';
 import type { Tier } from '../../../src/remote/protocol/messages.ts';
 
-/** How an attack must end: with this code, or with this result. */
+/** Expected end of an attack: a code, or a result. */
 export type Expectation = OutcomeCode | { readonly result: unknown };
 
 export interface Attack {
   readonly event: string;
-  /** File within `attacks/`, without its ending. */
+  /** File within `attacks/`, without extension. */
   readonly module: string;
   readonly args?: Readonly<Record<string, unknown>>;
   readonly timeout_ms?: number;
   readonly memory_mb?: number;
-  /** What holds in every tier; one of several where more than one end is right. */
+  /** Expectation for every tier; an array if several are valid. */
   readonly ends: Expectation | readonly Expectation[];
-  /** Tiers in which it ends otherwise, since they promise more or less; null: not run there. */
+  /** Different expectations of some tiers; null: not run there. */
   readonly but?: Partial<Readonly<Record<Tier, Expectation | readonly Expectation[] | null>>>;
-  /** What a machine must give for it to be run. */
+  /** Requirement on the machine. */
   readonly needs?: 'own users' | 'x64';
 }
 
@@ -37,7 +37,7 @@ const TIMES: readonly Attack[] = of('time', {
 const MEMORY: readonly Attack[] = of('memory', {
   heap: { ends: 'TASK_OOM' },
   buffers: { ends: 'TASK_OOM' },
-  // An allocation that is refused is an exception; only where the memory is used up does it stand for more.
+  // A failed allocation is an exception; it counts as out of memory only if the memory is exhausted.
   'one-buffer': { ends: 'EXECUTION_FAILED' },
   webassembly: { ends: 'TASK_OOM' },
   strings: { ends: 'TASK_OOM' },
@@ -45,7 +45,7 @@ const MEMORY: readonly Attack[] = of('memory', {
   caught: { ends: [{ result: { survived: true } }, 'TASK_OOM'] },
 });
 
-/** Node throws where the kernel refuses it a process. */
+/** Node throws if the kernel denies it a process. */
 const FORK_REFUSED = 'EXECUTION_FAILED';
 
 const PROCESSES: readonly Attack[] = of('processes', {
@@ -66,7 +66,7 @@ const PROCESSES: readonly Attack[] = of('processes', {
   },
   'kill-parent': {
     ends: { result: { parent: 'EPERM', own: 'EPERM' } },
-    // The process is the first of its namespace, so it sees nobody to kill.
+    // The process is the first in its namespace, so it sees no other to kill.
     but: {
       jail: [{ result: { parent: 'ESRCH', own: null } }, { result: { parent: 'ESRCH', own: 'EPERM' } }, 'WORKER_LOST'],
     },
@@ -76,7 +76,7 @@ const PROCESSES: readonly Attack[] = of('processes', {
 
 const FILES: readonly Attack[] = of('files', {
   fill: {
-    // The latter where a task has no directory of its own, and on disks.
+    // The latter without a private directory, and on disks.
     ends: [{ result: { first: 'EFBIG', second: 'ENOSPC' } }, { result: { first: 'EFBIG', second: 'EFBIG' } }],
     but: { jail: { result: { first: 'EFBIG', second: 'ENOSPC' } } },
   },
@@ -119,7 +119,7 @@ const OUTPUT: readonly Attack[] = of('output', {
 
 const ENDINGS: readonly Attack[] = of('endings', {
   abort: { ends: 'WORKER_LOST' },
-  // The kernel gives no such signal to the first process of a namespace, which then goes on.
+  // The kernel does not deliver such signals to the first process of a namespace, which then continues.
   'segmentation-fault': { ends: 'WORKER_LOST', timeout_ms: 1_000, but: { jail: ['TASK_TIMEOUT', 'WORKER_LOST'] } },
   'kills-itself': { ends: 'WORKER_LOST', timeout_ms: 1_000, but: { jail: ['TASK_TIMEOUT', 'WORKER_LOST'] } },
   'exit-0': { ends: 'WORKER_LOST' },
@@ -134,11 +134,11 @@ const ENDINGS: readonly Attack[] = of('endings', {
   thenable: { ends: { result: 'resolved by hand' } },
 });
 
-/** In a fresh process the first job has this serial. */
+/** Serial of the first job of a fresh process. */
 const FIRST = { serial: 1 };
 
 const CHANNEL: readonly Attack[] = of('channel', {
-  // It can forge nothing but its own result; a pooled process has had other jobs.
+  // It can only forge its own result; a pooled process may have had other jobs.
   'forged-result': { ends: { result: 'forged' }, args: FIRST, but: { pooled: [{ result: 'forged' }, 'WORKER_LOST'] } },
   'two-results': { ends: { result: 1 }, args: FIRST, but: { pooled: [{ result: 1 }, 'WORKER_LOST'] } },
   'result-of-another': { ends: 'WORKER_LOST' },
@@ -167,7 +167,7 @@ const CHANNEL: readonly Attack[] = of('channel', {
 });
 
 const POLLUTION: readonly Attack[] = of('pollution', {
-  // Whoever shares a process shares its globals.
+  // Tasks that share a process share its globals.
   builtins: { ends: { result: { fine: true } }, but: { pooled: null } },
   failure: { ends: 'EXECUTION_FAILED', but: { pooled: null } },
 });
@@ -184,7 +184,7 @@ const IMPORTS: readonly Attack[] = [
 const REFUSED = { result: { became: 'EAFNOSUPPORT' } };
 
 const NETWORK: readonly Attack[] = of('network', {
-  // The test gives the port of its own listener. Without a namespace nothing but loopback may be tried.
+  // The test provides the port of its own listener. Without a namespace only loopback may be tried.
   loopback: {
     ends: { result: { became: 'connected' } },
     but: { jail: REFUSED, container: { result: { became: 'ECONNREFUSED' } } },
@@ -200,7 +200,7 @@ const EPERM = 1;
 const ENOSYS = 38;
 const EAFNOSUPPORT = 97;
 
-/** System calls of x86-64 by number, with what the jail must answer. */
+/** x86-64 system calls by number, with the jail's expected answer. */
 const CALLS: Readonly<Record<string, readonly [call: number, parameters: readonly number[], error: number]>> = {
   'ptrace (TRACEME)': [101, [0], EPERM],
   mount: [165, [0, 0, 0, 0], EPERM],
@@ -239,7 +239,7 @@ const CALLS: Readonly<Record<string, readonly [call: number, parameters: readonl
   getpid: [39, [], 0],
 };
 
-/** Each becomes a program of machine code, so the exit code of the process is the number of the error. */
+/** Each runs a native program, whose exit code is the error number. */
 export const SYSTEM_CALLS = Object.entries(CALLS).map(([name, [call, parameters, error]]) => ({
   name,
   call,

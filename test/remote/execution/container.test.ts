@@ -9,7 +9,7 @@ import type { ExecutionTier } from '../../../src/remote/execution/port.ts';
 import { eventually } from '../../support/eventually.ts';
 import { AttackCode, resultOf, run, tryTier } from './fixture.ts';
 
-/** An engine answers where one runs; else its command is stood in for, so that the parameters at least are right. */
+/** Uses a real engine if there is one; otherwise a stand-in command that at least verifies the arguments. */
 const folder = mkdtempSync(join(tmpdir(), 'heddle-engine-'));
 const command = join(folder, 'engine');
 const script = join(import.meta.dirname, 'stand-in-engine.ts');
@@ -23,18 +23,18 @@ const container = {
   image: 'stand-in-image',
   environment: { PATH: process.env['PATH'] ?? '', STAND_IN_FOLDER: folder },
 };
-const tier = hasBubblewrap ? await tryTier('container', { container }) : 'the engine is stood in for by bubblewrap';
+const tier = hasBubblewrap ? await tryTier('container', { container }) : 'the stand-in for the engine needs bubblewrap';
 
 if (typeof tier === 'string') {
   test('the tier container', (t) => t.skip(`NOT RUN: ${tier}`));
-} else describe('the tier container, through a command that stands in for an engine', () => check(tier));
+} else describe('the tier container, with a stand-in for the engine', () => check(tier));
 
 function containers(): string[] {
   return readdirSync(folder).filter((name) => name.startsWith('heddle-'));
 }
 
 function check(tier: ExecutionTier): void {
-  test('runs a task, and what it prints is no answer', async () => {
+  test('runs a task, whose output does not count as an answer', async () => {
     await using code = await AttackCode.make();
     assert.deepEqual(resultOf(await run(tier, code.module('healthy'), 'healthy', { args: { a: 1 } })), {
       got: { a: 1 },
@@ -43,13 +43,13 @@ function check(tier: ExecutionTier): void {
     assert.equal(resultOf(flooded), null);
   });
 
-  test('ends what takes too long, and removes its container', async () => {
+  test('kills tasks that take too long, and removes the container', async () => {
     await using code = await AttackCode.make();
     const outcome = await run(tier, code.module('time'), 'time.endless-loop', { timeout_ms: 300 });
     assert.equal(outcome.status === 'error' && outcome.code, 'TASK_TIMEOUT');
   });
 
-  test('asks the engine for every promise of the tier', () => {
+  test('passes every guarantee of the tier to the engine', () => {
     const calls = readFileSync(join(folder, 'calls'), 'utf8').trim().split('\n');
     const runs = calls.map((line) => JSON.parse(line) as string[]).filter(([verb]) => verb === 'run');
     const words = runs.at(-1)?.join(' ') ?? '';

@@ -1,4 +1,4 @@
-/** At the deadline of a task: its process is ended, and everything that it started, before anybody hears of it. */
+/** Behavior at the deadline: the task's process and descendants are killed before the outcome is reported. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -9,13 +9,13 @@ import { eventually } from '../../support/eventually.ts';
 import { AttackCode, run, tryTier } from './fixture.ts';
 import { tasksOf } from './traces.ts';
 
-/** Times that nothing else has, so that both can be told from all others. */
+/** Unique durations, so that these timers can be identified. */
 const TIMEOUT_MS = 86_399_001;
 const GRACE_MS = 86_399_002;
-/** Nothing else has so much, so its processes can be told from all others by what they were started with. */
+/** Unique memory size, so that its processes can be identified by their arguments. */
 const MEMORY_MB = 91;
 
-/** A clock whose deadlines and times of grace come when they are told to; all else is as it is. */
+/** A clock whose deadline and grace timers fire on command; everything else is unchanged. */
 class HeldClock {
   readonly #held = new Map<number, () => void>();
   readonly clock: Clock = {
@@ -40,7 +40,7 @@ class HeldClock {
 
 for (const name of ['pooled', 'process', 'jail'] as const) {
   for (const event of ['time.endless-loop', 'time.ignores-signals']) {
-    test(`${name}, ${event}: told that its time is over, killed after the grace, nothing left when that is told`, (t) =>
+    test(`${name}, ${event}: aborted at the deadline, killed after the grace, nothing left when it is reported`, (t) =>
       check(t, name, event));
   }
 }
@@ -49,7 +49,7 @@ async function check(t: { skip(message: string): void }, name: Tier, event: stri
   const held = new HeldClock();
   const tier = await tryTier(name, { workers: 1, graceMs: GRACE_MS, clock: held.clock });
   if (typeof tier === 'string') {
-    t.skip(`NOT RUN, the tier ${name} is not to be had here: ${tier}`);
+    t.skip(`NOT RUN, the tier ${name} is not available here: ${tier}`);
     return;
   }
   await using code = await AttackCode.make();
@@ -60,10 +60,10 @@ async function check(t: { skip(message: string): void }, name: Tier, event: stri
     assert.ok(tree.length > 0 && tree.every(isRunning), 'the task has a process');
     held.pass(TIMEOUT_MS);
     assert.ok(held.isHeld(GRACE_MS), 'the grace begins at the deadline');
-    assert.ok(tree.every(isRunning), 'nothing is killed before the grace is over');
+    assert.ok(tree.every(isRunning), 'nothing is killed before the grace has ended');
     held.pass(GRACE_MS);
     const outcome = await running;
-    // Asked at once: no outcome but a success is told before all is gone.
+    // Checked immediately: failures are reported only after all processes are gone.
     assert.deepEqual(tree.filter(isRunning), []);
     assert.equal(outcome.status === 'error' && outcome.code, 'TASK_TIMEOUT');
   } finally {
@@ -79,7 +79,7 @@ function isOfTask(pid: number): boolean {
   }
 }
 
-/** One that has ended and is not yet taken note of runs no more. */
+/** Returns whether a process is running; zombies are not. */
 function isRunning(pid: number): boolean {
   try {
     return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));

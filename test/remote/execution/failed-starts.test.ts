@@ -13,21 +13,21 @@ import { AttackCode, resultOf, run, tryTier } from './fixture.ts';
 const isLinux = process.platform === 'linux';
 
 test(
-  'a process that cannot be started for want of descriptors ends, and not the executor',
-  { skip: isLinux ? false : 'NOT RUN: prlimit is there on Linux only' },
+  'a process that cannot start for lack of descriptors fails, and the executor continues',
+  { skip: isLinux ? false : 'NOT RUN: prlimit exists only on Linux' },
   async () => {
     const program = join(import.meta.dirname, 'no-descriptors.ts');
     const { stdout } = await promisify(execFile)('prlimit', ['--nofile=64', process.execPath, program]);
     assert.match(
       stdout,
-      /^begun\nError: the executor did not take its streams \/ .*git cannot be started on the executor\n$/,
+      /^begun\nError: the executor did not accept its streams \/ .*git could not be started on the executor\n$/,
     );
   },
 );
 
 test(
-  'what an executor inherited reaches no task, in no tier',
-  { skip: isLinux ? false : 'NOT RUN: elsewhere the system hands on nothing that it was not told to' },
+  'descriptors inherited by an executor reach no task, in any tier',
+  { skip: isLinux ? false : 'NOT RUN: other systems do not pass on such descriptors' },
   async () => {
     const program = join(import.meta.dirname, 'inherited-descriptors.ts');
     const script = 'exec 200<"$2"; exec "$0" "$1"';
@@ -41,20 +41,20 @@ test(
   },
 );
 
-test('starts that fail cost no seat', async (t) => {
+test('failed starts leak no slots', async (t) => {
   const parent = await mkdtemp(join(tmpdir(), 'heddle-starts-'));
   await chmod(parent, 0o755);
   t.after(() => rm(parent, { recursive: true, force: true }));
   const tier = await tryTier('process', { directory: parent, privateTmp: false });
   if (typeof tier === 'string') {
-    t.skip(`NOT RUN, the tier is not to be had here: ${tier}`);
+    t.skip(`NOT RUN, the tier is not available here: ${tier}`);
     return;
   }
   await using code = await AttackCode.make();
   const [stage] = await readdir(parent);
   const work = join(parent, stage!, 'work');
   await rm(work, { recursive: true });
-  // More than there are seats.
+  // More than there are slots.
   for (let starts = 0; starts < 9_000; starts += 1) {
     const outcome = await run(tier, code.module('healthy'), 'healthy');
     assert.ok(outcome.status === 'error');
@@ -66,14 +66,14 @@ test('starts that fail cost no seat', async (t) => {
   await tier.close();
 });
 
-test('no process but one of a task is ever put into its group', async (t) => {
+test('only task processes are ever added to a cgroup', async (t) => {
   const groups = ControlGroups.open(systemClock, `heddle-tier-0-${process.pid}-${Date.now().toString(36)}`);
   if (groups === null) {
-    t.skip('NOT RUN: the memory controller cannot be used here');
+    t.skip('NOT RUN: the memory controller is not available here');
     return;
   }
   const group = groups.make(0, 64);
-  for (const pid of [0, -1, Number.NaN]) await assert.rejects(group.admit(pid), /no process has the id/);
+  for (const pid of [0, -1, Number.NaN]) await assert.rejects(group.admit(pid), /invalid process id/);
   await group.remove();
   groups.close();
 });

@@ -11,7 +11,7 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { silentLogger } from '../../../src/runtime/log.ts';
 import { RESULT_BYTES_MAX } from './attack-table.ts';
 
-/** A directory with the modules of `attacks/`, which nobody but this user can reach. */
+/** A directory with the modules of `attacks/` that only this user can reach. */
 export class AttackCode implements AsyncDisposable {
   readonly directory: string;
 
@@ -41,7 +41,7 @@ export function tierOptions(changes: TierChanges = {}): TierOptions {
   return { workers: 1, clock: systemClock, log: silentLogger, directory: tmpdir(), ...changes };
 }
 
-/** The tier, or why this machine cannot give it. */
+/** Opens a tier, or returns why this machine does not support it. */
 export async function tryTier(tier: Tier, changes: TierChanges = {}): Promise<ExecutionTier | string> {
   try {
     return await openTier(tier, tierOptions(changes));

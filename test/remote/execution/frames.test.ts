@@ -27,7 +27,7 @@ function cutAt(bytes: Buffer, places: readonly number[]): Buffer[] {
 }
 
 describe('frames', () => {
-  test('arrive as they were sent, however the stream is cut', () => {
+  test('frames arrive as sent, however the stream is split', () => {
     const frame = fc.tuple(fc.nat(255), fc.uint8Array({ maxLength: 300 }));
     fc.assert(
       fc.property(fc.array(frame, { maxLength: 20 }), fc.array(fc.nat(10_000), { maxLength: 30 }), (frames, places) => {
@@ -42,7 +42,7 @@ describe('frames', () => {
     );
   });
 
-  test('whatever comes, nothing beyond the bound is handed on, and nothing after a breach', () => {
+  test('no frame beyond the limit is delivered, and none after a breach', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 200 }), { maxLength: 20 }), (chunks) => {
         const { frames, breaches } = readAll(
@@ -56,13 +56,13 @@ describe('frames', () => {
     );
   });
 
-  test('a length of zero, and one beyond the bound, end the reading', () => {
+  test('a length of zero or beyond the limit stops reading', () => {
     assert.deepEqual(readAll([Buffer.from([0, 0, 0, 0, 82])]).breaches, [[82, -1]]);
     const late = Buffer.concat([Buffer.from([255, 255, 255, 255, 82]), encodeFrame(1)]);
     assert.deepEqual(readAll([late]), { frames: [], breaches: [[82, 0xffff_fffe]] });
   });
 
-  test('a text carries its serial', () => {
+  test('a text frame carries its serial', () => {
     const { frames } = readAll([encodeText(82, 7, 'ä')]);
     assert.deepEqual(frames, [[82, Buffer.from([0, 0, 0, 7, 0xc3, 0xa4]).toString('latin1')]]);
   });

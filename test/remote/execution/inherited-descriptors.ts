@@ -1,4 +1,4 @@
-/** Started with a descriptor that it knows nothing of: says which files tasks of each tier find open. */
+/** Started with an additional descriptor: prints the files that tasks of each tier find open. */
 import { fstatSync } from 'node:fs';
 
 import { AttackCode, resultOf, run, tryTier } from './fixture.ts';

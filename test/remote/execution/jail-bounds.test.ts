@@ -6,26 +6,26 @@ import type { Logger } from '../../../src/runtime/log.ts';
 import { silentLogger } from '../../../src/runtime/log.ts';
 import { AttackCode, resultOf, run, tryTier } from './fixture.ts';
 
-test('what an event writes to the log past the bootstrap is bounded', async (t) => {
+test('log lines that bypass the bootstrap are limited', async (t) => {
   const written: number[] = [];
   const log: Logger = { ...silentLogger, info: (fields: object) => void written.push(JSON.stringify(fields).length) };
   const tier = await tryTier('process', { log });
   if (typeof tier === 'string') {
-    t.skip(`NOT RUN, the tier is not to be had here: ${tier}`);
+    t.skip(`NOT RUN, the tier is not available here: ${tier}`);
     return;
   }
   await using code = await AttackCode.make();
   assert.equal(resultOf(await run(tier, code.module('channel'), 'channel.long-lines')), 'written');
   await tier.close();
   assert.ok(written.length > 20, `${written.length} lines`);
-  assert.ok(Math.max(...written) < 64 * 1024, 'no line is long');
-  assert.ok(written.reduce((sum, length) => sum + length, 0) < 1_100_000, 'nor are all together');
+  assert.ok(Math.max(...written) < 64 * 1024, 'each line is limited');
+  assert.ok(written.reduce((sum, length) => sum + length, 0) < 1_100_000, 'the total is limited');
 });
 
-test('no device of the jail gives memory that no limit counts', async (t) => {
+test('no device of the jail provides memory outside the limits', async (t) => {
   const tier = await tryTier('jail');
   if (typeof tier === 'string') {
-    t.skip(`NOT RUN, the jail is not to be had here: ${tier}`);
+    t.skip(`NOT RUN, the jail is not available here: ${tier}`);
     return;
   }
   await using code = await AttackCode.make();
@@ -35,12 +35,12 @@ test('no device of the jail gives memory that no limit counts', async (t) => {
   assert.match(await readFile('docs/remote-sandbox.md', 'utf8'), /three devices/);
 });
 
-test('what a lost process wrote is told to the log, and not to the caller', async (t) => {
-  const told: string[] = [];
-  const log: Logger = { ...silentLogger, warn: (fields: object) => void told.push(JSON.stringify(fields)) };
+test('standard error of a lost process goes to the log, not to the caller', async (t) => {
+  const reported: string[] = [];
+  const log: Logger = { ...silentLogger, warn: (fields: object) => void reported.push(JSON.stringify(fields)) };
   const tier = await tryTier('process', { log });
   if (typeof tier === 'string') {
-    t.skip(`NOT RUN, the tier is not to be had here: ${tier}`);
+    t.skip(`NOT RUN, the tier is not available here: ${tier}`);
     return;
   }
   await using code = await AttackCode.make();
@@ -48,5 +48,5 @@ test('what a lost process wrote is told to the log, and not to the caller', asyn
   await tier.close();
   assert.ok(outcome.status === 'error');
   assert.deepEqual([outcome.code, outcome.details], ['WORKER_LOST', undefined]);
-  assert.match(told.join(), /"stderr":"the event called process\.abort/);
+  assert.match(reported.join(), /"stderr":"the event called process\.abort/);
 });

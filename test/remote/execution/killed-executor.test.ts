@@ -13,7 +13,7 @@ import { tryTier } from './fixture.ts';
 
 const EXECUTOR = join(import.meta.dirname, 'killed-executor.ts');
 
-/** All that a process started, with what those started. */
+/** Returns the descendants of a process. */
 function descendantsOf(pid: number): number[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
   return children.flatMap((child) => [child, ...descendantsOf(child)]);
@@ -29,17 +29,17 @@ function runs(pid: number): boolean {
 
 async function firstLine(child: ChildProcess): Promise<string> {
   for await (const line of createInterface({ input: child.stdout! })) return line;
-  throw new Error('the executor ended');
+  throw new Error('the executor exited');
 }
 
 for (const name of ['process', 'jail'] as const satisfies readonly Tier[]) {
-  test(`when the executor is killed, its tasks in the tier ${name} end, and the next one clears up`, async (t) => {
+  test(`killing the executor kills its tasks in the tier ${name}, and the next one cleans up`, async (t) => {
     const directory = mkdtempSync(join(tmpdir(), 'heddle-killed-'));
     chmodSync(directory, 0o755);
     t.after(() => rmSync(directory, { recursive: true, force: true }));
     const here = await tryTier(name, { directory });
     if (typeof here === 'string') {
-      t.skip(`NOT RUN, the tier ${name} is not to be had here: ${here}`);
+      t.skip(`NOT RUN, the tier ${name} is not available here: ${here}`);
       return;
     }
     await here.close();
@@ -51,7 +51,7 @@ for (const name of ['process', 'jail'] as const satisfies readonly Tier[]) {
     const ended = once(executor, 'exit');
     executor.kill('SIGKILL');
     await ended;
-    await eventually(() => !tasks.some(runs), 'no process of a task', 5_000);
+    await eventually(() => !tasks.some(runs), 'no task process', 5_000);
     assert.equal(readdirSync(directory).length, 1);
     const next = await tryTier(name, { directory });
     assert.ok(typeof next !== 'string');

@@ -1,4 +1,4 @@
-/** An executor that is killed by its test while a task runs. */
+/** An executor that its test kills while a task runs. */
 import { openTier } from '../../../src/remote/execution/open-tier.ts';
 import type { Tier } from '../../../src/remote/protocol/messages.ts';
 import { AttackCode, hooksOf, jobOf, tierOptions } from './fixture.ts';

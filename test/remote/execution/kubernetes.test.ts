@@ -11,7 +11,7 @@ import type { ExecutionTier } from '../../../src/remote/execution/port.ts';
 import { eventually } from '../../support/eventually.ts';
 import { AttackCode, resultOf, run, tryTier } from './fixture.ts';
 
-/** A command named `kubectl`, which is how the executor tells a cluster from an engine. */
+/** Named `kubectl`, by which the executor recognizes a cluster. */
 const folder = mkdtempSync(join(tmpdir(), 'heddle-cluster-'));
 chmodSync(folder, 0o755);
 mkdirSync(join(folder, 'jobs'));
@@ -24,9 +24,11 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 const environment = { PATH: process.env['PATH'] ?? '', STAND_IN_FOLDER: folder };
 const container = { command, image: 'stand-in-image', parameters: ['--namespace=tasks'], environment };
 const hasBubblewrap = spawnSync('bwrap', ['--version']).status === 0;
-const tier = hasBubblewrap ? await tryTier('container', { container }) : 'the cluster is stood in for by bubblewrap';
+const tier = hasBubblewrap
+  ? await tryTier('container', { container })
+  : 'the stand-in for the cluster needs bubblewrap';
 
-/** Why it cannot be had. */
+/** Returns why the tier is unavailable. */
 const describeTier = (given: ExecutionTier | string): string => (typeof given === 'string' ? given : given.tier);
 
 const jobs = (): string[] => readdirSync(join(folder, 'jobs'));
@@ -51,28 +53,28 @@ interface Manifest {
   };
 }
 
-if (!hasBubblewrap) test('jobs of Kubernetes', (t) => t.skip(`NOT RUN: ${describeTier(tier)}`));
+if (!hasBubblewrap) test('Kubernetes jobs', (t) => t.skip(`NOT RUN: ${describeTier(tier)}`));
 else {
   assert.ok(typeof tier !== 'string', describeTier(tier));
-  describe('jobs of Kubernetes, through a command that stands in for kubectl', () => check(tier));
+  describe('Kubernetes jobs, with a stand-in for kubectl', () => check(tier));
 }
 
 function check(tier: ExecutionTier): void {
-  test('run a task with the code that was handed to them, and what it prints is no answer', async () => {
+  test('run a task with the copied code, and its output does not count as an answer', async () => {
     await using code = await AttackCode.make();
     const args = { a: 1 };
     assert.deepEqual(resultOf(await run(tier, code.module('healthy'), 'healthy', { args })), { got: args });
     assert.equal(resultOf(await run(tier, code.module('output'), 'output.stdout', { timeout_ms: 30_000 })), null);
-    await eventually(() => jobs().length <= 1, 'only a job that was started ahead is left', 10_000);
+    await eventually(() => jobs().length <= 1, 'only a spare job is left', 10_000);
   });
 
-  test('are removed with their processes when a task takes too long', async () => {
+  test('are deleted with their processes if a task takes too long', async () => {
     await using code = await AttackCode.make();
     const outcome = await run(tier, code.module('time'), 'time.endless-loop', { timeout_ms: 300 });
     assert.equal(outcome.status === 'error' && outcome.code, 'TASK_TIMEOUT');
   });
 
-  test('ask the cluster for every promise that it can keep', () => {
+  test('request every guarantee that the cluster can enforce', () => {
     const manifests = readFileSync(join(folder, 'manifests'), 'utf8').trim().split('\n');
     const { metadata, spec } = JSON.parse(manifests.at(-1)!) as Manifest;
     const { template } = spec;
@@ -94,20 +96,20 @@ function check(tier: ExecutionTier): void {
     });
   });
 
-  test('are not to be had where the cluster refuses a right, which is named', async () => {
+  test('are unavailable if the cluster denies a permission, which is named', async () => {
     const refusing = { ...container, environment: { ...environment, STAND_IN_REFUSES: '--subresource=exec' } };
     const refused = await tryTier('container', { container: refusing });
-    assert.match(describeTier(refused), /does not let \S+kubectl create pods --subresource=exec: .*no.*KUBECONFIG/s);
+    assert.match(describeTier(refused), /does not allow \S+kubectl create pods --subresource=exec: .*no.*KUBECONFIG/s);
   });
 
-  test('are not to be had where pods reach the network, and the remedy is named', async () => {
+  test('are unavailable if pods have network access, with the remedy', async () => {
     const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
     const open = { ...container, environment: { ...environment, STAND_IN_NETWORK: String(port) } };
     const refused = await tryTier('container', { container: open });
     server.close();
-    assert.match(describeTier(refused), /it reached 127\.0\.0\.1:\d+; make a NetworkPolicy .* heddle\.dev\/task=true/s);
+    assert.match(describeTier(refused), /reached 127\.0\.0\.1:\d+; create a NetworkPolicy .* heddle\.dev\/task=true/s);
   });
 
   after(async () => {

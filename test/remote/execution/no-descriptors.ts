@@ -1,4 +1,4 @@
-/** Started with few descriptors: uses them up, and says how what needs more of them ends. */
+/** Uses up a small number of descriptors, and prints how operations that need more fail. */
 import { closeSync, openSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 
@@ -17,11 +17,11 @@ const launch = {
   ...{ command: 'true', args: [], environment: { PATH: '/usr/bin:/bin' }, directory: '/', user: null },
   ...{ streams: 4, files: [], behind: false },
 };
-// What starts it is there by now, and what it had is not any more.
+// The starter process exists by now and must be replaced.
 const first = await starter.start(launch);
 await Promise.all(first.streams.map((stream) => new Promise((closed) => stream.once('close', closed).resume())));
 const git = { searchPath: '/usr/bin', directory: '/', protocol: 'file', token: null };
-// Before they are gone: what this needs itself.
+// Allocated before the descriptors run out.
 process.stdout.write('begun\n');
 const used: number[] = [];
 try {

@@ -10,7 +10,7 @@ import { AttackCode, resultOf, run, tryTier, type TierChanges } from './fixture.
 
 const MIB = 1024 * 1024;
 const SHARED = ['/tmp', '/var/tmp', '/dev/shm'];
-/** The names are this process's own: others use these directories meanwhile. */
+/** Includes the process id, because others use these directories concurrently. */
 const NAME = `heddle-filled-${process.pid}`;
 
 function left(): string[] {
@@ -18,19 +18,19 @@ function left(): string[] {
 }
 
 async function open(t: TestContext, name: 'pooled' | 'process', changes: TierChanges): Promise<ExecutionTier | null> {
-  const told: string[] = [];
-  const log: Logger = { ...silentLogger, warn: (fields) => void told.push(JSON.stringify(fields)) };
+  const reported: string[] = [];
+  const log: Logger = { ...silentLogger, warn: (fields) => void reported.push(JSON.stringify(fields)) };
   const tier = await tryTier(name, { log, ...changes });
   if (typeof tier !== 'string') t.after(() => tier.close());
-  if (typeof tier === 'string' || told.length > 0) {
-    t.skip(`NOT RUN, this machine does not give it: ${typeof tier === 'string' ? tier : told.join()}`);
+  if (typeof tier === 'string' || reported.length > 0) {
+    t.skip(`NOT RUN, not supported on this machine: ${typeof tier === 'string' ? tier : reported.join()}`);
     return null;
   }
   return tier;
 }
 
 for (const name of ['pooled', 'process'] as const) {
-  test(`${name}: what a task writes for all to see is in memory, bounded, and its own`, async (t) => {
+  test(`${name}: shared directories are private, in memory and limited`, async (t) => {
     const tier = await open(t, name, { tmpBytes: 4 * MIB });
     if (tier === null) return;
     await using code = await AttackCode.make();
@@ -39,12 +39,12 @@ for (const name of ['pooled', 'process'] as const) {
     const full = { code: 'ENOSPC', written: 4 };
     assert.deepEqual(filled, [full, full, full]);
     assert.deepEqual(left(), []);
-    // Its own place is one of them.
+    // Its own directory is one of them.
     const own = resultOf(await run(tier, code.module('files'), 'files.fill', { client: 'another' }));
     assert.deepEqual(own, { first: 'EFBIG', second: 'ENOSPC' });
   });
 
-  test(`${name}: nothing of it is left with another process`, async (t) => {
+  test(`${name}: another process sees none of it`, async (t) => {
     const tier = await open(t, name, {});
     if (tier === null) return;
     await using code = await AttackCode.make();
@@ -68,9 +68,9 @@ for (const name of ['pooled', 'process'] as const) {
   });
 }
 
-test('where a task cannot have them, the log says so at the start, and tasks run', async () => {
-  const told: string[] = [];
-  const log: Logger = { ...silentLogger, warn: (_, message) => void told.push(message) };
+test('if private directories are unavailable, the log says so at startup and tasks run', async () => {
+  const reported: string[] = [];
+  const log: Logger = { ...silentLogger, warn: (_, message) => void reported.push(message) };
   const environment = { PATH: '/nowhere', LANG: 'C.UTF-8', TZ: 'UTC' };
   const given = { bytesMax: MIB, stage: '/tmp/stage', environment, clock: systemClock, withinMs: 10_000 };
   const why = await PrivateTmp.open(given);
@@ -81,5 +81,5 @@ test('where a task cannot have them, the log says so at the start, and tasks run
   await using code = await AttackCode.make();
   assert.equal(resultOf(await run(tier, code.module('files'), 'files.links')), 5);
   await tier.close();
-  assert.deepEqual(told, []);
+  assert.deepEqual(reported, []);
 });

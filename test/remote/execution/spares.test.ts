@@ -1,4 +1,4 @@
-/** When processes are started ahead, and when not: counted on stand-ins, since it is the number that matters. */
+/** Counts starts of spare processes, using stand-ins, because only the number matters. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
@@ -20,24 +20,24 @@ class Counted {
   mostStarting = 0;
   fails = false;
 
-  /** Ends each process that was started, from within. */
+  /** Ends each started process from within. */
   readonly ends: (() => void)[] = [];
 
   hastened = 0;
-  /** Those that somebody took stand in front. */
+  /** Taken processes come first. */
   steppedUp = 0;
 
   readonly start = (): Ahead => {
     this.started += 1;
     this.starting += 1;
     this.mostStarting = Math.max(this.mostStarting, this.starting);
-    return { ready: this.#becomeReady(), hasten: () => (this.hastened += 1) };
+    return { ready: this.#becomeReady(), raise: () => (this.hastened += 1) };
   };
 
   async #becomeReady(): Promise<TaskProcess> {
     await eventLoopTurn();
     this.starting -= 1;
-    if (this.fails) throw new Error('it does not start');
+    if (this.fails) throw new Error('start failed');
     this.alive += 1;
     const worker = { isLost: false };
     const kill = (): void => {
@@ -49,10 +49,10 @@ class Counted {
       kill();
       resolve(undefined);
     });
-    return { worker, kill, gone, stepUp: () => (this.steppedUp += 1) } as unknown as TaskProcess;
+    return { worker, kill, gone, restorePriority: () => (this.steppedUp += 1) } as unknown as TaskProcess;
   }
 
-  /** Asks so often in vain or not, and puts what it got aside, as a task that runs. */
+  /** Takes a spare and sets it aside, like a running task; may find none. */
   async ask(key: string, times: number): Promise<void> {
     for (let time = 0; time < times; time++) {
       if ((await this.spares.take(key, this.start)) !== null) this.alive -= 1;
@@ -60,13 +60,13 @@ class Counted {
     this.spares.refill(key);
   }
 
-  /** As long as anything could still be started. */
+  /** Runs until nothing more is started. */
   async settle(): Promise<void> {
     for (let turn = 0; turn < TURNS; turn++) await eventLoopTurn();
   }
 }
 
-test('two kinds that do not fit side by side come to rest', async () => {
+test('two kinds that exceed the total settle', async () => {
   const counted = new Counted();
   await counted.ask('one', TOTAL);
   await counted.settle();
@@ -74,14 +74,14 @@ test('two kinds that do not fit side by side come to rest', async () => {
   await counted.ask('two', TOTAL);
   await counted.settle();
   const { started } = counted;
-  assert.ok(started <= 3 * TOTAL, `${started} were started`);
+  assert.ok(started <= 3 * TOTAL, `${started} started`);
   await counted.settle();
   assert.equal(counted.started, started);
-  assert.ok(counted.spares.held <= TOTAL, `${counted.spares.held} are held`);
+  assert.ok(counted.spares.held <= TOTAL, `${counted.spares.held} held`);
   assert.ok((await counted.spares.take('two', counted.start)) !== null);
 });
 
-test('all that is wanted is started, never many at once', async () => {
+test('all wanted spares are started, with limited concurrency', async () => {
   const counted = new Counted();
   await counted.ask('one', 2);
   await counted.ask('two', 2);
@@ -91,7 +91,7 @@ test('all that is wanted is started, never many at once', async () => {
   assert.ok(counted.mostStarting < TOTAL, `${counted.mostStarting} at once`);
 });
 
-test('one that ends by itself is no spare any more, and is not replaced until somebody asks', async () => {
+test('a spare that ends by itself is removed, and replaced only on demand', async () => {
   const counted = new Counted();
   counted.spares.warm('one', counted.start);
   await counted.settle();
@@ -103,7 +103,7 @@ test('one that ends by itself is no spare any more, and is not replaced until so
   assert.deepEqual([counted.spares.held, counted.started], [1, 2]);
 });
 
-test('a closed one keeps nothing', async () => {
+test('a closed pool keeps nothing', async () => {
   const counted = new Counted();
   await counted.ask('one', 3);
   counted.spares.close();
@@ -111,7 +111,7 @@ test('a closed one keeps nothing', async () => {
   assert.equal(counted.alive, 0);
 });
 
-test('who finds none ready takes the one that is being started, in front of everything else', async () => {
+test('without a ready spare, the starting one is taken and its priority restored', async () => {
   const counted = new Counted();
   counted.spares.warm('one', counted.start);
   const [first, second] = await Promise.all([
@@ -121,11 +121,11 @@ test('who finds none ready takes the one that is being started, in front of ever
   assert.deepEqual([first !== null, second], [true, null]);
   await counted.settle();
   assert.deepEqual([counted.hastened, counted.steppedUp], [1, 1]);
-  // Both found none ready: so many are worth having, and the one that was taken is none of them.
+  // Neither found a ready one, so two are wanted, not counting the one taken.
   assert.deepEqual([counted.spares.held, counted.started], [3, 4]);
 });
 
-test('one that is ready steps in front when it is taken', async () => {
+test('the priority of a ready spare is restored when it is taken', async () => {
   const counted = new Counted();
   counted.spares.warm('one', counted.start);
   await counted.settle();
@@ -134,7 +134,7 @@ test('one that is ready steps in front when it is taken', async () => {
   assert.deepEqual([counted.steppedUp, counted.hastened], [1, 0]);
 });
 
-test('who took one that then does not start is told there is none', async () => {
+test('taking a spare that fails to start returns none', async () => {
   const counted = new Counted();
   counted.fails = true;
   counted.spares.warm('one', counted.start);

@@ -1,6 +1,6 @@
 /**
- * Stands in for the command of a container engine: reads the parameters of `docker run` and runs the program with the same
- * mounts by bubblewrap. It keeps a file for each container that runs, and `rm --force` ends it by that.
+ * Stand-in for a container engine's command: parses the arguments of `docker run` and runs the program with the same
+ * mounts in bubblewrap. A file per running container lets `rm --force` kill it.
  */
 import { spawn } from 'node:child_process';
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

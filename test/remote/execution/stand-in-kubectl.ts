@@ -1,7 +1,6 @@
 /**
- * Stands in for `kubectl` and the cluster behind it: keeps a folder for each job, runs what is executed in its pod by
- * bubblewrap with the volumes of its manifest, and ends that when the job is deleted. Nothing here checks a manifest as
- * a cluster would.
+ * Stand-in for `kubectl` and its cluster: keeps a folder per job, runs processes in bubblewrap with the volumes of the
+ * job's manifest, and kills them when the job is deleted. It does not validate manifests.
  */
 import { spawn } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** The process that starts others: what it hands on, what it tells, and what becomes of all when it ends. */
+/** Tests the starter process: what it passes on and reports, and what happens when it ends. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -44,7 +44,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test('a process has its four streams, its files, its environment and its place', async (t) => {
+test('a process has its four streams, files, environment and directory', async (t) => {
   const { starter, stage } = await opened(t);
   const script = 'read line; echo "$GREETING $line $PWD"; echo wrong >&2; head -c 12 <&4 >&3; exit 7';
   const { streams, exited } = await starter.start(shell(script, { files: [stage.starter], directory: '/usr' }));
@@ -58,14 +58,14 @@ test('a process has its four streams, its files, its environment and its place',
   assert.deepEqual(await exited, { exitCode: 7, signal: null });
 });
 
-test('what cannot be started is an error that says why, and the next start goes well', async (t) => {
+test('a failed start is an error with the reason, and the next start succeeds', async (t) => {
   const { starter } = await opened(t);
   await assert.rejects(starter.start(shell('', { command: '/nowhere/at-all' })), /ENOENT/);
   await assert.rejects(starter.start(shell('', { files: ['/nowhere'] })), /ENOENT.*\/nowhere/);
   assert.deepEqual(await (await starter.start(shell('exit 3'))).exited, { exitCode: 3, signal: null });
 });
 
-test('a process is ended with its group, and what it leaves in that when it ends by itself', async (t) => {
+test('a process is killed with its group, as are its leftovers when it exits', async (t) => {
   const { starter } = await opened(t);
   const child = async ({ streams }: StartedProcess): Promise<number> => {
     const [chunk] = (await once(streams[1]!, 'data')) as [Buffer];
@@ -75,33 +75,30 @@ test('a process is ended with its group, and what it leaves in that when it ends
   const [left, leaving] = [await child(killed), await starter.start(shell('sleep 1000 & echo $!; read line'))];
   killed.kill();
   assert.deepEqual(await killed.exited, { exitCode: null, signal: 'SIGKILL' });
-  await eventually(() => !isAlive(left), 'the end of the group');
+  await eventually(() => !isAlive(left), 'the group to end');
   const other = await child(leaving);
   leaving.streams[0]!.end();
   await leaving.exited;
-  await eventually(() => !isAlive(other), 'the end of what it left');
-  // Nothing is there any more: neither is an error.
+  await eventually(() => !isAlive(other), 'the leftovers to end');
+  // The process is already gone; neither call is an error.
   killed.kill();
   leaving.kill();
 });
 
-test('where it ends itself, all that it started is told to have ended, and the next start makes another', async (t) => {
+test('if the starter is killed, its processes are reported as ended, and the next start creates a new one', async (t) => {
   const { starter } = await opened(t);
   const before = new Set(childrenOf(process.pid));
   const first = await starter.start(shell('sleep 1000'));
   const [itself] = childrenOf(process.pid).filter((pid) => !before.has(pid));
   process.kill(itself!, 'SIGKILL');
-  const refused = assert.rejects(
-    starter.start(shell('exit 0')),
-    /the process that starts others ended: it ended with SIGKILL/,
-  );
+  const refused = assert.rejects(starter.start(shell('exit 0')), /the starter process ended: exited with SIGKILL/);
   assert.deepEqual(await first.exited, { exitCode: null, signal: 'SIGKILL' });
-  await eventually(() => !isAlive(first.pid), 'the end of the process');
+  await eventually(() => !isAlive(first.pid), 'the process to end');
   await refused;
   assert.deepEqual(await (await starter.start(shell('exit 4'))).exited, { exitCode: 4, signal: null });
 });
 
-test('what ends an executor in order does not end it, so that tasks can go on', async (t) => {
+test('signals that stop an executor do not end the starter, so that tasks can finish', async (t) => {
   const { starter } = await opened(t);
   const before = new Set(childrenOf(process.pid));
   const { exited, streams } = await starter.start(shell('read line; exit 5'));
@@ -112,7 +109,7 @@ test('what ends an executor in order does not end it, so that tasks can go on', 
   assert.deepEqual(await exited, { exitCode: 5, signal: null });
 });
 
-test('many starts at once get streams of their own', async (t) => {
+test('concurrent starts get separate streams', async (t) => {
   const { starter } = await opened(t);
   const numbers = Array.from({ length: 40 }, (_, index) => index);
   const said = await Promise.all(
@@ -127,9 +124,9 @@ test('many starts at once get streams of their own', async (t) => {
   );
 });
 
-test('a process that ends before this one looks is no error, and all that it said is read', async (t) => {
+test('a process that exits immediately is no error, and all its output is read', async (t) => {
   const { starter } = await opened(t);
-  // fixed wait: every turn is held up, so that ends and streams are there together
+  // fixed wait: blocks every turn, so that exits and streams arrive together
   const hold = setInterval(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 15), 1);
   t.after(() => clearInterval(hold));
   const script = 'head -c 100000 /dev/zero | tr "\\0" x; printf end >&2; printf "\\0\\0\\0\\001Y" >&3; exit 3';
@@ -142,7 +139,7 @@ test('a process that ends before this one looks is no error, and all that it sai
   }
 });
 
-test('a connection that is no stream of a process is cut', async (t) => {
+test('an unexpected connection is closed', async (t) => {
   const { starter, stage } = await opened(t);
   await (
     await starter.start(shell('exit 0'))
@@ -153,9 +150,9 @@ test('a connection that is no stream of a process is cut', async (t) => {
   await once(stranger, 'close');
 });
 
-test('a directory that is too deep for a socket is refused with the remedy', async (t) => {
+test('a directory path too long for a socket is rejected with the remedy', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), `heddle-${'deep'.repeat(25)}-`));
   t.after(() => rm(directory, { recursive: true }));
   const options = { script: '', node: process.execPath, directory, clock: systemClock, log: silentLogger };
-  await assert.rejects(Starter.open(options), /too long a path .* set TMPDIR to a shorter one/);
+  await assert.rejects(Starter.open(options), /is too long for a Unix socket; set TMPDIR to a shorter one/);
 });

@@ -5,11 +5,11 @@ import type { ExecutionTier } from '../../../src/remote/execution/port.ts';
 import { SYSTEM_CALLS } from './attack-table.ts';
 import { AttackCode, run, tryTier } from './fixture.ts';
 
-const missing = process.arch === 'x64' ? null : 'the programs of this test are machine code for x86-64';
+const missing = process.arch === 'x64' ? null : 'the test programs are x86-64 machine code';
 const jail = missing ?? (await tryTier('jail'));
 
 if (typeof jail === 'string') {
-  test('system calls in the jail', (t) => t.skip(`NOT RUN, the jail is not to be had here: ${jail}`));
+  test('system calls in the jail', (t) => t.skip(`NOT RUN, the jail is not available here: ${jail}`));
 } else {
   const code = await AttackCode.make();
   after(async () => {

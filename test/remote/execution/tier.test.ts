@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { openTier } from '../../../src/remote/execution/open-tier.ts';
 import type { ExecutionTier, JobOutcome } from '../../../src/remote/execution/port.ts';
-import { canStepBehind } from '../../../src/remote/execution/priority.ts';
+import { canLowerPriority } from '../../../src/remote/execution/priority.ts';
 import type { TaskProgress, Tier } from '../../../src/remote/protocol/messages.ts';
 import { type Clock, systemClock } from '../../../src/runtime/clock.ts';
 import { type Logger, silentLogger } from '../../../src/runtime/log.ts';
@@ -16,7 +16,7 @@ import { eventually } from '../../support/eventually.ts';
 import { AttackCode, resultOf, run, type RunChanges, tierOptions, tryTier } from './fixture.ts';
 import { childrenOf, isStarter, processesOfTasks } from './traces.ts';
 
-/** What tasks see of the environment, whatever the executor has in its own; bubblewrap adds `PWD`. */
+/** Environment variables visible to tasks; bubblewrap adds `PWD`. */
 const SEEN: Readonly<Record<string, readonly string[]>> = {
   pooled: ['HEDDLE_TASK_PROCESS', 'LANG', 'PATH', 'TZ'],
   process: ['HEDDLE_TASK_PROCESS', 'LANG', 'PATH', 'TZ'],
@@ -27,13 +27,13 @@ const isRoot = process.getuid?.() === 0;
 for (const name of ['pooled', 'process', 'jail'] as const) {
   const tier = await tryTier(name, { workers: 2 });
   if (typeof tier === 'string') {
-    test(`the tier ${name}`, (t) => t.skip(`NOT RUN, the tier ${name} is not to be had here: ${tier}`));
+    test(`the tier ${name}`, (t) => t.skip(`NOT RUN, the tier ${name} is not available here: ${tier}`));
     continue;
   }
   describe(`the tier ${name}`, { concurrency: 1 }, () => check(tier, name));
 }
 
-/** Null where it has ended. */
+/** Null if it has ended. */
 function niceOf(pid: number): number | null {
   try {
     return getPriority(pid);
@@ -43,7 +43,7 @@ function niceOf(pid: number): number | null {
 }
 
 function check(tier: ExecutionTier, name: Tier): void {
-  test('a task sees three names of the environment, and those of nobody else', async () => {
+  test('a task sees three environment variables, and none of other processes', async () => {
     await using code = await AttackCode.make();
     const seen = resultOf(await run(tier, code.module('files'), 'files.environment')) as Record<string, unknown>;
     const withoutPlace = (names: unknown): unknown => (names as string[]).filter((each) => each !== 'PWD');
@@ -52,9 +52,9 @@ function check(tier: ExecutionTier, name: Tier): void {
     else if (isRoot) assert.deepEqual([seen['first'], seen['parent']], ['EACCES', 'EACCES']);
   });
 
-  test("a task can neither read the executor's files nor write beside its own", async (t) => {
+  test("a task can neither read the executor's files nor write outside its own", async (t) => {
     if (!isRoot && name !== 'jail') {
-      t.skip('NOT RUN: only as root do tasks have users of their own');
+      t.skip('NOT RUN: tasks have separate users only as root');
       return;
     }
     await using code = await AttackCode.make();
@@ -66,9 +66,9 @@ function check(tier: ExecutionTier, name: Tier): void {
     }
   });
 
-  test('what is started ahead leaves the processor to others until a task has it', async (t) => {
-    if (name === 'pooled' || !canStepBehind) {
-      t.skip('NOT RUN: only as root, and in tiers whose processes take one task each, does any stand behind');
+  test('spare processes have low priority until a task uses them', async (t) => {
+    if (name === 'pooled' || !canLowerPriority) {
+      t.skip('NOT RUN: only as root, and in single-use tiers, are priorities lowered');
       return;
     }
     await using code = await AttackCode.make();
@@ -77,18 +77,18 @@ function check(tier: ExecutionTier, name: Tier): void {
     const before = new Set(childrenOf(process.pid));
     const isNew = (pid: number): boolean => !before.has(pid) && niceOf(pid) === behind;
     await eventually(() => {
-      // Those of other tests make room for it once they are ready.
+      // Spares of other tests are evicted once these are ready.
       tier.warm(module, 96);
       return childrenOf(process.pid).some(isNew);
-    }, 'a process that stands behind');
+    }, 'a process with low priority');
     const found = resultOf(await run(tier, module, 'priority', { memory_mb: 96 })) as Record<string, unknown>;
     assert.deepEqual(found['threads'], [getPriority()]);
     assert.ok(found['session'] === 0 || found['session'] === null, String(found['session']));
   });
 
-  test('code is there before the task where its process was started ahead', async (t) => {
+  test('code is preloaded in spare processes', async (t) => {
     if (name === 'pooled') {
-      t.skip('only in tiers whose processes take one task each is any started for some code');
+      t.skip('only single-use tiers preload code');
       return;
     }
     await using code = await AttackCode.make();
@@ -98,17 +98,17 @@ function check(tier: ExecutionTier, name: Tier): void {
        const at = Date.now();
        export default defineEvent({ name: 'loaded', run: () => at as number });`,
     );
-    // A task may come while the process for it is started: the next one comes later, each time.
+    // A task may arrive while its spare is starting, so the pause grows each time.
     for (let pauseMs = 20; ; pauseMs *= 2) {
       const submittedAt = Date.now();
       const loadedAt = resultOf(await run(tier, code.module('loaded'), 'loaded')) as number;
       if (loadedAt < submittedAt) break;
-      assert.ok(pauseMs < 30_000, 'no code was loaded before its task');
+      assert.ok(pauseMs < 30_000, 'no code was preloaded');
       await sleep(pauseMs);
     }
   });
 
-  test('what one task leaves is found by the next one only in a pooled process', async () => {
+  test('state left by a task is visible to the next one only in a pooled process', async () => {
     await using code = await AttackCode.make();
     assert.equal(resultOf(await run(tier, code.module('state'), 'state.leave')), 'left');
     const found = resultOf(await run(tier, code.module('state'), 'state.find'));
@@ -116,7 +116,7 @@ function check(tier: ExecutionTier, name: Tier): void {
     assert.deepEqual(found, name === 'pooled' ? left : { global: null, environment: null, file: false });
   });
 
-  test('a canceled task ends at once, and says so', async () => {
+  test('a canceled task ends immediately with CANCELED', async () => {
     await using code = await AttackCode.make();
     const controller = new AbortController();
     const outcome = await run(tier, code.module('time'), 'time.endless-loop', {
@@ -127,7 +127,7 @@ function check(tier: ExecutionTier, name: Tier): void {
     assert.equal(outcome.code, 'CANCELED');
   });
 
-  test('a task that is canceled before it starts never starts', async () => {
+  test('a task canceled before it starts never starts', async () => {
     await using code = await AttackCode.make();
     let started = 0;
     const changes = { signal: AbortSignal.abort(), onStart: () => (started += 1) };
@@ -135,7 +135,7 @@ function check(tier: ExecutionTier, name: Tier): void {
     assert.deepEqual([outcome.status === 'error' && outcome.code, started], ['CANCELED', 0]);
   });
 
-  test('arguments that the schema refuses are named', async () => {
+  test('invalid arguments are reported with their path', async () => {
     await using code = await AttackCode.make();
     const outcome = await run(tier, code.module('schema'), 'schema.positive', { args: { count: -1 } });
     assert.ok(outcome.status === 'error');
@@ -145,17 +145,17 @@ function check(tier: ExecutionTier, name: Tier): void {
     assert.deepEqual(resultOf(accepted), { count: 2, checked: true });
   });
 
-  test('progress arrives, and the context has what belongs to the task', async () => {
+  test('progress arrives, and the context belongs to the task', async () => {
     await using code = await AttackCode.make();
-    const told: TaskProgress[] = [];
+    const reported: TaskProgress[] = [];
     const result = resultOf(
-      await run(tier, code.module('schema'), 'schema.context', { onProgress: (progress) => told.push(progress) }),
+      await run(tier, code.module('schema'), 'schema.context', { onProgress: (progress) => reported.push(progress) }),
     );
     assert.deepEqual(result, { correlation_id: 'test', traceparent: null, aborted: false });
-    assert.deepEqual(told, [{ fraction: 0.25, message: 'a quarter' }]);
+    assert.deepEqual(reported, [{ fraction: 0.25, message: 'a quarter' }]);
   });
 
-  test('code says what it defines, and lies are refused', async () => {
+  test('code describes its events, and invalid descriptions are rejected', async () => {
     await using code = await AttackCode.make();
     const [first] = await tier.describe(code.module('schema'));
     assert.deepEqual(first, {
@@ -170,7 +170,7 @@ function check(tier: ExecutionTier, name: Tier): void {
     }
   });
 
-  test('tasks of several callers run beside each other', async () => {
+  test('tasks of several callers run concurrently', async () => {
     await using code = await AttackCode.make();
     const indexes = Array.from({ length: 12 }, (_, index) => index);
     const outcomes = await Promise.all(
@@ -182,7 +182,7 @@ function check(tier: ExecutionTier, name: Tier): void {
     );
   });
 
-  test('where what starts its processes is killed, its tasks are lost, and the next one runs', async () => {
+  test('if the starter is killed, its tasks are lost and the next one runs', async () => {
     await using code = await AttackCode.make();
     const { promise: started, resolve: onStart } = Promise.withResolvers<undefined>();
     const running = run(tier, code.module('time'), 'time.endless-loop', {
@@ -197,7 +197,7 @@ function check(tier: ExecutionTier, name: Tier): void {
     });
   });
 
-  test('nothing is left when it is closed, though processes are being started', async () => {
+  test('closing leaves nothing behind, even while processes are starting', async () => {
     await using code = await AttackCode.make();
     tier.warm(code.module('healthy'), 64);
     const running = run(tier, code.module('time'), 'time.endless-loop');
@@ -208,10 +208,10 @@ function check(tier: ExecutionTier, name: Tier): void {
   });
 }
 
-test('a pooled process is replaced after as many jobs as it may take', async (t) => {
+test('a pooled process is replaced after its maximum number of jobs', async (t) => {
   const tier = await tryTier('pooled', { jobsPerProcess: 3 });
   if (typeof tier === 'string') {
-    t.skip(`NOT RUN, the tier pooled is not to be had here: ${tier}`);
+    t.skip(`NOT RUN, the tier pooled is not available here: ${tier}`);
     return;
   }
   await using code = await AttackCode.make();
@@ -221,15 +221,15 @@ test('a pooled process is replaced after as many jobs as it may take', async (t)
   const changes = { memory_mb: 256 };
   for (let job = 0; job < 7; job += 1) pids.push(resultOf(await run(tier, code.module('pid'), 'pid', changes)));
   await tier.close();
-  // One job was the tier's own: it tried the first process.
+  // The probe task was the first job of the first process.
   const [first, second, third] = [...new Set(pids)];
   assert.deepEqual(pids, [first, first, second, second, second, third, third]);
 });
 
-test('a pooled process serves one client, within the memory of its event, and ends with what a task leaves', async (t) => {
+test('a pooled process serves one client with one memory size, and ends if a task leaves something behind', async (t) => {
   const tier = await tryTier('pooled', { workers: 3 });
   if (typeof tier === 'string') {
-    t.skip(`NOT RUN, the tier pooled is not to be had here: ${tier}`);
+    t.skip(`NOT RUN, the tier pooled is not available here: ${tier}`);
     return;
   }
   t.after(() => tier.close());
@@ -246,7 +246,7 @@ test('a pooled process serves one client, within the memory of its event, and en
     const leaver = await pidOf(event, a);
     const next = await pidOf('leftovers.none', a);
     assert.notEqual(next, leaver, event);
-    await eventually(() => niceOf(leaver) === null, `the end of the process of ${event}`);
+    await eventually(() => niceOf(leaver) === null, `the process of ${event} to end`);
   }
   const filled = (memory_mb: number): Promise<JobOutcome> =>
     run(tier, module, 'leftovers.memory', { ...a, memory_mb, args: { mebibytes: 100 } });
@@ -254,7 +254,7 @@ test('a pooled process serves one client, within the memory of its event, and en
   assert.equal(resultOf(await filled(192)), 100 * 1024 * 1024);
 });
 
-test('lines that an event writes arrive, whatever is in them', async () => {
+test('log lines of an event arrive, whatever they contain', async () => {
   await using code = await AttackCode.make();
   const lines: unknown[] = [];
   const log = {
@@ -271,32 +271,32 @@ test('lines that an event writes arrive, whatever is in them', async () => {
   ]);
 });
 
-test('when all tiers are closed, no process of a task runs', async () => {
-  await eventually(() => processesOfTasks().length === 0, 'no process of a task');
+test('no task process runs after all tiers are closed', async () => {
+  await eventually(() => processesOfTasks().length === 0, 'no task process');
 });
 
 describe('code that loads too slowly', () => {
-  test('is not loaded ahead again', async () => {
+  test('is not preloaded again', async () => {
     await using code = await AttackCode.make();
     const warned: string[] = [];
     const log = { ...silentLogger, warn: (_fields: object, message: string) => warned.push(message) };
-    // The half minute that code has is short here.
+    // Uses a short time limit for preloading.
     const clock: Clock = { ...systemClock, after: (ms, run) => systemClock.after(ms === 30_000 ? 300 : ms, run) };
     const tier = await openTier('process', tierOptions({ clock, log: log as unknown as Logger }));
     tier.warm(code.module('import-loop'), 64);
-    await eventually(() => warned.length === 1 && processesOfTasks().length === 0, 'the end of what loads for ever');
-    assert.match(warned[0]!, /too long to load/);
+    await eventually(() => warned.length === 1 && processesOfTasks().length === 0, 'the endless module to end');
+    assert.match(warned[0]!, /loads too slowly/);
     await eventually(() => {
       tier.warm(code.module('import-loop'), 64);
       return processesOfTasks().length === 1;
-    }, 'a process for it all the same');
+    }, 'a spare process anyway');
     const outcome = await run(tier, code.module('import-loop'), 'import.loop', { memory_mb: 64, timeout_ms: 500 });
     assert.equal(outcome.status === 'error' && outcome.code, 'TASK_TIMEOUT');
     assert.equal(warned.length, 1);
     await tier.close();
   });
 
-  test('is given up', async () => {
+  test('cannot be described', async () => {
     await using code = await AttackCode.make();
     const tier = await openTier('process', tierOptions({ describeMs: 300 }));
     await assert.rejects(tier.describe(code.module('import-loop')), /longer than 0.3 s to load/);
@@ -304,16 +304,16 @@ describe('code that loads too slowly', () => {
   });
 });
 
-describe('a tier that the machine cannot give', () => {
+describe('an unavailable tier', () => {
   test('is an error that names what is missing and what to install', async () => {
     const environment = { PATH: '/nowhere' };
     await assert.rejects(
       openTier('jail', tierOptions({ environment })),
-      /cannot give the tier jail: .*prlimit.*util-linux/,
+      /The tier jail is not available on this machine: .*prlimit.*util-linux/,
     );
     await assert.rejects(
       openTier('container', tierOptions({ container: { command: '/nowhere/docker' } })),
-      /cannot give the tier container: .*start the engine, and pull the image/,
+      /The tier container is not available on this machine: .*start the engine and pull the image/,
     );
   });
 
@@ -322,16 +322,16 @@ describe('a tier that the machine cannot give', () => {
     t.after(() => rm(directory, { recursive: true }));
     await assert.rejects(
       openTier('process', tierOptions({ directory })),
-      /cannot give the tier process: .*too long a path .*set TMPDIR to a shorter one/,
+      /The tier process is not available on this machine: .*too long for a Unix socket; set TMPDIR to a shorter one/,
     );
   });
 
-  test('is never replaced by a weaker one: a jail that does not start is an error', async (t) => {
+  test('is never replaced by a weaker one: a jail that fails to start is an error', async (t) => {
     const tools = await AttackCode.make();
     await using _ = tools;
     const path = readFileSync('/proc/self/environ', 'utf8').includes('PATH=') ? '/usr/sbin:/usr/bin:/sbin:/bin' : '';
     if (process.platform !== 'linux') {
-      t.skip('NOT RUN: the jail is for Linux only');
+      t.skip('NOT RUN: the jail needs Linux');
       return;
     }
     writeFileSync(join(tools.directory, 'bwrap'), '#!/bin/sh\necho no namespaces for you >&2\nexit 1\n', {
@@ -340,7 +340,7 @@ describe('a tier that the machine cannot give', () => {
     const { chmodSync } = await import('node:fs');
     chmodSync(tools.directory, 0o755);
     const environment = { PATH: `${tools.directory}:${path}` };
-    await assert.rejects(openTier('jail', tierOptions({ environment })), /cannot give the tier jail/);
+    await assert.rejects(openTier('jail', tierOptions({ environment })), /The tier jail is not available/);
     assert.deepEqual(processesOfTasks(), []);
   });
 });

@@ -25,14 +25,14 @@ export function traces(): Traces {
   };
 }
 
-/** Everything that runs as a user of this process's tasks; where they have none, what this process started. */
+/** Returns the processes of this process's task users, or, without such users, its descendants. */
 export function processesOfTasks(): number[] {
   const first = firstSlotUser();
   if (first === null) return tasksOf(process.pid);
   return Array.from({ length: USERS }, (_, index) => processesOf({ user: first + index, marker: '' })).flat();
 }
 
-/** All that came of an executor and still runs, but for what starts the others. */
+/** Returns the running descendants of an executor, except starter processes. */
 export function tasksOf(pid: number): number[] {
   return childrenOf(pid).filter((child) => !isStarter(child));
 }
@@ -45,7 +45,7 @@ export function isStarter(pid: number): boolean {
   }
 }
 
-/** All that came of a process and still runs. */
+/** Returns the running descendants of a process. */
 export function childrenOf(pid: number): number[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
     .trim()

@@ -50,12 +50,12 @@ const WORDS = [
   '\u0000',
 ];
 
-/** Documents, most of them damaged: whatever comes, a reader says MALFORMED or the same as when it comes in one piece. */
+/** Fuzzes documents: a reader must report MALFORMED, or the same result as for the whole document at once. */
 export function fuzzDocument(random: Random): Buffer {
   const whole = Buffer.from(document(random));
   const sent = random.next() < 0.1 ? whole : mutate(whole, random, WORDS);
   const outcome = readAll([...pieces(sent, random)]);
-  // How far a reader came before it stumbled may differ, not what it makes of the whole.
+  // The position of a fault may differ, but not the overall result.
   const atOnce = readAll([Buffer.from(sent)]);
   assert.equal(outcome.refused, atOnce.refused);
   if (!outcome.refused) assert.deepEqual(outcome, atOnce);
@@ -110,7 +110,7 @@ function structOf(reading: () => unknown): unknown {
   }
 }
 
-/** Nothing else may ever be thrown. */
+/** Nothing else may be thrown. */
 function faultOf(error: unknown): unknown {
   if (error instanceof RemoteFailure && error.code === 'MALFORMED') return error.details;
   throw error;

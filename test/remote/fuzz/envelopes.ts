@@ -36,7 +36,7 @@ const WORDS = [
 ];
 const TEXT_FIELDS = ['key_id', 'nonce', 'client', 'audience', 'method'] as const;
 
-/** Signed envelopes, damaged: a MAC fits what was signed and nothing else, in no direction; payloads are JSON or refused. */
+/** Fuzzes signed envelopes: a MAC matches only what was signed, in one direction; payloads are JSON or rejected. */
 export function fuzzEnvelope(random: Random): Buffer {
   const payload = Buffer.from(JSON.stringify({ event_name: text(random), args: { a: [1, null, text(random)] } }));
   const request = signRequest(
@@ -74,7 +74,7 @@ function damage(request: SignedRequest, random: Random): SignedRequest {
   }
 }
 
-/** No bytes move from one field into the next, and no answer passes for a request. */
+/** Verifies that no bytes can move between fields, and that no response passes for a request. */
 function fuzzAnswer(request: SignedRequest, random: Random): void {
   const answer = signResponse({ ...request, correlation_id: text(random), sequence: below(random, 3) }, KEYS);
   assert.ok(verifyResponse(answer, KEYS.response));

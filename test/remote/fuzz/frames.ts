@@ -29,7 +29,7 @@ const WORDS = [
   '\u0000\u0000\u0000\u0008',
 ];
 
-/** Frames, most of them damaged: whatever comes, a reader says MALFORMED or the same as when it comes in one piece. */
+/** Fuzzes frames: a reader must report MALFORMED, or the same result as for the whole stream at once. */
 export function fuzzFrame(random: Random): Buffer {
   const frames: Uint8Array[] = [];
   for (let left = 1 + below(random, 3); left > 0; left -= 1) appendFrame(frames, header(random), payload(random));
@@ -64,7 +64,7 @@ function payload(random: Random): Uint8Array {
   return Buffer.alloc(pick(random, [0, 0, 2, 100, 1_000]), below(random, 256));
 }
 
-/** What a stream says: the frames as both sides read them, and how it ends. */
+/** Result of a stream: the frames as read by both sides, and how it ends. */
 function readAll(chunks: readonly Buffer[]): unknown[] {
   const reader = new FrameReader(FRAME_BYTES_MAX);
   const found: unknown[] = [];
@@ -86,14 +86,14 @@ function readAll(chunks: readonly Buffer[]): unknown[] {
 
 function read(reading: (frame: Frame) => object, frame: Frame): string {
   try {
-    // Copied out at once: what is read later must not change what was read.
+    // Copied immediately, because later reads must not change earlier results.
     return JSON.stringify(reading({ ...frame, payload: Buffer.alloc(0) }));
   } catch (error) {
     return JSON.stringify(faultOf(error));
   }
 }
 
-/** Nothing else may ever be thrown. */
+/** Nothing else may be thrown. */
 function faultOf(error: unknown): unknown {
   const failure = error instanceof HeaderFault ? error.failure : error;
   if (failure instanceof RemoteFailure && failure.code === 'MALFORMED') return failure.details;

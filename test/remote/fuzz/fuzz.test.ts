@@ -3,18 +3,18 @@ import { describe, it } from 'node:test';
 
 import { fuzz, FuzzFailure, TARGETS } from './run.ts';
 
-/** Fixed here, so that what passes today passes tomorrow; `npm run fuzz` takes others. */
+/** Fixed, so that results are reproducible; `npm run fuzz` uses other seeds. */
 const SEED = 20_260_101;
 const RUNS = { frames: 15_000, xml: 6_000, envelopes: 10_000 } as const;
 
-describe('what is damaged at random', () => {
+describe('randomly damaged input', () => {
   for (const target of TARGETS) {
-    it(`${target}: is refused as malformed or read alike however it is cut`, async () => {
+    it(`${target}: is rejected as malformed or read consistently, however it is split`, async () => {
       await fuzz({ target, runs: RUNS[target], seed: SEED });
     });
   }
 
-  it('says how a case that went wrong is repeated', () => {
+  it('reports how to repeat a failed case', () => {
     assert.match(new FuzzFailure('xml', 17, new Error('x')).message, /--only xml --seed 17 --runs 1/);
   });
 });

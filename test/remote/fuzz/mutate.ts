@@ -1,6 +1,6 @@
 import type { Random } from '../../../src/runtime/random.ts';
 
-/** Lengths and numbers at which readers go wrong. */
+/** Boundary values for lengths and numbers. */
 const EDGES = [
   0, 1, 2, 7, 8, 0x7f, 0x80, 0xff, 0x100, 0x3fff, 0x4000, 0x4001, 0xffff, 0x10000, 0x7fffffff, 0x80000000, 0xffffffff,
 ];
@@ -14,7 +14,7 @@ export function pick<T>(random: Random, choices: readonly T[]): T {
   return choices[below(random, choices.length)]!;
 }
 
-/** The same bytes, damaged in a few places; `words` are what the format knows, to be put where they do not belong. */
+/** Damages bytes in a few places; `words` of the format are inserted where they do not belong. */
 export function mutate(bytes: Buffer, random: Random, words: readonly string[]): Buffer {
   let damaged: Buffer = Buffer.from(bytes);
   for (let left = 1 + below(random, MUTATIONS_MAX); left > 0; left -= 1) damaged = mutateOnce(damaged, random, words);
@@ -47,18 +47,18 @@ function mutateOnce(bytes: Buffer, random: Random, words: readonly string[]): Bu
   }
 }
 
-/** Cuts bytes as a network may: into pieces of any size. */
+/** Splits bytes like a network, into pieces of any size. */
 export function* pieces(bytes: Buffer, random: Random): Generator<Buffer> {
   const largest = bytes.length < 700 ? pick(random, [1, 3, 17, 200]) : pick(random, [17, 200, 1_000]);
   for (let at = 0; at < bytes.length;) {
     const end = Math.min(bytes.length, at + 1 + below(random, largest));
-    // Each in memory of its own, as what comes from a socket is.
+    // Each piece in separate memory, like data from a socket.
     yield Buffer.from(bytes.subarray(at, end));
     at = end;
   }
 }
 
-/** Texts, some of them of the kind that breaks things. */
+/** Strings, some of which are known to cause trouble. */
 export function text(random: Random): string {
   const length = below(random, 40);
   switch (below(random, 5)) {

@@ -14,7 +14,7 @@ const CASES: Readonly<Record<Target, (random: Random) => Buffer>> = {
   envelopes: fuzzEnvelope,
 };
 
-/** One case in so many is also sent to a real listener. */
+/** Interval of cases that are also sent to a real listener. */
 const WIRED_EVERY = 500;
 const MEMORY_CHECK_EVERY = 50_000;
 const MEMORY_GROWTH_BYTES_MAX = 48 * 1024 * 1024;
@@ -22,20 +22,20 @@ const MEMORY_GROWTH_BYTES_MAX = 48 * 1024 * 1024;
 export interface FuzzOptions {
   readonly target: Target;
   readonly runs: number;
-  /** Of the first case; each further one counts up, so that a single one can be repeated. */
+  /** Seed of the first case, incremented for each further one, so that each can be repeated. */
   readonly seed: number;
   readonly onProgress?: (done: number) => void;
 }
 
-/** A case that went wrong, named so that it can be repeated. */
+/** A failed case, with how to repeat it. */
 export class FuzzFailure extends Error {
   constructor(target: Target, seed: number, cause: unknown) {
-    super(`${target} failed; repeat it by: npm run fuzz -- --only ${target} --seed ${seed} --runs 1`, { cause });
+    super(`${target} failed; repeat it with: npm run fuzz -- --only ${target} --seed ${seed} --runs 1`, { cause });
     this.name = 'FuzzFailure';
   }
 }
 
-/** Runs cases one after the other. @throws FuzzFailure */
+/** Runs cases in sequence. @throws FuzzFailure */
 export async function fuzz({ target, runs, seed, onProgress }: FuzzOptions): Promise<void> {
   await using wires = await openWires();
   using _ = shortStacks(runs);
@@ -59,7 +59,7 @@ export async function fuzz({ target, runs, seed, onProgress }: FuzzOptions): Pro
   }
 }
 
-/** Most cases throw, and where from is what that costs; of a single case the whole stack is wanted. */
+/** Shortens stack traces, which dominate the cost because most cases throw; single cases keep the whole stack. */
 function shortStacks(runs: number): Disposable {
   const before = Error.stackTraceLimit;
   if (runs > 1) Error.stackTraceLimit = 1;

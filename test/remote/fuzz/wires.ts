@@ -10,7 +10,7 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { silentLogger } from '../../../src/runtime/log.ts';
 import { StandInManager, submit } from '../transports/stand-in-manager.ts';
 
-/** Real listeners that get bytes as they are; after each, another client must be served. */
+/** Real listeners that receive raw bytes; after each case another client must be served. */
 export interface Wires extends AsyncDisposable {
   tcp(bytes: Buffer): Promise<void>;
   xmlrpc(document: Buffer): Promise<void>;
@@ -44,7 +44,7 @@ export async function openWires(): Promise<Wires> {
   };
 }
 
-/** Says it all, says goodbye, and takes whatever is answered. */
+/** Sends everything, ends the connection, and reads the response. */
 async function send(port: number, bytes: Buffer): Promise<void> {
   const socket = connect({ host: '127.0.0.1', port });
   socket.on('error', () => undefined);

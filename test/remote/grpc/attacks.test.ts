@@ -67,7 +67,7 @@ function framed(message: Uint8Array, flag = 0): Buffer {
   return Buffer.concat([prefix, message]);
 }
 
-/** The status of a call that sends these bytes: of gRPC, or of HTTP, or how the stream was cut. */
+/** Returns the result of a call with these bytes: the gRPC or HTTP status, or how the stream was reset. */
 async function statusOf(session: ClientHttp2Session, headers: OutgoingHttpHeaders, bytes: Uint8Array): Promise<string> {
   const stream = session.request(headers);
   let status = '';
@@ -85,7 +85,7 @@ async function statusOf(session: ClientHttp2Session, headers: OutgoingHttpHeader
   return status === '' ? `reset ${stream.rstCode}` : status;
 }
 
-test('malformed calls get their status, and nobody else notices', async (t) => {
+test('malformed calls get their status, without affecting others', async (t) => {
   const { manager, healthy, session } = await setUp(t);
   manager.remembers = false;
   const wire = await loadWire();
@@ -94,23 +94,23 @@ test('malformed calls get their status, and nobody else notices', async (t) => {
     ['unknown method', headersFor('/heddle.remote.v1.Executor/Shutdown'), good, /^grpc 12$/],
     ['unknown service', headersFor('/x/y'), good, /^grpc 12$/],
     ['prototype as method', headersFor('/constructor'), good, /^grpc 12$/],
-    ['no gRPC', headersFor(CALL, { 'content-type': 'text/plain' }), good, /^http 415$/],
+    ['not gRPC', headersFor(CALL, { 'content-type': 'text/plain' }), good, /^http 415$/],
     ['garbage', headersFor(CALL), framed(Buffer.alloc(300, 0xff)), /^grpc 3$/],
     ['no message', headersFor(CALL), Buffer.alloc(0), /^grpc 3$/],
     ['an empty message', headersFor(CALL), framed(Buffer.alloc(0)), /^grpc (3|16)$/],
     ['two messages', headersFor(CALL), Buffer.concat([good, good]), /^grpc 3$/],
     ['an unknown encoding', headersFor(CALL, { 'grpc-encoding': 'br' }), framed(good, 1), /^grpc 12$/],
-    ['gzip that is none', headersFor(CALL, { 'grpc-encoding': 'gzip' }), framed(good, 1), /^grpc 13$/],
+    ['invalid gzip', headersFor(CALL, { 'grpc-encoding': 'gzip' }), framed(good, 1), /^grpc 13$/],
     ['a declared length of 4 GiB', headersFor(CALL), Buffer.from('00ffffffff', 'hex'), /^grpc 8$/],
     ['oversize', headersFor(CALL), framed(Buffer.alloc(5 * 1024 * 1024)), /^(grpc 8|reset \d+)$/],
     ['a bad timeout', headersFor(CALL, { 'grpc-timeout': 'soon' }), good, /^grpc (13|0)$/],
     ['huge metadata', headersFor(CALL, { x: 'y'.repeat(200_000) }), good, /^(http 431|grpc 8|reset \d+)$/],
-    ['health of nobody', headersFor(HEALTH), framed(Buffer.from('0a0178', 'hex')), /^grpc 5$/],
-    ['health asked with garbage', headersFor(HEALTH), framed(Buffer.alloc(300, 0xff)), /^grpc 3$/],
-    ['health of all', headersFor(HEALTH), framed(Buffer.alloc(0)), /^grpc 0$/],
+    ['health of an unknown service', headersFor(HEALTH), framed(Buffer.from('0a0178', 'hex')), /^grpc 5$/],
+    ['health with garbage', headersFor(HEALTH), framed(Buffer.alloc(300, 0xff)), /^grpc 3$/],
+    ['health of the executor', headersFor(HEALTH), framed(Buffer.alloc(0)), /^grpc 0$/],
     ['health with two messages', headersFor(HEALTH), Buffer.alloc(10), /^grpc 3$/],
-    ['health with none', headersFor(HEALTH), Buffer.alloc(0), /^grpc 3$/],
-    ['a good one', headersFor(CALL), good, /^grpc 0$/],
+    ['health without a message', headersFor(HEALTH), Buffer.alloc(0), /^grpc 3$/],
+    ['a valid call', headersFor(CALL), good, /^grpc 0$/],
   ];
   for (const [name, headers, bytes, expected] of cases) {
     assert.match(await statusOf(session(), headers, bytes), expected, name);
@@ -118,7 +118,7 @@ test('malformed calls get their status, and nobody else notices', async (t) => {
   await healthy.assertServed();
 });
 
-test('requests that never arrive are given up, and so are readers who take nothing', async (t) => {
+test('requests that never arrive are abandoned, and readers that take nothing are cut', async (t) => {
   const { manager, healthy, session } = await setUp(t, {
     body_ms: 2_000,
     output_ms: 2_000,
@@ -130,25 +130,25 @@ test('requests that never arrive are given up, and so are readers who take nothi
   slow.on('response', (headers) => (status = headers['grpc-status']));
   slow.on('error', () => undefined);
   slow.write(Buffer.from([0, 0]));
-  await eventually(() => status === '4', 'the slow one is given up');
+  await eventually(() => status === '4', 'the slow request is abandoned');
   slow.destroy();
   const slowHealth = session().request(headersFor(HEALTH));
   let healthStatus: unknown;
   slowHealth.on('response', (headers) => (healthStatus = headers['grpc-status']));
   slowHealth.on('error', () => undefined);
   slowHealth.write(Buffer.from([0, 0]));
-  await eventually(() => healthStatus === '4', 'so is one who asks for health');
+  await eventually(() => healthStatus === '4', 'the slow health check is abandoned');
   slowHealth.destroy();
   const deaf = session();
   const wire = await loadWire();
   const stream = deaf.request(headersFor(CALL));
   stream.on('error', () => undefined);
   stream.end(framed(wire.encodeRequest(submit('Big', { bytes: 8_000_000 }))));
-  await eventually(() => deaf.destroyed, 'the connection of the one who reads nothing is cut');
+  await eventually(() => deaf.destroyed, 'the connection that reads nothing is cut');
   await healthy.assertServed();
 });
 
-test('unfinished requests and those that wait hold so many bytes together, and no more', async (t) => {
+test('incomplete and unanswered requests have a total limit', async (t) => {
   const { manager, healthy, session } = await setUp(t, { held_bytes_max: 8_000_000 });
   manager.remembers = false;
   const small = session();
@@ -163,7 +163,7 @@ test('unfinished requests and those that wait hold so many bytes together, and n
       stream.on('error', () => undefined);
       stream.write(framed(Buffer.alloc(4_000_000)).subarray(0, -1));
     }
-    await eventually(() => unfinished.destroyed, `who holds the most is cut, asking for ${path}`);
+    await eventually(() => unfinished.destroyed, `the largest holder is cut, calling ${path}`);
   }
   const wire = await loadWire();
   const held = session();
@@ -172,13 +172,13 @@ test('unfinished requests and those that wait hold so many bytes together, and n
     stream.on('error', () => undefined);
     stream.end(framed(wire.encodeRequest(submit('Hold', { filler: 'x'.repeat(3_000_000) }))));
   }
-  await eventually(() => held.destroyed, 'whose requests wait with as much, too');
+  await eventually(() => held.destroyed, 'the largest holder of unanswered requests is cut');
   assert.equal(small.destroyed, false);
   manager.letGo();
   await healthy.assertServed();
 });
 
-test('a peer that resets its streams in one write is cut within it', async (t) => {
+test('a peer that resets its streams in one write is cut within that write', async (t) => {
   const begun = t.mock.method(Peer.prototype, 'begin');
   const { manager, port, healthy } = await setUp(t, {}, false);
   const attack = async (endStream: boolean): Promise<number> => {
@@ -196,7 +196,7 @@ test('a peer that resets its streams in one write is cut within it', async (t) =
   await healthy.assertServed();
 });
 
-test('a peer that comes again and again to reset its streams costs no more each time', async (t) => {
+test('reconnecting to reset more streams does not increase the cost', async (t) => {
   const begun = t.mock.method(Peer.prototype, 'begin');
   const { manager, port, healthy } = await setUp(t);
   const { authority } = await certificates();
@@ -211,12 +211,12 @@ test('a peer that comes again and again to reset its streams costs no more each 
     await new Promise((resolve) => socket.once('close', resolve));
   }
   const cost = begun.mock.callCount() - manager.received.length - before;
-  // What one address has to spend at once, and then a stream or two each time.
+  // The initial burst of the address, and then a stream or two per connection.
   assert.ok(cost <= 128 + 64 + 2 * rounds, `${cost} streams of ${rounds} connections reached a handler`);
   await healthy.assertServed();
 });
 
-test('streams that are opened and reset by the thousand end their own connection only', async (t) => {
+test('opening and resetting thousands of streams ends only that connection', async (t) => {
   const { manager, healthy, session } = await setUp(t);
   manager.remembers = false;
   const rapid = session();
@@ -234,7 +234,7 @@ test('streams that are opened and reset by the thousand end their own connection
   await healthy.assertServed();
 });
 
-test('what is no TLS, or no HTTP/2 within it, is cut', async (t) => {
+test('input without TLS, or without HTTP/2 inside it, is cut', async (t) => {
   const { manager, port, healthy } = await setUp(t, { tls_handshake_ms: 2_000 });
   manager.remembers = false;
   for (const text of ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'GET / HTTP/1.1\r\n\r\n', '\x16\x03\x01\x02', '']) {

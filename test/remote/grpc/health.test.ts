@@ -26,7 +26,7 @@ const SERVING = '00000000020801';
 const NOT_SERVING = '00000000020802';
 const SERVICE_UNKNOWN = '00000000020803';
 
-test('health is told to who asks and to who watches, until the listener closes', async (t) => {
+test('health is reported to checks and watchers until the listener closes', async (t) => {
   const manager = new StatedManager();
   const clock = new VirtualClock();
   const listener = await openGrpcListener({ manager, host: '127.0.0.1', port: 0, tls: null, clock, log: silentLogger });
@@ -50,15 +50,15 @@ test('health is told to who asks and to who watches, until the listener closes',
   assert.deepEqual([await answerOf(''), await answerOf('heddle.remote.v1.Executor')], [SERVING, SERVING]);
   const watching = ask('Watch', '');
   const unknown = ask('Watch', 'nobody');
-  await eventually(() => watching.hex === SERVING && unknown.hex === SERVICE_UNKNOWN, 'the state of now is told');
+  await eventually(() => watching.hex === SERVING && unknown.hex === SERVICE_UNKNOWN, 'the current state is reported');
   await clock.advance(1_000);
   manager.state = 'draining';
   assert.equal(await answerOf(''), NOT_SERVING);
   await clock.advance(1_000);
-  await eventually(() => watching.hex === SERVING + NOT_SERVING, 'the change is told, and only changes are');
+  await eventually(() => watching.hex === SERVING + NOT_SERVING, 'only the change is reported');
   assert.equal(unknown.hex, SERVICE_UNKNOWN);
   const closed = listener.close(60_000);
-  await eventually(() => watching.stream.closed && unknown.stream.closed, 'who watches is let go');
+  await eventually(() => watching.stream.closed && unknown.stream.closed, 'the calls of watchers to end');
   session.close();
   await closed;
 });

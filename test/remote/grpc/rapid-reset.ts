@@ -1,4 +1,4 @@
-/** HTTP/2 by hand: streams that are opened and reset in one write, which no library sends. */
+/** Hand-written HTTP/2: streams opened and reset in one write, which no library sends. */
 const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
 const HEADERS = 1;
 const RST_STREAM = 3;
@@ -20,7 +20,10 @@ function literal(prefix: readonly number[], ...texts: string[]): Buffer {
   return Buffer.concat([Buffer.from(prefix), ...texts.map((text) => Buffer.from([text.length, ...Buffer.from(text)]))]);
 }
 
-/** POST and http of the static table; path, authority, type and `te` enter the dynamic one with the first request. */
+/**
+ * Uses POST and http from the static table; path, authority, type and `te` enter the dynamic one with the first
+ * request.
+ */
 const firstHeaders = (path: string): Buffer =>
   Buffer.concat([
     Buffer.from([0x83, 0x86]),
@@ -31,7 +34,7 @@ const firstHeaders = (path: string): Buffer =>
   ]);
 const NEXT_HEADERS = Buffer.from([0x83, 0x86, 0xc1, 0xc0, 0xbf, 0xbe]);
 
-/** A connection's bytes: so many streams, each reset before anything of its request arrives. 28 bytes a stream. */
+/** Returns a connection's bytes: streams that are each reset before their request arrives, at 28 bytes each. */
 export function rapidReset(
   path: string,
   { streams, endStream = false }: { streams: number; endStream?: boolean },
@@ -55,7 +58,7 @@ export function rapidReset(
 
 const BOMB_VALUE_BYTES = 4_000;
 
-/** A connection's bytes: requests whose headers name one large header again and again, a byte each time. */
+/** Returns a connection's bytes: requests whose headers repeatedly refer to one large header, one byte each. */
 export function headerBombs(path: string, { streams, times }: { streams: number; times: number }): Buffer {
   const length = Buffer.from([0x7f, ((BOMB_VALUE_BYTES - 0x7f) & 0x7f) | 0x80, (BOMB_VALUE_BYTES - 0x7f) >> 7]);
   const large = Buffer.concat([Buffer.from([0x40, 1]), Buffer.from('x'), length, Buffer.alloc(BOMB_VALUE_BYTES, 0x61)]);

@@ -34,7 +34,7 @@ class Setup {
     return connection;
   }
 
-  /** Resets streams until the connection is cut, and returns how many that took; at most so many. */
+  /** Resets streams until the connection is cut, up to a maximum; returns the number of resets. */
   reset(connection: Connection, most: number, isProven = false): number {
     let resets = 0;
     while (resets < most && !connection.destroyed) {
@@ -52,7 +52,7 @@ class Setup {
   }
 }
 
-test('who comes again after a cut waits for its turn, and may reset no more than was earned meanwhile', async () => {
+test('a peer that reconnects after a cut is queued, and may reset only what was replenished', async () => {
   const setUp = new Setup();
   assert.equal(setUp.reset(setUp.connect('stranger'), 1_000), 65);
   assert.equal(setUp.reset(setUp.connect('stranger'), 1_000), 64);
@@ -61,7 +61,7 @@ test('who comes again after a cut waits for its turn, and may reset no more than
     again.map(({ begun }) => begun),
     [false, false, false],
   );
-  assert.equal(setUp.connect('somebody else').begun, true);
+  assert.equal(setUp.connect('another').begun, true);
   for (const connection of again) {
     await setUp.clock.advance(100);
     assert.equal(connection.begun, true);
@@ -69,7 +69,7 @@ test('who comes again after a cut waits for its turn, and may reset no more than
   }
 });
 
-test('turns are taken in their order, and one that has gone takes none', async () => {
+test('queued connections are admitted in order, and closed ones are skipped', async () => {
   const setUp = new Setup();
   for (let round = 0; round < 3; round += 1) setUp.reset(setUp.connect('stranger'), 1_000);
   const [gone, honest] = [setUp.connect('stranger'), setUp.connect('stranger')];
@@ -78,14 +78,14 @@ test('turns are taken in their order, and one that has gone takes none', async (
   assert.deepEqual([gone.begun, honest.begun], [false, true]);
 });
 
-test('who keeps still is let in at once again', async () => {
+test('a quiet peer is admitted immediately again', async () => {
   const setUp = new Setup();
   for (let round = 0; round < 100; round += 1) setUp.reset(setUp.connect('stranger'), 1_000);
   await setUp.clock.advance(12_000);
   assert.equal(setUp.connect('stranger').begun, true);
 });
 
-test('resets of those who have proven a key end their own connection only', () => {
+test('resets of proven callers end only their own connection', () => {
   const setUp = new Setup();
   for (let round = 0; round < 10; round += 1) setUp.reset(setUp.connect('client'), 1_000, true);
   assert.equal(setUp.connect('client').begun, true);

@@ -17,12 +17,12 @@ import { certificates } from '../transports/suite.ts';
 
 const ID = '0190a7b2-0000-7000-8000-000000000001';
 
-/** Polls are answered as the test says; all else as the stand-in does. */
+/** Lets the test answer polls; everything else is like the stand-in. */
 class PolledManager extends StandInManager {
   state: Health['status'] = 'healthy';
   pending = false;
   code: Reply['code'] = null;
-  /** Whether the code is how the task ended. */
+  /** Whether the code is a task's outcome. */
   ended = false;
   wait: Promise<unknown> = Promise.resolve();
 
@@ -67,7 +67,7 @@ function headersOf(request: SignedRequest): Record<string, string> {
   };
 }
 
-/** Sends bytes as they are and returns all that comes back until the connection is closed. */
+/** Sends raw bytes and returns everything received until the connection closes. */
 async function raw(socket: Socket, text: string): Promise<string> {
   let answer = '';
   socket.setEncoding('utf8');
@@ -78,7 +78,7 @@ async function raw(socket: Socket, text: string): Promise<string> {
   return answer;
 }
 
-test('a poll carries its envelope in headers, and so does the answer', async (t) => {
+test('a poll carries its envelope in headers, and so does the response', async (t) => {
   const { manager, url } = await setUp(t);
   const request = seal('poll', { correlation_id: ID });
   const poll = (): Promise<Response> =>
@@ -113,11 +113,11 @@ test('a poll carries its envelope in headers, and so does the answer', async (t)
   manager.ended = true;
   for (const code of ['EVENT_UNAVAILABLE', 'INVALID_ARGS', 'INTERNAL', 'TASK_TIMEOUT'] as const) {
     manager.code = code;
-    assert.equal((await poll()).status, 200, `a task that ended with ${code} was polled well`);
+    assert.equal((await poll()).status, 200, `polling a task that ended with ${code} succeeds`);
   }
 });
 
-test('what nobody signed is answered with its code and without an envelope', async (t) => {
+test('an unsigned error is returned with its code and without an envelope', async (t) => {
   const { url } = await setUp(t);
   const request = { ...seal('poll', {}), key_id: 'other' };
   const answer = await fetch(`${url}/poll/${ID}`, { method: 'POST', body: '{}', headers: headersOf(request) });
@@ -128,7 +128,7 @@ test('what nobody signed is answered with its code and without an envelope', asy
   assert.deepEqual([bare.status, ((await bare.json()) as { code: string }).code], [400, 'MALFORMED']);
 });
 
-test('health says what stands in the port, and 503 while draining', async (t) => {
+test("health returns the manager's state, and 503 while draining", async (t) => {
   const { manager, url } = await setUp(t);
   const answer = await fetch(`${url}/healthz`);
   assert.equal(answer.status, 200);
@@ -140,14 +140,14 @@ test('health says what stands in the port, and 503 while draining', async (t) =>
   assert.equal((await fetch(`${url}/healthz`, { method: 'HEAD' })).status, 200);
 });
 
-test('metrics are the text of a scrape', async (t) => {
+test('metrics return the text of a scrape', async (t) => {
   const { url } = await setUp(t);
   const answer = await fetch(`${url}/metrics`);
   assert.match(answer.headers.get('content-type') ?? '', /^text\/plain/);
   assert.match(await answer.text(), /^volnux_queue_depth\{protocol="grpc"\} 0$/m);
 });
 
-test('odd addresses and methods lead nowhere', async (t) => {
+test('unusual paths and methods are rejected', async (t) => {
   const { manager, port } = await setUp(t);
   const cases: readonly (readonly [string, number])[] = [
     ['GET /../../etc/passwd', 404],
@@ -182,7 +182,7 @@ test('odd addresses and methods lead nowhere', async (t) => {
   assert.equal(manager.received.length, 0);
 });
 
-test('oversize headers and bodies, smuggled lengths and slow senders are cut off', async (t) => {
+test('oversized headers and bodies, smuggled lengths and slow senders are cut off', async (t) => {
   const { manager, port, url } = await setUp(t, { header_ms: 2_000, body_ms: 2_000, body_bytes_max: 1_000 });
   const send = (text: string): Promise<string> => raw(connectPlain(port, '127.0.0.1'), text);
   const start = `POST /poll/${ID} HTTP/1.1\r\nhost: localhost\r\n`;
@@ -206,7 +206,7 @@ test('oversize headers and bodies, smuggled lengths and slow senders are cut off
   assert.equal((await fetch(`${url}/healthz`)).status, 200);
 });
 
-test('a caller who goes away is told to the manager, and others are served meanwhile', async (t) => {
+test('a disconnected caller is reported to the manager, and others are served meanwhile', async (t) => {
   const { manager, url } = await setUp(t);
   const waiting = Promise.withResolvers<undefined>();
   manager.wait = waiting.promise;
@@ -222,7 +222,7 @@ test('a caller who goes away is told to the manager, and others are served meanw
   waiting.resolve(undefined);
 });
 
-test('answers to no web page: neither under a name of its own that leads here, nor from elsewhere', async (t) => {
+test('rejects web pages: neither DNS rebinding nor cross-origin requests work', async (t) => {
   const { port } = await setUp(t);
   const get = (...headers: string[]): Promise<string> =>
     raw(
@@ -239,7 +239,7 @@ test('answers to no web page: neither under a name of its own that leads here, n
   assert.match(await get('host: localhost', 'origin: http://localhost:1'), /^HTTP\/1.1 403 /);
 });
 
-test('with TLS: only version 1.3, only known certificates, and nothing in plain text', async (t) => {
+test('with TLS: only version 1.3, only known certificates, and no plain text', async (t) => {
   const { authority, server, client, stranger } = await certificates();
   const tls = { cert: server.pem, key: server.key, ca: authority.pem };
   const { manager, port } = await setUp(t, {}, tls);
@@ -254,7 +254,7 @@ test('with TLS: only version 1.3, only known certificates, and nothing in plain 
   assert.equal(manager.received.length, 0);
 });
 
-test('is refused without TLS beyond loopback', async () => {
+test('requires TLS beyond loopback', async () => {
   const { registry } = createRemoteMetrics();
   const given = { manager: new PolledManager(), registry, port: 0, tls: null, clock: systemClock, log: silentLogger };
   for (const host of ['0.0.0.0', '::'])

@@ -16,12 +16,12 @@ const TASKS = [
 const CANCELED_KEY = 'four';
 const ACKNOWLEDGED_KEY = 'one';
 
-/** What the client of all lives of the executor saw. */
+/** What the client saw across all lives of the executor. */
 class Witness {
   readonly ids = new Map<string, string>();
   readonly outcomes = new Map<string, string>();
   acknowledged = false;
-  /** Runs by key, over all lives. */
+  /** Number of runs by key, across all lives. */
   readonly runs = new Map<string, number>();
 
   see(key: string, payload: Payload): void {
@@ -56,7 +56,9 @@ function tierOf(witness: Witness): OpenTier {
 
 type Order = 'one by one' | 'at once';
 
-/** One life of the executor: the client submits again what it has no outcome of, cancels one task, acknowledges one. */
+/**
+ * One life of the executor: the client resubmits whatever has no outcome, cancels one task and acknowledges another.
+ */
 async function live(disk: MemoryDisk, witness: Witness, order: Order): Promise<void> {
   const tier = tierOf(witness);
   const opened = Fixture.open({ files: disk, tier, events: EVENTS, settings: { workerCount: 2 } });
@@ -64,7 +66,7 @@ async function live(disk: MemoryDisk, witness: Witness, order: Order): Promise<v
   if (fixture === undefined) return;
   await Promise.race([followAll(fixture, witness, order, disk), disk.death()]);
   const closed = fixture[Symbol.asyncDispose]();
-  // A dead process never comes to its end; all that is wanted is that its timers stop.
+  // A dead process never finishes; this only stops its timers.
   if (!disk.isDead) await closed;
 }
 
@@ -82,7 +84,7 @@ async function follow(
   if (key === ACKNOWLEDGED_KEY && witness.acknowledged) return;
   const request = { event_name, idempotency_key: key, mode: key === 'two' ? 'async' : 'sync' } as const;
   const submitted = fixture.submit({ key }, request).then((payload) => {
-    // Its outcome was acknowledged, and the process died before it could say that this is so.
+    // Its outcome was acknowledged, and the process died before it could confirm that.
     if (payload.code === 'NOT_FOUND' && key === ACKNOWLEDGED_KEY) return;
     witness.see(key, payload);
   });
@@ -112,11 +114,11 @@ function judge(witness: Witness, where: string): void {
     const code = witness.codeOf(key);
     const possible = key === CANCELED_KEY ? ['CANCELED', 'WORKER_LOST'] : [undefined, 'WORKER_LOST'];
     assert.ok(possible.includes(code), `${where}: ${key} ended ${code ?? 'well'}`);
-    if (event_name === 'Again') assert.equal(code, undefined, `${where}: what may be repeated was not`);
+    if (event_name === 'Again') assert.equal(code, undefined, `${where}: a repeatable task was not repeated`);
   }
 }
 
-/** Where to cut the bytes of a write. */
+/** Returns the byte counts at which to cut a write. */
 function cuts(length: number): number[] {
   return [...new Set([0, 1, 9, length >> 1, length - 1, length])];
 }
@@ -137,7 +139,7 @@ async function crashPoints(order: Order): Promise<CrashPoint[]> {
 
 describe('an executor that is killed', () => {
   for (const order of ['one by one', 'at once'] as const) {
-    test(`at any write of its journal, after any part of it (tasks ${order}): each task has one outcome, and the client gets it`, async () => {
+    test(`at any byte of any journal write (tasks ${order}): each task has one outcome, and the client gets it`, async () => {
       const points = await crashPoints(order);
       assert.ok(points.length >= (order === 'at once' ? 18 : 50), `only ${points.length} points`);
       for (const point of points) {
@@ -151,7 +153,7 @@ describe('an executor that is killed', () => {
     });
   }
 
-  test('and again in the middle of its recovery', async () => {
+  test('and again during its recovery', async () => {
     const points = await crashPoints('one by one');
     for (const [at, point] of points.entries()) {
       const witness = new Witness();
@@ -167,9 +169,9 @@ describe('an executor that is killed', () => {
   });
 });
 
-describe('a disk that fails', () => {
+describe('a failing disk', () => {
   for (const keeps of [false, true]) {
-    test(`takes no task${keeps ? ', though it kept the bytes' : ''}, and runs none; what runs gets its outcome later`, async () => {
+    test(`rejects new tasks${keeps ? ', even if the bytes were kept' : ''}; running tasks get their outcome later`, async () => {
       const disk = new MemoryDisk();
       await using fixture = await Fixture.open({ files: disk, events: EVENTS });
       const running = fixture.submit({ n: 1 });

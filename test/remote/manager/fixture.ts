@@ -21,7 +21,7 @@ import { createTracer } from '../../../src/runtime/trace.ts';
 export const AUDIENCE = 'executor';
 export const KEY_ID = 'k1';
 
-/** What answers say, of all kinds. */
+/** Members of responses, of all kinds. */
 export interface Payload {
   correlation_id?: string;
   status: string;
@@ -45,19 +45,19 @@ export interface Call {
   change?: (received: Received) => Received;
 }
 
-/** A run that a test ends when it likes. */
+/** A run that a test can end. */
 export interface Run {
   readonly job: Job;
   readonly hooks: JobHooks;
   readonly args: unknown;
   end(outcome: JobOutcome): void;
-  /** Ends it with a result of JSON. */
+  /** Ends it with a JSON result. */
   succeed(result?: unknown): void;
 }
 
 /**
- * A tier without processes: it stands for none of the real ones, and shows which jobs the manager gives out, how many at
- * once, and when. Runs end by themselves where `answer` says how.
+ * A tier without processes, which records the jobs that the manager starts, their concurrency and order. Runs end by
+ * themselves if `answer` returns a result.
  */
 export class OpenTier implements ExecutionTier {
   readonly tier: Tier = 'process';
@@ -87,13 +87,13 @@ export class OpenTier implements ExecutionTier {
     hooks.signal.addEventListener('abort', () => end({ status: 'error', code: 'CANCELED', message: 'canceled' }));
     const answer = this.answer?.(job) ?? null;
     if (answer !== null) end(await answer);
-    for (const told of this.#onRun.splice(0)) told();
+    for (const reported of this.#onRun.splice(0)) reported();
     return await promise;
   }
 
-  /** Resolves when `count` runs have begun. */
+  /** Resolves once `count` runs have begun. */
   async begun(count: number): Promise<void> {
-    while (this.runs.length < count) await new Promise<void>((told) => this.#onRun.push(told));
+    while (this.runs.length < count) await new Promise<void>((reported) => this.#onRun.push(reported));
   }
 
   describe(): Promise<readonly DescribedEvent[]> {
@@ -101,7 +101,7 @@ export class OpenTier implements ExecutionTier {
   }
 
   warm(): void {
-    // There is nothing to start ahead.
+    // Nothing can be started ahead.
   }
 
   close(): Promise<void> {
@@ -110,11 +110,11 @@ export class OpenTier implements ExecutionTier {
 }
 
 export interface KnownEvent extends Partial<DescribedEvent> {
-  /** Resolves when the code is there. */
+  /** Resolves once the code is available. */
   pull?: () => Promise<unknown>;
 }
 
-/** A registry of given events; counts what is held. */
+/** A registry of given events that counts the code in use. */
 export class GivenEvents implements EventRegistry {
   readonly events: Readonly<Record<string, KnownEvent>>;
   held = 0;
@@ -170,12 +170,12 @@ export interface FixtureOptions {
   files?: JournalFiles;
   directory?: string;
   tier?: OpenTier;
-  /** Instead of what tokens would allow. */
+  /** Overrides the scopes of tokens. */
   scopes?: readonly string[];
   manager?: Partial<RemoteManagerOptions>;
 }
 
-/** A manager with callers. The authenticator, keys and MACs are the real ones. */
+/** A manager with callers; authenticator, keys and MACs are real. */
 export class Fixture implements AsyncDisposable {
   readonly manager: OpenRemoteManager;
   readonly tier: OpenTier;
@@ -226,7 +226,7 @@ export class Fixture implements AsyncDisposable {
     return new Fixture({ manager, tier, events, audit, metrics }, { keys, clock, authenticator });
   }
 
-  /** A signed request, as a listener would hand it over. */
+  /** Builds a signed request as a listener would pass it on. */
   received<Method extends RemoteMethod>(
     method: Method,
     payload: RequestPayloads[Method] | Uint8Array,
@@ -248,7 +248,7 @@ export class Fixture implements AsyncDisposable {
     return change({ ...base, request, remoteAddress: '127.0.0.1', signal });
   }
 
-  /** The answer to a request, its MAC checked. */
+  /** Returns the response to a request, after verifying its MAC. */
   async call<Method extends RemoteMethod>(
     method: Method,
     payload: RequestPayloads[Method] | Uint8Array,
@@ -259,7 +259,7 @@ export class Fixture implements AsyncDisposable {
     return this.read(received, reply);
   }
 
-  /** What an answer says. @throws where it is not signed for the request */
+  /** Parses a response. @throws if it is not signed for the request */
   read({ request }: Received, { response }: Reply): Payload {
     const keys = this.#keys.find(KEY_ID, request.client)!;
     if (!verifyResponse(response, keys.response) || !isAnswerTo(response, request)) throw new Error('not signed');

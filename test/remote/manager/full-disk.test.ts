@@ -9,8 +9,8 @@ import { promisify } from 'node:util';
 const mayMount = spawnSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0;
 
 test(
-  'with a full disk an executor answers, loses neither descriptors nor its way, and goes on once there is room',
-  { skip: mayMount ? false : 'NOT RUN: this user may not mount file systems of its own' },
+  'with a full disk an executor responds, leaks no descriptors, and recovers once there is space',
+  { skip: mayMount ? false : 'NOT RUN: this user may not mount file systems' },
   async (t) => {
     const directory = await mkdtemp(join(tmpdir(), 'heddle-full-'));
     t.after(() => rm(directory, { recursive: true, force: true }));

@@ -1,4 +1,4 @@
-/** Started with a directory on a small file system: fills it, asks an executor for work meanwhile, and tells what it saw. */
+/** Started in a directory on a small file system: fills it, calls an executor meanwhile, and prints the results. */
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -50,7 +50,7 @@ const leaked = Math.max(0, descriptors() - before);
 const left = readdirSync(join(base, 'requests')).length;
 const { status } = fixture.manager.health();
 rmSync(ballast);
-await eventually(() => answers(1).then(({ success }) => success === 1), 'it takes tasks again');
+await eventually(() => answers(1).then(({ success }) => success === 1), 'tasks are accepted again');
 const again = fixture.manager.health().status;
 fill();
 await answers(1);

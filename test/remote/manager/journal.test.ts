@@ -21,8 +21,8 @@ function answering(result: (args: Uint8Array) => Uint8Array = (args) => args): O
 }
 
 test(
-  'each write of the journal is forced to the disk, unless the settings say otherwise',
-  { skip: process.platform === 'linux' ? false : 'NOT RUN: only Linux tells how a file was opened' },
+  'each journal write is synced, unless disabled',
+  { skip: process.platform === 'linux' ? false : 'NOT RUN: only Linux reports the open flags of a file' },
   async (t) => {
     const directory = await mkdtemp(join(tmpdir(), 'heddle-journal-'));
     t.after(() => rm(directory, { recursive: true }));
@@ -36,7 +36,7 @@ test(
   },
 );
 
-/** Of the descriptor by which this process has the file open. */
+/** Returns the open flags of this process's descriptor for the file. */
 function openFlags(path: string): number {
   const isOf = (descriptor: string): boolean => {
     try {
@@ -76,7 +76,7 @@ describe('frames', () => {
     return { records: found, bodies, whole };
   }
 
-  test('cut at any byte, the whole ones before the cut are read', () => {
+  test('cut at any byte, all whole records before the cut are read', () => {
     const { bytes, ends } = framed();
     assert.deepEqual(read(bytes).bodies, ['', '{"result":"ü"}', '']);
     for (let cut = 0; cut <= bytes.length; cut += 1) {
@@ -87,7 +87,7 @@ describe('frames', () => {
     }
   });
 
-  test('with any bit flipped, nothing is read that was not written', () => {
+  test('with any bit flipped, only written records are read', () => {
     const { bytes, ends } = framed();
     for (let bit = 0; bit < bytes.length * 8; bit += 1) {
       const flipped = Buffer.from(bytes);
@@ -101,7 +101,7 @@ describe('frames', () => {
 });
 
 describe('the journal', () => {
-  test('in a directory: outcomes, large ones too, are there after a restart, behind a torn tail as well', async () => {
+  test('in a directory: outcomes, including large ones, survive a restart, even after a torn tail', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'heddle-journal-'));
     try {
       const large = Buffer.from(JSON.stringify('x'.repeat(300_000)));
@@ -120,7 +120,7 @@ describe('the journal', () => {
     }
   });
 
-  test('damaged in the middle, it tells what stands behind, and runs nothing twice', async () => {
+  test('damaged in the middle: later records are read, and nothing runs twice', async () => {
     const disk = new MemoryDisk();
     const tier = new OpenTier();
     tier.answer = ({ args }) => (Buffer.from(args).includes('long') ? null : { status: 'success', result: args });
@@ -128,7 +128,7 @@ describe('the journal', () => {
     const first = await Fixture.open({ files: disk, tier, settings });
     const done = await first.submit({ n: 1 }, { idempotency_key: 'done' });
     const running = await first.submit({ long: 'run' }, { mode: 'async', idempotency_key: 'running' });
-    await eventually(() => tier.runs.length === 2, 'the long one runs');
+    await eventually(() => tier.runs.length === 2, 'the long task runs');
     await first.submit({ n: 2 }, { mode: 'async', idempotency_key: 'waiting' });
     disk.die();
     void first.manager.close();
@@ -137,7 +137,7 @@ describe('the journal', () => {
       const damaged = disk.afterDeath();
       damaged.flip('tasks-000001.log', at);
       await using next = await Fixture.open({ files: damaged, tier: answering(), settings });
-      // What waited has come to its end before these two are asked for, and what would be run again with it.
+      // Waiting and running tasks have ended before they are requested again.
       await next.submit({ n: 2 }, { idempotency_key: 'waiting' });
       const answers = [
         await next.submit({ n: 1 }, { idempotency_key: 'done' }),
@@ -145,7 +145,7 @@ describe('the journal', () => {
       ];
       for (const [index, { correlation_id }] of [done, running].entries()) {
         const { correlation_id: again, status, code } = answers[index]!;
-        // Where its first record is gone nobody can know that it ever was.
+        // Without its first record, the task is unknown.
         if (again !== correlation_id) continue;
         assert.ok(code === 'WORKER_LOST' || (index === 0 && status === 'success'), `byte ${at}: ${code ?? status}`);
         lost += code === 'WORKER_LOST' ? 1 : 0;
@@ -154,7 +154,7 @@ describe('the journal', () => {
     assert.ok(lost > 0);
   });
 
-  test('an event that is not allowed any more after a restart does not run for those who waited', async () => {
+  test('waiting tasks of an event that is no longer allowed after a restart do not run', async () => {
     const disk = new MemoryDisk();
     const first = await Fixture.open({ files: disk, settings: { workerCount: 1 } });
     await first.submit({ n: 1 }, { mode: 'async' });
@@ -165,10 +165,10 @@ describe('the journal', () => {
     await using next = await Fixture.open({ files: disk.afterDeath(), settings: { allowedEvents: ['Another'] } });
     const { code, message } = await next.call('poll', { correlation_id, wait_secs: 30 });
     assert.deepEqual([code, next.tier.runs.length], ['EVENT_UNAVAILABLE', 0]);
-    assert.match(message ?? '', /is not allowed here any more/);
+    assert.match(message ?? '', /is no longer allowed here/);
   });
 
-  test('stays small: what is acknowledged goes, what waits long is written again', async () => {
+  test('stays small: acknowledged tasks are removed, long-running ones rewritten', async () => {
     const clock = new VirtualClock();
     const disk = new MemoryDisk();
     const tier = new OpenTier();
@@ -186,7 +186,7 @@ describe('the journal', () => {
       assert.ok(answers.every(({ status }) => status === 'success'));
       await fixture.call('ack', { correlation_ids: answers.map(({ correlation_id = '' }) => correlation_id) });
       await clock.advance(1_001);
-      await eventually(() => disk.bytes < journalBytesMax / 2, 'old files go');
+      await eventually(() => disk.bytes < journalBytesMax / 2, 'old files are deleted');
       most = Math.max(most, disk.bytes);
     }
     // 60 rounds wrote 24 MB.
@@ -201,7 +201,7 @@ describe('the journal', () => {
     assert.equal(recent.length, 2);
   });
 
-  test('full of outcomes that nobody collects: QUEUE_FULL for who left them, not for others', async () => {
+  test('full of uncollected outcomes: QUEUE_FULL for their client, not for others', async () => {
     const clock = new VirtualClock();
     const tier = answering(() => Buffer.from(`"${'r'.repeat(200_000)}"`));
     await using fixture = await Fixture.open({
@@ -218,14 +218,14 @@ describe('the journal', () => {
         break;
       }
       taken.push(correlation_id);
-      assert.ok(taken.length < 30, 'it is never full');
+      assert.ok(taken.length < 30, 'it never gets full');
     }
     assert.equal((await fixture.submit({}, {}, { client: 'bob' })).status, 'success');
     await fixture.call('ack', { correlation_ids: taken });
     assert.equal((await fixture.submit()).status, 'success');
   });
 
-  test('keeps a bounded number of outcomes: what was handed over goes first', async () => {
+  test('keeps a limited number of outcomes, evicting delivered ones first', async () => {
     await using fixture = await Fixture.open({
       files: new MemoryDisk(),
       tier: answering(),

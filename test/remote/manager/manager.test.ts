@@ -17,7 +17,7 @@ function echoing(): OpenTier {
 }
 
 describe('a submission', () => {
-  test('is answered with the result, whose bytes are those of the tier', async () => {
+  test('returns the result with the exact bytes of the tier', async () => {
     const tier = new OpenTier();
     tier.answer = () => ({ status: 'success', result: Buffer.from('{ "n":1.50e1,\n"ü":[ ] }') });
     await using fixture = await open({ tier });
@@ -35,10 +35,10 @@ describe('a submission', () => {
     );
   });
 
-  test('async is answered when it is accepted, and polled for; only by its owner', async () => {
+  test('async returns on acceptance and is polled, only by its owner', async () => {
     await using fixture = await open();
     const accepted = await fixture.submit({}, { mode: 'async' });
-    // Written in one commit, acceptance and start may both have happened.
+    // Acceptance and start may be in one commit.
     assert.match(accepted.status, /^(pending|running)$/);
     const correlation_id = accepted.correlation_id!;
     await fixture.tier.begun(1);
@@ -56,25 +56,25 @@ describe('a submission', () => {
     assert.equal((await fixture.call('poll', { correlation_id })).code, 'NOT_FOUND');
   });
 
-  test('progress is told while a call waits, counted, and the result comes behind it', async () => {
+  test('progress is sent with increasing sequence numbers while a call waits, followed by the result', async () => {
     await using fixture = await open();
-    const told: Payload[] = [];
+    const reported: Payload[] = [];
     const received = fixture.received('submit', { event_name: 'Echo', args: {} });
     const answer = fixture.manager.handle(received, (reply) => {
-      assert.equal(reply.response.sequence, told.length);
-      told.push(fixture.read(received, reply));
+      assert.equal(reply.response.sequence, reported.length);
+      reported.push(fixture.read(received, reply));
     });
     await fixture.tier.begun(1);
     fixture.tier.runs[0]!.hooks.onProgress({ fraction: 0.5 });
     assert.deepEqual(
-      told.map(({ status, progress }) => [status, progress]),
+      reported.map(({ status, progress }) => [status, progress]),
       [['running', { fraction: 0.5 }]],
     );
     fixture.tier.runs[0]!.succeed();
     assert.equal((await answer).response.sequence, 1);
   });
 
-  test('a caller who goes away leaves the task running, and polls for it later', async () => {
+  test('a disconnected caller leaves the task running, and polls for it later', async () => {
     await using fixture = await open();
     const gone = new AbortController();
     const answer = fixture.submit({}, { idempotency_key: 'k' }, { signal: gone.signal });
@@ -89,23 +89,23 @@ describe('a submission', () => {
 
 describe('refusals', () => {
   const cases: [string, unknown, string, Partial<Parameters<typeof open>[0]>?][] = [
-    ['no JSON', '{', 'MALFORMED'],
-    ['no object', '[]', 'MALFORMED'],
+    ['not JSON', '{', 'MALFORMED'],
+    ['not an object', '[]', 'MALFORMED'],
     ['nothing', '', 'MALFORMED'],
-    ['a member twice', '{"event_name":"Echo","event_name":"Echo","args":{}}', 'MALFORMED'],
+    ['a duplicate member', '{"event_name":"Echo","event_name":"Echo","args":{}}', 'MALFORMED'],
     ['deep nesting', `{"event_name":"Echo","args":{"a":${'['.repeat(9_000)}${']'.repeat(9_000)}}}`, 'MALFORMED'],
     ['__proto__', '{"event_name":"Echo","args":{"__proto__":{"a":1}}}', 'MALFORMED'],
     ['an unknown member', { event_name: 'Echo', args: {}, run_as: 'root' }, 'MALFORMED'],
     ['no name', { args: {} }, 'MALFORMED'],
-    ['a name of other characters', { event_name: 'Écho', args: {} }, 'MALFORMED'],
+    ['a name with other characters', { event_name: 'Écho', args: {} }, 'MALFORMED'],
     ['no arguments', { event_name: 'Echo' }, 'MALFORMED'],
-    ['arguments that are no object', { event_name: 'Echo', args: [1] }, 'INVALID_ARGS'],
+    ['arguments that are not an object', { event_name: 'Echo', args: [1] }, 'INVALID_ARGS'],
     ['no such mode', { event_name: 'Echo', args: {}, mode: 'later' }, 'MALFORMED'],
-    ['an endless time', { event_name: 'Echo', args: {}, timeout_secs: 0 }, 'MALFORMED'],
+    ['a timeout of zero', { event_name: 'Echo', args: {}, timeout_secs: 0 }, 'MALFORMED'],
     ['an event that is not allowed', { event_name: 'Other', args: {} }, 'EVENT_NOT_WHITELISTED'],
-    ['one of other letters', { event_name: 'echo', args: {} }, 'EVENT_NOT_WHITELISTED'],
-    ['a name of every object', { event_name: 'constructor', args: {} }, 'EVENT_NOT_WHITELISTED'],
-    ['one that is allowed and not there', { event_name: 'Gone', args: {} }, 'EVENT_NOT_REGISTERED'],
+    ['an event in another case', { event_name: 'echo', args: {} }, 'EVENT_NOT_WHITELISTED'],
+    ['a name of the prototype', { event_name: 'constructor', args: {} }, 'EVENT_NOT_WHITELISTED'],
+    ['an allowed but unregistered event', { event_name: 'Gone', args: {} }, 'EVENT_NOT_REGISTERED'],
   ];
   for (const [what, payload, code] of cases) {
     test(`${what}: ${code}, signed`, async () => {
@@ -121,7 +121,7 @@ describe('refusals', () => {
     });
   }
 
-  test('an empty allow-list allows nothing, * all that is registered', async () => {
+  test('an empty allow-list allows nothing, * all registered events', async () => {
     await using closed = await open({ settings: { allowedEvents: [] } });
     assert.equal((await closed.submit()).code, 'EVENT_NOT_WHITELISTED');
     await using all = await open({ tier: echoing(), settings: { allowedEvents: ['*'] } });
@@ -129,7 +129,7 @@ describe('refusals', () => {
     assert.equal((await all.submit({}, { event_name: 'constructor' })).code, 'EVENT_NOT_REGISTERED');
   });
 
-  test('events that could be asked for are named in debug mode only', async () => {
+  test('available events are listed only in debug mode', async () => {
     const events = { Echo: {}, Ping: {}, Secret: {} };
     const settings = { allowedEvents: ['Echo', 'Ping', 'Nope'] };
     await using quiet = await open({ events, settings });
@@ -138,7 +138,7 @@ describe('refusals', () => {
     assert.deepEqual((await debug.submit({}, { event_name: 'Nope' })).available_events, ['Echo', 'Ping']);
   });
 
-  test('a token allows what its scopes say', async () => {
+  test('a token allows what its scopes permit', async () => {
     await using fixture = await open({
       tier: echoing(),
       scopes: ['task:execute:Echo'],
@@ -154,12 +154,12 @@ describe('refusals', () => {
     assert.equal((await fixture.call('event', { event_name: 'Ping' })).code, 'FORBIDDEN');
   });
 
-  test('a wrong MAC, a replay and a stale request are refused, and signed for whoever holds the key', async () => {
+  test('a wrong MAC, a replay and an expired request are rejected, signed for key holders', async () => {
     await using fixture = await open({ tier: echoing() });
     const received = fixture.received('submit', { event_name: 'Echo', args: {} });
     const forged = { ...received, request: { ...received.request, mac: new Uint8Array(32) } };
     assert.equal(fixture.read(forged, await fixture.manager.handle(forged)).code, 'INVALID_CHECKSUM');
-    // A manager lets go of the payload of a request once it has read it.
+    // The manager drops a request's payload once it has read it.
     const replay = { ...received, request: { ...received.request } };
     assert.equal(fixture.read(received, await fixture.manager.handle(received)).status, 'success');
     assert.equal(fixture.read(replay, await fixture.manager.handle(replay)).code, 'REPLAYED');
@@ -171,7 +171,7 @@ describe('refusals', () => {
 });
 
 describe('an idempotency key', () => {
-  test('gets the first task whatever order the members of its arguments have', async () => {
+  test('returns the first task whatever the member order of its arguments', async () => {
     await using fixture = await open({ tier: echoing() });
     const key = { idempotency_key: 'order-2', mode: 'async' } as const;
     const first = await fixture.submit({ a: 1, b: [{ c: 2, d: 3 }] }, key);
@@ -180,7 +180,7 @@ describe('an idempotency key', () => {
     assert.equal((await fixture.submit({ a: 1, b: [{ c: 3, d: 2 }] }, key)).code, 'IDEMPOTENCY_MISMATCH');
   });
 
-  test('gets the first task, also while it waits; with other arguments it is refused', async () => {
+  test('returns the first task, also while it waits; other arguments are rejected', async () => {
     await using fixture = await open();
     const key = { idempotency_key: 'order-1' };
     const first = fixture.submit({ a: 1 }, key);
@@ -207,7 +207,7 @@ describe('an idempotency key', () => {
     assert.notEqual(alice.correlation_id, bob.correlation_id);
   });
 
-  test('does not run again when its outcome was acknowledged, until no copy of the request can come any more', async () => {
+  test('does not run again after the outcome was acknowledged, until copies of the request have expired', async () => {
     const clock = new VirtualClock();
     await using fixture = await open({ tier: echoing(), clock });
     const key = { idempotency_key: 'k' };
@@ -222,7 +222,7 @@ describe('an idempotency key', () => {
 });
 
 describe('cancel', () => {
-  test('ends what waits and what runs, and leaves alone what is over', async () => {
+  test('ends waiting and running tasks, and leaves completed ones unchanged', async () => {
     await using fixture = await open({ settings: { workerCount: 1 } });
     const first = await fixture.submit({}, { mode: 'async', idempotency_key: 'first' });
     const second = await fixture.submit({}, { mode: 'async' });
@@ -245,13 +245,13 @@ describe('cancel', () => {
     const { correlation_id = '' } = await fixture.submit({}, { mode: 'async' });
     assert.equal((await fixture.call('cancel', { correlation_id })).code, 'CANCELED');
     pull.resolve(undefined);
-    await eventually(() => fixture.manager.health().queue_depth === 0, 'the place in the queue is free again');
+    await eventually(() => fixture.manager.health().queue_depth === 0, 'the queue slot is free again');
     assert.equal(fixture.tier.runs.length, 0);
   });
 });
 
 describe('the queue', () => {
-  test('one who floods delays another by one task', async () => {
+  test('a client that floods the queue delays another by one task', async () => {
     await using fixture = await open({ settings: { workerCount: 1, maxPendingTasks: 100 } });
     const flood = Array.from({ length: 40 }, (_, n) => fixture.submit({ n }, { mode: 'async' }));
     await Promise.all(flood);
@@ -267,29 +267,26 @@ describe('the queue', () => {
     assert.equal(mine.slice(0, 6).filter(Boolean).length, 2);
   });
 
-  test('full: QUEUE_FULL with a time that fits the rate; whoever comes new gets a share', async () => {
+  test('full: QUEUE_FULL with a realistic retry delay; a new client gets a share', async () => {
     const clock = new VirtualClock();
     await using fixture = await open({ clock, settings: { workerCount: 2, maxPendingTasks: 10 } });
     const more = (call = {}): Promise<Payload> => fixture.submit({}, { mode: 'async' }, call);
     for (let taken = 0; taken < 12; taken += 1) {
       assert.notEqual((await more()).status, 'error');
-      await eventually(
-        () => fixture.manager.health().busy === Math.min(2, taken + 1),
-        'the workers have what they can',
-      );
+      await eventually(() => fixture.manager.health().busy === Math.min(2, taken + 1), 'all workers are busy');
     }
     const refused = await more();
     assert.equal(refused.code, 'QUEUE_FULL');
     assert.ok(refused.retry_after_secs! >= 1 && refused.retry_after_secs! <= 60);
-    // The newcomer is refused once; from then on the queue is shared.
+    // The new client is rejected once; from then on the queue is shared.
     assert.equal((await more({ client: 'bob' })).code, 'QUEUE_FULL');
     for (const run of [...fixture.tier.open]) run.succeed();
-    await eventually(() => fixture.manager.health().queue_depth < 10, 'tasks moved on');
+    await eventually(() => fixture.manager.health().queue_depth < 10, 'the queue drained');
     assert.equal((await more()).code, 'QUEUE_FULL');
     assert.equal((await more({ client: 'bob' })).status, 'pending');
   });
 
-  test('no more run at once than there are workers, and every place is given back', async () => {
+  test('the number of running tasks never exceeds the workers, and every slot is released', async () => {
     const tier = new OpenTier();
     tier.answer = () => new Promise((done) => setImmediate(done, { status: 'success', result: Buffer.from('1') }));
     await using fixture = await open({ tier, settings: { workerCount: 3, maxPendingTasks: 1_000 } });
@@ -303,7 +300,7 @@ describe('the queue', () => {
     assert.match(await fixture.metrics.registry.metrics(), /volnux_queue_depth\{protocol="tcp"\} 0/);
   });
 
-  test('code that is fetched slowly holds nobody else up', async () => {
+  test('code that is fetched slowly delays no other task', async () => {
     const pull = Promise.withResolvers<undefined>();
     const tier = echoing();
     const events = { Echo: {}, Slow: { pull: () => pull.promise } };
@@ -320,7 +317,7 @@ describe('the queue', () => {
 });
 
 describe('times', () => {
-  test('a task gets the least of the times and sizes that executor, event and caller say', async () => {
+  test('a task gets the smallest limits of executor, event and caller', async () => {
     const events = { Echo: { timeout_secs: 20, memory_mb: 64 } };
     await using fixture = await open({ tier: echoing(), events, settings: { taskTimeoutSecs: 30, memoryMb: 100 } });
     await fixture.submit();
@@ -344,7 +341,7 @@ describe('times', () => {
     assert.equal(fixture.tier.runs.length, 1);
   });
 
-  test('a poll waits no longer than asked, and an outcome is kept for its time', async () => {
+  test('a poll waits no longer than requested, and an outcome is kept for its retention', async () => {
     const clock = new VirtualClock();
     await using fixture = await open({ clock });
     const { correlation_id = '' } = await fixture.submit({}, { mode: 'async' });
@@ -362,7 +359,7 @@ describe('times', () => {
 });
 
 describe('a task that loses its process', () => {
-  test('three times within the hour is refused for an hour', async () => {
+  test('three times within an hour is rejected for an hour', async () => {
     const clock = new VirtualClock();
     const tier = new OpenTier();
     tier.answer = () => ({ status: 'error', code: 'WORKER_LOST', message: 'killed' });
@@ -376,8 +373,8 @@ describe('a task that loses its process', () => {
   });
 });
 
-describe('status, events and the end', () => {
-  test('status names the caller own tasks, newest first', async () => {
+describe('status, events and shutdown', () => {
+  test("status lists the caller's own tasks, newest first", async () => {
     await using fixture = await open({ tier: echoing() });
     const mine = await fixture.submit();
     await fixture.submit({}, {}, { client: 'bob' });
@@ -389,7 +386,7 @@ describe('status, events and the end', () => {
     );
   });
 
-  test('events are those that the caller may submit', async () => {
+  test('events lists what the caller may submit', async () => {
     await using fixture = await open({
       events: { Echo: {}, Ping: {}, Secret: {} },
       settings: { allowedEvents: ['Echo', 'Ping'] },
@@ -402,7 +399,7 @@ describe('status, events and the end', () => {
     assert.equal((await fixture.call('event', { event_name: 'Secret' })).exists, false);
   });
 
-  test('draining lets what runs end, takes nothing new, and leaves what waits to the next start', async () => {
+  test('draining lets running tasks end, rejects new ones, and leaves waiting ones to the next start', async () => {
     const disk = new MemoryDisk();
     const fixture = await open({ files: disk, settings: { workerCount: 1 } });
     const runs = fixture.submit({ n: 1 });
@@ -423,7 +420,7 @@ describe('status, events and the end', () => {
     assert.deepEqual((await next.call('poll', { correlation_id, wait_secs: 10 })).result, { n: 2 });
   });
 
-  test('a poll over HTTP may name the task in its path alone', async () => {
+  test('a poll over HTTP may name the task only in its path', async () => {
     await using fixture = await open({ tier: echoing() });
     const { correlation_id = '' } = await fixture.submit({ x: 1 });
     const atPath = (id: string) => ({

@@ -6,15 +6,15 @@ export interface CrashPoint {
   readonly bytes: number;
 }
 
-/** A disk in memory, on which a process can die in any write, or a write can fail. */
+/** An in-memory disk on which the process can die during any write, or a write can fail. */
 export class MemoryDisk implements JournalFiles {
   readonly #files = new Map<string, Buffer>();
-  /** Writes until now. */
+  /** Number of writes so far. */
   writes = 0;
   crash: CrashPoint | null = null;
-  /** Set by a test: what the next writes fail with. */
+  /** Error of the next writes, set by a test. */
   failure: Error | null = null;
-  /** Whether the bytes of a failing write get to the disk all the same. */
+  /** Whether the bytes of a failing write are stored anyway. */
   keepsFailedBytes = false;
   #dead = false;
   #onDeath: (() => void) | null = null;
@@ -33,16 +33,16 @@ export class MemoryDisk implements JournalFiles {
 
   /** Resolves when the process has died. */
   death(): Promise<void> {
-    return this.#dead ? Promise.resolve() : new Promise((told) => (this.#onDeath = told));
+    return this.#dead ? Promise.resolve() : new Promise((reported) => (this.#onDeath = reported));
   }
 
-  /** The process dies now. */
+  /** Kills the process. */
   die(): void {
     this.#dead = true;
     this.#onDeath?.();
   }
 
-  /** The disk as the next process finds it. */
+  /** Returns the disk as the next process finds it. */
   afterDeath(): MemoryDisk {
     const next = new MemoryDisk();
     for (const [name, bytes] of this.#files) next.#files.set(name, Buffer.from(bytes));
@@ -74,7 +74,7 @@ export class MemoryDisk implements JournalFiles {
 
   async create(name: string): Promise<JournalFile> {
     if (this.failure !== null) throw this.failure;
-    if (this.#files.has(name)) throw new Error(`${name} is there already`);
+    if (this.#files.has(name)) throw new Error(`${name} already exists`);
     if (!this.#dead) this.#files.set(name, Buffer.alloc(0));
     return await this.#alive({
       write: (bytes, at) => this.#write(name, bytes, at),
@@ -86,9 +86,9 @@ export class MemoryDisk implements JournalFiles {
     });
   }
 
-  /** Told each write. */
+  /** Called for each write. */
   noteWrite(_bytes: Uint8Array): void {
-    // For those who count.
+    // Overridden to count writes.
   }
 
   #write(name: string, bytes: Uint8Array, at: number): Promise<void> {
@@ -110,7 +110,7 @@ export class MemoryDisk implements JournalFiles {
     return bytes;
   }
 
-  /** A dead process is told nothing any more. */
+  /** A dead process is never notified. */
   #alive<T>(value: T): Promise<T> {
     return this.#dead ? new Promise(() => undefined) : Promise.resolve(value);
   }

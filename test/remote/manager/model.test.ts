@@ -44,19 +44,19 @@ const actions = fc.array(
   { minLength: 5, maxLength: 40 },
 );
 
-/** What must be true of one task, whatever the executor does inside. */
+/** Invariants of one task, regardless of the executor's internals. */
 interface ModelTask {
   readonly id: string;
   readonly client: string;
-  /** An event whose run may be repeated. */
+  /** Whether its run may be repeated. */
   readonly mayRepeat: boolean;
   runs: number;
-  /** How its runs ended: what its outcome may be. */
+  /** Ends of its runs, and thus its possible outcomes. */
   readonly possible: Set<RemoteCode | 'success'>;
-  /** As its client was told. */
+  /** As reported to its client. */
   outcome: string | null;
   acknowledged: boolean;
-  /** The earliest time at which it may have been forgotten. */
+  /** Earliest time at which it may have been removed. */
   forgottenAtMs: number;
 }
 
@@ -87,20 +87,20 @@ class World {
     await this.settle();
   }
 
-  /** Runs that began before their client was answered. */
+  /** Runs that began before their client got a response. */
   readonly early = new Map<string, number>();
 
   async settle(): Promise<void> {
     for (let turn = 0; turn < 12; turn += 1) await eventLoopTurn();
   }
 
-  /** The process dies, and the last bytes that nobody was told of may be missing. */
+  /** Kills the process; the last, unreported bytes may be missing. */
   async crash(cut: number): Promise<void> {
-    // From here on only what runs has a start in the journal.
+    // From here on only running tasks have a start in the journal.
     await this.clock.advance(60);
     await this.settle();
     this.disk.crash = { write: this.disk.writes + 1, bytes: cut };
-    // Something to write at the moment of death, which is answered to nobody.
+    // A write at the time of death, whose response is lost.
     void this.fixture.submit({ dying: true }, { mode: 'async' }, { client: 'dying' });
     await this.settle();
     this.disk.die();
@@ -118,12 +118,12 @@ class World {
     const isAnother = before !== undefined && this.mayBeForgotten(before) && payload.correlation_id !== before.id;
     if (before !== undefined && this.clock.now() < before.forgottenAtMs && !isAnother) {
       if (before.acknowledged) assert.equal(payload.code, 'NOT_FOUND');
-      else this.told(before, payload);
+      else this.reported(before, payload);
       return;
     }
     const id = payload.correlation_id!;
     if (id === before?.id) {
-      this.told(before, payload);
+      this.reported(before, payload);
       return;
     }
     const possible = new Set<RemoteCode | 'success'>();
@@ -131,13 +131,13 @@ class World {
     const task = { id, client, mayRepeat, runs, possible, outcome: null, acknowledged: false };
     this.tasks.set(id, { ...task, forgottenAtMs: Number.POSITIVE_INFINITY });
     this.byKey.set(name, this.tasks.get(id)!);
-    this.told(this.byKey.get(name)!, payload);
+    this.reported(this.byKey.get(name)!, payload);
   }
 
-  told(task: ModelTask, payload: Payload): void {
+  reported(task: ModelTask, payload: Payload): void {
     assert.equal(payload.correlation_id, task.id, 'one key, two tasks');
     if (payload.status === 'pending' || payload.status === 'running') {
-      assert.equal(task.outcome, null, 'what was over is not over');
+      assert.equal(task.outcome, null, 'a completed task is pending again');
       return;
     }
     const text = JSON.stringify(payload);
@@ -146,7 +146,7 @@ class World {
       const how = payload.code ?? 'success';
       assert.ok(task.possible.has(how), `ended by ${how}, of ${[...task.possible].join()}`);
       task.outcome = text;
-      // The outcome may be older than what was told of it.
+      // The outcome may be older than its report.
       task.forgottenAtMs = 0;
     }
     task.forgottenAtMs = Math.max(task.forgottenAtMs, this.endedAt(payload) + 600_000);
@@ -191,7 +191,7 @@ class World {
     const mayRepeat = key === 'd';
     if (what === 'submit') {
       const request = { idempotency_key: key, mode: 'async', event_name: mayRepeat ? 'Again' : 'Echo' } as const;
-      // Its arguments are the key's own, so that no quarantine of one task hits another.
+      // Unique arguments per key, so that quarantines do not overlap.
       const payload = await fixture.submit({ key, client }, request, { client });
       if (payload.code === 'QUARANTINED') return;
       this.submitted(client, key, mayRepeat, payload);
@@ -214,19 +214,19 @@ class World {
     } else {
       if (what === 'cancel' && task.outcome === null) task.possible.add('CANCELED');
       const payload = await fixture.call(what, { correlation_id }, { client });
-      if (payload.code === 'NOT_FOUND') assert.ok(isGone || this.mayBeForgotten(task), 'a task is not there any more');
-      else this.told(task, payload);
+      if (payload.code === 'NOT_FOUND') assert.ok(isGone || this.mayBeForgotten(task), 'a task disappeared');
+      else this.reported(task, payload);
     }
   }
 
-  /** Its end was never told; it may be so long ago that it is forgotten. */
+  /** Its end was never reported and may have expired. */
   mayBeForgotten(task: ModelTask): boolean {
     return task.outcome === null && !task.acknowledged && this.wasLong;
   }
 
   wasLong = false;
 
-  /** Everything runs to its end: each task that was accepted has one outcome, and its client gets it. */
+  /** Runs everything to completion: each accepted task has one outcome, which its client gets. */
   async finish(): Promise<void> {
     for (let rounds = 0; this.tier.open.size > 0 || this.fixture.manager.health().queue_depth > 0; rounds += 1) {
       assert.ok(rounds < 100, 'tasks are stuck');
@@ -239,7 +239,7 @@ class World {
       if (task.acknowledged || this.clock.now() >= task.forgottenAtMs) continue;
       const payload = await this.fixture.call('poll', { correlation_id }, { client });
       if (payload.code === 'NOT_FOUND' && this.mayBeForgotten(task)) continue;
-      this.told(task, payload);
+      this.reported(task, payload);
       assert.notEqual(task.outcome, null, 'a task has no outcome');
     }
     const { busy, queue_depth } = this.fixture.manager.health();
@@ -247,7 +247,7 @@ class World {
   }
 }
 
-test('whatever is done in whatever order: a key has one task, a task one outcome, and its client alone gets it', async () => {
+test('in any order of actions: a key has one task, a task one outcome, and only its client gets it', async () => {
   await fc.assert(
     fc.asyncProperty(actions, async (given) => {
       const world = new World();

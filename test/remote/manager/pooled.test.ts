@@ -40,7 +40,7 @@ function registryOf(directory: string): EventRegistry {
   };
 }
 
-test('tasks run in real processes, out of the manager: results, cancel, timeout, a process that leaves', async () => {
+test('tasks run in real processes outside the manager: results, cancellation, timeout, a lost process', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'heddle-manager-'));
   try {
     await writeFile(join(directory, 'index.ts'), EVENTS);
@@ -62,13 +62,13 @@ test('tasks run in real processes, out of the manager: results, cancel, timeout,
       const processes = new Set(results.map(({ pid }) => pid));
       assert.ok(processes.size <= 2 && !processes.has(process.pid));
 
-      const told = Promise.withResolvers<unknown>();
+      const reported = Promise.withResolvers<unknown>();
       const endless = fixture.submit(
         {},
         { event_name: 'Endless', idempotency_key: 'e' },
-        { onProgress: () => told.resolve(null) },
+        { onProgress: () => reported.resolve(null) },
       );
-      await told.promise;
+      await reported.promise;
       assert.equal((await fixture.call('cancel', { idempotency_key: 'e' })).code, 'CANCELED');
       assert.equal((await endless).code, 'CANCELED');
       assert.equal((await fixture.submit({}, { event_name: 'Endless', timeout_secs: 0.2 })).code, 'TASK_TIMEOUT');

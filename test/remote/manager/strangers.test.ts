@@ -5,7 +5,7 @@ import { createLogger } from '../../../src/runtime/log.ts';
 import { Fixture } from './fixture.ts';
 import { MemoryDisk } from './memory-disk.ts';
 
-test('refusals of callers that nobody knows are a few lines and a count; of known ones each is a line', async () => {
+test('rejections of unknown callers are a few lines and a count; those of known callers one line each', async () => {
   const lines: Record<string, unknown>[] = [];
   const destination = { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) };
   const log = createLogger({ level: 'info', destination });
@@ -20,7 +20,7 @@ test('refusals of callers that nobody knows are a few lines and a count; of know
       });
       await manager.handle(fixture.received('submit', { event_name: 'Echo', args: {} }, { change }));
     }
-    assert.ok(rejected() <= 40, `${rejected()} lines of strangers`);
+    assert.ok(rejected() <= 40, `${rejected()} lines of unknown callers`);
     const before = rejected();
     for (let index = 0; index < 50; index += 1) await fixture.call('poll', { correlation_id: 'none' });
     assert.equal(rejected() - before, 50);

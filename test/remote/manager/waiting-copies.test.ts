@@ -15,7 +15,7 @@ test('copies of a request that wait for its outcome hold none of its bytes', asy
   );
   const answers = copies.map((copy) => fixture.manager.handle(copy));
   await fixture.tier.begun(1);
-  // Behind the others in the same queue of commits: all of them wait now.
+  // Queued behind the others, so that all of them are waiting now.
   await fixture.call('status', {});
   assert.deepEqual(
     copies.map(({ request }) => request.payload.length),
@@ -28,12 +28,12 @@ test('copies of a request that wait for its outcome hold none of its bytes', asy
   assert.equal(fixture.tier.runs.length, 1);
 });
 
-test('readers of frames hold no frame that was taken from them', () => {
+test('frame readers hold no frame that was taken from them', () => {
   const big = frameOf(submit('Echo', { filler: 'x'.repeat(1_000_000) }));
   const before = memoryInUse();
   const readers = Array.from({ length: 50 }, (_, index) => {
     const reader = new FrameReader(8 * 1024 * 1024);
-    // Some of them have the beginning of the next one already.
+    // Some of them already have the start of the next frame.
     reader.push(Buffer.concat([big, big.subarray(0, index % 2 === 0 ? 0 : 10)]));
     assert.notEqual(reader.next(), null);
     return reader;

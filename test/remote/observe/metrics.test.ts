@@ -37,7 +37,7 @@ test('metrics have their names, labels and types', async () => {
   }
 });
 
-test('names of events beyond the cap count as other', async () => {
+test('event names beyond the cap count as other', async () => {
   const metrics = createRemoteMetrics({ labelCap: 2 });
   for (let index = 0; index < 50; index += 1) {
     metrics.taskEnded({ status: 'success', protocol: 'grpc', event_name: `Event${index}`, duration_ms: 1 });
@@ -49,7 +49,7 @@ test('names of events beyond the cap count as other', async () => {
   assert.ok(series.some((line) => line.includes('event_name="other"') && line.endsWith(' 48')));
 });
 
-test('a task that is over is one record, with the members that machines look for', () => {
+test('a completed task is one log record with the documented members', () => {
   const lines: string[] = [];
   const log = createLogger({ level: 'info', destination: { write: (line: string) => void lines.push(line) } });
   const task = { task_id: 'def456', correlation_id: 'abc123', event_name: 'DataProcessEvent', duration_ms: 2_100 };
@@ -73,7 +73,7 @@ test('a task that is over is one record, with the members that machines look for
   assert.deepEqual([rejected!['event'], rejected!['code']], ['task_rejected', 'REPLAYED']);
 });
 
-test('the spans of a task have their names, and the trace of the caller is handed on', async () => {
+test("the spans of a task have their names, and the caller's trace is passed on", async () => {
   assert.deepEqual(Object.values(TASK_SPANS), [
     'task.submit',
     'task.validate',

@@ -36,14 +36,14 @@ for (const { name, set, names } of faults) {
   });
 }
 
-test('every fault of an envelope is named at once', () => {
+test('reports every fault of an envelope at once', () => {
   assert.throws(
     () => checkEnvelope({} as UncheckedEnvelope),
     (error) => error instanceof RemoteFailure && error.details.length === Object.keys(VALID).length,
   );
 });
 
-test('what is valid passes: every method, the longest names, a MAC of any length, Buffers', () => {
+test('accepts valid envelopes: every method, the longest names, a MAC of any length, Buffers', () => {
   for (const method of REMOTE_METHODS) checkEnvelope({ ...VALID, method });
   checkEnvelope({ ...VALID, key_id: 'k'.repeat(64), client: 'c'.repeat(128), audience: 'Az09._:@/-' });
   checkEnvelope({ ...VALID, mac: new Uint8Array(0), payload: Buffer.alloc(0), timestamp_ms: 0 });

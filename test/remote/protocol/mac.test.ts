@@ -64,17 +64,17 @@ for (const vector of vectors) {
   });
 }
 
-test('another implementation computes the same', (context) => {
+test('another implementation computes the same MACs', (context) => {
   const ran = spawnSync('python3', [join(import.meta.dirname, 'mac_vectors.py')], { encoding: 'utf8' });
   if (ran.error !== undefined) {
-    context.skip(`NOT RUN: python3 cannot be started (${ran.error.message})`);
+    context.skip(`NOT RUN: python3 could not be started (${ran.error.message})`);
     return;
   }
   assert.deepEqual([ran.status, ran.stderr], [0, '']);
   assert.deepEqual(JSON.parse(ran.stdout), { checked: vectors.length, wrong: [] });
 });
 
-test('the vectors cover every method, both directions, and payloads that are empty or not ASCII', () => {
+test('the vectors cover every method, both directions, and empty or non-ASCII payloads', () => {
   assert.ok(vectors.length >= 12);
   assert.deepEqual(new Set(vectors.map(({ fields }) => fields.method)), new Set(REMOTE_METHODS));
   assert.deepEqual(new Set(vectors.map(({ direction }) => direction)), new Set(['request', 'response']));
@@ -97,7 +97,7 @@ const requests = fc
   })
   .map((fields) => signRequest(fields, KEYS));
 
-test('two requests that differ in anything have different bytes under their MACs', () => {
+test('requests that differ in anything have different MAC inputs', () => {
   fc.assert(
     fc.property(requests, requests, (one, other) => {
       const fields = ({ mac: _, ...rest }: SignedRequest): unknown => ({ ...rest, payload: hex(rest.payload) });
@@ -107,7 +107,7 @@ test('two requests that differ in anything have different bytes under their MACs
   );
 });
 
-test('what moves from one field to its neighbour is not the same request', () => {
+test('moving bytes between adjacent fields changes the request', () => {
   const base = requestOf({ client: 'ab', audience: 'cd' });
   const moved = { ...base, client: 'abc', audience: 'd' };
   assert.equal(verifyRequest(base, KEYS.request), true);
@@ -126,7 +126,7 @@ test('every bit of a MAC counts, and so does its length', () => {
   );
 });
 
-test('a request does not pass for an answer, nor an answer for a request, whatever key is tried', () => {
+test('a request never passes for a response, nor a response for a request, with any key', () => {
   const request = requestOf({});
   const response = signResponse({ ...request, correlation_id: '', sequence: 0 }, KEYS);
   for (const key of [KEYS.request, KEYS.response]) {
@@ -136,7 +136,7 @@ test('a request does not pass for an answer, nor an answer for a request, whatev
   assert.equal(verifyResponse(response, KEYS.response), true);
 });
 
-test('an answer fits only the request that it names', () => {
+test('a response matches only the request that it names', () => {
   const request = requestOf({});
   const fields = { ...request, timestamp_ms: 5, correlation_id: 'c', sequence: 0 };
   assert.equal(isAnswerTo(signResponse(fields, KEYS), request), true);
@@ -150,7 +150,7 @@ test('an answer fits only the request that it names', () => {
   for (const change of other) assert.equal(isAnswerTo({ ...signResponse(fields, KEYS), ...change }, request), false);
 });
 
-test('fields of any length are refused, never cut: no verification throws, no signature is made', () => {
+test('fields of any length are rejected, never truncated: verification does not throw, and nothing is signed', () => {
   const long = 'é'.repeat(5_000);
   assert.throws(() => requestOf({ client: long }), RangeError);
   assert.equal(verifyRequest({ ...requestOf({}), client: long }, KEYS.request), false);

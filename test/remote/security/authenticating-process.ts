@@ -1,6 +1,6 @@
 /**
- * A process that authenticates what it is sent, one request a line, and answers each on a line with its code; it is there to
- * be killed. Arguments: the directory of its memory, the identity of the boot.
+ * Authenticates requests, one per line, and prints a line with the code of each; its tests kill it. Arguments:
+ * directory of the replay memory, boot id.
  */
 import { createInterface } from 'node:readline';
 

@@ -26,7 +26,7 @@ import { silentLogger } from '../../../src/runtime/log.ts';
 import { makeCertificate } from '../../support/certificates.ts';
 import { inDirectory } from './fixture.ts';
 
-test('the certificates of development hold against OpenSSL, and only their owner reads them', () =>
+test('development certificates pass OpenSSL, and only their owner can read them', () =>
   inDirectory(async (parent) => {
     const directory = join(parent, 'certs');
     const made = await makeDevelopmentCertificates(
@@ -47,7 +47,7 @@ test('the certificates of development hold against OpenSSL, and only their owner
     assert.deepEqual(peer.names, ['heddle:client:team/ci@x']);
   }));
 
-test('run again it keeps the authority, so that those who trust it go on doing so', () =>
+test('running again keeps the authority, so that it stays trusted', () =>
   inDirectory(async (directory) => {
     const first = await makeDevelopmentCertificates(directory, ['alice'], ['localhost']);
     const [ca, cert] = [first.ca, first.server.cert].map((path) => readFileSync(path, 'utf8'));
@@ -60,7 +60,7 @@ test('run again it keeps the authority, so that those who trust it go on doing s
     await assert.rejects(makeDevelopmentCertificates(directory, [], ['a b']), /--host/);
   }));
 
-/** Who the server takes the caller for; null where it does not let it in. */
+/** Returns the caller's names as seen by the server; null if it is rejected. */
 async function nameSeenBy(serverDirectory: string, clientDirectory: string | null): Promise<readonly string[] | null> {
   const file = (directory: string, name: string): string => readFileSync(join(directory, name), 'utf8');
   const material = { cert: file(serverDirectory, 'server.pem'), key: file(serverDirectory, 'server-key.pem') };
@@ -86,7 +86,7 @@ async function nameSeenBy(serverDirectory: string, clientDirectory: string | nul
   return names;
 }
 
-test("a certificate of another authority, or a server's own, opens no door", () =>
+test("a certificate of another authority, or the server's own, is rejected", () =>
   inDirectory(async (parent) => {
     const [ours, theirs] = [join(parent, 'ours'), join(parent, 'theirs')];
     for (const directory of [ours, theirs]) await makeDevelopmentCertificates(directory, ['alice'], ['127.0.0.1']);
@@ -96,10 +96,10 @@ test("a certificate of another authority, or a server's own, opens no door", () 
     for (const end of ['.pem', '-key.pem']) {
       writeFileSync(join(theirs, `client-alice${end}`), readFileSync(join(ours, `server${end}`)));
     }
-    assert.equal(await nameSeenBy(ours, theirs), null, 'a certificate for servers is none for clients');
+    assert.equal(await nameSeenBy(ours, theirs), null, 'a server certificate is not a client certificate');
   }));
 
-test('names in a certificate that look like more names are one name', async () => {
+test('a name in a certificate that looks like several is one name', async () => {
   const { der } = await makeCertificate({
     name: 'x',
     names: [],
@@ -119,7 +119,7 @@ test('names in a certificate that look like more names are one name', async () =
   assert.deepEqual(alternativeNames(''), []);
 });
 
-test('half of a changed pair is not used; both together are; a listener that refuses is asked again', () =>
+test('half of a changed pair is not used, both together are, and a failing listener is retried', () =>
   inDirectory(async (directory) => {
     await makeDevelopmentCertificates(directory, [], ['localhost']);
     const [certFile, keyFile] = [join(directory, 'server.pem'), join(directory, 'server-key.pem')];
@@ -147,7 +147,7 @@ test('half of a changed pair is not used; both together are; a listener that ref
     writeFileSync(certFile, oldCert);
     await watch.check();
     assert.equal(used.length, 1);
-    assert.match(errors[0]!, /is not the key of the certificate/);
+    assert.match(errors[0]!, /does not match the certificate/);
     writeFileSync(certFile, newCert);
     refuses = true;
     await watch.check();
@@ -158,7 +158,7 @@ test('half of a changed pair is not used; both together are; a listener that ref
     writeFileSync(keyFile, oldKey);
     chmodSync(keyFile, 0o644);
     await watch.check();
-    assert.match(errors.at(-1)!, /mode 0644 lets others read it/);
+    assert.match(errors.at(-1)!, /mode 0644 allows others to read it/);
     assert.equal(used.length, 2);
     await watch.close();
   }));

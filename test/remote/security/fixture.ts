@@ -1,4 +1,4 @@
-/** An authenticator on a virtual clock, clients of its key ring, and the parts of requests that tests bend. */
+/** An authenticator on a virtual clock, clients of its key ring, and adjustable requests. */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -55,7 +55,7 @@ export async function openFixture(
     ...options,
     clock,
   });
-  // Requests signed before the start are refused; those of the tests may be a minute old.
+  // Requests signed before the start are rejected; those of the tests may be a minute old.
   await clock.advance(options.maxAgeMs ?? 60_000);
   return { clock, authenticator };
 }
@@ -72,7 +72,7 @@ function secretOf(keyId: string): Uint8Array | undefined {
   return Object.hasOwn(SECRETS, keyId) ? SECRETS[keyId] : SECRETS['k1'];
 }
 
-/** A request of `alice`, signed after the changes. */
+/** Builds a request of `alice`, signed after applying the changes. */
 export function signed(clock: VirtualClock, fields: Partial<RequestFields> = {}, secret?: Uint8Array): SignedRequest {
   const full: RequestFields = {
     key_id: 'k1',
@@ -100,7 +100,7 @@ export function received(request: SignedRequest, around: Partial<Received> = {})
   };
 }
 
-/** `ok`, or the code and message of the refusal. */
+/** Returns `ok`, or code and message of the rejection. */
 export async function outcome(calling: Promise<Caller>): Promise<{ code: string; message: string }> {
   try {
     await calling;

@@ -25,7 +25,7 @@ function ringKey(fill: number, fields: Partial<RingKey> = {}): RingKey {
   return { id: `k${fill}`, secret, state: 'active', created_at: NOW, retire_at: null, ...fields };
 }
 
-/** At once: a look between the text and the mode would see two changes. */
+/** Written at once: a check between content and mode would see two changes. */
 function write(path: string, text: string, mode = 0o600): void {
   const beside = `${path}.new`;
   writeFileSync(beside, text, { mode });
@@ -38,28 +38,28 @@ async function withRingFile(
     ring: KeyRing,
     path: string,
     clock: VirtualClock,
-    told: { errors: string[]; changes: unknown[] },
+    reported: { errors: string[]; changes: unknown[] },
   ) => Promise<void>,
 ): Promise<void> {
   await inDirectory(async (directory) => {
     const path = join(directory, 'keys.json');
     write(path, formatKeyRing([ringKey(1)]));
     const clock = new VirtualClock(NOW);
-    const told = { errors: [] as string[], changes: [] as unknown[] };
+    const reported = { errors: [] as string[], changes: [] as unknown[] };
     const log: Logger = {
       ...silentLogger,
-      error: (fields) => told.errors.push(String((fields as { err: unknown }).err)),
+      error: (fields) => reported.errors.push(String((fields as { err: unknown }).err)),
     };
-    const ring = await openKeyRingFile({ path, clock, log, onChange: (keys) => told.changes.push(keys) });
+    const ring = await openKeyRingFile({ path, clock, log, onChange: (keys) => reported.changes.push(keys) });
     try {
-      await run(ring, path, clock, told);
+      await run(ring, path, clock, reported);
     } finally {
       await ring.close();
     }
   });
 }
 
-/** Files are read outside of the virtual time. */
+/** Files are read in real time rather than virtual time. */
 async function afterPolls(clock: VirtualClock, probe: () => boolean, what: string): Promise<void> {
   await eventually(async () => {
     await clock.advance(2_000);
@@ -67,7 +67,7 @@ async function afterPolls(clock: VirtualClock, probe: () => boolean, what: strin
   }, what);
 }
 
-test('a ring is written and read back as it is', () => {
+test('a ring is read back as written', () => {
   const keys = [
     ringKey(1),
     ringKey(2, { state: 'accepted', retire_at: NOW + 5_000 }),
@@ -76,14 +76,14 @@ test('a ring is written and read back as it is', () => {
   assert.deepEqual(parseKeyRing(Buffer.from(formatKeyRing(keys)), 'x'), keys);
 });
 
-test('a key is retired when its time has come, without anybody touching the file', () => {
+test('a key is retired at its time without a change of the file', () => {
   const clock = new VirtualClock(NOW);
   const ring = memoryKeyRing([ringKey(1), ringKey(2, { state: 'accepted', retire_at: NOW + 1_000 })], clock);
   const stateOf = (): KeyState | undefined => ring.find('k2', 'alice')?.state;
   assert.equal(stateOf(), 'accepted');
   ring.trust('k2', 'alice');
   void clock.advance(1_000);
-  return eventually(() => stateOf() === 'retired', 'the key is retired').then(() => {
+  return eventually(() => stateOf() === 'retired', 'the key to be retired').then(() => {
     assert.deepEqual(ring.list(), [
       { id: 'k1', state: 'active' },
       { id: 'k2', state: 'retired' },
@@ -91,34 +91,34 @@ test('a key is retired when its time has come, without anybody touching the file
   });
 });
 
-test('a changed file is in use within two polls, also where it is renamed into place or a link is turned', () =>
+test('a changed file is used within two polls, also if renamed into place or linked', () =>
   withRingFile(async (ring, path, clock, { changes }) => {
     write(path, formatKeyRing([ringKey(2), ringKey(1, { state: 'accepted' })]));
-    await afterPolls(clock, () => ring.find('k2', 'a') !== null, 'the new key is known');
+    await afterPolls(clock, () => ring.find('k2', 'a') !== null, 'the new key');
     write(`${path}.new`, formatKeyRing([ringKey(3)]));
     renameSync(`${path}.new`, path);
-    await afterPolls(clock, () => ring.find('k3', 'a') !== null, 'the renamed file is read');
+    await afterPolls(clock, () => ring.find('k3', 'a') !== null, 'the renamed file to be read');
     assert.equal(ring.find('k2', 'a'), null);
     write(`${path}.target`, formatKeyRing([ringKey(4)]));
     symlinkSync(`${path}.target`, `${path}.link`);
     renameSync(`${path}.link`, path);
-    await afterPolls(clock, () => ring.find('k4', 'a') !== null, 'the target of the link is read');
+    await afterPolls(clock, () => ring.find('k4', 'a') !== null, "the link's target to be read");
     assert.equal(changes.length, 3);
     assert.deepEqual(changes[2], [{ id: 'k4', state: 'active' }]);
   }));
 
 const BROKEN: readonly [string, string, number][] = [
-  ['cut in the middle', formatKeyRing([ringKey(2)]).slice(0, 60), 0o600],
+  ['truncated', formatKeyRing([ringKey(2)]).slice(0, 60), 0o600],
   ['empty', '', 0o600],
   ['readable by others', formatKeyRing([ringKey(2)]), 0o644],
   ['readable by the group', formatKeyRing([ringKey(2)]), 0o640],
   ['without an active key', formatKeyRing([ringKey(2, { state: 'accepted' })]), 0o600],
-  ['with one id twice', formatKeyRing([ringKey(2), ringKey(3, { id: 'k2' })]), 0o600],
-  ['with one secret twice', formatKeyRing([ringKey(2), ringKey(2, { id: 'k9' })]), 0o600],
+  ['with a duplicate id', formatKeyRing([ringKey(2), ringKey(3, { id: 'k2' })]), 0o600],
+  ['with a duplicate secret', formatKeyRing([ringKey(2), ringKey(2, { id: 'k9' })]), 0o600],
 ];
 
 for (const [name, text, mode] of BROKEN) {
-  test(`a file that cannot be used leaves the ring as it was, and is told once: ${name}`, () =>
+  test(`an unusable file leaves the ring unchanged, and is logged once: ${name}`, () =>
     withRingFile(async (ring, path, clock, { errors }) => {
       write(path, text, mode);
       await afterPolls(clock, () => errors.length > 0, 'the error is logged');
@@ -127,11 +127,11 @@ for (const [name, text, mode] of BROKEN) {
       assert.equal(ring.find('k2', 'a'), null);
       assert.equal(errors.length, 1);
       write(path, formatKeyRing([ringKey(5)]));
-      await afterPolls(clock, () => ring.find('k5', 'a') !== null, 'the mended file is read');
+      await afterPolls(clock, () => ring.find('k5', 'a') !== null, 'the fixed file to be read');
     }));
 }
 
-test('a first call with a key that was just written is let in without waiting for the next poll', () =>
+test('a call with a newly written key is accepted without waiting for the next poll', () =>
   withRingFile(async (ring, path, clock) => {
     const fixture = await openFixture({ keys: ring, clock });
     write(path, formatKeyRing([ringKey(7), ringKey(1, { state: 'accepted' })]));
@@ -139,32 +139,32 @@ test('a first call with a key that was just written is let in without waiting fo
     assert.equal((await outcome(fixture.authenticator.authenticate(received(request)))).code, 'ok');
   }));
 
-test('unknown keys make the executor look at its file five times a second at most', () =>
+test('unknown keys trigger at most five file checks per second', () =>
   withRingFile(async (ring, path, clock, { changes }) => {
-    await ring.lookAgain();
-    const looks = Array.from({ length: 1_000 }, () => ring.lookAgain());
+    await ring.checkNow();
+    const looks = Array.from({ length: 1_000 }, () => ring.checkNow());
     assert.equal(new Set(looks).size, 1);
     write(path, formatKeyRing([ringKey(8)]));
     const waited = clock.monotonic();
     void clock.advance(200);
     await looks[0];
     assert.equal(clock.monotonic() - waited, 200);
-    assert.equal(changes.length, 1, 'a look sees what was written before it');
+    assert.equal(changes.length, 1, 'a check sees all earlier writes');
   }));
 
-test('names that cost nothing push no known client out: derived keys of strangers are kept apart', () => {
+test('made-up names evict no known client: derived keys of unproven callers are cached separately', () => {
   const ring = memoryKeyRing([ringKey(1)], new VirtualClock(NOW));
   const known = ring.find('k1', 'alice');
   ring.trust('k1', 'alice');
   for (let stranger = 0; stranger < 2_000; stranger++) ring.find('k1', `stranger-${stranger}`);
-  assert.equal(ring.find('k1', 'alice'), known, 'the very same keys, not derived anew');
+  assert.equal(ring.find('k1', 'alice'), known, 'the same cached keys');
   const first = ring.find('k1', 'bob');
   for (let stranger = 0; stranger < 2_000; stranger++) ring.find('k1', `stranger-${stranger}`);
   assert.notEqual(ring.find('k1', 'bob'), first);
   assert.deepEqual(ring.find('k1', 'bob'), first);
 });
 
-test('names of the prototype are clients like others', () => {
+test('names of the prototype are ordinary clients', () => {
   const ring = memoryKeyRing([ringKey(1)], new VirtualClock(NOW));
   for (const client of ['__proto__', 'constructor', 'toString']) {
     const { request } = deriveSigningKeys(deriveClientKey(ringKey(1).secret, client));
@@ -172,7 +172,7 @@ test('names of the prototype are clients like others', () => {
   }
 });
 
-test("a client's file holds its own key only, and signs with the first", () =>
+test("a client's file contains only its own key, and signs with the first", () =>
   inDirectory(async (directory) => {
     const path = join(directory, 'client.json');
     const credentials = credentialsFor('alice', 'executors', [ringKey(2), ringKey(1)]);
@@ -182,7 +182,7 @@ test("a client's file holds its own key only, and signs with the first", () =>
     const keys = deriveSigningKeys(deriveClientKey(ringKey(2).secret, 'alice'));
     assert.deepEqual(signer, { client: 'alice', audience: 'executors', keyId: 'k2', keys });
     chmodSync(path, 0o604);
-    await assert.rejects(readClientCredentials(path), /mode 0604 lets others read it; run: chmod 600/);
+    await assert.rejects(readClientCredentials(path), /mode 0604 allows others to read it; run: chmod 600/);
     await assert.rejects(readClientCredentials(join(directory, 'none')), /cannot be read/);
   }));
 
@@ -199,7 +199,7 @@ const FAULTS: readonly [object, RegExp][] = [
   [{ keys: ['k1'] }, /keys\[0\]: must be a JSON object/],
 ];
 
-test('credentials that are not valid are refused by a sentence that names where', () => {
+test('invalid credentials are rejected, naming the place', () => {
   assert.deepEqual(parseClientCredentials(FILE, 'x'), FILE);
   for (const [change, fault] of FAULTS) {
     assert.throws(

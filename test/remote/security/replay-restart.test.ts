@@ -12,7 +12,7 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { eventually } from '../../support/eventually.ts';
 import { AUDIENCE, inDirectory, newNonce, signingKeys } from './fixture.ts';
 
-/** A process that authenticates, and what it answered. */
+/** A process that authenticates requests, and its answers. */
 class Executor {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly codes = new Map<string, string>();
@@ -32,7 +32,7 @@ class Executor {
       const [nonce = '', code = ''] = line.split(' ');
       this.codes.set(nonce, code);
     });
-    // What it was sent when it was killed is lost, and that is the point.
+    // Requests sent when it is killed are lost by design.
     child.stdin.on('error', () => undefined);
   }
 
@@ -42,7 +42,7 @@ class Executor {
     this.#child.stdin.write(`${JSON.stringify({ ...texts, ...bytes })}\n`);
   }
 
-  /** The codes of all of them, once each is answered. */
+  /** Returns the codes of all requests once each is answered. */
   async answers(requests: readonly SignedRequest[]): Promise<(string | undefined)[]> {
     await eventually(() => requests.every(({ nonce }) => this.codes.has(nonce)), 'every request is answered');
     return requests.map(({ nonce }) => this.codes.get(nonce));
@@ -66,13 +66,13 @@ function requests(count: number): SignedRequest[] {
   });
 }
 
-test('killed at any moment: what was let in is never let in again, and what was not answered may be', async () => {
+test('killed at any time: accepted requests are never accepted again, unanswered ones may be', async () => {
   await inDirectory(async (directory) => {
     for (let round = 0; round < 4; round++) {
       const executor = await Executor.start(directory, 'boot-1');
       const sent = requests(3_000);
       for (const request of sent) executor.send(request);
-      // Killed in the middle of it: after some answers, before others.
+      // Killed in between, after some answers and before others.
       const wanted = 100 + round * 700;
       await eventually(() => executor.codes.size > wanted, `${wanted} answers`);
       await executor.kill();
@@ -93,7 +93,7 @@ test('killed at any moment: what was let in is never let in again, and what was 
   });
 });
 
-test('after another start of the machine, what was signed before is refused, for the end of the memory may be lost', async () => {
+test('after a reboot, earlier requests are rejected, because the end of the replay memory may be lost', async () => {
   await inDirectory(async (directory) => {
     const first = await Executor.start(directory, 'boot-1');
     const before = requests(10);
@@ -112,13 +112,13 @@ test('after another start of the machine, what was signed before is refused, for
 
     const third = await Executor.start(directory, 'boot-2');
     [...before, ...fresh].forEach((request) => third.send(request));
-    assert.deepEqual(new Set(await third.answers(before)), new Set(['EXPIRED']), 'a restart does not forget it');
+    assert.deepEqual(new Set(await third.answers(before)), new Set(['EXPIRED']), 'a restart keeps the horizon');
     assert.deepEqual(new Set(await third.answers(fresh)), new Set(['REPLAYED']));
     await third.kill();
   });
 });
 
-test('without the memory of before, what was signed before the start is refused', async () => {
+test('without the previous replay memory, requests signed before the start are rejected', async () => {
   await inDirectory(async (directory) => {
     const before = requests(3);
     const executor = await Executor.start(join(directory, 'new'), 'boot-1');
@@ -128,7 +128,7 @@ test('without the memory of before, what was signed before the start is refused'
   });
 });
 
-test('a torn end of the memory costs nothing that was acted on', async () => {
+test('a torn end of the replay memory loses nothing that was acted on', async () => {
   await inDirectory(async (directory) => {
     const first = await Executor.start(directory, 'boot-1');
     const before = requests(50);

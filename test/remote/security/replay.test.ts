@@ -19,7 +19,7 @@ import { inDirectory, newNonce, openFixture, outcome, received, signed, type Fix
 const codeOf = async ({ authenticator }: Fixture, request: ReturnType<typeof signed>): Promise<string> =>
   (await outcome(authenticator.authenticate(received(request)))).code;
 
-test('the same request is taken once, however often and however closely it comes', async () => {
+test('the same request is accepted once, however often and closely it is repeated', async () => {
   await inDirectory(async (directory) => {
     const fixture = await openFixture({ replayDirectory: directory });
     const request = signed(fixture.clock);
@@ -33,7 +33,7 @@ test('the same request is taken once, however often and however closely it comes
   });
 });
 
-test('a nonce is not taken twice with another time either; another client may have the same one', async () => {
+test('a nonce is not accepted again with another timestamp; another client may use the same one', async () => {
   const fixture = await openFixture();
   const nonce = newNonce();
   const at = (offset: number): number => fixture.clock.now() + offset;
@@ -43,7 +43,7 @@ test('a nonce is not taken twice with another time either; another client may ha
   assert.equal(await codeOf(fixture, signed(fixture.clock, { nonce, client: 'bob' })), 'ok');
 });
 
-test('a replayed request of the future is refused as long as it could be taken: up to two minutes', async () => {
+test('a replayed request from the future is rejected as long as it would be valid: up to two minutes', async () => {
   const fixture = await openFixture();
   const request = signed(fixture.clock, { timestamp_ms: fixture.clock.now() + 60_000 });
   assert.equal(await codeOf(fixture, request), 'ok');
@@ -55,19 +55,19 @@ test('a replayed request of the future is refused as long as it could be taken: 
   assert.equal(await codeOf(fixture, request), 'EXPIRED');
 });
 
-test('a clock that is set back opens no door: what was forgotten stays refused', () => {
+test('setting the clock back does not enable replays: dropped requests stay rejected', () => {
   const memory = new ReplayMemory({ perClientMax: 10, totalMax: 1_000 }, 60_000, seededRandom(1));
   const nonce = newNonce();
   memory.remember('alice', nonce, 1_000_000, 1_000_000);
   memory.remember('alice', newNonce(), 1_200_000, 1_200_000);
   assert.throws(() => memory.remember('alice', nonce, 1_000_000, 1_000_000), failure('EXPIRED'));
-  // A jump forwards and back costs no more than the time of what was forgotten by it.
+  // A jump forwards and back costs only the time that was dropped by it.
   memory.remember('bob', newNonce(), 90_000_000, 90_000_000);
   memory.remember('alice', newNonce(), 1_210_000, 1_210_000);
   assert.throws(() => memory.remember('alice', nonce, 1_209_999, 1_210_000), failure('EXPIRED'));
 });
 
-test('a flood of nonces fills the memory of its client only; the others are served, and it is too once time passes', async () => {
+test("a flood of nonces fills only its client's memory; others are served, and that client again after a while", async () => {
   const replayLimits = { perClientMax: 100, totalMax: 1_000 };
   const fixture = await openFixture({ replayLimits });
   const flood = async (client: string): Promise<number> => {
@@ -76,11 +76,11 @@ test('a flood of nonces fills the memory of its client only; the others are serv
         fixture.authenticator.authenticate(received(signed(fixture.clock, { client }))),
       );
       if (code === 'ok') continue;
-      assert.deepEqual([code, message], ['QUEUE_FULL', 'The memory of requests of this caller is full']);
+      assert.deepEqual([code, message], ['QUEUE_FULL', 'The replay memory of this caller is full']);
       return taken;
     }
   };
-  // Alone it may have half of all, where others flood as well each has its own share.
+  // Alone it may use half of all; next to other floods it has its own share.
   assert.equal(await flood('mallory'), 500);
   assert.equal(await flood('trudy'), 100);
   for (let times = 0; times < 90; times++) {
@@ -90,7 +90,7 @@ test('a flood of nonces fills the memory of its client only; the others are serv
   assert.equal(await codeOf(fixture, signed(fixture.clock, { client: 'mallory' })), 'ok');
 });
 
-test('who is refused for a full memory is told when there is room', async () => {
+test('a rejection for a full memory says when there will be space', async () => {
   const fixture = await openFixture({ replayLimits: { perClientMax: 17, totalMax: 20 } });
   await fixture.clock.advance(5_000);
   for (let taken = 0; taken < 17; taken++) assert.equal(await codeOf(fixture, signed(fixture.clock)), 'ok');
@@ -106,7 +106,7 @@ test('who is refused for a full memory is told when there is room', async () => 
   assert.equal(await codeOf(fixture, signed(fixture.clock)), 'ok');
 });
 
-/** What the memory must do, as a list of everything it was ever given. */
+/** Reference model: a list of everything ever received. */
 function model(limits: ReplayLimits, maxAgeMs: number) {
   const taken: { client: string; nonce: string; timestamp: number }[] = [];
   return (client: string, nonce: string, timestamp: number): 'ok' | 'REPLAYED' => {
@@ -118,7 +118,7 @@ function model(limits: ReplayLimits, maxAgeMs: number) {
   };
 }
 
-test('any sequence of requests: taken exactly where it was not taken before', () => {
+test('any sequence of requests: accepted exactly if not accepted before', () => {
   const limits = { perClientMax: 10_000, totalMax: 100_000 };
   const nonces = Array.from({ length: 40 }, newNonce);
   const call = fc.record({
@@ -131,7 +131,7 @@ test('any sequence of requests: taken exactly where it was not taken before', ()
     fc.property(fc.array(call, { maxLength: 120 }), (calls) => {
       const memory = new ReplayMemory(limits, 60_000, seededRandom(2));
       const expected = model(limits, 60_000);
-      // Within so short a time nothing is old enough to be forgotten.
+      // Within this short time nothing is old enough to be dropped.
       let now = 1_700_000_000_000;
       for (const { client, nonce, skew, passes } of calls) {
         now += passes;
@@ -148,7 +148,7 @@ test('any sequence of requests: taken exactly where it was not taken before', ()
   );
 });
 
-test('memory returns: after a time without calls nothing is held, whatever was called before', () => {
+test('after a period without calls, no memory is held', () => {
   const memory = new ReplayMemory({ perClientMax: 1_000, totalMax: 20_000 }, 60_000, seededRandom(3));
   let now = 1_700_000_000_000;
   for (let round = 0; round < 300; round++) {
@@ -161,22 +161,22 @@ test('memory returns: after a time without calls nothing is held, whatever was c
   assert.deepEqual([memory.clients, memory.total], [1, 16]);
 });
 
-test('half a million nonces of one client are taken and found again', async () => {
+test('half a million nonces of one client are accepted and recognized', async () => {
   const memory = new ReplayMemory({ perClientMax: 600_000, totalMax: 1_200_000 }, 60_000, seededRandom(4));
   const now = 1_700_000_000_000;
   const nonces = Array.from({ length: 500_000 }, newNonce);
   const before = process.memoryUsage().arrayBuffers;
   nonces.forEach((nonce, index) => memory.remember('alice', nonce, now - (index % 50) * 1_000, now));
-  // Twenty bytes a slot, and at the worst a little more than three slots in eight are taken.
+  // Twenty bytes per slot, and in the worst case slightly more than three of eight slots are used.
   await eventually(() => {
     collectGarbage();
     return (process.memoryUsage().arrayBuffers - before) / nonces.length < 55;
-  }, 'a nonce takes less than 55 bytes');
+  }, 'less than 55 bytes per nonce');
   for (const nonce of nonces.slice(0, 50_000))
     assert.throws(() => memory.remember('alice', nonce, now, now), failure('REPLAYED'));
 });
 
-test('files of the memory are closed in turn, and deleted when all in them is old', async () => {
+test('nonce files are rotated, and deleted when everything in them is old', async () => {
   await inDirectory(async (directory) => {
     const fixture = await openFixture({ replayDirectory: directory });
     const sizes: number[] = [];
@@ -191,7 +191,7 @@ test('files of the memory are closed in turn, and deleted when all in them is ol
   });
 });
 
-test('a nonce that comes at whatever moment a write ends is written as well', async () => {
+test('a nonce that arrives just as a write ends is written as well', async () => {
   await inDirectory(async (directory) => {
     const clock = new VirtualClock();
     const around = { clock, random: seededRandom(5), log: silentLogger };
@@ -205,13 +205,13 @@ test('a nonce that comes at whatever moment a write ends is written as well', as
   });
 });
 
-test('while nonces cannot be written calls are refused, and taken again when they can', async () => {
+test('while nonces cannot be written, calls are rejected, and accepted again afterwards', async () => {
   await inDirectory(async (parent) => {
     const directory = join(parent, 'memory');
     mkdirSync(directory);
     const fixture = await openFixture({ replayDirectory: directory, clock: new VirtualClock() });
     assert.equal(await codeOf(fixture, signed(fixture.clock)), 'ok');
-    // The file that is open is closed after its time, and the next one cannot be begun.
+    // The open file is closed after its time, and the next one cannot be created.
     await fixture.clock.advance(31_000);
     assert.equal(await codeOf(fixture, signed(fixture.clock)), 'ok');
     renameSync(directory, `${directory}-away`);
@@ -220,12 +220,12 @@ test('while nonces cannot be written calls are refused, and taken again when the
     rmSync(directory, { force: true, recursive: true });
     renameSync(`${directory}-away`, directory);
     assert.equal(await codeOf(fixture, signed(fixture.clock)), 'ok');
-    assert.equal(await codeOf(fixture, refused), 'REPLAYED', 'whether it was written is not known');
+    assert.equal(await codeOf(fixture, refused), 'REPLAYED', 'it is unknown whether it was written');
     await fixture.authenticator.close();
   });
 });
 
-/** Frees the smaller arrays that tables outgrew. */
+/** Frees arrays that tables have outgrown. */
 function collectGarbage(): void {
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();

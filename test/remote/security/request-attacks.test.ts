@@ -25,7 +25,7 @@ interface Attack {
 const FILE = join(import.meta.dirname, 'request-attacks.json');
 const { attacks } = JSON.parse(readFileSync(FILE, 'utf8')) as { attacks: Attack[] };
 
-/** What becomes of the MAC of a request. */
+/** Ways to tamper with a request's MAC. */
 const MACS: Readonly<Record<string, (request: SignedRequest) => Uint8Array>> = {
   flip: ({ mac }) => mac.map((byte, at) => (at === 0 ? byte ^ 0x80 : byte)),
   'flip-last': ({ mac }) => mac.map((byte, at) => (at === 31 ? byte ^ 1 : byte)),
@@ -62,7 +62,7 @@ for (const attack of attacks) {
     const found = await outcome(authenticator.authenticate(received(request, { peer, ingress })));
     assert.equal(found.code, attack.code, found.message);
     assert.match(found.message, new RegExp(attack.says ?? ''));
-    // Whatever was tried, nobody who may call is shut out.
+    // No attack may lock out valid callers.
     assert.equal((await outcome(authenticator.authenticate(received(signed(clock))))).code, 'ok');
   });
 }
@@ -76,7 +76,7 @@ function tampered({ after: changes = {} }: Attack, now: number): Partial<SignedR
   };
 }
 
-test('what is refused before its MAC is right takes no room in the memory of requests', async () => {
+test('requests rejected before MAC verification take no replay memory', async () => {
   const { clock, authenticator } = await openFixture({ replayLimits: { perClientMax: 1, totalMax: 17 } });
   for (let times = 0; times < 100; times++) {
     const wrong = { ...signed(clock), mac: new Uint8Array(32) };
@@ -85,7 +85,7 @@ test('what is refused before its MAC is right takes no room in the memory of req
   assert.equal((await outcome(authenticator.authenticate(received(signed(clock))))).code, 'ok');
 });
 
-test('a caller is told with the keys of its own key id and name, and nothing of a token where none is configured', async () => {
+test('a caller has the keys of its key id and name, and no scopes if tokens are not configured', async () => {
   const { clock, authenticator } = await openFixture();
   const caller = await authenticator.authenticate(received(signed(clock, { key_id: 'k0' })));
   const { request, response } = signingKeys('alice', SECRETS['k0']);

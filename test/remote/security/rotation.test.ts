@@ -31,7 +31,7 @@ import { eventLoopTurn } from '../../../src/runtime/turn.ts';
 import { eventually } from '../../support/eventually.ts';
 import { AUDIENCE, inDirectory, newNonce } from './fixture.ts';
 
-/** Authenticates each call and answers it; there are no tasks behind it. */
+/** Authenticates and answers each call, without tasks. */
 function answering(authenticator: Authenticator, refused: unknown[]): Pick<RemoteManager, 'handle'> {
   return {
     handle: async (received) => {
@@ -56,7 +56,7 @@ interface Site {
   readonly refused: unknown[];
 }
 
-/** An executor's door with mutual TLS on real files. */
+/** An executor's listener with mutual TLS on real files. */
 async function withSite(run: (site: Site) => Promise<void>, { revokes = false } = {}): Promise<void> {
   await inDirectory(async (directory) => {
     const certs = join(directory, 'certs');
@@ -86,7 +86,7 @@ async function withSite(run: (site: Site) => Promise<void>, { revokes = false } 
   });
 }
 
-/** Connects, calls a few times with whatever the files say now, and disconnects; until it is told to stop. */
+/** Connects with the current files, makes a few calls and disconnects, until stopped. */
 async function callAlways(site: Site, stopped: () => boolean): Promise<number> {
   const endpoint = { protocol: 'tcp' as const, ...site.listener.address, tls: true };
   const signal = new AbortController().signal;
@@ -94,7 +94,7 @@ async function callAlways(site: Site, stopped: () => boolean): Promise<number> {
   while (!stopped()) {
     const file = (name: string): string => readFileSync(join(site.certs, name), 'utf8');
     const [cert, key] = [file('client-alice.pem'), file('client-alice-key.pem')];
-    // Two files are replaced one after the other, by this very process: it must have its turn for the second.
+    // Two files are replaced in sequence by this process, which needs a turn for the second.
     if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) {
       await eventLoopTurn();
       continue;
@@ -118,7 +118,7 @@ function clientTls({ certs }: Site): { ca: string; cert: string; key: string } {
   return { ca: file('ca.pem'), cert: file('client-alice.pem'), key: file('client-alice-key.pem') };
 }
 
-/** Asks once, over what is open; whether there was an answer. */
+/** Makes one call over the open connection; returns whether it was answered. */
 async function call(transport: ClientTransport, { client, audience, keyId, keys }: ClientSigner): Promise<boolean> {
   const fields = { key_id: keyId, timestamp_ms: clock.now(), nonce: newNonce(), client, audience };
   const request = signRequest({ ...fields, method: 'status', payload: Buffer.from('{}') }, keys);
@@ -129,7 +129,7 @@ async function call(transport: ClientTransport, { client, audience, keyId, keys 
   );
 }
 
-/** The serial number of the certificate that the listener shows. */
+/** Returns the serial number of the listener's certificate. */
 async function shownSerial(site: Site): Promise<string> {
   const tls = clientTls(site);
   const { listener } = site;
@@ -142,7 +142,7 @@ async function shownSerial(site: Site): Promise<string> {
   });
 }
 
-test('keys and certificates are rotated under load, and no valid call is refused', async () => {
+test('keys and certificates are rotated under load without rejecting a valid call', async () => {
   await withSite(async (site) => {
     let stopped = false;
     const calling = Promise.all([1, 2, 3].map(() => callAlways(site, () => stopped)));
@@ -150,7 +150,7 @@ test('keys and certificates are rotated under load, and no valid call is refused
       const before = await shownSerial(site);
       await rotateKeys(site.ring, '1h', [site.clientFile]);
       await makeDevelopmentCertificates(site.certs, ['alice'], ['127.0.0.1']);
-      await eventually(async () => (await shownSerial(site)) !== before, 'the new certificate is shown');
+      await eventually(async () => (await shownSerial(site)) !== before, 'the new certificate');
     }
     stopped = true;
     const calls = (await calling).reduce((sum, each) => sum + each, 0);
@@ -159,7 +159,7 @@ test('keys and certificates are rotated under load, and no valid call is refused
   });
 });
 
-test('when the grace is over the old key is refused by name', async () => {
+test('after the grace the old key is rejected by name', async () => {
   await withSite(async (site) => {
     const old = clientSigner(await readClientCredentials(site.clientFile));
     await rotateKeys(site.ring, '0s', []);
@@ -168,13 +168,13 @@ test('when the grace is over the old key is refused by name', async () => {
     await eventually(async () => {
       await call(transport, old);
       return site.refused.length > 0;
-    }, 'the ring is read again');
+    }, 'the ring to be reloaded');
     assert.match(String(site.refused[0]), new RegExp(`The key ${old.keyId} is retired`));
     await transport.close();
   });
 });
 
-test('a certificate that is revoked opens no connection any more, and is of no use on one that is open', async () => {
+test('a revoked certificate opens no connections, and calls on its open ones are rejected', async () => {
   await withSite(
     async (site) => {
       const signer = clientSigner(await readClientCredentials(site.clientFile));
@@ -184,18 +184,18 @@ test('a certificate that is revoked opens no connection any more, and is of no u
       assert.ok((await call(open, signer)) && (await call(other, signer)));
       const revoked = await revokeCertificates(site.certs, ['alice'], []);
       assert.equal(revoked.revoked.length, 1);
-      await eventually(async () => !(await call(open, signer)), 'the open connection is refused');
+      await eventually(async () => !(await call(open, signer)), 'the open connection to be rejected');
       assert.match(String(site.refused[0]), /UNAUTHENTICATED|The certificate was revoked/);
       await open.close();
       const late = openTcpTransport(endpoint, before, { clock });
       assert.equal(await call(late, signer), false);
       await late.close();
-      assert.equal(site.refused.length, 1, 'TLS itself refused the late one');
+      assert.equal(site.refused.length, 1, 'TLS itself rejected the new connection');
       assert.equal(await call(other, signer), false);
       await other.close();
       await makeDevelopmentCertificates(site.certs, ['alice'], ['127.0.0.1']);
       const anew = openTcpTransport(endpoint, clientTls(site), { clock });
-      assert.equal(await call(anew, signer), true, 'another certificate of the same client is taken');
+      assert.equal(await call(anew, signer), true, 'another certificate of the same client is accepted');
       await anew.close();
       const text = execFileSync('openssl', [
         'crl',

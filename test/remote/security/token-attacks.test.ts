@@ -44,13 +44,13 @@ for (const attack of tokens) {
       const found = await call(fixture, text, attack.peer);
       assert.equal(found.code, attack.code, found.message);
       assert.match(found.message, new RegExp(attack.says ?? ''));
-      // What was refused once is not let in by a memory of it.
+      // A rejected token must not be accepted from a cache.
       assert.equal((await call(fixture, text, attack.peer)).code, attack.code);
       assert.equal((await call(fixture, makeToken(fixture.clock.now(), {}))).code, 'ok');
     }));
 }
 
-test('a token that was remembered ends with its time', () =>
+test('a cached token expires', () =>
   withTokens(undefined, async (fixture) => {
     const token = makeToken(fixture.clock.now(), { claims: { exp: 100 } });
     assert.equal((await call(fixture, token)).code, 'ok');
@@ -60,7 +60,7 @@ test('a token that was remembered ends with its time', () =>
     assert.match((await call(fixture, token)).message, /has expired/);
   }));
 
-test('a key that is taken from the file ends the tokens that it signed, also those remembered; the others go on', () =>
+test('removing a key ends its tokens, including cached ones; others stay valid', () =>
   withTokens(undefined, async (fixture, keysFile) => {
     const claims = { exp: 1_000_000 };
     const of = (alg: string, kid: string): string => makeToken(fixture.clock.now(), { alg, kid, claims });
@@ -71,15 +71,15 @@ test('a key that is taken from the file ends the tokens that it signed, also tho
     assert.equal((await call(fixture, ed)).code, 'ok', 'a broken file changes nothing');
     writeFileSync(keysFile, JSON.stringify({ keys: [publicJwk('ec', 'ec')] }));
     await fixture.clock.advance(2_000);
-    // Files are read outside of the virtual time.
+    // Files are read in real time rather than virtual time.
     await eventually(async () => {
       await fixture.clock.advance(2_000);
       return (await call(fixture, ed)).code === 'UNAUTHENTICATED';
-    }, 'the token of a key that is gone is refused');
+    }, "the removed key's token to be rejected");
     assert.equal((await call(fixture, ec)).code, 'ok');
   }));
 
-test('PEM: the key id of a token says nothing; of several keys, whichever fits; certificates serve as well', () =>
+test('PEM: key ids of tokens are ignored; every key is tried; certificates work as well', () =>
   withTokens(publicPem('second-ed') + publicPem('ed') + publicPem('rsa'), async (fixture) => {
     const now = fixture.clock.now();
     assert.equal((await call(fixture, makeToken(now, { kid: 'whatever' }))).code, 'ok');
@@ -104,9 +104,9 @@ test('scopes: separated by spaces, or a list', async () => {
     assert.deepEqual(await scopesOf({ scopes: ['task:execute:A B'] }), ['task:execute:A B']);
     const token = makeToken(clock.now(), {});
     const [one, other] = [verifier.verify(token), verifier.verify(token)];
-    assert.equal(one, other, 'calls at once share one verification');
+    assert.equal(one, other, 'concurrent calls share one verification');
     await one;
-    assert.ok(!(verifier.verify(token) instanceof Promise), 'a token that is remembered costs no turn');
+    assert.ok(!(verifier.verify(token) instanceof Promise), 'a cached token is verified synchronously');
     await verifier.close();
   });
 });
@@ -115,15 +115,15 @@ const FILES: readonly [string, string, RegExp][] = [
   ['a private key in PEM', '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----', /private key/],
   ['a private key in a JWKS', JSON.stringify({ keys: [privateJwk('ed')] }), /keys\[0\]: is a secret key/],
   ['a shared secret', JSON.stringify({ keys: [{ kty: 'oct', k: 'AAAA' }] }), /keys\[0\]: is a secret key/],
-  ['no keys', '{"keys":[]}', /must hold 1 to 100 keys/],
-  ['no list', '{"keys":{}}', /must be a list/],
-  ['nothing', '', /must hold 1 to 100 keys/],
-  ['a key twice in an object', '{"keys":[],"keys":[]}', /more than once/],
-  ['a key that is none', '{"keys":[{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}]}', /no public key/],
+  ['no keys', '{"keys":[]}', /must contain 1 to 100 keys/],
+  ['not a list', '{"keys":{}}', /must be a list/],
+  ['nothing', '', /must contain 1 to 100 keys/],
+  ['a duplicate member', '{"keys":[],"keys":[]}', /more than once/],
+  ['an invalid key', '{"keys":[{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}]}', /not a public key/],
 ];
 
 for (const [name, text, fault] of FILES) {
-  test(`a file of public keys is refused: ${name}`, () =>
+  test(`rejects a file of public keys: ${name}`, () =>
     assert.rejects(
       withTokens(text, () => Promise.resolve()),
       (error) => error instanceof Error && error.name === 'KeyFileError' && fault.test(error.message),

@@ -1,4 +1,4 @@
-/** Keys of an issuer and of a foreign one, files of public keys, and tokens as attackers write them. */
+/** Keys of an issuer and of a foreign one, files of public keys, and forged tokens. */
 import { createHmac, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -38,15 +38,15 @@ export async function writeKeys(directory: string, text: string = JWKS, name = '
 export interface TokenOptions {
   alg?: string;
   kid?: string;
-  /** `jwk: 'foreign'` puts the foreign key into it. */
+  /** `jwk: 'foreign'` embeds the foreign key. */
   header?: Record<string, unknown>;
-  /** `exp` and `nbf` in seconds from now; null leaves a claim out. */
+  /** `exp` and `nbf` in seconds from now; null omits a claim. */
   claims?: Record<string, unknown>;
   key?: string;
   bend?: string;
 }
 
-/** A token, valid unless told otherwise; made by hand, since libraries refuse to make most of the bad ones. */
+/** Builds a token, valid by default; hand-made, because libraries refuse to create most invalid ones. */
 export function makeToken(nowMs: number, options: TokenOptions): string {
   const { alg = 'EdDSA', kid, header = {}, claims = {}, bend } = options;
   const nowSecs = Math.floor(nowMs / 1000);

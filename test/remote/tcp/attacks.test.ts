@@ -22,7 +22,7 @@ interface FrameAttack {
   readonly frame_hex?: string;
   readonly frame_repeat?: readonly [string, string, number, string, string];
   readonly members?: Record<string, unknown>;
-  /** Of the answer; null where it cannot know which request it answers. */
+  /** Id in the answer; null if it cannot be determined. */
   readonly id?: number;
   readonly code?: string;
   readonly detail?: string;
@@ -76,7 +76,7 @@ async function setUp(t: TestContext, limits: Partial<TcpLimits> = {}): Promise<S
 }
 
 describe('attacks on frames', () => {
-  it('answers each with its code, and closes what cannot be understood', async (t) => {
+  it('returns the code of each, and closes the connection if it cannot be parsed', async (t) => {
     const { healthy, open } = await setUp(t);
     for (const attack of ATTACKS) {
       await t.test(attack.name, async () => {
@@ -103,7 +103,7 @@ describe('attacks on frames', () => {
     await healthy.assertServed();
   });
 
-  it('gives memory and descriptors back', async (t) => {
+  it('releases memory and descriptors', async (t) => {
     const { healthy, open, manager } = await setUp(t);
     const round = async (): Promise<void> => {
       const connections = await Promise.all(Array.from({ length: 40 }, () => open()));
@@ -117,15 +117,15 @@ describe('attacks on frames', () => {
     await round();
     const before = { memory: memoryInUse(), descriptors: descriptors() };
     for (let rounds = 0; rounds < 5; rounds += 1) await round();
-    await eventually(() => descriptors() <= before.descriptors, 'every descriptor is given back');
-    await eventually(() => memoryInUse() < before.memory + 8_000_000, 'memory is given back');
+    await eventually(() => descriptors() <= before.descriptors, 'all descriptors to be released');
+    await eventually(() => memoryInUse() < before.memory + 8_000_000, 'memory to be released');
     assert.equal(manager.held.length, 0);
     await healthy.assertServed();
   });
 });
 
 describe('attacks on time', () => {
-  it('closes a connection whose header comes byte by byte, and one whose payload does', async (t) => {
+  it('closes connections whose header or payload arrives byte by byte', async (t) => {
     const { healthy, open } = await setUp(t, { header_ms: 2_000, body_ms: 2_000 });
     for (const [stage, start] of [
       ['header', 3],
@@ -146,12 +146,12 @@ describe('attacks on time', () => {
     await healthy.assertServed();
   });
 
-  it('closes what stalls in the TLS handshake', async (t) => {
+  it('closes connections that stall in the TLS handshake', async (t) => {
     const { healthy, port } = await setUp(t, { tls_handshake_ms: 2_000 });
     const sockets = Array.from({ length: 20 }, (_, index) => {
       const socket = connect({ host: '127.0.0.1', port });
       socket.on('error', () => undefined);
-      // A record of a ClientHello that never comes.
+      // A record of a ClientHello that never follows.
       if (index % 2 === 0) socket.write(Buffer.from('16030102000100', 'hex'));
       t.after(() => socket.destroy());
       return socket.resume();
@@ -160,7 +160,7 @@ describe('attacks on time', () => {
     await healthy.assertServed();
   });
 
-  it('closes what does not speak TLS', async (t) => {
+  it('closes connections that do not speak TLS', async (t) => {
     const { healthy, port } = await setUp(t);
     const connection = await RawConnection.open(port, null);
     connection.socket.write(frameOf(submit('Echo', {})));
@@ -169,7 +169,7 @@ describe('attacks on time', () => {
     await healthy.assertServed();
   });
 
-  it('closes what is half closed within a frame', async (t) => {
+  it('closes connections that are half-closed within a frame', async (t) => {
     const { healthy, open, manager } = await setUp(t);
     for (const end of [2, 6, 100, frameOf(submit('Echo', {})).length - 1]) {
       const connection = await open();
@@ -181,7 +181,7 @@ describe('attacks on time', () => {
     await healthy.assertServed();
   });
 
-  it('closes what is idle, not what waits for its answer', async (t) => {
+  it('closes idle connections, but not those waiting for a response', async (t) => {
     const { healthy, open, manager } = await setUp(t, { idle_ms: 2_000 });
     const waiting = await open();
     waiting.socket.write(frameOf(submit('Hold', {})));
@@ -195,8 +195,8 @@ describe('attacks on time', () => {
   });
 });
 
-describe('attacks on room', () => {
-  it('serves on while thousands of connections are held from many addresses', async (t) => {
+describe('attacks on capacity', () => {
+  it('keeps serving while thousands of connections are held from many addresses', async (t) => {
     const { healthy, port } = await setUp(t, { connections_max: 300, connections_per_address_max: 40 });
     const before = descriptors();
     let open = 0;
@@ -209,9 +209,9 @@ describe('attacks on room', () => {
       t.after(() => socket.destroy());
       if (number % 50 === 49) await healthy.assertServed();
     }
-    await eventually(() => open <= 300 && open > 0, 'only so many are held');
-    // Both ends are of this process.
-    await eventually(() => descriptors() - before <= 2 * 300 + 20, 'the others are given back');
+    await eventually(() => open <= 300 && open > 0, 'the limit on held connections');
+    // Both ends belong to this process.
+    await eventually(() => descriptors() - before <= 2 * 300 + 20, 'the others to be released');
     await healthy.assertServed();
     const { authority } = await certificates();
     const endpoint = { protocol: 'tcp' as const, host: '127.0.0.1', port, tls: true };
@@ -221,12 +221,12 @@ describe('attacks on room', () => {
     assert.deepEqual(opened(await newcomer.call(request, quiet), request)['result'], { newcomer: true });
   });
 
-  it('takes only so many connections of one address: the oldest that proved nothing makes room', async (t) => {
+  it('limits connections per address, closing the oldest unproven one', async (t) => {
     const { healthy, open } = await setUp(t, { connections_per_address_max: 5 });
     const held: Awaited<ReturnType<typeof open>>[] = [];
     for (let number = 0; number < 5; number += 1) held.push(await open('127.0.0.9'));
     const newcomer = await open('127.0.0.9');
-    await eventually(() => held[0]!.closed, 'the oldest is cut');
+    await eventually(() => held[0]!.closed, 'the oldest to be closed');
     assert.deepEqual(
       [...held.slice(1), newcomer].map(({ closed }) => closed),
       [false, false, false, false, false],
@@ -240,16 +240,16 @@ describe('attacks on room', () => {
       const connection = await open();
       connection.socket.pause();
       for (let id = 1; id <= 30; id += 1) connection.socket.write(frameOf(submit('Big', { bytes }), { id }));
-      // The end is only seen by who reads; what counts is that the other end is gone.
+      // Only a reader sees the end; what counts is that the other side is gone.
       await eventually(() => {
         connection.socket.write(frameOf(submit('Echo', {}), { id: 99 }));
         return connection.socket.errored !== null || connection.closed;
-      }, 'the connection is cut');
+      }, 'the connection to be cut');
     }
     await healthy.assertServed();
   });
 
-  it('does not cut a reader that takes its time', async (t) => {
+  it('does not cut a slow reader', async (t) => {
     const { open } = await setUp(t, { output_ms: 1_000 });
     const connection = await open();
     connection.socket.pause();
@@ -263,23 +263,23 @@ describe('attacks on room', () => {
     assert.equal(connection.closed, false);
   });
 
-  it('refuses an id that is in flight already', async (t) => {
+  it('rejects an id that is already in flight', async (t) => {
     const { healthy, open, manager } = await setUp(t);
     const connection = await open();
     connection.socket.write(Buffer.concat([frameOf(submit('Hold', {})), frameOf(submit('Echo', {}))]));
     const { header, payload } = await connection.answer();
     assert.equal(header['id'], 1);
-    assert.deepEqual(payload['details'], ['id: 1 is in flight already']);
+    assert.deepEqual(payload['details'], ['id: 1 is already in flight']);
     await connection.end();
-    await eventually(() => manager.aborted === 1, 'the held request learns of it');
+    await eventually(() => manager.aborted === 1, 'the held request to be aborted');
     await healthy.assertServed();
   });
 
-  it('reads no more than so many requests of a connection until they are answered', async (t) => {
+  it('limits the concurrent requests of a connection', async (t) => {
     const { healthy, open, manager } = await setUp(t, { in_flight_max: 8 });
     const connection = await open();
     for (let id = 1; id <= 50; id += 1) connection.socket.write(frameOf(submit('Hold', { id }), { id }));
-    await eventually(() => manager.held.length === 8, 'eight are taken');
+    await eventually(() => manager.held.length === 8, 'eight to be accepted');
     await healthy.assertServed();
     assert.equal(manager.held.length, 8);
     const letting = setInterval(() => manager.letGo(), 5);
@@ -291,12 +291,12 @@ describe('attacks on room', () => {
     );
   });
 
-  it('holds only so much of unfinished requests, and lets who holds the most go', async (t) => {
+  it('limits the memory of incomplete requests, rejecting the largest holder', async (t) => {
     const { healthy, open } = await setUp(t, { partial_bytes_max: 8_000_000 });
     const connections = await Promise.all(Array.from({ length: 6 }, () => open()));
     const start = Buffer.concat([u32(4_200_000), u32(16_000), Buffer.alloc(2_000_000, 0x20)]);
     for (const connection of connections) connection.socket.write(start);
-    await eventually(() => connections.some(({ answers }) => answers.length > 0), 'somebody has to go');
+    await eventually(() => connections.some(({ answers }) => answers.length > 0), 'a rejection');
     const refused = connections.find(({ answers }) => answers.length > 0)!;
     assert.equal(refused.answers[0]!.payload['code'], 'QUEUE_FULL');
     await refused.end();

@@ -12,13 +12,13 @@ function frame(header: object, payload: Uint8Array): Buffer {
 }
 
 describe('frames', () => {
-  it('have the bytes that the protocol says', () => {
+  it('have the documented bytes', () => {
     const bytes = frame({ id: 1 }, Buffer.from('{}'));
     assert.equal(bytes.toString('latin1'), '\0\0\0\x0e\0\0\0\x08{"id":1}{}');
     assert.equal(frame({ client: 'ü' }, Buffer.alloc(0)).toString('hex').slice(0, 16), '0000001300000' + '00f');
   });
 
-  it('are found however they are cut, without touching those found before', () => {
+  it('are found however they are split, without affecting earlier ones', () => {
     const payloads = [0, 1, 5_000, 70_000, 200_000].map((size, index) => Buffer.alloc(size, 0x41 + index));
     const stream = Buffer.concat(payloads.map((payload, id) => frame({ id }, payload)));
     for (const step of [1_000, 65_536, stream.length]) {
@@ -34,7 +34,7 @@ describe('frames', () => {
     }
   });
 
-  it('say how far the next one is', () => {
+  it('report the progress of the next one', () => {
     const bytes = frame({ id: 1 }, Buffer.from('{}'));
     const reader = new FrameReader(1_000);
     const stages = [reader.stage];
@@ -45,7 +45,7 @@ describe('frames', () => {
     assert.deepEqual(stages, ['idle', ...Array<string>(15).fill('header'), ...Array<string>(3).fill('payload')]);
   });
 
-  it('of many small pieces take no more memory than twice their bytes', () => {
+  it('in many small pieces take at most twice their bytes', () => {
     const reader = new FrameReader(8_000_000);
     const before = process.memoryUsage().arrayBuffers;
     const start = frame({ id: 1 }, Buffer.alloc(4_000_000)).subarray(0, 400_000);

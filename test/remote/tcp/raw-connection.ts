@@ -12,7 +12,7 @@ export interface RawAnswer {
   readonly payload: Record<string, unknown>;
 }
 
-/** A connection that says whatever it is told to, and remembers what comes back. */
+/** A raw connection that records what it receives. */
 export class RawConnection {
   readonly socket: Socket;
   readonly answers: RawAnswer[] = [];
@@ -47,11 +47,11 @@ export class RawConnection {
   }
 
   async end(): Promise<void> {
-    await eventually(() => this.closed, 'the connection is closed');
+    await eventually(() => this.closed, 'the connection to be closed');
   }
 }
 
-/** The frame of a request, with members of its header replaced; null leaves one out. */
+/** Builds the frame of a request with replaced header members; null omits one. */
 export function frameOf(request: SignedRequest, members: Record<string, unknown> = {}): Buffer {
   const header = { ...requestHeader({ id: 1, request, token: null, traceparent: null, progress: false }), ...members };
   const kept = Object.fromEntries(Object.entries(header).filter(([, value]) => value !== null));
@@ -60,7 +60,7 @@ export function frameOf(request: SignedRequest, members: Record<string, unknown>
   return Buffer.concat(out);
 }
 
-/** A frame whose header is these bytes. */
+/** Builds a frame with these header bytes. */
 export function rawFrame(header: Buffer, payload: Buffer = Buffer.alloc(0)): Buffer {
   return Buffer.concat([u32(4 + header.length + payload.length), u32(header.length), header, payload]);
 }

@@ -11,10 +11,10 @@ import { keptWaitingMs } from '../../support/processor-time.ts';
 import { opened, submit } from './stand-in-manager.ts';
 
 const PAUSE_MS = 2;
-/** What a client must never have to wait while others do their worst, besides what other programs take from both. */
+/** Maximum latency of a healthy client during an attack, allowing for other programs. */
 const LATENCY_MS_MAX = 3_000;
 
-/** A client that does nothing wrong and must notice nothing of those that do. */
+/** A well-behaved client that must not be affected by others. */
 export class HealthyClient {
   readonly #transport: ClientTransport;
   readonly #stopping = new AbortController();
@@ -28,10 +28,10 @@ export class HealthyClient {
     this.#running = this.#run();
   }
 
-  /** Holds that every call was answered, and soon; at least one after this was asked. */
+  /** Asserts that every call was answered in time, including at least one after this was called. */
   async assertServed(): Promise<void> {
     const before = this.answered;
-    await eventually(() => this.answered > before + 1 || this.failures.length > 0, 'the healthy client is served');
+    await eventually(() => this.answered > before + 1 || this.failures.length > 0, 'the healthy client to be served');
     assert.deepEqual(this.failures, []);
     assert.ok(this.slowest_ms < LATENCY_MS_MAX, `an answer took ${this.slowest_ms} ms`);
   }
@@ -63,7 +63,7 @@ export class HealthyClient {
   }
 }
 
-/** Starts a healthy client, to be stopped when the test ends. */
+/** Starts a healthy client, stopped when the test ends. */
 export function startHealthy(t: TestContext, transport: ClientTransport): HealthyClient {
   const healthy = new HealthyClient(transport);
   t.after(() => healthy.stop());
@@ -73,7 +73,7 @@ export function startHealthy(t: TestContext, transport: ClientTransport): Health
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-/** Bytes in use once everything that nobody holds is gone. */
+/** Returns the bytes in use after garbage collection. */
 export function memoryInUse(): number {
   collectGarbage();
   collectGarbage();
@@ -81,7 +81,7 @@ export function memoryInUse(): number {
   return heapUsed + external;
 }
 
-/** Open descriptors of this process. */
+/** Returns the number of open descriptors of this process. */
 export function descriptors(): number {
   return readdirSync('/proc/self/fd').length;
 }

@@ -19,7 +19,7 @@ interface RequestAttack {
   readonly payload?: string;
   readonly payload_hex?: string;
   readonly payload_repeat?: readonly [string, string, number, string, string];
-  /** Before it is signed, and after. */
+  /** Changes before and after signing. */
   readonly signed_fields?: Partial<SignedRequest>;
   readonly signed_at_ms?: number;
   readonly fields?: Partial<SignedRequest> & { mac_hex?: string; timestamp_offset_ms?: number };
@@ -62,7 +62,7 @@ function payloadOf({ payload, payload_hex, payload_repeat }: Omit<RequestAttack,
   return Buffer.from(before + left.repeat(times) + right.repeat(times) + after);
 }
 
-/** The manager as it is, with its authenticator and its journal, behind a listener; tasks answer their arguments. */
+/** The real manager with its authenticator and journal behind a listener; tasks return their arguments. */
 async function connect(t: TestContext, under: TransportUnderTest): Promise<ClientTransport> {
   const { authority, server } = await certificates();
   const tier = new OpenTier();
@@ -93,10 +93,10 @@ async function said(
   return JSON.parse(Buffer.from(response.payload).toString()) as Record<string, unknown>;
 }
 
-/** What the manager refuses must be told alike over every protocol. */
+/** Rejections of the manager must be the same over every protocol. */
 export function describeRequestAttacks(under: TransportUnderTest): void {
   describe(`attacks on requests over ${under.protocol}`, () => {
-    it('are answered each with its code, and others are served meanwhile', async (t) => {
+    it('returns the code of each, while others are served', async (t) => {
       const transport = await connect(t, under);
       for (const attack of ATTACKS) {
         await t.test(attack.name, async () => {
@@ -107,7 +107,7 @@ export function describeRequestAttacks(under: TransportUnderTest): void {
       }
     });
 
-    it('are not helped by sending the same bytes again', async (t) => {
+    it('rejects the same bytes when sent again', async (t) => {
       const transport = await connect(t, under);
       const request = requestOf({});
       assert.deepEqual((await said(transport, request))['result'], { text: 'hello' });

@@ -23,7 +23,7 @@ const CORRELATION_ID = '0190a7b2-0000-7000-8000-000000000001';
 
 let nonces = 0;
 
-/** A request of the one client that the stand-in knows. */
+/** Signs a request of the stand-in's only client. */
 export function seal(
   method: RemoteMethod,
   payload: object | Uint8Array,
@@ -39,11 +39,11 @@ export function submit(event_name: string, args: object): SignedRequest {
   return seal('submit', { event_name, args });
 }
 
-/** The payload of an answer, once its MAC was seen to fit the request. */
+/** Returns the payload of a response after verifying its MAC. */
 export function opened(response: SignedResponse, request: SignedRequest): Record<string, unknown> {
   if (response.mac.length > 0) {
-    if (!verifyResponse(response, KEYS.response)) throw new Error('the MAC of the answer does not fit');
-    if (response.nonce !== request.nonce) throw new Error('the answer is of another request');
+    if (!verifyResponse(response, KEYS.response)) throw new Error('the MAC of the response does not match');
+    if (response.nonce !== request.nonce) throw new Error('the response belongs to another request');
   }
   return JSON.parse(Buffer.from(response.payload).toString()) as Record<string, unknown>;
 }
@@ -54,12 +54,12 @@ interface Held {
 }
 
 /**
- * Answers as a manager would, without queue or processes: checks envelope, key and MAC, and knows a few events.
- * `Echo` answers its args, `Hold` waits until it is let go, `Big` answers `bytes` characters, `Steps` says how far it is.
+ * Responds like a manager, without queue or processes: verifies envelope, key and MAC, and knows a few events. `Echo`
+ * returns its args, `Hold` waits until released, `Big` returns `bytes` characters, `Steps` reports progress.
  */
 export class StandInManager implements RemoteManager {
   readonly received: Received[] = [];
-  /** Whether what is received is remembered; off where millions come. */
+  /** Whether received requests are recorded; off for millions of them. */
   remembers = true;
   readonly held: Held[] = [];
   /** Signals of held requests that aborted. */
@@ -80,7 +80,7 @@ export class StandInManager implements RemoteManager {
     try {
       checkEnvelope(request);
       if (request.key_id !== KEY_ID || request.client !== CLIENT)
-        throw new RemoteFailure('UNAUTHENTICATED', `The key ${request.key_id} is not known`);
+        throw new RemoteFailure('UNAUTHENTICATED', `The key ${request.key_id} is unknown`);
       known = true;
       if (!verifyRequest(request, KEYS.request)) throw new RemoteFailure('INVALID_CHECKSUM');
       return this.#reply(request, await this.#answer(received, onProgress));

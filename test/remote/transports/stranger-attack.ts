@@ -1,4 +1,4 @@
-/** Where strangers come from: the honest are elsewhere. */
+/** Address of attackers; legitimate clients use another one. */
 export const STRANGER = '127.0.0.77';
 
 export interface StrangerAttack {
@@ -6,7 +6,7 @@ export interface StrangerAttack {
   readonly wire: 'tcp' | 'xmlrpc' | 'grpc';
   readonly connections: number;
   readonly does: 'bad-macs' | 'unfinished' | 'drip' | 'resets' | 'hpack' | 'connect';
-  /** Of one request. */
+  /** Settings of one attacker. */
   readonly bytes?: number;
 }
 

@@ -1,4 +1,4 @@
-/** A stranger in a thread of its own: does one of `stranger-attacks.json` again and again, until the thread is ended. */
+/** An attacker in a worker thread: repeats one of `stranger-attacks.json` until the thread is terminated. */
 import { connect as connectHttp2, type ClientHttp2Session } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -20,10 +20,10 @@ const HEADERS = { ':method': 'POST', ':path': CALL, 'content-type': 'application
 const forged = { ...submit('Echo', { filler: 'x'.repeat(attack.bytes ?? 0) }), mac: Buffer.alloc(32, 1) };
 const wire = await loadWire();
 
-/** A whole request that the executor refuses for its MAC. */
+/** Builds a complete request with an invalid MAC. */
 function requestOf({ wire: name }: StrangerAttack): Buffer {
   if (name === 'tcp') {
-    // Each number is free again once its request was refused.
+    // Ids are free again once their request was rejected.
     const frames = Array.from({ length: REQUESTS_AT_ONCE }, (_, index) => frameOf(forged, { id: index + 1 }));
     return attack.bytes === undefined ? Buffer.concat(frames) : frames[0]!;
   }
@@ -40,7 +40,7 @@ function framed(message: Buffer, length = message.length): Buffer {
   return Buffer.concat([Buffer.alloc(1), u32(length), message]);
 }
 
-/** A request that lacks its end. */
+/** Builds a request without its end. */
 function unfinishedOf({ wire: name, bytes = 0 }: StrangerAttack): Buffer {
   const more = bytes + 1_000;
   if (name === 'tcp') return Buffer.concat([u32(more), u32(500), Buffer.alloc(bytes, 0x20)]);
@@ -55,7 +55,7 @@ function open(): Socket {
   return socket;
 }
 
-/** A connection, and another one when it has ended. */
+/** Opens a connection, and another one whenever it ends. */
 function again(speak: (socket: Socket) => void): void {
   const socket = open();
   socket.once('connect', () => speak(socket));
@@ -69,7 +69,7 @@ function session(speak: (made: ClientHttp2Session) => void): void {
   made.once('close', () => setImmediate(() => session(speak)));
 }
 
-/** So many calls at once, each followed by another one. */
+/** Makes concurrent calls, each followed by another one. */
 function call(made: ClientHttp2Session, bytes: Buffer, isWhole: boolean): void {
   if (made.destroyed) return;
   const stream = made.request(HEADERS);

@@ -1,4 +1,4 @@
-/** Whatever a stranger does, an honest call waits for a bounded piece of work that is done for it. */
+/** Verifies that whatever attackers do, a legitimate call waits only for a bounded amount of their work. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test, type TestContext } from 'node:test';
@@ -26,12 +26,12 @@ const ATTACKS = JSON.parse(
 const NAMES = Object.keys(WIRES) as Wire[];
 
 const CALLS = 15;
-/** Between two turns: what was begun with the last of one, and with the next one. */
+/** Work between two turns: what began with the last of one, and with the next. */
 const WORK_PER_TURN_MAX = 2 * 16 + 4;
-/** An honest call takes a few turns: to arrive, to be answered, and for the answer to leave. */
+/** A legitimate call takes a few turns: to arrive, to be handled, and to be answered. */
 const WORK_PER_CALL_MAX = 6 * 16;
 
-/** Counts what is done for strangers: requests that are answered, streams and pieces of documents that are begun. */
+/** Counts work for attackers: answered requests, and streams and document pieces that were begun. */
 class Work extends StandInManager {
   count = 0;
   mostPerTurn = 0;
@@ -54,7 +54,7 @@ class Work extends StandInManager {
       work.count += 1;
       write.call(this, chunk);
     });
-    // eslint-disable-next-line @typescript-eslint/no-this-alias -- the mocks have one of their own
+    // eslint-disable-next-line @typescript-eslint/no-this-alias -- the mocks have their own `this`
     const work = this;
     const turn = (): void => {
       this.mostPerTurn = Math.max(this.mostPerTurn, this.count - this.#before);
@@ -67,7 +67,7 @@ class Work extends StandInManager {
 }
 
 interface Measured {
-  /** Done for strangers during each of the calls. */
+  /** Work for attackers during each call. */
   readonly work: number[];
   readonly ms: number[];
 }
@@ -90,7 +90,7 @@ function median(values: readonly number[]): number {
 }
 
 for (const attack of ATTACKS) {
-  test(`honest calls pass by ${attack.name}`, async (t) => {
+  test(`legitimate calls are served during: ${attack.name}`, async (t) => {
     const work = new Work();
     work.remembers = false;
     work.watch(t);
@@ -117,20 +117,22 @@ for (const attack of ATTACKS) {
     const stranger = new Worker(new URL('stranger.ts', import.meta.url), { workerData });
     t.after(() => stranger.terminate());
     await new Promise((resolve, reject) => stranger.once('message', resolve).once('error', reject));
-    if (attack.does === 'bad-macs') await eventually(() => work.count > 200, 'the attack is under way');
-    if (attack.does === 'unfinished') await eventually(() => unproven.memory.bytes > 0, 'the attack is under way');
+    if (attack.does === 'bad-macs') await eventually(() => work.count > 200, 'the attack to start');
+    if (attack.does === 'unfinished') await eventually(() => unproven.memory.bytes > 0, 'the attack to start');
     work.mostPerTurn = 0;
     for (const wire of NAMES) {
       const { work: done, ms } = await measure(honest[wire], work);
-      t.diagnostic(`${wire}: p50 ${(median(ms) / alone[wire]).toFixed(1)} times that without; work ${median(done)}`);
-      assert.ok(median(done) <= WORK_PER_CALL_MAX, `${wire}: ${done.join()} requests of strangers during each call`);
+      t.diagnostic(
+        `${wire}: p50 ${(median(ms) / alone[wire]).toFixed(1)} times the undisturbed latency; work ${median(done)}`,
+      );
+      assert.ok(median(done) <= WORK_PER_CALL_MAX, `${wire}: ${done.join()} requests of attackers during each call`);
     }
     for (const wire of NAMES) {
       const request = submit('Echo', { newcomer: true });
       const answer = await connected(wire).call(request, quiet);
       assert.deepEqual(opened(answer, request)['result'], { newcomer: true });
     }
-    assert.ok(work.mostPerTurn <= WORK_PER_TURN_MAX, `${work.mostPerTurn} requests of strangers in one turn`);
+    assert.ok(work.mostPerTurn <= WORK_PER_TURN_MAX, `${work.mostPerTurn} requests of attackers in one turn`);
     assert.ok(unproven.memory.bytes <= unproven.memory.bytesMax);
   });
 }

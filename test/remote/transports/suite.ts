@@ -18,10 +18,10 @@ import { makeCertificate, type Issued } from '../../support/certificates.ts';
 import { eventually } from '../../support/eventually.ts';
 import { opened, seal, StandInManager, submit } from './stand-in-manager.ts';
 
-/** A protocol: its server and its client, which must get along in the same way as those of the others. */
+/** A protocol with its server and client; all protocols must behave the same. */
 export interface TransportUnderTest {
   readonly protocol: Protocol;
-  /** Whether it passes answers on the way on. */
+  /** Whether it supports progress responses. */
   readonly progress: boolean;
   open(options: ListenerOptions<object>): Promise<Listener>;
   transport(endpoint: Endpoint, tls: ClientTls | null, clock: Clock): ClientTransport;
@@ -59,7 +59,7 @@ interface Setup {
   readonly certs: Certificates;
   readonly clientTls: ClientTls;
   readonly serverTls: ListenerTls;
-  /** One more client of the same listener. */
+  /** Opens another client of the same listener. */
   readonly connect: (tls: ClientTls | null, overTls?: boolean) => ClientTransport;
 }
 
@@ -98,10 +98,10 @@ async function failureOf(call: Promise<unknown>): Promise<TransportFailure> {
   try {
     await call;
   } catch (error) {
-    assert.ok(error instanceof TransportFailure, `${String(error)} is no TransportFailure`);
+    assert.ok(error instanceof TransportFailure, `${String(error)} is not a TransportFailure`);
     return error;
   }
-  throw new Error('the call was answered');
+  throw new Error('the call succeeded');
 }
 
 async function echoed(transport: ClientTransport, text = 'hello'): Promise<void> {
@@ -110,7 +110,7 @@ async function echoed(transport: ClientTransport, text = 'hello'): Promise<void>
   assert.deepEqual(answer['result'], { text });
 }
 
-/** What every pair of a server and a client must do, whatever lies between them. */
+/** Behavior required of every pair of server and client. */
 export function describeTransport(under: TransportUnderTest): void {
   describe(`transport ${under.protocol}`, () => {
     describeCalls(under);
@@ -120,7 +120,7 @@ export function describeTransport(under: TransportUnderTest): void {
 }
 
 function describeCalls(under: TransportUnderTest): void {
-  it('carries a request and its answer byte for byte, with token and trace', async (t) => {
+  it('carries a request and its response byte for byte, with token and trace', async (t) => {
     const { manager, transport } = await setUp(t, under);
     const request = submit('Echo', { text: 'Grüße \u0000 <&> ]]> \u{1f600}'.replace('\u0000', '') });
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
@@ -168,16 +168,16 @@ function describeCalls(under: TransportUnderTest): void {
     }
   });
 
-  it('answers many calls at once, each with its own answer', async (t) => {
+  it('handles concurrent calls, each with its own response', async (t) => {
     const { transport } = await setUp(t, under);
     await Promise.all(Array.from({ length: 300 }, (_, index) => echoed(transport, `call ${index}`)));
   });
 
-  it('lets short calls through while every place is taken by tasks', async (t) => {
+  it('lets short calls through while tasks occupy every slot', async (t) => {
     const { manager, transport } = await setUp(t, under);
     const requests = Array.from({ length: 150 }, (_, index) => submit('Hold', { index }));
     const answers = requests.map((request) => transport.call(request, quiet));
-    await eventually(() => manager.held.length > 40, 'tasks are held');
+    await eventually(() => manager.held.length > 40, 'tasks to be held');
     const request = seal('cancel', { correlation_id: 'any' });
     assert.deepEqual(opened(await transport.call(request, quiet), request), { status: 'ok' });
     const letting = setInterval(() => manager.letGo(), 5);
@@ -197,7 +197,7 @@ function describeCalls(under: TransportUnderTest): void {
     assert.equal((opened(await transport.call(back, quiet), back)['result'] as string).length, 8 * 1024 * 1024);
   });
 
-  it('refuses a request that is too large before it is sent, and goes on', async (t) => {
+  it('rejects an oversized request before sending it, and keeps working', async (t) => {
     const { manager, transport } = await setUp(t, under);
     const request = seal('submit', Buffer.alloc(6 * 1024 * 1024, 0x20));
     await assert.rejects(
@@ -208,7 +208,7 @@ function describeCalls(under: TransportUnderTest): void {
     await echoed(transport);
   });
 
-  it('brings errors, signed ones as they are and unsigned ones with their code', async (t) => {
+  it('returns errors: signed ones unchanged, unsigned ones with their code', async (t) => {
     const { transport } = await setUp(t, under);
     const forged = { ...submit('Echo', {}), mac: Buffer.alloc(32) };
     const signed = await transport.call(forged, quiet);
@@ -220,11 +220,11 @@ function describeCalls(under: TransportUnderTest): void {
     const payload = opened(unsigned, unknown);
     assert.equal(payload['code'], 'UNAUTHENTICATED');
     assert.equal(payload['status'], 'error');
-    assert.equal(payload['message'], 'The key other is not known');
+    assert.equal(payload['message'], 'The key other is unknown');
     await echoed(transport);
   });
 
-  it('passes answers on the way on where the protocol has them', async (t) => {
+  it('passes on progress responses if the protocol has them', async (t) => {
     const { transport } = await setUp(t, under);
     const seen: unknown[] = [];
     const request = submit('Steps', {});
@@ -244,11 +244,11 @@ function describeCalls(under: TransportUnderTest): void {
 }
 
 function describeLoss(under: TransportUnderTest): void {
-  it('gives up a call whose caller does, and serves on', async (t) => {
+  it('aborts a call with its caller, and keeps serving', async (t) => {
     const { manager, transport } = await setUp(t, under);
     const controller = new AbortController();
     const call = failureOf(transport.call(submit('Hold', {}), { ...quiet, signal: controller.signal }));
-    await eventually(() => manager.held.length === 1, 'the task is held');
+    await eventually(() => manager.held.length === 1, 'the task to be held');
     controller.abort(new Error('enough'));
     const failure = await call;
     assert.equal(failure.maybeReceived, true);
@@ -259,7 +259,7 @@ function describeLoss(under: TransportUnderTest): void {
     assert.equal(manager.received.length, 2);
   });
 
-  it('says that nothing was received where nobody listens', async (t) => {
+  it('reports that nothing was received if nothing listens', async (t) => {
     const { listener, transport } = await setUp(t, under);
     await listener.close(0);
     const failure = await failureOf(transport.call(submit('Echo', {}), quiet));
@@ -267,26 +267,26 @@ function describeLoss(under: TransportUnderTest): void {
     assert.match(failure.message, /127\.0\.0\.1/);
   });
 
-  it('says that a request may have been received where the executor goes away with it', async (t) => {
+  it('reports that a request may have been received if the executor disappears', async (t) => {
     const { manager, listener, transport } = await setUp(t, under);
     const call = failureOf(transport.call(submit('Hold', {}), quiet));
-    await eventually(() => manager.held.length === 1, 'the task is held');
+    await eventually(() => manager.held.length === 1, 'the task to be held');
     await listener.close(0);
     assert.equal((await call).maybeReceived, true);
-    await eventually(() => manager.aborted === 1, 'the manager learns that the connection is gone');
+    await eventually(() => manager.aborted === 1, 'the manager to be notified');
   });
 
-  it('tells the manager that a connection is gone', async (t) => {
+  it('notifies the manager that a connection is gone', async (t) => {
     const { manager, transport } = await setUp(t, under);
     const call = failureOf(transport.call(submit('Hold', {}), quiet));
-    await eventually(() => manager.held.length === 1, 'the task is held');
+    await eventually(() => manager.held.length === 1, 'the task to be held');
     await transport.close();
     assert.equal((await call).maybeReceived, true);
-    await eventually(() => manager.aborted === 1, 'the signal aborts');
+    await eventually(() => manager.aborted === 1, 'the signal to abort');
     assert.equal((await failureOf(transport.call(submit('Echo', {}), quiet))).maybeReceived, false);
   });
 
-  it('connects anew when the executor is back', async (t) => {
+  it('reconnects when the executor is back', async (t) => {
     const { manager, listener, transport, serverTls } = await setUp(t, under);
     await echoed(transport);
     await listener.close(0);
@@ -300,15 +300,15 @@ function describeLoss(under: TransportUnderTest): void {
           () => true,
           () => false,
         ),
-      'the transport has found the executor again',
+      'the transport to reconnect',
     );
   });
 
-  it('finishes what is under way before it closes', async (t) => {
+  it('finishes calls in progress before it closes', async (t) => {
     const { manager, listener, transport, certs } = await setUp(t, under);
     const request = submit('Hold', { index: 1 });
     const answer = transport.call(request, quiet);
-    await eventually(() => manager.held.length === 1, 'the task is held');
+    await eventually(() => manager.held.length === 1, 'the task to be held');
     const closed = listener.close(20_000);
     const late = under.transport({ ...transport.endpoint }, { ca: certs.authority.pem }, systemClock);
     t.after(() => late.close());
@@ -320,18 +320,18 @@ function describeLoss(under: TransportUnderTest): void {
 }
 
 function describeTls(under: TransportUnderTest): void {
-  it('refuses to listen without TLS beyond loopback', async () => {
+  it('requires TLS to listen beyond loopback', async () => {
     const given = { manager: new StandInManager(), port: 0, tls: null, clock: systemClock, log: silentLogger };
     for (const host of ['0.0.0.0', '::', '192.0.2.1', 'example.com'])
       await assert.rejects(async () => under.open({ ...given, host }), /certificate/);
   });
 
-  it('refuses to send without TLS beyond loopback', () => {
+  it('requires TLS to send beyond loopback', () => {
     const endpoint = { protocol: under.protocol, host: '192.0.2.1', port: 1, tls: false };
     assert.throws(() => under.transport(endpoint, null, systemClock), /TLS/);
   });
 
-  it('sends nothing to an executor whose certificate is not of its authorities, or is of another name', async (t) => {
+  it('sends nothing to an executor with a certificate of another authority or name', async (t) => {
     const { manager, connect, certs, clientTls } = await setUp(t, under);
     const strange = connect({ ca: certs.strangerAuthority.pem });
     assert.equal((await failureOf(strange.call(submit('Echo', {}), quiet))).maybeReceived, false);
@@ -341,7 +341,7 @@ function describeTls(under: TransportUnderTest): void {
     assert.equal(manager.received.length, 1);
   });
 
-  it('asks for a client certificate of its authorities where it is told to', async (t) => {
+  it('requires a client certificate of its authorities if configured', async (t) => {
     const { manager, connect, certs, clientTls } = await setUp(t, under, { mutual: true });
     const bare = await failureOf(connect(clientTls).call(submit('Echo', {}), quiet));
     assert.equal(bare.maybeReceived, false);
@@ -354,7 +354,7 @@ function describeTls(under: TransportUnderTest): void {
     assert.match(manager.received[0]!.peer.fingerprint, /^[0-9A-F:]{95}$/);
   });
 
-  it('answers nobody who does not speak TLS to a listener that does, nor the other way round', async (t) => {
+  it('rejects plain text on a TLS listener, and TLS on a plain one', async (t) => {
     const { manager, transport, connect } = await setUp(t, under);
     await failureOf(connect(null, false).call(submit('Echo', {}), quiet));
     assert.equal(manager.received.length, 0);
@@ -374,7 +374,7 @@ function describeTls(under: TransportUnderTest): void {
     await echoed(transport);
     await echoed(connect({ ca: strangerAuthority.pem }));
     assert.equal((await failureOf(connect(clientTls).call(submit('Echo', {}), quiet))).maybeReceived, false);
-    assert.throws(() => listener.reloadTls({ ...serverTls, cert: 'no certificate' }));
+    assert.throws(() => listener.reloadTls({ ...serverTls, cert: 'not a certificate' }));
     await echoed(connect({ ca: strangerAuthority.pem }));
   });
 }

@@ -1,4 +1,4 @@
-/** Strangers who never finish their requests hold so much memory together, and shut nobody out. */
+/** Verifies that attackers who never finish their requests share a memory limit and lock out no other caller. */
 import assert from 'node:assert/strict';
 import { connect as connectHttp2 } from 'node:http2';
 import { test, type TestContext } from 'node:test';
@@ -20,7 +20,7 @@ const BYTES_MAX = 16 * 1024 * 1024;
 const UNFINISHED_BYTES = 3 * 1024 * 1024;
 const STRANGER = '127.0.0.77';
 
-/** The connection of a stranger, with a request that lacks its end. */
+/** An attacker's connection with an incomplete request. */
 const UNFINISHED: Record<Wire, (socket: TLSSocket, port: number) => void> = {
   tcp: (socket) => {
     socket.write(Buffer.concat([u32(UNFINISHED_BYTES + 1_000), u32(500), Buffer.alloc(UNFINISHED_BYTES, 0x20)]));
@@ -84,7 +84,7 @@ async function setUp(t: TestContext): Promise<Setup> {
 }
 
 for (const wire of NAMES) {
-  test(`${wire}: strangers who do not finish share one bound with those of all listeners, and large requests of others arrive`, async (t) => {
+  test(`${wire}: incomplete requests share one limit across listeners, and large requests of others arrive`, async (t) => {
     const { memory, strange, newcomer } = await setUp(t);
     let most = 0;
     let ended = 0;
@@ -93,8 +93,8 @@ for (const wire of NAMES) {
     for (let round = 0; round < 4; round += 1) {
       for (const each of [wire, ...NAMES]) strange(each).once('close', () => (ended += 1));
     }
-    await eventually(() => ended >= 16 - 5, 'whatever is too much is cut');
-    assert.ok(memory.bytes > 0, 'the others are held');
+    await eventually(() => ended >= 16 - 5, 'the excess to be cut');
+    assert.ok(memory.bytes > 0, 'the others to be held');
     for (const each of NAMES) {
       const request = submit('Echo', { filler: 'x'.repeat(3_500_000) });
       const answer = opened(await newcomer(each).call(request, quiet), request);

@@ -21,7 +21,7 @@ const WIRES = [
 
 for (const [protocol, listen, open] of WIRES) {
   for (const limits of [{ connections_max: 3 }, { connections_per_address_max: 3 }])
-    test(`${protocol}: strangers hold no place against those who have a key (${Object.keys(limits)[0]})`, async (t) => {
+    test(`${protocol}: unproven callers lock out no proven ones (${Object.keys(limits)[0]})`, async (t) => {
       const { authority, server } = await certificates();
       const tls = { cert: server.pem, key: server.key, ca: null };
       const given = { manager: new StandInManager(), host: '127.0.0.1', port: 0, tls, limits };
@@ -39,7 +39,7 @@ for (const [protocol, listen, open] of WIRES) {
       };
       for (let number = 0; number < 3; number += 1) {
         const forged = { ...submit('Echo', {}), mac: Buffer.alloc(32, number) };
-        // The refusal is signed: to the client that was named.
+        // The rejection is signed for the client that was named.
         assert.equal(opened(await connected().call(forged, quiet), forged)['code'], 'INVALID_CHECKSUM');
       }
       const request = submit('Echo', { newcomer: true });

@@ -5,7 +5,7 @@ import { openTcpListener } from '../../../src/remote/tcp/server.ts';
 import { openXmlRpcTransport } from '../../../src/remote/xmlrpc/client.ts';
 import { openXmlRpcListener } from '../../../src/remote/xmlrpc/server.ts';
 
-/** The listener and the client's transport of each protocol. */
+/** Listener and client transport of each protocol. */
 export const WIRES = {
   tcp: [openTcpListener, openTcpTransport],
   xmlrpc: [openXmlRpcListener, openXmlRpcTransport],

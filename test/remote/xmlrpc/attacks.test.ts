@@ -25,12 +25,12 @@ interface DocumentAttack {
   readonly body?: string;
   readonly hex?: string;
   readonly repeat?: { readonly before: string; readonly text: string; readonly times: number; readonly after: string };
-  /** Of a valid struct: the member that is left out, and those that are added. */
+  /** Member omitted from a valid struct, and members added. */
   readonly without?: string;
   readonly members?: readonly (readonly [string, string])[];
   readonly code?: RemoteCode;
   readonly detail?: string;
-  /** The code of a signed answer; null where it is a success. */
+  /** Code of a signed response; null for success. */
   readonly signed?: string | null;
 }
 
@@ -71,7 +71,7 @@ interface Post {
   readonly body: string;
 }
 
-/** A connection over which HTTP is said by hand. */
+/** A connection with hand-written HTTP. */
 class RawHttp {
   readonly socket: Socket;
   received = '';
@@ -84,7 +84,7 @@ class RawHttp {
     socket.on('close', () => (this.closed = true));
   }
 
-  /** The answers so far, each with a length. */
+  /** Responses so far, each with a length. */
   get answers(): Post[] {
     const found: Post[] = [];
     for (let rest = this.received; ;) {
@@ -106,7 +106,7 @@ class RawHttp {
   }
 
   async end(): Promise<void> {
-    await eventually(() => this.closed, 'the connection is closed');
+    await eventually(() => this.closed, 'the connection to be closed');
   }
 }
 
@@ -161,7 +161,7 @@ function assertSigned(body: string, code: string | null): void {
 }
 
 describe('attacks on documents', () => {
-  it('answers each with its code', async (t) => {
+  it('returns the code of each', async (t) => {
     const { healthy, open } = await setUp(t);
     for (const attack of DOCUMENTS) {
       await t.test(attack.name, async () => {
@@ -177,7 +177,7 @@ describe('attacks on documents', () => {
     await healthy.assertServed();
   });
 
-  it('gives memory and descriptors back', async (t) => {
+  it('releases memory and descriptors', async (t) => {
     const { healthy, open } = await setUp(t);
     const bombs = DOCUMENTS.filter(({ repeat }) => repeat !== undefined);
     const round = async (): Promise<void> => {
@@ -191,14 +191,14 @@ describe('attacks on documents', () => {
     await round();
     const before = { memory: memoryInUse(), descriptors: descriptors() };
     for (let rounds = 0; rounds < 3; rounds += 1) await round();
-    await eventually(() => descriptors() <= before.descriptors, 'every descriptor is given back');
-    await eventually(() => memoryInUse() < before.memory + 8_000_000, 'memory is given back');
+    await eventually(() => descriptors() <= before.descriptors, 'all descriptors to be released');
+    await eventually(() => memoryInUse() < before.memory + 8_000_000, 'memory to be released');
     await healthy.assertServed();
   });
 });
 
 describe('attacks on HTTP', () => {
-  it('answers each with its status, and closes', async (t) => {
+  it('returns the status of each, and closes', async (t) => {
     const { healthy, open, manager } = await setUp(t);
     manager.remembers = true;
     const served = manager.received.length;
@@ -206,7 +206,7 @@ describe('attacks on HTTP', () => {
       await t.test(attack.name, async () => {
         const connection = await open();
         const head = attack.head.join('\r\n').replace(/%(\d+)%/, (_, times) => 'x'.repeat(Number(times)));
-        // What follows must not pass for a request of its own.
+        // The following bytes must not be handled as a separate request.
         const smuggled = postOf(
           Buffer.from(writeCall('heddle.submit', requestStruct(submit('Smuggled', { by: attack.name })))),
         );
@@ -225,12 +225,12 @@ describe('attacks on HTTP', () => {
     await healthy.assertServed();
   });
 
-  it('answers requests that come at once in their order, and only so many', async (t) => {
+  it('answers pipelined requests in order, up to a limit', async (t) => {
     const { healthy, open, manager } = await setUp(t, { in_flight_max: 4 });
     const connection = await open();
     const post = postOf(Buffer.from(writeCall('heddle.submit', requestStruct(submit('Hold', {})))));
     connection.socket.write(Buffer.concat(Array.from({ length: 8 }, () => post)));
-    await eventually(() => manager.held.length === 4, 'four are taken');
+    await eventually(() => manager.held.length === 4, 'four to be accepted');
     await healthy.assertServed();
     manager.letGo();
     await connection.end();
@@ -241,7 +241,7 @@ describe('attacks on HTTP', () => {
     assert.equal(manager.held.length, 0);
   });
 
-  it('closes what comes byte by byte', async (t) => {
+  it('closes connections that send byte by byte', async (t) => {
     const { healthy, open } = await setUp(t, { header_ms: 2_000, body_ms: 2_000 });
     for (const start of [`${HEAD}x: `, `${HEAD}content-length: 1000\r\n\r\n<methodCall>`]) {
       const connection = await open();
@@ -260,7 +260,7 @@ describe('attacks on HTTP', () => {
     await healthy.assertServed();
   });
 
-  it('closes what says nothing, stalls in the handshake, or speaks no TLS', async (t) => {
+  it('closes connections that are silent, stall in the handshake, or do not speak TLS', async (t) => {
     const { healthy, open, port } = await setUp(t, { header_ms: 2_000, tls_handshake_ms: 2_000, idle_ms: 2_000 });
     const silent = await open();
     const stalled = connectPlain({ host: '127.0.0.1', port });
@@ -272,13 +272,13 @@ describe('attacks on HTTP', () => {
     await healthy.assertServed();
   });
 
-  it('tells the manager that a connection is gone', async (t) => {
+  it('notifies the manager that a connection is gone', async (t) => {
     const { manager, open } = await setUp(t);
     const connection = await open();
     connection.socket.write(postOf(Buffer.from(writeCall('heddle.submit', requestStruct(submit('Hold', {}))))));
-    await eventually(() => manager.held.length === 1, 'the task is held');
+    await eventually(() => manager.held.length === 1, 'the task to be held');
     connection.socket.destroy();
-    await eventually(() => manager.aborted === 1, 'the signal aborts');
+    await eventually(() => manager.aborted === 1, 'the signal to abort');
   });
 
   it('cuts a reader that never drains', async (t) => {
@@ -290,11 +290,11 @@ describe('attacks on HTTP', () => {
     await eventually(() => {
       connection.socket.write(' ');
       return connection.socket.errored !== null || connection.closed;
-    }, 'the connection is cut');
+    }, 'the connection to be cut');
     await healthy.assertServed();
   });
 
-  it('serves on while thousands of connections are held from many addresses', async (t) => {
+  it('keeps serving while thousands of connections are held from many addresses', async (t) => {
     const { healthy, port } = await setUp(t, { connections_max: 300, connections_per_address_max: 40 });
     let open = 0;
     for (let number = 0; number < 2_000; number += 1) {
@@ -305,7 +305,7 @@ describe('attacks on HTTP', () => {
       t.after(() => socket.destroy());
       if (number % 50 === 49) await healthy.assertServed();
     }
-    await eventually(() => open <= 300 && open > 0, 'only so many are held');
+    await eventually(() => open <= 300 && open > 0, 'the limit on held connections');
     await healthy.assertServed();
   });
 });

@@ -22,7 +22,7 @@ const LIMITS = { document_bytes_max: 100_000 };
 const read = (text: string): ReturnType<typeof readDocument> => readDocument(Buffer.from(text), LIMITS);
 
 describe('documents of XML-RPC', () => {
-  it('are read as they were written', () => {
+  it('are read as written', () => {
     const value = new Map<string, XmlRpcValue>([
       ['text', 'a <b> & "c" \r\n\t ]]> \u{1f600}'],
       ['empty', ''],
@@ -60,13 +60,13 @@ describe('documents of XML-RPC', () => {
     assert.deepEqual(read(text), { kind: 'call', method: 'heddle.submit', params: [new Map([['payload', payload]])] });
   });
 
-  it('hold nothing that XML cannot say', () => {
+  it('contain nothing that XML cannot represent', () => {
     const said = read(writeFault(1, 'a\u0000b\ud800c\uffffd'));
     assert.deepEqual(said, { kind: 'fault', code: 1, message: 'a\ufffdb\ufffdc\ufffdd' });
   });
 });
 
-/** Documents that may go on, in the form that holds the most memory for what was sent. */
+/** Incomplete documents, in the forms that hold the most memory per byte sent. */
 const UNFINISHED: readonly [name: string, before: string, piece: string, times: number][] = [
   ['carriage returns', '<methodCall>', '\r', 16_000],
   ['brackets in CDATA', '<methodCall><methodName><![CDATA[', ']]x', 5_000],
@@ -77,13 +77,13 @@ const UNFINISHED: readonly [name: string, before: string, piece: string, times: 
   ['base64', '<methodCall><params><param><value><base64>', 'abcdefg', 30_000],
 ];
 
-describe('documents that are not complete', () => {
+describe('incomplete documents', () => {
   for (const [name, before, piece, times] of UNFINISHED) {
-    it(`hold no more memory than they count: ${name}`, () => {
+    it(`hold no more memory than counted: ${name}`, () => {
       const text = Buffer.from(before + piece.repeat(times));
       const fill = (): XmlRpcReader => {
         const reader = new XmlRpcReader({ document_bytes_max: 1_000_000 });
-        // Byte by byte, so that nothing shares what it holds with its neighbour.
+        // Byte by byte, so that pieces share no memory.
         for (let at = 0; at < text.length; at += 1) reader.write(text.subarray(at, at + 1));
         return reader;
       };
@@ -92,12 +92,12 @@ describe('documents that are not complete', () => {
       const readers = Array.from({ length: 10 }, fill);
       const held = memoryInUse() - start;
       const counted = readers.reduce((sum, { heldBytes }) => sum + heldBytes, 0);
-      assert.ok(held <= counted + 500_000, `${held} bytes are held, ${counted} are counted`);
-      assert.ok(counted <= 10 * (text.length * 2 + 41 * 16_384 + 1_000_000), `${counted} are counted`);
+      assert.ok(held <= counted + 500_000, `${held} bytes held, ${counted} counted`);
+      assert.ok(counted <= 10 * (text.length * 2 + 41 * 16_384 + 1_000_000), `${counted} counted`);
     });
   }
 
-  it('are refused before they hold much, whatever they repeat', () => {
+  it('are rejected before they hold much memory', () => {
     for (const { name, repeat } of FLOODS) {
       const flood = Buffer.from(repeat!.before + repeat!.text.repeat(repeat!.times));
       const reader = new XmlRpcReader({ document_bytes_max: 100_000_000 });
@@ -105,14 +105,14 @@ describe('documents that are not complete', () => {
       assert.throws(() => {
         for (; sent < flood.length; sent += 256) reader.write(flood.subarray(sent, sent + 256));
       }, name);
-      assert.ok(sent <= 70_000, `${name}: refused after ${sent} bytes`);
+      assert.ok(sent <= 70_000, `${name}: rejected after ${sent} bytes`);
       assert.ok(reader.heldBytes <= 2_000_000, `${name}: ${reader.heldBytes} bytes held`);
     }
   });
 });
 
 describe('faults', () => {
-  it('say the code in their text', () => {
+  it('contain the code in their text', () => {
     const codes = Object.keys(REMOTE_CODES) as RemoteCode[];
     assert.equal(new Set(codes.map((code) => REMOTE_CODES[code].number)).size, codes.length);
     for (const code of codes) assert.equal(failureOfFault(faultString(code, 'why', ['x: y'])).code, code);

@@ -9,7 +9,7 @@ import { StandInManager } from '../transports/stand-in-manager.ts';
 
 const LIST = '<?xml version="1.0"?><methodCall><methodName>system.listMethods</methodName></methodCall>';
 
-test('answers to no web page: neither under a name of its own that leads here, nor from elsewhere', async (t) => {
+test('rejects web pages: neither DNS rebinding nor cross-origin requests work', async (t) => {
   const manager = new StandInManager();
   const given = { manager, host: '127.0.0.1', port: 0, tls: null, clock: systemClock, log: silentLogger };
   const listener = await openXmlRpcListener({ ...given, allowedHosts: ['executor.test'] });

@@ -1,4 +1,4 @@
-/** Takes exact lengths from chunks of any; what is taken is a copy. */
+/** Returns exact byte counts from chunks of any size; returned buffers are copies. */
 export class ByteQueue {
   readonly #chunks: AsyncIterator<Uint8Array>;
   #head: Uint8Array = new Uint8Array(0);
@@ -7,7 +7,7 @@ export class ByteQueue {
     this.#chunks = chunks[Symbol.asyncIterator]();
   }
 
-  /** Null where the chunks end before so many bytes. */
+  /** Returns null if the stream ends before `bytes` bytes. */
   async take(bytes: number): Promise<Buffer | null> {
     const taken = Buffer.allocUnsafeSlow(bytes);
     let filled = 0;
@@ -26,7 +26,7 @@ export class ByteQueue {
     return taken;
   }
 
-  /** Reads the rest away, so that what counts the bytes on their way here has seen all of them. */
+  /** Drains the stream, so that upstream byte counters see all of it. */
   async close(): Promise<void> {
     this.#head = new Uint8Array(0);
     while ((await this.#chunks.next()).done !== true);

@@ -3,10 +3,10 @@ import { createGunzip } from 'node:zlib';
 import { CodeFault } from '../code-fault.ts';
 import { type CodeLimits, RATIO_FREE_BYTES } from '../code-limits.ts';
 
-/** Room for the headers and padding of an archive beside its files. */
+/** Allowance for archive headers and padding beyond the file contents. */
 const HEADERS_BYTES_PER_FILE = 4 * 512;
 
-/** Unpacks gzip piece by piece, no further than the limits let it grow. @throws CodeFault */
+/** Decompresses gzip incrementally within the limits. @throws CodeFault */
 export async function* gunzip(packed: Uint8Array, limits: CodeLimits): AsyncGenerator<Buffer> {
   const stream = createGunzip();
   stream.end(packed);
@@ -23,7 +23,7 @@ export async function* gunzip(packed: Uint8Array, limits: CodeLimits): AsyncGene
     }
   } catch (error) {
     if (error instanceof CodeFault) throw error;
-    throw new CodeFault('the archive cannot be unpacked: it is not gzip, or damaged', error);
+    throw new CodeFault('the archive cannot be unpacked: it is not valid gzip', error);
   } finally {
     stream.destroy();
   }

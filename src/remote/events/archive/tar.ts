@@ -8,16 +8,16 @@ import { readTarHeader, type TarHeader } from './tar-header.ts';
 import { beforeNul, utf8 } from './text.ts';
 
 const BLOCK = 512;
-/** Long names and pax headers are read whole; nothing honest comes near. */
+/** Long names and pax headers are read whole; legitimate ones are far smaller. */
 const EXTENSION_BYTES_MAX = 64 * 1024;
 
 export interface TarFile {
-  /** As the archive says it. */
+  /** Path as written in the archive. */
   readonly path: string;
   readonly content: Buffer;
 }
 
-/** What the archive's extensions say of the next entry. */
+/** Attributes that extension headers set for the next entry. */
 interface Announced {
   path?: string;
   bytes?: number;
@@ -34,8 +34,8 @@ const REFUSED_TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads the regular files of a tar archive (ustar, GNU long names, pax), one after the other; whatever else stands in it
- * than files and directories is refused, not passed over.
+ * Reads the regular files of a tar archive (ustar, GNU long names, pax) in order. Entries other than files and
+ * directories are rejected, not skipped.
  *
  * @param expect called before a file's content is read
  * @throws CodeFault
@@ -65,7 +65,7 @@ export async function* readTar(
     if (header.type === '5') {
       others = counted(others, limits);
       checkCodePath(path.replace(/\/$/, ''));
-      if (bytes !== 0) throw new CodeFault(`the directory ${quoted(path)} has a content`);
+      if (bytes !== 0) throw new CodeFault(`the directory ${quoted(path)} has content`);
       continue;
     }
     refuseOtherTypes(header.type, path);
@@ -75,7 +75,7 @@ export async function* readTar(
 }
 
 function counted(others: number, { files_max }: CodeLimits): number {
-  // Directories and extension headers cost time as files do.
+  // Directories and extension headers cost time just like files.
   if (others >= files_max * 2) throw new CodeFault(`the archive has more than ${files_max * 2} entries beside files`);
   return others + 1;
 }
@@ -83,10 +83,10 @@ function counted(others: number, { files_max }: CodeLimits): number {
 function refuseOtherTypes(type: string, path: string): void {
   if (type === '0' || type === '\0') return;
   const what = Object.hasOwn(REFUSED_TYPES, type) ? REFUSED_TYPES[type]! : `of the unknown type ${quoted(type)}`;
-  throw new CodeFault(`${quoted(path)} is ${what}; only files and directories may be in it`);
+  throw new CodeFault(`${quoted(path)} is ${what}; only files and directories are allowed`);
 }
 
-/** A global header is taken like a local one, but for its path and size, which make no sense for all entries. */
+/** Treats a global header like a local one, except that it must not set a path or size, which differ per entry. */
 function announcedBy(type: 'x' | 'g' | 'L', content: Buffer): Announced {
   if (type === 'L') return { path: utf8(beforeNul(content)) };
   const records = paxRecords(content);
@@ -96,11 +96,10 @@ function announcedBy(type: 'x' | 'g' | 'L', content: Buffer): Announced {
   const size = records.get('size');
   if (type === 'g') {
     if (path !== undefined || size !== undefined)
-      throw new CodeFault('the archive gives all its files one name or size');
+      throw new CodeFault('the archive has a global header with a path or size');
     return {};
   }
-  if (size !== undefined && !/^(0|[1-9]\d{0,14})$/.test(size))
-    throw new CodeFault('the archive has a size that is none');
+  if (size !== undefined && !/^(0|[1-9]\d{0,14})$/.test(size)) throw new CodeFault('the archive has an invalid size');
   return { ...(path === undefined ? {} : { path }), ...(size === undefined ? {} : { bytes: Number(size) }) };
 }
 
@@ -113,5 +112,5 @@ async function contentOf(queue: ByteQueue, { bytes }: Pick<TarHeader, 'bytes'>, 
 }
 
 function cutOff(): CodeFault {
-  return new CodeFault('the archive is cut off');
+  return new CodeFault('the archive is truncated');
 }

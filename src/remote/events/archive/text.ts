@@ -1,6 +1,6 @@
 import { CodeFault } from '../code-fault.ts';
 
-/** @throws CodeFault where the bytes are not UTF-8: a name must mean one thing */
+/** Decodes a name. @throws CodeFault if it is not UTF-8, because it must be unambiguous */
 export function utf8(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -9,7 +9,7 @@ export function utf8(bytes: Uint8Array): string {
   }
 }
 
-/** The bytes before the first NUL. */
+/** Returns the bytes before the first NUL. */
 export function beforeNul(bytes: Buffer): Buffer {
   const end = bytes.indexOf(0);
   return end < 0 ? bytes : bytes.subarray(0, end);

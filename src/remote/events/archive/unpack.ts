@@ -4,7 +4,7 @@ import { gunzip } from './gunzip.ts';
 import { readTar } from './tar.ts';
 
 /**
- * Unpacks a package as npm makes them: a gzipped tar archive whose files stand in one folder, which is left out.
+ * Unpacks an npm package: a gzipped tar archive whose single top folder is stripped.
  *
  * @throws CodeFault
  */

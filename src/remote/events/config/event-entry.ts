@@ -1,22 +1,22 @@
 import type { Tier } from '../../protocol/messages.ts';
 import type { Integrity } from '../sources/integrity.ts';
 
-/** One event of the list. */
+/** One event of the event list. */
 export interface EventEntry {
   readonly name: string;
   readonly origin: EntryOrigin;
-  /** The module that exports it, from the code's directory; null: what its package.json says, or `index`. */
+  /** Module that exports it, relative to the code's directory; null: as in its package.json, or `index`. */
   readonly entry: string | null;
-  /** What the code's digest must be. */
+  /** Required digest of the code. */
   readonly sha256: string | null;
   readonly signature: EntrySignature | null;
-  /** Deleted when nobody used it for a while, and fetched again when it is asked for. */
+  /** Evicted when idle, and fetched again on demand. */
   readonly ephemeral: boolean;
-  /** Whatever the code says of itself, and whatever the executor's own bounds are. */
+  /** Overrides the code's own definition; limited by the executor's bounds. */
   readonly tier: Tier | null;
   readonly timeout_secs: number | null;
   readonly memory_mb: number | null;
-  /** Where it stands, for messages: `events[2] of /etc/heddle/events.toml`. */
+  /** Location for messages: `events[2] of /etc/heddle/events.toml`. */
   readonly place: string;
 }
 
@@ -27,7 +27,7 @@ export type EntryOrigin =
       readonly package: string;
       readonly version: string;
       readonly integrity: Integrity;
-      /** Null: the executor's. */
+      /** Null: the executor's default. */
       readonly registry: string | null;
       readonly tokenFile: string | null;
     }

@@ -8,17 +8,17 @@ import { parseYaml } from '../../../runtime/yaml.ts';
 
 const BYTES_MAX = 4 * 1024 * 1024;
 
-/** A list of events before anything looks at what is in it. */
+/** A parsed event list, before validation. */
 export interface EventListDocument {
   readonly content: unknown;
-  /** What messages call it. */
+  /** Name in messages. */
   readonly name: string;
-  /** What relative paths in it start from. */
+  /** Base of relative paths. */
   readonly directory: string;
 }
 
 /**
- * Reads a list of events: a file (TOML or YAML by its name, else JSON), or the list itself where the text starts as one.
+ * Reads an event list: a file (TOML or YAML by extension, otherwise JSON), or inline JSON.
  *
  * @throws HeddleError VALIDATION_FAILED
  */
@@ -47,5 +47,5 @@ function parse(bytes: Buffer, name: string): unknown {
 
 /** @param name of the list */
 export function refused(name: string, details: readonly string[], cause?: unknown): HeddleError {
-  return new HeddleError('VALIDATION_FAILED', `The list of events ${name} cannot be used`, { details, cause });
+  return new HeddleError('VALIDATION_FAILED', `The event list ${name} is invalid`, { details, cause });
 }

@@ -19,7 +19,7 @@ const ENTRY_MEMBERS = [
 export type GitProtocol = (typeof GIT_PROTOCOLS)[number];
 
 export interface ReadEntriesOptions {
-  /** Schemes of git URLs where the list itself names none. */
+  /** Allowed schemes of git URLs if the list sets none. */
   gitProtocols: readonly GitProtocol[];
 }
 
@@ -30,10 +30,10 @@ interface ListRules extends ReadEntriesOptions {
 }
 
 /**
- * Reads the list of events: an array of them, or an object with `events`.
+ * Reads the event list: an array, or an object with `events`.
  *
- * @param given the path of its file, or the list itself
- * @throws HeddleError VALIDATION_FAILED, each detail naming an entry and what is wrong with it
+ * @param given path of a file, or the list itself
+ * @throws HeddleError VALIDATION_FAILED with one detail per fault, naming the entry
  */
 export async function readEntries(given: string, options: ReadEntriesOptions): Promise<EventEntry[]> {
   const document = await readDocument(given);
@@ -49,20 +49,21 @@ export async function readEntries(given: string, options: ReadEntriesOptions): P
     requireSignatures: top.boolean('require_signatures') ?? false,
   };
   const list = top.raw('events') ?? [];
-  if (!Array.isArray(list)) top.fault('events', `must be a list, not ${shown(list)}`);
-  else if (list.length > EVENTS_MAX) top.fault('events', `may have ${EVENTS_MAX} entries, not ${list.length}`);
+  if (!Array.isArray(list)) top.fault('events', `must be a list (got ${shown(list)})`);
+  else if (list.length > EVENTS_MAX)
+    top.fault('events', `must have at most ${EVENTS_MAX} entries (got ${list.length})`);
   const raw: unknown[] = Array.isArray(list) ? list.slice(0, EVENTS_MAX) : [];
   const entries = raw.flatMap((value, index) => entryOf(value, index, rules, faults) ?? []);
   if (faults.list.length > 0) throw refused(document.name, faults.list);
   return entries;
 }
 
-/** Null where the list names none. */
+/** Returns the schemes set by the list; null if it sets none. */
 function gitProtocolsOf(top: Members): readonly GitProtocol[] | null {
   const value = top.raw('git_protocols') ?? null;
   if (value === null) return null;
-  const known = (one: unknown): one is GitProtocol => GIT_PROTOCOLS.some((protocol) => protocol === one);
-  if (Array.isArray(value) && value.every(known)) return value;
+  const isKnown = (one: unknown): one is GitProtocol => GIT_PROTOCOLS.some((protocol) => protocol === one);
+  if (Array.isArray(value) && value.every(isKnown)) return value;
   top.fault('git_protocols', `must be a list of ${GIT_PROTOCOLS.join(', ')}`);
   return null;
 }
@@ -70,7 +71,7 @@ function gitProtocolsOf(top: Members): readonly GitProtocol[] | null {
 function entryOf(value: unknown, index: number, rules: ListRules, faults: Faults): EventEntry | null {
   const place = placeOf(placeOf(null, 'events'), index);
   if (!isObject(value)) {
-    faults.add(place, `must be an object, not ${shown(value)}`);
+    faults.add(place, `must be an object (got ${shown(value)})`);
     return null;
   }
   const entry = new Members(value, place, faults);
@@ -87,7 +88,7 @@ function entryOf(value: unknown, index: number, rules: ListRules, faults: Faults
     memory_mb: entry.integer('memory_mb', 16, 65_536),
   };
   if (origin?.type === 'local' && read.ephemeral === true) {
-    entry.fault('ephemeral', 'is for what is pulled; a local event stays');
+    entry.fault('ephemeral', 'must not be true for a local event; it applies to npm and git');
   }
   if (origin === null || read.name === null) return null;
   const ephemeral = read.ephemeral ?? origin.type !== 'local';
@@ -106,7 +107,7 @@ function moduleOf(entry: Members): string | null {
   const path = entry.text('entry', 1_000);
   const fault = path === null ? null : codePathFault(path);
   if (fault === null) return path;
-  entry.fault('entry', `${fault}; write the module's path from the code's directory: "lib/event.js"`);
+  entry.fault('entry', `${fault}; give the module's path relative to the code's directory, such as "lib/event.js"`);
   return null;
 }
 
@@ -121,13 +122,13 @@ function signatureOf(entry: Members, place: Place, { signers, requireSignatures 
   const signer = entry.text('signed_by', 100);
   const written = entry.text('signature', 200);
   if (signer === null && written === null) {
-    if (requireSignatures) entry.faults.add(place, 'must be signed: give signed_by and signature');
+    if (requireSignatures) entry.faults.add(place, 'must be signed; set signed_by and signature');
     return null;
   }
   entry.requireAll('signed_by', 'signature');
   if (signer === null || written === null) return null;
   const publicKey = signers.get(signer);
-  if (publicKey === undefined) entry.fault('signed_by', 'names none of the signers');
+  if (publicKey === undefined) entry.fault('signed_by', 'must name one of the signers');
   const value = Buffer.from(written, 'base64');
   if (value.length !== 64 || value.toString('base64') !== written) {
     entry.fault('signature', 'must be an Ed25519 signature: 64 bytes in base64');

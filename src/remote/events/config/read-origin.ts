@@ -6,11 +6,11 @@ import { parseIntegrity } from '../sources/integrity.ts';
 import type { EntryOrigin } from './event-entry.ts';
 
 const TYPES = ['local', 'npm', 'git'] as const;
-/** Types that lists of other systems have, each with what to write here. */
+/** Types used by other systems, each with its replacement. */
 const ALIASES: Readonly<Record<string, string>> = {
-  github: 'write git with the URL of the repository and the full hash of a commit',
+  github: 'use git with the URL of the repository and the full hash of a commit',
   pypi: 'events are JavaScript or TypeScript modules; packages come from npm',
-  'event-hub': 'there is no hub of events; write local, npm or git',
+  'event-hub': 'there is no event hub; use local, npm or git',
 };
 
 export const ORIGIN_MEMBERS = {
@@ -26,16 +26,16 @@ const COMMIT = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
 const REF = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$/;
 
 export interface OriginRules {
-  /** What relative paths start from. */
+  /** Base of relative paths. */
   directory: string;
   gitProtocols: readonly string[];
 }
 
-/** Null, with a fault, where the entry does not say where its code comes from. */
+/** Reads the origin of an entry's code. Returns null and records a fault if it is invalid. */
 export function readOrigin(entry: Members, rules: OriginRules): EntryOrigin | null {
   const type = entry.raw('type');
   if (typeof type === 'string' && Object.hasOwn(ALIASES, type)) {
-    entry.fault('type', `${quoted(type)} is none: ${ALIASES[type]!}`);
+    entry.fault('type', `${quoted(type)} is not supported: ${ALIASES[type]!}`);
     return null;
   }
   switch (entry.oneOf('type', TYPES)) {
@@ -60,19 +60,19 @@ function localOrigin(entry: Members, { directory }: OriginRules): EntryOrigin | 
 function npmOrigin(entry: Members, rules: OriginRules): EntryOrigin | null {
   entry.requireAll('package', 'version');
   if (!entry.has('integrity')) {
-    entry.fault('integrity', 'is required: "sha512-…", as npm view PACKAGE@VERSION dist.integrity says it');
+    entry.fault('integrity', 'is required: "sha512-…", as printed by npm view PACKAGE@VERSION dist.integrity');
   }
   const name = entry.text('package', 300);
   const version = entry.text('version', 300);
   const written = entry.text('integrity', 300);
   const registry = entry.text('registry', ADDRESS_CHARS_MAX);
-  if (name !== null && !PACKAGE.test(name)) entry.fault('package', `${quoted(name)} is no name of a package`);
+  if (name !== null && !PACKAGE.test(name)) entry.fault('package', `${quoted(name)} is not a package name`);
   if (version !== null && !VERSION.test(version)) {
-    entry.fault('version', `${quoted(version)} is not one exact version; ranges and tags are not pinned`);
+    entry.fault('version', `${quoted(version)} is not an exact version; ranges and tags cannot be pinned`);
   }
   const integrity = written === null ? null : parseIntegrity(written);
   if (written !== null && integrity === null) {
-    entry.fault('integrity', 'must be one hash as lock files have it: "sha512-…", "sha384-…" or "sha256-…"');
+    entry.fault('integrity', 'must be a single hash as in a lock file: "sha512-…", "sha384-…" or "sha256-…"');
   }
   if (registry !== null) {
     const fault = registryFault(registry);
@@ -82,12 +82,12 @@ function npmOrigin(entry: Members, rules: OriginRules): EntryOrigin | null {
   return { type: 'npm', package: name, version, integrity, registry, tokenFile: tokenFileOf(entry, rules) };
 }
 
-/** What is wrong with the address of a registry; null where nothing is. */
+/** Returns what is wrong with a registry's URL; null if it is valid. */
 export function registryFault(text: string): string | null {
   const url = URL.parse(text);
-  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return 'must be an address with https';
-  if (url.username !== '' || url.password !== '') return 'may not have a user or password in it';
-  if (url.search !== '' || url.hash !== '') return 'may not have a query or a fragment';
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return 'must be an https URL';
+  if (url.username !== '' || url.password !== '') return 'must not contain a user or password';
+  if (url.search !== '' || url.hash !== '') return 'must not have a query or fragment';
   return null;
 }
 
@@ -104,13 +104,10 @@ function gitOrigin(entry: Members, rules: OriginRules): EntryOrigin | null {
   const urlFault = url === null ? null : gitUrlFault(url, rules.gitProtocols);
   if (urlFault !== null) entry.fault('url', urlFault);
   if (commit !== null && !COMMIT.test(commit)) {
-    entry.fault(
-      'commit',
-      `must be the full hash of a commit, 40 or 64 digits in lower case, not ${quoted(commit, 70)}`,
-    );
+    entry.fault('commit', `must be a full commit hash, 40 or 64 lower-case digits (got ${quoted(commit, 70)})`);
   }
   if (ref !== null && (!REF.test(ref) || ref.includes('..') || ref.endsWith('/') || ref.endsWith('.lock'))) {
-    entry.fault('ref', `${quoted(ref)} is no name of a tag or branch`);
+    entry.fault('ref', `${quoted(ref)} is not a tag or branch name`);
   }
   return url === null || commit === null
     ? null
@@ -118,16 +115,16 @@ function gitOrigin(entry: Members, rules: OriginRules): EntryOrigin | null {
 }
 
 /**
- * Git's own addresses can name programs (`ext::`), options (`-u…`) and other machines' paths (`host:path`): only URLs of a
- * few schemes are taken.
+ * Git addresses can name programs (`ext::`), options (`-u…`) and remote paths (`host:path`), so only URLs with a few
+ * schemes are accepted.
  */
 export function gitUrlFault(text: string, protocols: readonly string[]): string | null {
   const named = protocols.map((protocol) => `${protocol}://`).join(', ');
-  if (!/^[a-z]+:\/\/[^\s\\]*$/.test(text)) return `must be a URL with ${named}`;
+  if (!/^[a-z]+:\/\/[^\s\\]*$/.test(text)) return `must be a URL starting with ${named}`;
   const url = URL.parse(text);
-  if (url === null || !protocols.includes(url.protocol.slice(0, -1))) return `must be a URL with ${named}`;
-  if (url.username !== '' || url.password !== '') return 'may not have a user or password in it';
-  if (url.hostname.startsWith('-')) return 'has a host that is none';
-  if (url.search !== '' || url.hash !== '') return 'may not have a query or a fragment';
+  if (url === null || !protocols.includes(url.protocol.slice(0, -1))) return `must be a URL starting with ${named}`;
+  if (url.username !== '' || url.password !== '') return 'must not contain a user or password';
+  if (url.hostname.startsWith('-')) return 'has an invalid host';
+  if (url.search !== '' || url.hash !== '') return 'must not have a query or fragment';
   return null;
 }

@@ -1,15 +1,15 @@
 import { isObject, shown } from '../../../domain/parse/faults.ts';
 import { Members } from '../../../domain/parse/members.ts';
 
-/** Raw Ed25519 keys by the names that entries give them. */
+/** Raw Ed25519 public keys by signer name. */
 export type Signers = ReadonlyMap<string, Buffer>;
 
-/** The member `signers` of the list: `{ "release": "<32 bytes in base64>" }`. */
+/** Reads `signers` of the list: `{ "release": "<32 bytes in base64>" }`. */
 export function readSigners(top: Members): Signers {
   const value = top.raw('signers') ?? {};
   const signers = new Map<string, Buffer>();
   if (!isObject(value)) {
-    top.fault('signers', `must be an object, not ${shown(value)}`);
+    top.fault('signers', `must be an object (got ${shown(value)})`);
     return signers;
   }
   const members = new Members(value, top.at('signers'), top.faults);
@@ -17,7 +17,7 @@ export function readSigners(top: Members): Signers {
     const text = members.text(name, 200) ?? '';
     const key = Buffer.from(text, 'base64');
     if (key.length === 32 && key.toString('base64') === text) signers.set(name, key);
-    else members.fault(name, 'must be an Ed25519 public key: its 32 bytes in base64');
+    else members.fault(name, 'must be an Ed25519 public key: 32 bytes in base64');
   }
   return signers;
 }

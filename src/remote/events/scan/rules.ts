@@ -1,18 +1,18 @@
 import type { Token } from './tokens.ts';
 
-/** Built-in modules by which code reaches other processes, the network, or around the loader. */
+/** Built-in modules that give access to other processes, the network or the module loader. */
 export const LISTED_BUILTINS: ReadonlySet<string> = new Set([
   ...['child_process', 'cluster', 'worker_threads', 'vm', 'v8', 'inspector', 'repl', 'module', 'wasi', 'process'],
   ...['net', 'tls', 'dgram', 'http', 'https', 'http2', 'dns'],
 ]);
 
-const PROCESS_DOORS = new Set(['binding', '_linkedBinding', 'dlopen', 'getBuiltinModule']);
+const PROCESS_ESCAPES = new Set(['binding', '_linkedBinding', 'dlopen', 'getBuiltinModule']);
 
-/** The name of the rule that the newest of these tokens breaks; null for most of them. */
-export function ruleBroken(tokens: readonly Token[], at: number): string | null {
+/** Returns the rule violated by the token at `at`; null for most tokens. */
+export function violatedRule(tokens: readonly Token[], at: number): string | null {
   const token = tokens[at]!;
   const before = tokens[at - 1];
-  if (token.kind === 'text') return importBroken(token.value, before, tokens[at - 2]);
+  if (token.kind === 'text') return violatedImport(token.value, before, tokens[at - 2]);
   if (token.kind !== 'name') return null;
   if (token.value.includes('\\')) return 'escaped-name';
   const isMember = before?.value === '.' && tokens[at - 2]?.value !== 'globalThis';
@@ -24,13 +24,13 @@ export function ruleBroken(tokens: readonly Token[], at: number): string | null 
     const isFixed = tokens[at + 2]?.kind === 'text' && tokens[at + 2]!.value !== '';
     return isCall && !isFixed ? `dynamic-${token.value}` : null;
   }
-  if (token.value === 'process' && after?.value === '.' && PROCESS_DOORS.has(tokens[at + 2]?.value ?? '')) {
+  if (token.value === 'process' && after?.value === '.' && PROCESS_ESCAPES.has(tokens[at + 2]?.value ?? '')) {
     return `process.${tokens[at + 2]!.value}`;
   }
   return null;
 }
 
-function importBroken(specifier: string, before: Token | undefined, earlier: Token | undefined): string | null {
+function violatedImport(specifier: string, before: Token | undefined, earlier: Token | undefined): string | null {
   const isImport =
     before?.value === 'from' ||
     before?.value === 'import' ||

@@ -3,31 +3,31 @@ import { join } from 'node:path';
 
 import { isObject } from '../../../domain/parse/faults.ts';
 import { eventLoopTurn } from '../../../runtime/turn.ts';
-import { ruleBroken } from './rules.ts';
+import { violatedRule } from './rules.ts';
 import { type Token, tokensOf } from './tokens.ts';
 
 export interface CodeFinding {
-  /** `eval`, `function-constructor`, `builtin:net`, `native-addon`, … */
+  /** Rule name: `eval`, `function-constructor`, `builtin:net`, `native-addon`, … */
   readonly rule: string;
   readonly path: string;
-  /** 1 for the first; 0 where the whole file is meant. */
+  /** Line number from 1; 0 for the whole file. */
   readonly line: number;
 }
 
 const FINDINGS_MAX = 200;
 const SOURCE = /\.[cm]?[jt]sx?$/;
 const SOURCE_BYTES_MAX = 16 * 1024 * 1024;
-/** Characters after which others get a turn. */
-const STRETCH = 64 * 1024;
-/** Tokens that a rule looks back and ahead. */
+/** Characters scanned before yielding to the event loop. */
+const YIELD_EVERY_CHARACTERS = 64 * 1024;
+/** Tokens that a rule inspects before and after. */
 const CONTEXT = 2;
 const INSTALL_SCRIPTS = ['preinstall', 'install', 'postinstall', 'prepare'];
 
 /**
- * Looks for what code of events seldom needs and attacks often do. It reads, and runs nothing; who wants to hide from it
- * can, so it takes the place of no sandbox.
+ * Reports constructs that event code rarely needs and attacks often use. The scan only reads; code can evade it, so it
+ * does not replace the sandbox.
  *
- * @returns at most 200 findings, in the order of the files
+ * @returns at most 200 findings, in file order
  */
 export async function scanCode(directory: string, files: readonly string[]): Promise<CodeFinding[]> {
   const findings: CodeFinding[] = [];
@@ -50,27 +50,27 @@ async function scanFile(file: string, path: string): Promise<CodeFinding[]> {
 export async function scanSource(source: string, path: string): Promise<CodeFinding[]> {
   const findings: CodeFinding[] = [];
   const lines = new LineCounter(source);
-  let pauseAt = STRETCH;
-  const look = (tokens: readonly Token[], at: number): void => {
-    const rule = ruleBroken(tokens, at);
+  let pauseAt = YIELD_EVERY_CHARACTERS;
+  const inspect = (tokens: readonly Token[], at: number): void => {
+    const rule = violatedRule(tokens, at);
     if (rule !== null) findings.push({ rule, path, line: lines.lineOf(tokens[at]!.at) });
   };
-  /** The token that is looked at stands in the middle. */
+  /** The inspected token is in the middle. */
   const window: Token[] = [];
   for (const token of tokensOf(source)) {
     window.push(token);
     if (window.length > 2 * CONTEXT + 1) window.shift();
-    if (window.length > CONTEXT) look(window, window.length - 1 - CONTEXT);
+    if (window.length > CONTEXT) inspect(window, window.length - 1 - CONTEXT);
     if (findings.length >= FINDINGS_MAX) return findings;
     if (token.at < pauseAt) continue;
-    pauseAt = token.at + STRETCH;
+    pauseAt = token.at + YIELD_EVERY_CHARACTERS;
     await eventLoopTurn();
   }
-  for (let at = Math.max(0, window.length - CONTEXT); at < window.length; at += 1) look(window, at);
+  for (let at = Math.max(0, window.length - CONTEXT); at < window.length; at += 1) inspect(window, at);
   return findings;
 }
 
-/** Scripts are never run here; that a package wants to is worth knowing. */
+/** Install scripts never run here, but a package that declares them is worth reporting. */
 function scanManifest(text: string, path: string): CodeFinding[] {
   try {
     const manifest = JSON.parse(text) as unknown;
@@ -82,7 +82,7 @@ function scanManifest(text: string, path: string): CodeFinding[] {
   }
 }
 
-/** Lines of offsets that only grow. */
+/** Counts lines for increasing offsets. */
 class LineCounter {
   readonly #source: string;
   #line = 1;

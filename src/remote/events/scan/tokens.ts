@@ -1,7 +1,7 @@
-/** A piece of JavaScript or TypeScript; comments, numbers and regular expressions are none. */
+/** A token of JavaScript or TypeScript; comments, numbers and regular expressions yield none. */
 export interface Token {
   readonly kind: 'name' | 'text' | 'mark';
-  /** The name, the text between plain quotes, or one character. Of a template, empty. */
+  /** The name, the content of a quoted string, or one character. Empty for templates. */
   readonly value: string;
   /** Offset in the source. */
   readonly at: number;
@@ -9,17 +9,17 @@ export interface Token {
 
 const NAME_START = /[\p{ID_Start}$_#\\]/u;
 const NAME = /[\p{ID_Continue}$#\\{}]|\u200c|\u200d/u;
-/** After these a slash begins a regular expression, although they look like a value's name. */
+/** Keywords after which a slash starts a regular expression. */
 const BEFORE_PATTERN = new Set(
   'return typeof instanceof in of new delete void throw case do else yield await'.split(' '),
 );
 
 /**
- * Splits a source into what a search for calls and imports needs. It is no parser: of a source that is not valid it makes
- * some sense, and it always comes to the end.
+ * Splits source code into tokens for finding calls and imports. It is not a parser: it accepts invalid code and always
+ * terminates.
  */
 export function* tokensOf(source: string): Generator<Token> {
-  /** Depths of braces at which a template goes on. */
+  /** Brace depths at which a template resumes. */
   const templates: number[] = [];
   let braces = 0;
   let last: Token | null = null;
@@ -68,7 +68,7 @@ function endOfComment(source: string, at: number): number {
   return isLine ? end : end + 2;
 }
 
-/** A text without its closing quote ends with its line. */
+/** An unterminated string ends with its line. */
 function endOfText(source: string, at: number): number {
   const quote = source[at]!;
   for (let next = at + 1; next < source.length; next += 1) {
@@ -79,7 +79,7 @@ function endOfText(source: string, at: number): number {
   return source.length;
 }
 
-/** To behind the closing quote, or behind the `${` that interrupts it. */
+/** Returns the offset after the closing quote, or after the `${` that interrupts the template. */
 function endOfTemplatePart(source: string, from: number): number {
   for (let next = from; next < source.length; next += 1) {
     const character = source[next]!;
@@ -109,7 +109,7 @@ function endOfPattern(source: string, at: number): number {
   return source.length;
 }
 
-/** Braces belong to a name only behind an escape: `\u{65}val`. */
+/** Braces are part of a name only in an escape: `\u{65}val`. */
 function endOfName(source: string, at: number): number {
   let next = at;
   let inEscape = false;

@@ -5,27 +5,27 @@ const REDIRECTS_MAX = 3;
 
 export interface BoundedFetchOptions {
   bytesMax: number;
-  /** Without a single byte, headers included. */
+  /** Time limit without receiving any bytes, headers included. */
   stallMs: number;
   clock: Clock;
   signal: AbortSignal;
   accept: string;
-  /** Sent as a bearer token; redirects stay where it may be seen. */
+  /** Sent as a bearer token; redirects cannot leave the origin. */
   token: string | null;
 }
 
 /**
- * The body behind an address, whole, with everything about it bounded. Redirects stay on the host and scheme they came
- * from: an answer must not choose which machines this one talks to.
+ * Fetches a body within limits. Redirects must stay on the same origin, so that a response cannot direct requests to
+ * other machines.
  *
  * @throws CodeFault, or the signal's reason
  */
 export async function fetchBounded(address: URL, options: BoundedFetchOptions): Promise<Buffer> {
   const stall = new AbortController();
-  const watch = new StallWatch(options, () => stall.abort(new CodeFault('the registry stopped answering')));
+  const watch = new StallWatch(options, () => stall.abort(new CodeFault('the registry stopped responding')));
   const signal = AbortSignal.any([options.signal, stall.signal]);
   try {
-    const response = await following(address, { accept: options.accept, token: options.token, signal, watch });
+    const response = await fetchFollowing(address, { accept: options.accept, token: options.token, signal, watch });
     return await bodyOf(response, options.bytesMax, watch);
   } catch (error) {
     if (options.signal.aborted) throw options.signal.reason;
@@ -37,39 +37,39 @@ export async function fetchBounded(address: URL, options: BoundedFetchOptions): 
   }
 }
 
-interface Following {
+interface FetchContext {
   accept: string;
   token: string | null;
   signal: AbortSignal;
   watch: StallWatch;
 }
 
-async function following(address: URL, { accept, token, signal, watch }: Following): Promise<Response> {
+async function fetchFollowing(address: URL, { accept, token, signal, watch }: FetchContext): Promise<Response> {
   let at = address;
   const authorization = token === null ? {} : { authorization: `Bearer ${token}` };
   for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
-    // Identity: a compressed transfer would be unpacked before anything counts its bytes.
+    // Identity encoding: compressed transfers would be unpacked before their bytes are counted.
     const headers = { accept, 'accept-encoding': 'identity', 'user-agent': 'heddle', ...authorization };
     const response = await fetch(at, { redirect: 'manual', headers, signal });
-    watch.moved();
+    watch.progressed();
     const location = response.headers.get('location');
     if (response.status < 300 || response.status > 399 || location === null) return accepted(response);
     await response.body?.cancel();
     const next = URL.parse(location, at.href);
-    if (next?.origin !== address.origin) throw new CodeFault('the registry redirects to another host');
+    if (next?.origin !== address.origin) throw new CodeFault('the registry redirected to another host');
     at = next;
   }
-  throw new CodeFault(`the registry redirects more than ${REDIRECTS_MAX} times`);
+  throw new CodeFault(`the registry redirected more than ${REDIRECTS_MAX} times`);
 }
 
 async function accepted(response: Response): Promise<Response> {
   if (response.status === 200) return response;
   await response.body?.cancel();
-  throw new CodeFault(`the registry answers ${response.status}`);
+  throw new CodeFault(`the registry responded with status ${response.status}`);
 }
 
 async function bodyOf(response: Response, bytesMax: number, watch: StallWatch): Promise<Buffer> {
-  const tooLarge = (): CodeFault => new CodeFault(`the registry sends more than ${bytesMax} bytes`);
+  const tooLarge = (): CodeFault => new CodeFault(`the registry sent more than ${bytesMax} bytes`);
   const announced = Number(response.headers.get('content-length') ?? 0);
   if (announced > bytesMax) {
     await response.body?.cancel();
@@ -78,7 +78,7 @@ async function bodyOf(response: Response, bytesMax: number, watch: StallWatch): 
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    watch.moved();
+    watch.progressed();
     bytes += chunk.length;
     if (bytes > bytesMax) throw tooLarge();
     chunks.push(chunk);
@@ -86,7 +86,7 @@ async function bodyOf(response: Response, bytesMax: number, watch: StallWatch): 
   return Buffer.concat(chunks);
 }
 
-/** Calls back once nothing has moved for the time. */
+/** Calls back after a period without received bytes. */
 class StallWatch {
   readonly #options: Pick<BoundedFetchOptions, 'clock' | 'stallMs'>;
   readonly #onStall: () => void;
@@ -98,7 +98,7 @@ class StallWatch {
     this.#cancel = options.clock.after(options.stallMs, onStall);
   }
 
-  moved(): void {
+  progressed(): void {
     this.#cancel();
     this.#cancel = this.#options.clock.after(this.#options.stallMs, this.#onStall);
   }

@@ -4,28 +4,28 @@ import type { Readable } from 'node:stream';
 import { CodeFault } from '../code-fault.ts';
 
 const STDERR_BYTES_KEPT = 4_096;
-/** A few bytes from a server can stand for gigabytes in memory (deltas); git itself has no bound. */
+/** Memory limit: a few bytes from a server (deltas) can expand to gigabytes, and git has no limit of its own. */
 const MEMORY_KIB_MAX = 2 * 1024 * 1024;
-/** Where a system has no such bound, git runs without. */
+/** On systems without this limit git runs unlimited. */
 const LAUNCHER = `ulimit -v ${MEMORY_KIB_MAX} 2>/dev/null; exec git "$@"`;
-/** What a shell answers where there is no such command. */
+/** Exit code of a shell for a missing command. */
 const NOT_FOUND = 127;
 
 export interface GitCommand {
-  /** Where `git` is looked for. */
+  /** `PATH` searched for `git`. */
   readonly searchPath: string;
-  /** The repository made for this pull; also the home directory, so that nobody's settings are read. */
+  /** Repository created for this pull; also the home directory, so that no user settings apply. */
   readonly directory: string;
-  /** The one scheme that it may speak. */
+  /** The only allowed transport protocol. */
   readonly protocol: string;
-  /** Sent to the server; null for none. */
+  /** Token sent to the server; null for none. */
   readonly token: string | null;
   readonly signal: AbortSignal;
 }
 
 /**
- * Settings that stand before every command: none of the machine's or a repository's own are read, and what git could
- * start by itself (hooks, helpers of credentials, monitors, gc) is off.
+ * Options of every command: disable settings of the machine or repository, and everything git could start by itself
+ * (hooks, credential helpers, monitors, gc).
  */
 const SETTINGS = [
   ...['-c', 'core.hooksPath=/dev/null'],
@@ -42,7 +42,7 @@ const SETTINGS = [
   ...['-c', 'uploadpack.packObjectsHook='],
 ];
 
-/** Nothing of this process's environment: the variables of git can name programs to run. */
+/** Builds a minimal environment, because git's own variables can name programs to run. */
 function environment({ searchPath, directory, protocol, token }: GitCommand): Record<string, string> {
   return {
     PATH: searchPath,
@@ -61,7 +61,7 @@ function environment({ searchPath, directory, protocol, token }: GitCommand): Re
   };
 }
 
-/** A setting in the environment: unlike the command line, only this user can see it. */
+/** Passes the credentials through the environment, which unlike the command line is visible to this user only. */
 function authorization(token: string): Record<string, string> {
   const credentials = Buffer.from(`x-access-token:${token}`).toString('base64');
   return {
@@ -72,9 +72,9 @@ function authorization(token: string): Record<string, string> {
 }
 
 /**
- * Runs git, in a process group of its own that is killed when the signal aborts, and gives its output to `read`.
+ * Runs git in its own process group, which is killed on abort, and passes its output to `read`.
  *
- * @throws CodeFault `failure` where git fails; what it said is the cause's message
+ * @throws CodeFault with `failure` if git fails; the cause's message is git's error output
  */
 export async function runGit<T>(
   command: GitCommand,
@@ -92,23 +92,23 @@ export async function runGit<T>(
     try {
       if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
     } catch {
-      // It is gone already.
+      // The process has already exited.
     }
   };
   const ended = new Promise<number | Error | null>((resolve) => {
     child.once('error', resolve);
     child.once('close', resolve);
   });
-  // Without descriptors left there are no pipes, and the error that says so comes later.
+  // If no descriptors are left, there are no pipes; the error event follows.
   if ((child.stdin as typeof child.stdin | undefined) === undefined) {
-    throw new CodeFault('git cannot be started on the executor', await ended);
+    throw new CodeFault('git could not be started on the executor', await ended);
   }
   command.signal.addEventListener('abort', kill, { once: true });
-  const said: Buffer[] = [];
+  const errorOutput: Buffer[] = [];
   child.stderr.on('data', (chunk: Buffer) => {
-    if (Buffer.concat(said).length < STDERR_BYTES_KEPT) said.push(chunk.subarray(0, STDERR_BYTES_KEPT));
+    if (Buffer.concat(errorOutput).length < STDERR_BYTES_KEPT) errorOutput.push(chunk.subarray(0, STDERR_BYTES_KEPT));
   });
-  // A process that ends early closes its input; its exit code tells why.
+  // A process that exits early closes its input; its exit code tells why.
   child.stdin.on('error', () => undefined);
   child.stdin.end(input);
   try {
@@ -120,9 +120,9 @@ export async function runGit<T>(
     const code = await ended;
     command.signal.throwIfAborted();
     if (code === 0) return result;
-    const cause = code instanceof Error ? code : new Error(Buffer.concat(said).toString('utf8').trim());
+    const cause = code instanceof Error ? code : new Error(Buffer.concat(errorOutput).toString('utf8').trim());
     if (code instanceof Error || code === NOT_FOUND)
-      throw new CodeFault('git cannot be started on the executor', cause);
+      throw new CodeFault('git could not be started on the executor', cause);
     throw new CodeFault(failure, cause);
   } finally {
     command.signal.removeEventListener('abort', kill);
@@ -131,7 +131,7 @@ export async function runGit<T>(
   }
 }
 
-/** All of the output, as text. @throws CodeFault where it is longer */
+/** Reads the whole output. @throws CodeFault if it exceeds the limit */
 export async function readAll(output: Readable, bytesMax: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -16,11 +16,11 @@ import type { CodeSource } from './port.ts';
 
 export interface GitCommit {
   readonly url: string;
-  /** The full hash, in lower case. */
+  /** Full hash, in lower case. */
   readonly commit: string;
-  /** A tag or branch that must still mean the commit; null where it is fetched by its hash alone. */
+  /** Tag or branch that must still point to the commit; null to fetch by hash alone. */
   readonly ref: string | null;
-  /** With a token, where it is private. */
+  /** File with an access token for private repositories. */
   readonly tokenFile: string | null;
 }
 
@@ -35,12 +35,12 @@ interface TreeFile {
   readonly bytes: number;
 }
 
-const SIZE_LOOK_MS = 250;
+const SIZE_CHECK_INTERVAL_MS = 250;
 const TREE_BYTES_PER_FILE_MAX = 1_100;
 
 /**
- * The files of one commit. They are read out of git's own store, and no working tree is made: hooks, filters, attributes
- * and submodules have nothing to work on.
+ * Returns the source of a git commit. Files are read from git's object store without a working tree, so that hooks,
+ * filters, attributes and submodules have no effect.
  */
 export function gitSource(pinned: GitCommit, options: GitOptions): CodeSource {
   return {
@@ -70,7 +70,7 @@ async function fetchCommit(
 ): Promise<void> {
   const format = commit.length === 64 ? 'sha256' : 'sha1';
   const init = ['init', '--quiet', '--bare', '--template=', `--object-format=${format}`, '.'];
-  await runGit(command, init, { failure: 'git cannot make a repository', read: ignored });
+  await runGit(command, init, { failure: 'git could not create a repository', read: ignored });
   await withinBytes(command, limits.archive_bytes_max, clock, (bounded) =>
     runGit(
       bounded,
@@ -79,7 +79,7 @@ async function fetchCommit(
         ...['fetch', '--quiet', '--depth=1', '--no-tags', '--no-recurse-submodules', '--no-auto-maintenance'],
         ...['--', url, ref ?? commit],
       ],
-      { failure: 'the repository cannot be reached, or does not have the commit', read: ignored },
+      { failure: 'the repository is unreachable or does not have the commit', read: ignored },
     ),
   );
   const fetched = await runGit(command, ['rev-parse', '--verify', '--quiet', 'FETCH_HEAD^{commit}'], {
@@ -88,7 +88,7 @@ async function fetchCommit(
   });
   if (fetched.toString('latin1').trim() === commit) return;
   throw new CodeFault(
-    ref === null ? 'what is pinned is no commit' : `${quoted(ref)} no longer means the commit that was pinned`,
+    ref === null ? 'the pinned hash is not a commit' : `${quoted(ref)} no longer points to the pinned commit`,
   );
 }
 
@@ -97,7 +97,7 @@ function ignored(output: NodeJS.ReadableStream): Promise<void> {
   return Promise.resolve();
 }
 
-/** Stops the work when the repository grows beyond the bytes: git itself has no bound for what a server sends. */
+/** Aborts when the repository exceeds the size limit, because git does not limit what a server sends. */
 async function withinBytes(
   command: GitCommand,
   bytesMax: number,
@@ -108,9 +108,9 @@ async function withinBytes(
   const over = new AbortController();
   const watch = async (): Promise<void> => {
     while (!over.signal.aborted) {
-      await clock.sleep(SIZE_LOOK_MS, over.signal);
+      await clock.sleep(SIZE_CHECK_INTERVAL_MS, over.signal);
       if ((await bytesBelow(command.directory)) > bytesMax) {
-        grown.abort(new CodeFault(`the repository sends more than ${bytesMax} bytes`));
+        grown.abort(new CodeFault(`the repository sent more than ${bytesMax} bytes`));
         return;
       }
     }
@@ -123,7 +123,7 @@ async function withinBytes(
     await watching;
   }
   if ((await bytesBelow(command.directory)) > bytesMax) {
-    throw new CodeFault(`the repository sends more than ${bytesMax} bytes`);
+    throw new CodeFault(`the repository sent more than ${bytesMax} bytes`);
   }
 }
 
@@ -134,12 +134,15 @@ async function bytesBelow(directory: string): Promise<number> {
       if (kind === 'file') bytes += (await stat(join(directory, path)).catch(() => ({ size: 0 }))).size;
     }
   } catch {
-    // Folders of git's own come and go meanwhile; the next look counts them.
+    // Git creates and removes folders meanwhile; the next check counts them.
   }
   return bytes;
 }
 
-/** The commit's files, each with room in `into`. Submodules are left out: what they name was not pinned by its content. */
+/**
+ * Lists the commit's files and checks that they fit into `into`. Submodules are skipped, because their content is not
+ * pinned.
+ */
 async function filesOf(commit: string, command: GitCommand, into: CodeWriter): Promise<TreeFile[]> {
   const { files_max, bytes_max } = into.limits;
   const listing = await runGit(command, ['ls-tree', '-r', '-l', '-z', '--full-tree', commit], {
@@ -156,18 +159,18 @@ async function filesOf(commit: string, command: GitCommand, into: CodeWriter): P
     files.push(file);
     bytes += file.bytes;
     if (files.length > files_max) throw new CodeFault(`there are more than ${files_max} files`);
-    if (bytes > bytes_max) throw new CodeFault(`the files have more than ${bytes_max} bytes together`);
+    if (bytes > bytes_max) throw new CodeFault(`the files are larger than ${bytes_max} bytes in total`);
   }
   return files;
 }
 
-/** Of `100644 blob <hash> <size>\t<path>`; null for a submodule. */
+/** Parses `100644 blob <hash> <size>\t<path>`; returns null for a submodule. */
 function treeFile(line: string): TreeFile | null {
   const [, mode, type, object, size, path] = /^(\d{6}) (\w+) ([0-9a-f]+) +(\d+|-)\t(.*)$/s.exec(line) ?? [];
   if (path === undefined || object === undefined) throw new CodeFault('the commit cannot be read');
   if (mode === '160000' && type === 'commit') return null;
-  if (mode === '120000') throw new CodeFault(`${quoted(path)} is a symbolic link; only files may be in it`);
-  if (type !== 'blob') throw new CodeFault(`${quoted(path)} is no file`);
+  if (mode === '120000') throw new CodeFault(`${quoted(path)} is a symbolic link; only files are allowed`);
+  if (type !== 'blob') throw new CodeFault(`${quoted(path)} is not a file`);
   return { path, object, bytes: Number(size) };
 }
 

@@ -10,7 +10,7 @@ export interface Integrity {
   readonly digest: Buffer;
 }
 
-/** One hash as lock files have it, `sha512-…`; null where it is none, or a weak one (`sha1-…`). */
+/** Parses one hash as in a lock file, `sha512-…`; returns null if it is invalid or weak (`sha1-…`). */
 export function parseIntegrity(text: string): Integrity | null {
   const [, algorithm, base64] = /^(sha256|sha384|sha512)-([A-Za-z0-9+/]{43,86}={0,2})$/.exec(text) ?? [];
   if (algorithm === undefined || base64 === undefined) return null;
@@ -20,8 +20,8 @@ export function parseIntegrity(text: string): Integrity | null {
   return { algorithm: algorithm as IntegrityAlgorithm, digest };
 }
 
-/** @throws CodeFault where the bytes are not those that were pinned */
+/** Verifies bytes against an integrity hash. @throws CodeFault if they differ */
 export function requireIntegrity(bytes: Uint8Array, { algorithm, digest }: Integrity): void {
   const actual = createHash(algorithm).update(bytes).digest();
-  if (!timingSafeEqual(actual, digest)) throw new CodeFault('the package is not the one that was pinned (integrity)');
+  if (!timingSafeEqual(actual, digest)) throw new CodeFault('the package does not match the pinned integrity');
 }

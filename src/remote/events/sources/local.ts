@@ -7,7 +7,9 @@ import { CodeFault } from '../code-fault.ts';
 import type { CodeWriter } from '../code-writer.ts';
 import type { CodeSource } from './port.ts';
 
-/** A directory with everything below, or one module; copied, so that later changes do not reach what runs. */
+/**
+ * Returns the source of a directory tree or single module; copied, so that later changes do not affect running code.
+ */
 export function localSource(path: string): CodeSource {
   return {
     kind: 'local',
@@ -22,7 +24,7 @@ export function localSource(path: string): CodeSource {
 
 async function kindOf(path: string): Promise<{ isDirectory: boolean }> {
   const found = await lstat(path).catch(() => null);
-  if (found === null) throw new CodeFault('there is no such file or directory');
+  if (found === null) throw new CodeFault('no such file or directory');
   if (!found.isDirectory() && !found.isFile()) throw new CodeFault('it is neither a file nor a directory');
   return { isDirectory: found.isDirectory() };
 }
@@ -30,13 +32,13 @@ async function kindOf(path: string): Promise<{ isDirectory: boolean }> {
 async function copyDirectory(directory: string, into: CodeWriter, signal: AbortSignal): Promise<void> {
   for await (const { path, kind } of walk(directory, '', isCopied)) {
     signal.throwIfAborted();
-    if (kind === 'link') throw new CodeFault(`${path} is a link; put the file itself in its place`);
+    if (kind === 'link') throw new CodeFault(`${path} is a link; replace it with the file itself`);
     if (kind === 'other') throw new CodeFault(`${path} is neither a file nor a directory`);
     if (kind === 'file') await copyFile(directory, path, into);
   }
 }
 
-/** Hidden files are none of an event's code, and where secrets and histories lie (`.env`, `.npmrc`, `.git`). */
+/** Skips hidden files, which are not event code and may hold secrets or history (`.env`, `.npmrc`, `.git`). */
 function isCopied(path: string): boolean {
   return !basename(path).startsWith('.');
 }
@@ -45,7 +47,7 @@ async function copyFile(directory: string, path: string, into: CodeWriter): Prom
   const file = await open(join(directory, path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const found = await file.stat();
-    if (!found.isFile()) throw new CodeFault(`${path} is no file any more`);
+    if (!found.isFile()) throw new CodeFault(`${path} is no longer a file`);
     into.expect(path, found.size);
     await into.add(path, await file.readFile());
   } finally {

@@ -10,18 +10,18 @@ const VERSION_DOCUMENT_BYTES_MAX = 4 * 1024 * 1024;
 
 export interface NpmPackage {
   readonly name: string;
-  /** Exact. */
+  /** Exact version. */
   readonly version: string;
   readonly integrity: Integrity;
   /** Ends with a slash. */
   readonly registry: URL;
-  /** With a token, where it is private. */
+  /** File with an access token for private packages. */
   readonly tokenFile: string | null;
 }
 
 /**
- * A package of an npm registry: its archive, checked against the pinned integrity before anything reads it. Nothing is
- * installed: no scripts run, and of its dependencies only what is bundled in it is there.
+ * Returns the source of an npm package: its archive, verified against the pinned integrity before it is parsed. Nothing
+ * is installed: no scripts run, and only bundled dependencies are included.
  */
 export function npmSource({ name, version, integrity, registry, tokenFile }: NpmPackage, clock: Clock): CodeSource {
   return {
@@ -46,12 +46,12 @@ export function npmSource({ name, version, integrity, registry, tokenFile }: Npm
   };
 }
 
-/** What the registry says of the version is believed in one thing alone: where, on its own host, the archive lies. */
+/** Takes only the archive's location from the registry's document, and only on the registry's own host. */
 function archiveAddress(document: Buffer, registry: URL): URL {
   const tarball = tarballOf(document);
   const address = tarball === null ? null : URL.parse(tarball, registry.href);
-  if (address === null) throw new CodeFault('the registry does not say where the package lies');
-  if (address.origin !== registry.origin) throw new CodeFault('the registry points to another host');
+  if (address === null) throw new CodeFault("the registry's response does not name the package archive");
+  if (address.origin !== registry.origin) throw new CodeFault('the package archive is on another host');
   return address;
 }
 
@@ -60,6 +60,6 @@ function tarballOf(document: Buffer): string | null {
     const { dist } = JSON.parse(document.toString('utf8')) as { dist?: { tarball?: unknown } };
     return typeof dist?.tarball === 'string' ? dist.tarball : null;
   } catch {
-    throw new CodeFault('the registry answers with something else than JSON');
+    throw new CodeFault("the registry's response is not JSON");
   }
 }

@@ -6,19 +6,19 @@ import { sendJson, sendText } from './outgoing.ts';
 const { stringify } = JSON;
 const uptimeSecs = process.uptime.bind(process);
 
-/** Progress in between is dropped. */
+/** Minimum interval; progress in between is dropped. */
 const PROGRESS_EVERY_SECS = 0.05;
 const LOG_LINES_MAX = 1_000;
 const FIELDS_CHARACTERS_MAX = 4_000;
 
-/** What the run of one job is given beside its arguments. */
+/** Creates the context passed to the run of a job. */
 export function contextOf(header: JobHeader, serial: number, signal: AbortSignal): EventContext {
   let lastProgress = -Infinity;
-  const progress = (told: number | EventProgress): void => {
+  const progress = (reported: number | EventProgress): void => {
     const at = uptimeSecs();
     if (at - lastProgress < PROGRESS_EVERY_SECS) return;
     lastProgress = at;
-    const { fraction, message } = typeof told === 'number' ? { fraction: told, message: undefined } : told;
+    const { fraction, message } = typeof reported === 'number' ? { fraction: reported, message: undefined } : reported;
     sendJson(FRAME.progress, serial, {
       fraction: typeof fraction === 'number' && fraction >= 0 && fraction <= 1 ? fraction : undefined,
       message: typeof message === 'string' ? cut(message, 500) : undefined,
@@ -35,7 +35,7 @@ function logOf(serial: number): EventLog {
     (fields: object, message: string): void => {
       lines += 1;
       if (lines > LOG_LINES_MAX) return;
-      const text = lines === LOG_LINES_MAX ? 'the event wrote more lines, which are left out' : cut(message);
+      const text = lines === LOG_LINES_MAX ? 'log limit reached; omitting further lines' : cut(message);
       sendText(FRAME.log, serial, stringify({ level, message: text, fields: shortFields(fields) }));
     };
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') };
@@ -46,6 +46,6 @@ function shortFields(fields: object): unknown {
     const text = stringify(fields);
     return text.length > FIELDS_CHARACTERS_MAX ? { cut: text.slice(0, FIELDS_CHARACTERS_MAX).toWellFormed() } : fields;
   } catch {
-    return { cut: 'the fields are not JSON' };
+    return { cut: 'fields are not JSON' };
   }
 }

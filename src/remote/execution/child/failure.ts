@@ -1,6 +1,6 @@
 import { isMemoryUsedUp } from './memory-count.ts';
 
-/** Codes that a process may answer with. */
+/** Error codes that a task process may return. */
 export type ChildCode =
   | 'INVALID_ARGS'
   | 'EXECUTION_FAILED'
@@ -13,10 +13,10 @@ export const MESSAGE_CHARACTERS_MAX = 2_000;
 export const DETAILS_MAX = 50;
 export const DETAIL_CHARACTERS_MAX = 500;
 
-// Kept before any code of an event is loaded, which may replace it.
+// Captured before event code is loaded, which may replace it.
 const RangeErrorOfNode = RangeError;
 
-/** Why a job has no result. */
+/** A job that failed. */
 export class ChildFailure extends Error {
   readonly code: ChildCode;
   readonly details: readonly string[];
@@ -28,13 +28,13 @@ export class ChildFailure extends Error {
   }
 }
 
-/** The failure that a thrown value stands for; whatever was thrown, this does not throw. */
+/** Converts any thrown value to a failure; never throws. */
 export function failureOf(thrown: unknown): ChildFailure {
   if (thrown instanceof ChildFailure) return thrown;
   return new ChildFailure(isOutOfMemory(thrown) ? 'TASK_OOM' : 'EXECUTION_FAILED', messageOf(thrown));
 }
 
-/** An allocation that is refused throws a RangeError, as much else does: the kernel's count tells them apart. */
+/** A failed allocation throws a RangeError, as do other errors; the kernel's memory count distinguishes them. */
 function isOutOfMemory(thrown: unknown): boolean {
   try {
     return thrown instanceof RangeErrorOfNode && isMemoryUsedUp();
@@ -51,11 +51,11 @@ export function messageOf(thrown: unknown): string {
     }
     return cut(String(thrown));
   } catch {
-    return 'what was thrown cannot be shown';
+    return 'the thrown value cannot be displayed';
   }
 }
 
-/** A text that may be passed on: short, and of whole characters without NUL. */
+/** Truncates a string and makes it safe to pass on: well-formed and without NUL. */
 export function cut(text: string, charactersMax = MESSAGE_CHARACTERS_MAX): string {
   const short = text.length > charactersMax ? `${text.slice(0, charactersMax)}…` : text;
   return short.toWellFormed().replaceAll('\0', '\ufffd');

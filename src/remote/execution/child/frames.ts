@@ -1,19 +1,19 @@
 /**
- * What passes between the executor and a process of a task: frames of a length (u32, big endian: type and content), one
- * byte of type, and the content. Both ends read them with the same class, and neither trusts the other.
+ * Protocol between the executor and a task process: frames of a length (u32, big endian, of type and content), a
+ * one-byte type, and the content. Both ends use the same reader, and neither trusts the other.
  */
 export const FRAME = {
-  /** To the process: u32 serial, u32 length of the header, header (JSON), arguments (JSON). */
+  /** To the process: u32 serial, u32 header length, header (JSON), arguments (JSON). */
   job: 0x4a,
-  /** To the process: JSON `{ url }`, what module to ask for its events. */
+  /** To the process: JSON `{ url }`, the module to describe. */
   describe: 0x44,
-  /** To the process: JSON `{ url }`, the module of the job that it may get one day. */
+  /** To the process: JSON `{ url }`, the module of an expected job, to load in advance. */
   load: 0x4d,
-  /** To the process: the task is to end; its signal aborts. */
+  /** To the process: aborts the signal of the task. */
   abort: 0x41,
   /** From the process: it can take a job. */
   ready: 0x59,
-  /** From the process: the module was loaded, or failed to load; the job that needs it will tell. */
+  /** From the process: the module was loaded or failed to load; a failure is reported by the job that needs it. */
   loaded: 0x6d,
   /** From the process: u32 serial, result (JSON). */
   result: 0x52,
@@ -23,18 +23,18 @@ export const FRAME = {
   progress: 0x50,
   /** From the process: u32 serial, JSON `{ level, message, fields }`. */
   log: 0x4c,
-  /** From the process, before its answer: it can take no other job. */
+  /** From the process, before its answer: it cannot take another job. */
   leaving: 0x42,
-  /** From the process: nothing of its last job goes on, so it can take another one. */
+  /** From the process: nothing of the last job is still running, so it can take another one. */
   settled: 0x53,
-  /** From the process: JSON, a list of what the module defines. */
+  /** From the process: JSON list of the module's definitions. */
   described: 0x49,
 } as const;
 
 /** Length and type. */
 const HEAD_BYTES = 5;
 
-/** What a job says of itself; its arguments follow as bytes. */
+/** Header of a job; its arguments follow as bytes. */
 export interface JobHeader {
   readonly url: string;
   readonly event_name: string;
@@ -43,7 +43,7 @@ export interface JobHeader {
   readonly result_bytes_max: number;
 }
 
-/** One frame of the parts given. */
+/** Encodes a frame from parts. */
 export function encodeFrame(type: number, ...parts: readonly Uint8Array[]): Buffer {
   let bytes = 0;
   for (const part of parts) bytes += part.length;
@@ -58,7 +58,7 @@ export function encodeFrame(type: number, ...parts: readonly Uint8Array[]): Buff
   return frame;
 }
 
-/** One frame of a serial and a text. */
+/** Encodes a frame of a serial and a string. */
 export function encodeText(type: number, serial: number, text: string): Buffer {
   const bytes = Buffer.byteLength(text);
   const frame = Buffer.allocUnsafe(HEAD_BYTES + 4 + bytes);
@@ -70,15 +70,15 @@ export function encodeText(type: number, serial: number, text: string): Buffer {
 }
 
 export interface FrameHandlers {
-  /** Largest content of a frame of this type; a negative number where the type may not come. */
+  /** Returns the content limit of a frame type; negative if the type is not allowed. */
   contentBytesMax(type: number): number;
-  /** The content is only valid during the call. */
+  /** Handles a frame; the content is valid only during the call. */
   onFrame(type: number, content: Buffer): void;
-  /** A frame that may not come: nothing is read after it. */
+  /** Called for a frame that is not allowed; reading stops. */
   onBreach(type: number, contentBytes: number): void;
 }
 
-/** Cuts a stream of bytes into frames. It never keeps more than the largest frame that may come. */
+/** Splits a byte stream into frames. Buffers at most the largest allowed frame. */
 export class FrameReader {
   readonly #handlers: FrameHandlers;
   #head = Buffer.alloc(0);
@@ -91,7 +91,7 @@ export class FrameReader {
     this.#handlers = handlers;
   }
 
-  /** Nothing is handed on any more. */
+  /** Stops delivering frames. */
   stop(): void {
     this.#stopped = true;
     this.#body = null;

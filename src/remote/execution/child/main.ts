@@ -1,8 +1,8 @@
 /**
- * The process of a task. It reads jobs from descriptor 0 and answers on descriptor 3, one job at a time; what the event
- * writes to its standard output and error is its own. This folder imports nothing but itself, the definition of events and
- * what Node brings: it is linked into one script, which is laid into the sandbox. Everything here may be subverted by the
- * event: the executor checks each byte that it gets.
+ * Main module of a task process. It reads jobs from descriptor 0 and answers on descriptor 3, one job at a time;
+ * standard output and error belong to the event. This folder imports only itself, the event definition and Node's
+ * built-ins, because it is linked into one script that is copied into the sandbox. Events can subvert everything here,
+ * so the executor validates every byte it receives.
  */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
@@ -10,8 +10,8 @@ import { Socket } from 'node:net';
 import type { EventDefinition } from '../../definition/index.ts';
 import { failureOf } from './failure.ts';
 import { FRAME, FrameReader, type JobHeader } from './frames.ts';
-import { answerForPackage, loadEvents } from './modules.ts';
-import { PACKAGE_IS_THERE } from './package-name.ts';
+import { resolveOwnPackage, loadEvents } from './modules.ts';
+import { PACKAGE_INSTALLED } from './package-name.ts';
 import { sendFrame, sendJson, sendText } from './outgoing.ts';
 import { type ReceivedJob, runJob } from './run-job.ts';
 import { warmUp } from './warm-up.ts';
@@ -26,10 +26,10 @@ const schedule = setTimeout;
 const unschedule = clearTimeout;
 
 const NOTHING = new Uint8Array(0);
-/** What an event that aborts ends with. */
+/** Exit code of an event that calls `process.abort`. */
 const ABORTED = 70;
 const OUTLIVES_MS = 20;
-/** More open files than at the start by so many: a process that goes on would soon have none. */
+/** Descriptors that a job may leak; a process with more would soon run out. */
 const DESCRIPTORS_LEFT_MAX = 32;
 
 interface CurrentJob {
@@ -45,11 +45,11 @@ function answerFailure(serial: number, thrown: unknown): void {
   sendJson(FRAME.error, serial, { code, message, details });
 }
 
-async function take(job: ReceivedJob): Promise<void> {
+async function runReceived(job: ReceivedJob): Promise<void> {
   const { serial } = job;
   const controller = new AbortController();
   current = { serial, controller };
-  // From here on only what the event itself started keeps the process alive, until it settles.
+  // From here on only the event's own work keeps the process alive until it settles.
   input.unref();
   try {
     const text = await runJob(job, controller.signal);
@@ -64,17 +64,17 @@ async function take(job: ReceivedJob): Promise<void> {
 }
 
 /**
- * What outlives its job ends the process. It is given two times: where nothing goes on, the process settles in between,
- * however late it gets the processor.
+ * Ends the process if work outlives its job. Two timer rounds let an idle process settle in between, however late it is
+ * scheduled.
  */
 function endUnlessSettled(isFirst: boolean): void {
   leftover = schedule(() => (isFirst ? endUnlessSettled(false) : exit(0)), OUTLIVES_MS).unref();
 }
 
-/** Nothing keeps the process alive any more: the job is over, or never will be. */
+/** Called when nothing keeps the process alive: the job has ended or can never end. */
 function settle(): void {
   if (current !== null) {
-    abandon(new Error('nothing is left that could end the event: its promise can never settle'));
+    abandon(new Error("the event's promise can never settle: no pending work is left"));
     return;
   }
   unschedule(leftover);
@@ -96,7 +96,7 @@ function leaksDescriptors(): boolean {
   return lowestFreeDescriptor() > firstFree + DESCRIPTORS_LEFT_MAX;
 }
 
-/** Ahead of a job. What goes wrong here goes wrong again for the job, which then says so. */
+/** Preloads a module. A failure is ignored, because the job that needs the module reports it. */
 async function load(url: string): Promise<void> {
   await loadEvents(url).catch(() => undefined);
   sendFrame(FRAME.loaded, NOTHING);
@@ -131,7 +131,7 @@ function receivedJob(content: Buffer): ReceivedJob {
 const reader = new FrameReader({
   contentBytesMax: () => 0xffff_ffff,
   onFrame: (type, content) => {
-    if (type === FRAME.job) void take(receivedJob(content));
+    if (type === FRAME.job) void runReceived(receivedJob(content));
     else if (type === FRAME.describe) void describe(urlIn(content));
     else if (type === FRAME.load) void load(urlIn(content));
     else if (type === FRAME.abort) current?.controller.abort();
@@ -139,7 +139,7 @@ const reader = new FrameReader({
   onBreach: () => exit(1),
 });
 
-/** What nobody waited for, thrown by the event: the job cannot go on. */
+/** Fails the job after an error outside its promise chain, such as an unhandled rejection. */
 function abandon(thrown: unknown): void {
   if (current !== null) {
     sendFrame(FRAME.leaving, NOTHING);
@@ -152,15 +152,15 @@ process.on('uncaughtException', abandon);
 process.on('unhandledRejection', abandon);
 process.on('beforeExit', settle);
 
-// What aborts beside it is Node itself, where it has no memory left.
+// Only Node itself aborts otherwise, when it is out of memory.
 process.abort = () => {
   write(STDERR, 'the event called process.abort\n');
   return exit(ABORTED);
 };
-if (process.argv[2] !== PACKAGE_IS_THERE) answerForPackage();
+if (process.argv[2] !== PACKAGE_INSTALLED) resolveOwnPackage();
 const input = new Socket({ fd: 0, readable: true, writable: false });
 input.on('data', (chunk: Buffer) => reader.push(chunk));
-// Nobody is left to answer to.
+// No executor is left to answer.
 input.on('end', () => exit(0));
 input.on('error', () => exit(0));
 let firstFree = Infinity;

@@ -1,22 +1,21 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 
-/** Of what the task had at its start. */
+/** Share of the initially available memory. */
 const SHARE_LEFT_MAX = 0.25;
 
-// Kept before any code of an event is loaded, and before there could be no memory for it.
+// Captured before event code is loaded and before memory could run out.
 const [open, read, close] = [openSync, readSync, closeSync];
 const buffer = Buffer.alloc(4096);
 const bytesAtStart = bytesLeft();
 
 /**
- * Whether hardly anything is left of the memory that the kernel gives this process, by the kernel's count. False where it
- * sets no such limit.
+ * Returns whether the process has nearly exhausted its memory limit, by the kernel's count. False without such a limit.
  */
 export function isMemoryUsedUp(): boolean {
   return bytesAtStart !== null && (bytesLeft() ?? Infinity) < bytesAtStart * SHARE_LEFT_MAX;
 }
 
-/** Null where there is no limit. */
+/** Returns null without a limit. */
 function bytesLeft(): number | null {
   const limit = numberIn('/proc/self/limits', /^Max data size\s+(\d+)\s/m);
   const used = numberIn('/proc/self/status', /^VmData:\s+(\d+) kB/m);

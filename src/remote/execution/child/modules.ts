@@ -5,17 +5,17 @@ import { pathToFileURL } from 'node:url';
 import { type EventDefinition, eventsOf } from '../../definition/index.ts';
 import { ChildFailure, failureOf, messageOf } from './failure.ts';
 
-/** What modules with events may import although no such package lies beside them. */
+/** Specifiers that event modules may import even without an installed package. */
 const OWN_NAMES: readonly string[] = ['heddle/event', 'heddle'];
 
-/** The URL of a file that lies with the bootstrap. */
-export function besideBootstrap(path: string): string {
+/** Returns the URL of a file next to the bootstrap. */
+export function nextToBootstrap(path: string): string {
   return pathToFileURL(join(dirname(process.argv[1]!), path)).href;
 }
 
-/** Lets events import this package by its name, wherever they lie: it lies beside the bootstrap. */
-export function answerForPackage(): void {
-  const url = besideBootstrap('package/index.mjs');
+/** Resolves imports of this package by name to the copy next to the bootstrap. */
+export function resolveOwnPackage(): void {
+  const url = nextToBootstrap('package/index.mjs');
   registerHooks({
     resolve: (specifier, context, nextResolve) =>
       OWN_NAMES.includes(specifier) ? { url, shortCircuit: true } : nextResolve(specifier, context),
@@ -25,7 +25,7 @@ export function answerForPackage(): void {
 const loaded = new Map<string, ReadonlyMap<string, EventDefinition>>();
 
 /**
- * The events of a module, by name; it is evaluated once.
+ * Returns the events of a module by name; the module is evaluated once.
  *
  * @throws ChildFailure EXECUTION_FAILED, TASK_OOM
  */
@@ -38,17 +38,20 @@ export async function loadEvents(url: string): Promise<ReadonlyMap<string, Event
     events = new Map(eventsOf(module).map((event) => [event.name, event]));
   } catch (error) {
     const { code } = failureOf(error);
-    throw new ChildFailure(code, `the code of the event cannot be loaded: ${messageOf(error)}`);
+    throw new ChildFailure(code, `the event code could not be loaded: ${messageOf(error)}`);
   }
   loaded.set(url, events);
   return events;
 }
 
-/** @throws ChildFailure EVENT_UNAVAILABLE, and what loadEvents throws */
+/** @throws ChildFailure EVENT_UNAVAILABLE, or as loadEvents */
 export async function findEvent(url: string, name: string): Promise<EventDefinition> {
   const events = loaded.get(url) ?? (await loadEvents(url));
   const event = events.get(name);
   if (event !== undefined) return event;
   const names = [...events.keys()].slice(0, 20).join(', ');
-  throw new ChildFailure('EVENT_UNAVAILABLE', `the code defines no event ${name}; it defines: ${names || 'none'}`);
+  throw new ChildFailure(
+    'EVENT_UNAVAILABLE',
+    `the code does not define the event ${name}; it defines: ${names || 'none'}`,
+  );
 }

@@ -2,16 +2,16 @@ import { writeSync } from 'node:fs';
 
 import { encodeFrame, encodeText } from './frames.ts';
 
-/** Where frames for the executor go. */
+/** Descriptor for frames to the executor. */
 const RESULTS_DESCRIPTOR = 3;
 
-// Kept before any code of an event is loaded, which may replace what the globals hold.
+// Captured before event code is loaded, which may replace the globals.
 const write = writeSync;
 const { wait } = Atomics;
 const { stringify } = JSON;
 const pause = new Int32Array(new SharedArrayBuffer(4));
 
-/** Writes a frame to its end; the descriptor may have been made non-blocking by an event. */
+/** Writes a whole frame; an event may have made the descriptor non-blocking. */
 function writeAll(frame: Buffer): void {
   let at = 0;
   while (at < frame.length) {

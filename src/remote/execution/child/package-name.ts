@@ -1,5 +1,5 @@
-/** Given to the bootstrap where events find this package beside them: nothing must answer for it then. */
-export const PACKAGE_IS_THERE = 'package-is-there';
+/** Passed to the bootstrap if events have their own copy of this package, which then must not be overridden. */
+export const PACKAGE_INSTALLED = 'package-is-there';
 
-/** The event that is run first in each process, and the file beside the bootstrap that defines it. */
+/** The event that each process runs first, and the file next to the bootstrap that defines it. */
 export const WARM_UP = { file: 'warm-up.mjs', event: 'warm-up' } as const;

@@ -15,7 +15,10 @@ export interface ReceivedJob {
   readonly args: string;
 }
 
-/** Loads, checks, runs and serializes. @returns JSON @throws ChildFailure, or whatever the event throws */
+/**
+ * Loads the event, validates the arguments, runs it and serializes the result. @returns JSON @throws ChildFailure, or
+ * any error of the event
+ */
 export async function runJob(job: ReceivedJob, signal: AbortSignal): Promise<string> {
   const { header, serial } = job;
   const event = await findEvent(header.url, header.event_name);
@@ -29,7 +32,7 @@ async function checkedArgs(event: EventDefinition, args: unknown): Promise<unkno
   const checked = await event.schema['~standard'].validate(args);
   if (checked.issues === undefined) return checked.value;
   const details = checked.issues.slice(0, DETAILS_MAX).map(detailOf);
-  throw new ChildFailure('INVALID_ARGS', `the arguments do not fit ${event.name}`, details);
+  throw new ChildFailure('INVALID_ARGS', `invalid arguments for ${event.name}`, details);
 }
 
 function detailOf(issue: SchemaIssue): string {

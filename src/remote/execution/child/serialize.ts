@@ -1,13 +1,13 @@
 import { ChildFailure, messageOf } from './failure.ts';
 
-// Kept before any code of an event is loaded, which may replace it.
+// Captured before event code is loaded, which may replace it.
 const { stringify } = JSON;
 
-/** Ends the building of a text that would be too long. */
+/** Aborts the serialization of an oversized result. */
 class TooLong extends Error {}
 
 /**
- * The JSON of a result; undefined is null. It stops counting, and building, soon after the limit.
+ * Serializes a result as JSON; undefined becomes null. Stops soon after the limit is exceeded.
  *
  * @throws ChildFailure RESULT_TOO_LARGE, RESULT_NOT_SERIALIZABLE
  */
@@ -28,7 +28,7 @@ export function serializeResult(value: unknown, bytesMax: number): string {
   return text;
 }
 
-/** undefined where the value has no JSON: functions, symbols, undefined itself. */
+/** Returns undefined for values without JSON: functions, symbols, undefined. */
 function textOf(
   value: unknown,
   replacer: (key: string, member: unknown) => unknown,
@@ -44,5 +44,5 @@ function textOf(
 }
 
 function tooLarge(bytesMax: number): ChildFailure {
-  return new ChildFailure('RESULT_TOO_LARGE', `the result has more than ${bytesMax} bytes of JSON`);
+  return new ChildFailure('RESULT_TOO_LARGE', `the result is larger than ${bytesMax} bytes of JSON`);
 }

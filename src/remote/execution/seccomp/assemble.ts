@@ -1,4 +1,4 @@
-/** One instruction of classic BPF, as the kernel's seccomp reads it. Jumps count the instructions that they skip. */
+/** One classic BPF instruction for the kernel's seccomp. Jump fields count the instructions to skip. */
 export interface Instruction {
   readonly code: number;
   readonly ifTrue: number;
@@ -13,7 +13,7 @@ const JUMP_ANY_BIT = 0x45;
 const AND = 0x54;
 const RETURN = 0x06;
 
-/** Bytes of `struct sock_filter`. */
+/** Size of `struct sock_filter`, bytes. */
 const INSTRUCTION_BYTES = 8;
 /** Offsets in `struct seccomp_data`. */
 const NUMBER_OFFSET = 0;
@@ -30,12 +30,12 @@ const plain = (code: number, operand: number): Instruction => jump(code, operand
 
 export const loadNumber = (): Instruction => plain(LOAD_WORD, NUMBER_OFFSET);
 export const loadArchitecture = (): Instruction => plain(LOAD_WORD, ARCHITECTURE_OFFSET);
-/** The lower half of an argument of the call; both machines that this is for are little-endian. */
+/** Loads the lower half of a call argument; both supported machines are little-endian. */
 export const loadArgument = (index: number): Instruction => plain(LOAD_WORD, ARGUMENTS_OFFSET + 8 * index);
 export const and = (mask: number): Instruction => plain(AND, mask);
-export const giveBack = (action: number): Instruction => plain(RETURN, action);
+export const returnAction = (action: number): Instruction => plain(RETURN, action);
 
-/** The next instructions run only where the value is this one; else they are skipped. */
+/** Runs the given instructions only if the value matches; otherwise skips them. */
 export const ifEqual = (value: number, then: readonly Instruction[]): readonly Instruction[] => [
   jump(JUMP_EQUAL, value, 0, then.length),
   ...then,
@@ -57,7 +57,7 @@ export const ifNoBit = (mask: number, then: readonly Instruction[]): readonly In
   ...then,
 ];
 
-/** The bytes of a program. @throws RangeError where a jump is too far */
+/** Encodes a program. @throws RangeError if a jump is too far */
 export function assemble(program: readonly Instruction[]): Buffer {
   const bytes = Buffer.alloc(program.length * INSTRUCTION_BYTES);
   program.forEach(({ code, ifTrue, ifFalse, operand }, index) => {

@@ -1,4 +1,4 @@
-/** Numbers of system calls; null where a machine has none of that name. */
+/** System call numbers; null if a machine lacks the call. */
 export interface CallNumbers {
   readonly x64: number | null;
   readonly arm64: number | null;
@@ -6,9 +6,9 @@ export interface CallNumbers {
 
 const both = (x64: number | null, arm64: number | null): CallNumbers => ({ x64, arm64 });
 
-/** Calls that a task may never make, in groups by reason. */
+/** Calls that tasks must never make, grouped by reason. */
 export const DENIED_CALLS: Readonly<Record<string, CallNumbers>> = {
-  // Looking into other processes, or taking what they have open.
+  // Inspecting other processes, or taking over their descriptors.
   ptrace: both(101, 117),
   process_vm_readv: both(310, 270),
   process_vm_writev: both(311, 271),
@@ -33,13 +33,13 @@ export const DENIED_CALLS: Readonly<Record<string, CallNumbers>> = {
   open_by_handle_at: both(304, 265),
   mknod: both(133, null),
   mknodat: both(259, 33),
-  // New namespaces. Those of `clone` are looked at by its flags.
+  // New namespaces; for `clone`, the flags are examined.
   unshare: both(272, 97),
   setns: both(308, 268),
-  // New processes. `clone` may make threads.
+  // New processes; `clone` may create threads.
   fork: both(57, null),
   vfork: both(58, null),
-  // Wide surfaces of the kernel that Node does not need.
+  // Large kernel attack surfaces that Node does not need.
   bpf: both(321, 280),
   keyctl: both(250, 219),
   add_key: both(248, 217),
@@ -55,7 +55,7 @@ export const DENIED_CALLS: Readonly<Record<string, CallNumbers>> = {
   execveat: both(322, 281),
   vmsplice: both(278, 75),
   remap_file_pages: both(216, 234),
-  // Memory that no limit of the process counts.
+  // Memory that no process limit counts.
   memfd_create: both(319, 279),
   memfd_secret: both(447, 447),
   shmget: both(29, 194),
@@ -115,7 +115,7 @@ export const DENIED_CALLS: Readonly<Record<string, CallNumbers>> = {
   setfsgid: both(123, 152),
   setgroups: both(116, 159),
   capset: both(126, 91),
-  // Placement of memory, and what has long been gone from the kernel.
+  // Memory placement, and calls long removed from the kernel.
   mbind: both(237, 235),
   set_mempolicy: both(238, 237),
   set_mempolicy_home_node: both(450, 450),
@@ -136,7 +136,7 @@ export const DENIED_CALLS: Readonly<Record<string, CallNumbers>> = {
   epoll_wait_old: both(215, null),
 };
 
-/** Calls whose arguments are looked at. */
+/** Calls whose arguments are examined. */
 export const EXAMINED_CALLS = {
   clone: both(56, 220),
   clone3: both(435, 435),
@@ -146,5 +146,5 @@ export const EXAMINED_CALLS = {
   ioctl: both(16, 29),
 } as const satisfies Readonly<Record<string, CallNumbers>>;
 
-/** From here on calls are newer than this list: they are answered as if the kernel did not have them. */
+/** First call number newer than this list; such calls fail as if the kernel lacked them. */
 export const FIRST_UNKNOWN_CALL = 457;

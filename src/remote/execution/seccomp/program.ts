@@ -1,7 +1,7 @@
 import {
   and,
   assemble,
-  giveBack,
+  returnAction,
   ifAnyBit,
   ifAtLeast,
   ifEqual,
@@ -14,55 +14,59 @@ import {
 } from './assemble.ts';
 import { type CallNumbers, DENIED_CALLS, EXAMINED_CALLS, FIRST_UNKNOWN_CALL } from './calls.ts';
 
-/** Machines that a program is known for, by Node's names. */
+/** Supported machines, by Node's architecture names. */
 export type Machine = keyof CallNumbers;
 
-/** As the kernel's audit names them. */
+/** Audit architecture constants of the kernel. */
 const ARCHITECTURES: Readonly<Record<Machine, number>> = { x64: 0xc000_003e, arm64: 0xc000_00b7 };
-/** Set in the numbers of the x32 interface, which would be a second way to everything. */
+/** Bit set in x32 call numbers, which would bypass every rule. */
 const X32_CALLS = 0x4000_0000;
 
 const ALLOW = 0x7fff_0000;
 const KILL_PROCESS = 0x8000_0000;
-const refuse = (errorNumber: number): Instruction => giveBack(0x0005_0000 | errorNumber);
+const refuse = (errorNumber: number): Instruction => returnAction(0x0005_0000 | errorNumber);
 const EPERM = 1;
 const ENOSYS = 38;
 const EAFNOSUPPORT = 97;
 
 const CLONE_THREAD = 0x0001_0000;
-/** Mounts, control groups, host name, IPC, users, processes, network. */
+/** Mount, cgroup, UTS, IPC, user, PID and network namespaces. */
 const CLONE_NAMESPACES =
   0x0002_0000 | 0x0200_0000 | 0x0400_0000 | 0x0800_0000 | 0x1000_0000 | 0x2000_0000 | 0x4000_0000;
 const AF_UNIX = 1;
 const MAP_SHARED_ANONYMOUS = 0x01 | 0x20;
 const MAP_GROWSDOWN = 0x0100;
-/** Put characters into a terminal as if they were typed. */
+/** Requests that inject characters into a terminal as if typed. */
 const TERMINAL_INPUT = [0x5412, 0x541c] as const;
 
-/** What each examined call becomes; the number is loaded when it begins, and whatever falls through is allowed. */
+/** Rules for the arguments of each examined call; each ends with a verdict. */
 const EXAMINATIONS: Readonly<Record<keyof typeof EXAMINED_CALLS, readonly Instruction[]>> = {
   clone: [
     loadArgument(0),
     ...ifNoBit(CLONE_THREAD, [refuse(EPERM)]),
     ...ifAnyBit(CLONE_NAMESPACES, [refuse(EPERM)]),
-    giveBack(ALLOW),
+    returnAction(ALLOW),
   ],
-  // Its flags lie in memory, where no filter can look. The C library then takes clone.
+  // Its flags are in memory, out of reach of a filter; the C library falls back to clone.
   clone3: [refuse(ENOSYS)],
-  socket: [loadArgument(0), ...ifNotEqual(AF_UNIX, [refuse(EAFNOSUPPORT)]), giveBack(ALLOW)],
-  socketpair: [loadArgument(0), ...ifNotEqual(AF_UNIX, [refuse(EAFNOSUPPORT)]), giveBack(ALLOW)],
-  // Shared memory without a file, and stacks that grow: the limit of the process counts neither.
+  socket: [loadArgument(0), ...ifNotEqual(AF_UNIX, [refuse(EAFNOSUPPORT)]), returnAction(ALLOW)],
+  socketpair: [loadArgument(0), ...ifNotEqual(AF_UNIX, [refuse(EAFNOSUPPORT)]), returnAction(ALLOW)],
+  // Shared anonymous memory and growing stacks escape the process limits.
   mmap: [
     loadArgument(3),
     ...ifAnyBit(MAP_GROWSDOWN, [refuse(EPERM)]),
     and(MAP_SHARED_ANONYMOUS),
     ...ifEqual(MAP_SHARED_ANONYMOUS, [refuse(EPERM)]),
-    giveBack(ALLOW),
+    returnAction(ALLOW),
   ],
-  ioctl: [loadArgument(1), ...TERMINAL_INPUT.flatMap((request) => ifEqual(request, [refuse(EPERM)])), giveBack(ALLOW)],
+  ioctl: [
+    loadArgument(1),
+    ...TERMINAL_INPUT.flatMap((request) => ifEqual(request, [refuse(EPERM)])),
+    returnAction(ALLOW),
+  ],
 };
 
-/** The instructions for a machine. */
+/** Returns the instructions for a machine. */
 export function instructionsFor(machine: Machine): readonly Instruction[] {
   const denied = Object.values(DENIED_CALLS).flatMap((call) => forCall(call, machine, [refuse(EPERM)]));
   const examined = (Object.keys(EXAMINED_CALLS) as (keyof typeof EXAMINED_CALLS)[]).flatMap((name) =>
@@ -70,13 +74,13 @@ export function instructionsFor(machine: Machine): readonly Instruction[] {
   );
   return [
     loadArchitecture(),
-    ...ifNotEqual(ARCHITECTURES[machine], [giveBack(KILL_PROCESS)]),
+    ...ifNotEqual(ARCHITECTURES[machine], [returnAction(KILL_PROCESS)]),
     loadNumber(),
-    ...(machine === 'x64' ? ifAtLeast(X32_CALLS, [giveBack(KILL_PROCESS)]) : []),
+    ...(machine === 'x64' ? ifAtLeast(X32_CALLS, [returnAction(KILL_PROCESS)]) : []),
     ...ifAtLeast(FIRST_UNKNOWN_CALL, [refuse(ENOSYS)]),
     ...examined,
     ...denied,
-    giveBack(ALLOW),
+    returnAction(ALLOW),
   ];
 }
 
@@ -85,7 +89,7 @@ function forCall(call: CallNumbers, machine: Machine, then: readonly Instruction
   return number === null ? [] : ifEqual(number, then);
 }
 
-/** The program that the jail gives to the kernel; null for a machine that it is not known for. */
+/** Returns the jail's seccomp program; null for an unsupported machine. */
 export function seccompProgram(machine: string): Buffer | null {
   return machine === 'x64' || machine === 'arm64' ? assemble(instructionsFor(machine)) : null;
 }

@@ -4,19 +4,19 @@ import { join } from 'node:path';
 
 import { TAKEN, TOKEN_LENGTH } from './messages.ts';
 
-/** The system's own bound is 103 to 107, by system. */
+/** The system's limit is 103 to 107, depending on the platform. */
 const PATH_BYTES_MAX = 103;
-/** Whoever connects says within this time what for. */
+/** Time limit for a connection to send its token. */
 const GREETING_MS = 10_000;
 
-/** The connections of one process to come, by the number of the stream that each is. */
+/** Expected connections of one process, by stream number. */
 export interface ExpectedStreams {
   readonly sockets: readonly (Socket | undefined)[];
-  /** Cuts those that are there, and takes no more. */
+  /** Closes the accepted connections and stops expecting more. */
   readonly forget: () => void;
 }
 
-/** A socket in a folder that nobody else can enter, at which the streams of new processes arrive. */
+/** Unix socket in a private directory that accepts the streams of new processes. */
 export class Connections {
   readonly path: string;
   readonly #server: Server;
@@ -29,12 +29,12 @@ export class Connections {
     this.#server.unref();
   }
 
-  /** @throws Error where the path would be too long for a socket */
+  /** @throws Error if the socket's path would be too long */
   static async listen(directory: string): Promise<Connections> {
     const folder = join(directory, 'streams');
     const path = join(folder, 's');
     if (Buffer.byteLength(path) > PATH_BYTES_MAX) {
-      throw new Error(`${directory} is too long a path for the sockets of processes; set TMPDIR to a shorter one`);
+      throw new Error(`the path ${directory} is too long for a Unix socket; set TMPDIR to a shorter one`);
     }
     await mkdir(folder, { mode: 0o700 });
     const made = new Connections(path);
@@ -44,7 +44,7 @@ export class Connections {
     return made;
   }
 
-  /** Takes as many connections that begin with this token, and answers each once it is taken. */
+  /** Expects `count` connections that begin with this token, and confirms each one. */
   expect(token: string, count: number): ExpectedStreams {
     const sockets = Array.from<Socket | undefined>({ length: count });
     this.#expected.set(token, sockets);

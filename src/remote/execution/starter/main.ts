@@ -1,13 +1,13 @@
 /**
- * The process that starts all others of a tier. The system starts one by copying the tables of whoever asks, and holds that
- * one up meanwhile: this one is small, and nobody waits for it. It imports nothing that it does not need.
+ * Process that starts all others of a tier. The kernel copies the page tables of the process that forks and blocks it
+ * meanwhile, so forking happens here, in a small process that no task waits for. It imports only what it needs.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 
 import { encodeFrame, FrameReader } from '../child/frames.ts';
-import { stepBehind } from '../priority.ts';
+import { lowerPriority } from '../priority.ts';
 import {
   type ExitedNote,
   type FailedNote,
@@ -19,15 +19,15 @@ import {
 } from './messages.ts';
 
 const OUTPUT = 1;
-/** `O_CLOEXEC`, which Node does not name. */
+/** `O_CLOEXEC`, which Node does not export. */
 const CLOSED_ON_EXEC = 0o2000000;
-/** An executor that has no descriptors left may not answer. */
+/** Time limit for the executor's confirmation: without free descriptors it may never answer. */
 const TAKEN_MS = 30_000;
-/** Where the executor takes the other ends of streams. */
-const place = process.argv[2]!;
+/** Path of the socket at which the executor accepts streams. */
+const socketPath = process.argv[2]!;
 const living = new Map<number, ChildProcess>();
 
-function tell(type: number, note: StartedNote | FailedNote | ExitedNote): void {
+function send(type: number, note: StartedNote | FailedNote | ExitedNote): void {
   const frame = encodeFrame(type, Buffer.from(JSON.stringify(note)));
   for (let at = 0; at < frame.length;) at += writeSync(OUTPUT, frame, at);
 }
@@ -36,26 +36,26 @@ async function start(order: StartOrder): Promise<void> {
   const { id } = order;
   const streams = Array.from({ length: order.streams }, () => new Socket());
   try {
-    await Promise.all(streams.map((stream, index) => taken(stream, `${order.token}${index}`)));
-    born(order, spawned(order, streams));
+    await Promise.all(streams.map((stream, index) => connectStream(stream, `${order.token}${index}`)));
+    track(order, spawned(order, streams));
   } catch (error) {
-    tell(NOTE.failed, { id, message: error instanceof Error ? error.message : String(error) });
+    send(NOTE.failed, { id, message: error instanceof Error ? error.message : String(error) });
   }
   for (const stream of streams) stream.destroy();
 }
 
-/** Node has no other way to say that who inherits a socket may wait in its writes, as with any pipe. */
+/** Internal handle, the only way in Node to make an inherited socket blocking like a pipe. */
 interface Connected {
   readonly _handle: { setBlocking(blocking: boolean): void } | null;
 }
 
 /**
- * Connects a stream of a new process. However soon that process ends, its streams are the executor's by then; what the
- * executor sends after its answer is for the process alone.
+ * Connects a stream of a new process. The executor has accepted it before the process starts, so output survives even
+ * an immediate exit; data after the confirmation is for the process alone.
  */
-function taken(stream: Socket, greeting: string): Promise<void> {
+function connectStream(stream: Socket, greeting: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    const refused = (): void => reject(new Error('the executor did not take its streams'));
+    const refused = (): void => reject(new Error('the executor did not accept its streams'));
     stream.once('error', refused).once('close', refused);
     stream.setTimeout(TAKEN_MS, () => stream.destroy());
     stream.once('data', () => {
@@ -63,20 +63,20 @@ function taken(stream: Socket, greeting: string): Promise<void> {
       (stream as unknown as Connected)._handle?.setBlocking(true);
       resolve();
     });
-    stream.connect({ path: place }, () => stream.write(greeting));
+    stream.connect({ path: socketPath }, () => stream.write(greeting));
   });
 }
 
-/** @throws Error where it cannot be started */
+/** @throws Error if it cannot be started */
 function spawned(order: StartOrder, streams: readonly Socket[]): ChildProcess {
   const files: number[] = [];
   try {
-    // Each reader moves the place in an open file, so each process has its own.
+    // Readers share the offset of an open file, so each process gets its own.
     for (const path of order.files) files.push(openSync(path, 'r'));
     return spawn(order.command, order.args, {
       cwd: order.directory,
       env: order.environment,
-      // A group of its own, so that all of it can be ended.
+      // A separate process group, so that it can be killed as a whole.
       detached: true,
       stdio: [...streams, ...files],
       ...(order.user === null ? {} : { uid: order.user, gid: order.user }),
@@ -86,21 +86,21 @@ function spawned(order: StartOrder, streams: readonly Socket[]): ChildProcess {
   }
 }
 
-function born({ id, behind }: StartOrder, child: ChildProcess): void {
+function track({ id, behind }: StartOrder, child: ChildProcess): void {
   child.once('error', (error) => {
-    // A signal that could not be sent is no end.
-    if (child.pid === undefined) tell(NOTE.failed, { id, message: error.message });
+    // A signal that could not be sent does not mean that it ended.
+    if (child.pid === undefined) send(NOTE.failed, { id, message: error.message });
   });
   if (child.pid === undefined) return;
-  if (behind) stepBehind(child.pid);
+  if (behind) lowerPriority(child.pid);
   living.set(id, child);
   child.once('exit', (exitCode, signal) => {
     living.delete(id);
-    // What it left in its group holds its pipes open, and must not outlive it.
+    // Leftovers in its group hold its pipes open and must not outlive it.
     signalTo(-child.pid!);
-    tell(NOTE.exited, { id, exitCode, signal });
+    send(NOTE.exited, { id, exitCode, signal });
   });
-  tell(NOTE.started, { id, pid: child.pid });
+  send(NOTE.started, { id, pid: child.pid });
 }
 
 function kill(id: number): void {
@@ -114,18 +114,21 @@ function signalTo(target: number): void {
   try {
     process.kill(target, 'SIGKILL');
   } catch {
-    // It has ended by itself.
+    // The process has already ended.
   }
 }
 
-/** What the executor inherited would reach every task. What Node itself holds open says that no other process gets it. */
+/**
+ * Closes descriptors inherited from the executor, which tasks would inherit in turn. Node marks its own as
+ * close-on-exec.
+ */
 function closeInherited(): void {
   for (const name of process.platform === 'linux' ? readdirSync('/proc/self/fd') : []) {
     if (Number(name) > 2 && isInherited(name)) closeSync(Number(name));
   }
 }
 
-/** Of one that is there no more: false. */
+/** Returns whether a descriptor is inherited; false if it no longer exists. */
 function isInherited(descriptor: string): boolean {
   try {
     const [, flags] = /^flags:\s+([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8')) ?? [];
@@ -146,14 +149,14 @@ const reader = new FrameReader({
   onBreach: () => process.exit(1),
 });
 
-/** Without the executor nothing that was started for it may go on. */
+/** Kills everything and exits, because no process may outlive its executor. */
 function end(): void {
   for (const id of living.keys()) kill(id);
   process.exit(0);
 }
 
 closeInherited();
-// Tasks may end in order while whoever stops the executor tells all of its processes.
+// Ignored so that tasks can finish while a service manager signals all processes of the executor.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 
 const input = new Socket({ fd: 0, readable: true, writable: false });

@@ -1,4 +1,4 @@
-/** What passes between the executor and the process that starts others for it, in frames of JSON. */
+/** JSON frames between the executor and the starter process. */
 export const ORDER = {
   start: 0x53,
   kill: 0x4b,
@@ -17,13 +17,13 @@ export interface StartOrder {
   readonly environment: Readonly<Record<string, string>>;
   readonly directory: string;
   readonly user: number | null;
-  /** The first bytes of each of its connections, before the digit that tells which of its streams it is. */
+  /** Prefix of each connection, followed by the digit of its stream. */
   readonly token: string;
-  /** Standard input, output, error, and one for answers where it has four. */
+  /** Number of streams: standard input, output, error, and optionally one for frames. */
   readonly streams: number;
-  /** Files that it gets open for reading, behind its streams. */
+  /** Files opened for reading, on the descriptors after the streams. */
   readonly files: readonly string[];
-  /** Whether it leaves the processor to others from its first moment on. */
+  /** Whether it starts at low priority. */
   readonly behind: boolean;
 }
 
@@ -47,8 +47,8 @@ export interface ExitedNote {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** Random characters of a token. */
+/** Hexadecimal characters of a token. */
 export const TOKEN_LENGTH = 32;
 
-/** What the executor answers to each connection that it has taken: the process is not started before. */
+/** Confirmation of each accepted connection; the process starts only after all are confirmed. */
 export const TAKEN = '+';

@@ -17,7 +17,7 @@ import {
   TOKEN_LENGTH,
 } from './messages.ts';
 
-/** A command line that becomes a process. */
+/** A command line to start as a process. */
 export type Launch = Omit<StartOrder, 'id' | 'token'>;
 
 /** How a process ended. */
@@ -25,19 +25,19 @@ export type Ended = Omit<ExitedNote, 'id'>;
 
 export interface StartedProcess {
   readonly pid: number;
-  /** In the order of its descriptors; each can be read and written. */
+  /** Streams in descriptor order, each readable and writable. */
   readonly streams: readonly Socket[];
-  /** Never rejects. */
+  /** Resolves when it ends; never rejects. */
   readonly exited: Promise<Ended>;
-  /** Ends it and its group at once. */
+  /** Kills the process and its group. */
   kill(): void;
 }
 
 export interface StarterOptions {
-  /** What the process runs, and the Node that runs it. */
+  /** Script of the starter process, and the Node that runs it. */
   readonly script: string;
   readonly node: string;
-  /** A folder that only this user can enter is made in it. */
+  /** Directory in which a private folder for the socket is created. */
   readonly directory: string;
   readonly clock: Clock;
   readonly log: Logger;
@@ -48,15 +48,16 @@ interface Starting {
   readonly settle: (started: StartedProcess | Promise<StartedProcess>) => void;
 }
 
-/** It holds next to nothing, and what it holds is copied for each start. */
+/** Keeps its memory small, because its page tables are copied at each start. */
 const NODE_FLAGS = ['--max-old-space-size=32', '--max-semi-space-size=1', '--v8-pool-size=1'] as const;
 const NOTE_BYTES_MAX = 64 * 1024;
-/** It ends by itself, unless somebody holds it up. */
+/** Time for it to exit by itself, unless it is blocked. */
 const CLOSE_MS = 5_000;
 
 /**
- * Starts processes by way of one that is small. To start one, the system copies the tables of the process that asks, which
- * holds a large one up for milliseconds. Where the small one ends, all that it started ends; the next start makes another.
+ * Starts processes through a small helper process. Forking copies the page tables of the caller, which would block a
+ * large process for milliseconds. If the helper ends, everything it started is killed, and the next start creates a new
+ * one.
  */
 export class Starter {
   readonly #options: StarterOptions;
@@ -76,9 +77,9 @@ export class Starter {
     return new Starter(options, await Connections.listen(options.directory));
   }
 
-  /** @throws Error where it cannot be started */
+  /** @throws Error if it cannot be started */
   start(launch: Launch): Promise<StartedProcess> {
-    if (this.#isClosed) return Promise.reject(new Error('the starter of processes is closed'));
+    if (this.#isClosed) return Promise.reject(new Error('the process starter is closed'));
     this.#ids += 1;
     const id = this.#ids;
     const token = Buffer.from(systemRandom.bytes(TOKEN_LENGTH / 2)).toString('hex');
@@ -89,13 +90,13 @@ export class Starter {
     });
   }
 
-  /** Ends all that it started. @returns once the process that starts others has ended */
+  /** Kills all started processes. @returns once the starter process has ended */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#connections.close();
     const child = this.#process;
     if (child === null) return;
-    // Whoever waits for this must hear of it, though nothing else keeps this process alive.
+    // The exit must be observed even if nothing else keeps this process alive.
     this.#keepAlive();
     (child.stderr as Socket).ref();
     const closed = new Promise((resolve) => child.once('close', resolve));
@@ -116,31 +117,31 @@ export class Starter {
     const child: ChildProcess = spawn(node, [...NODE_FLAGS, script, this.#connections.path], {
       cwd: '/',
       env: {},
-      // Out of reach of what a terminal tells this one's group.
+      // Detached from the terminal's signals to this process group.
       detached: true,
       stdio: ['pipe', 'pipe', 'pipe'],
     });
-    let said = '';
+    let errorOutput = '';
     const reader = new FrameReader({
       contentBytesMax: () => NOTE_BYTES_MAX,
       onFrame: (type, content) => this.#note(type, content),
       onBreach: () => child.kill('SIGKILL'),
     });
-    const over = (why: string): void => this.#lose(child, `${why} ${said.trim()}`.trim());
-    child.once('error', (error) => over(error.message));
-    // Not at its exit: what it told before may still have to be read.
-    child.once('close', (exitCode, signal) => over(`it ended with ${signal ?? exitCode ?? 'nothing'}`));
-    // Absent where this process has no descriptors left.
+    const onEnd = (why: string): void => this.#handleEnd(child, `${why} ${errorOutput.trim()}`.trim());
+    child.once('error', (error) => onEnd(error.message));
+    // Uses close rather than exit, because earlier frames may still be unread.
+    child.once('close', (exitCode, signal) => onEnd(`exited with ${signal ?? exitCode ?? 'no status'}`));
+    // Absent if this process has no free descriptors.
     child.stdin?.on('error', () => undefined);
     child.stdout?.on('data', (chunk: Buffer) => reader.push(chunk));
-    child.stderr?.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-2_000)));
+    child.stderr?.on('data', (chunk: Buffer) => (errorOutput = (errorOutput + chunk.toString()).slice(-2_000)));
     child.unref();
     (child.stdin as Socket | null)?.unref();
     (child.stderr as Socket | null)?.unref();
     return child;
   }
 
-  /** This process goes on as long as one that it had started, or a start, may have something to tell. */
+  /** Keeps this process alive while any start or running process may still report. */
   #keepAlive(): void {
     const child = this.#process;
     const isAwaited = this.#isClosed || this.#starting.size + this.#living.size > 0;
@@ -167,7 +168,7 @@ export class Starter {
     const kill = (): void => {
       if (this.#living.has(id)) this.#order(ORDER.kill, { id });
     };
-    // It was started when all of them had been taken.
+    // All streams were accepted before it started.
     const streams = starting.streams.sockets as readonly Socket[];
     starting.settle({ pid, streams, exited, kill });
   }
@@ -186,18 +187,18 @@ export class Starter {
     living?.end({ exitCode, signal });
   }
 
-  /** The process that starts others has ended. */
-  #lose(child: ChildProcess, why: string): void {
+  /** Handles the end of the starter process. */
+  #handleEnd(child: ChildProcess, why: string): void {
     if (this.#process !== child) return;
     this.#process = null;
-    if (!this.#isClosed) this.#options.log.error({ why }, 'The process that starts the processes of tasks has ended');
-    for (const id of [...this.#starting.keys()]) this.#refuse(id, `the process that starts others ended: ${why}`);
+    if (!this.#isClosed) this.#options.log.error({ why }, 'starter process ended');
+    for (const id of [...this.#starting.keys()]) this.#refuse(id, `the starter process ended: ${why}`);
     for (const [id, { pid }] of [...this.#living]) {
       try {
-        // The kernel has ended them where it was told to; not every system can be told.
+        // The kernel has already killed them where it supports that.
         process.kill(-pid, 'SIGKILL');
       } catch {
-        // Nothing is left of it.
+        // The process group is already gone.
       }
       this.#end({ id, exitCode: null, signal: 'SIGKILL' });
     }

@@ -9,10 +9,10 @@ const truncateFile = promisify(ftruncate);
 const syncFile = promisify(fdatasync);
 
 const { O_CREAT, O_DSYNC, O_EXCL, O_WRONLY } = constants;
-/** Each write is then forced to the disk: one call, and one thread to wake, instead of two. Elsewhere the flag promises less. */
+/** Makes each write durable with one call instead of two. Other systems guarantee less for this flag. */
 const DURABLE = process.platform === 'linux' ? O_DSYNC : 0;
 
-/** The journal's files in a directory, which is made where it is not there. */
+/** Opens the journal's files in a directory, which is created if missing. */
 export async function directoryFiles(directory: string): Promise<JournalFiles> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const pathOf = (name: string): string => join(directory, name);
@@ -53,7 +53,7 @@ async function syncDirectory(directory: string): Promise<void> {
   await handle.sync();
 }
 
-/** The plain forms of the calls: a commit is made thousands of times a second. */
+/** Uses callback APIs, because commits happen thousands of times per second. */
 function openedFile(file: FileHandle, mustSync: boolean): JournalFile {
   const { fd } = file;
   return {

@@ -1,23 +1,23 @@
-/** Where the journal lies: a directory in production, a disk that fails at any byte in tests. */
+/** Storage of the journal: a directory in production, a disk that fails at any byte in tests. */
 export interface JournalFiles {
-  /** Names of the segments that are there, in no order. */
+  /** Lists the segment names, in no particular order. */
   list(): Promise<readonly string[]>;
   size(name: string): Promise<number>;
-  /** As many bytes as there are, at most `length`. */
+  /** Reads up to `length` bytes. */
   read(name: string, at: number, length: number): Promise<Buffer>;
   /**
-   * Makes a file that was not there; its name is durable when it resolves.
+   * Creates a new file; its name is durable when this resolves.
    *
-   * @param durable whether each write to it resolves when the disk has it, not the system alone
+   * @param durable whether each write resolves only when it is on disk rather than in the system's cache
    */
   create(name: string, durable: boolean): Promise<JournalFile>;
   remove(name: string): Promise<void>;
 }
 
-/** One file that is written to its end. */
+/** One file, written sequentially. */
 export interface JournalFile {
   write(bytes: Uint8Array, at: number): Promise<void>;
-  /** Forgets what stands behind; resolves when the disk has forgotten it. */
+  /** Removes everything after `size`; resolves when that is durable. */
   truncate(size: number): Promise<void>;
   close(): Promise<void>;
 }

@@ -2,22 +2,22 @@ import { crc32 } from 'node:zlib';
 
 import type { JournalRecord, Location } from './records.ts';
 
-/** Each frame: length of what follows the CRC, CRC-32 of that, length of the record, the record as JSON, its body. */
+/** Frame layout: length of what follows the CRC, CRC-32 of that, length of the record, record (JSON), body. */
 const HEADER_BYTES = 8;
 const META_LENGTH_BYTES = 4;
-/** Longer than any frame; a length beyond it is damage. */
+/** Upper bound of a frame; a larger length is damage. */
 const FRAME_BYTES_MAX = 256 * 1_048_576;
-/** Longer than any record: its length begins with a byte of zero. */
+/** Upper bound of a record, so that its length starts with a zero byte. */
 const RECORD_BYTES_MAX = 2 ** 24 - 1;
 const RECORD_START = 0x7b;
 const FIRST_CAPACITY = 64 * 1024;
-/** A larger buffer is not kept for the next frames. */
+/** Larger buffers are not reused. */
 const KEPT_CAPACITY = 4 * 1_048_576;
 
-/** Bytes of a frame besides record and body. */
+/** Frame bytes in addition to record and body. */
 export const FRAME_OVERHEAD_BYTES = HEADER_BYTES + META_LENGTH_BYTES;
 
-/** Frames one behind the other, for one write. */
+/** Consecutive frames for one write. */
 export class FrameBuffer {
   #buffer = Buffer.allocUnsafe(FIRST_CAPACITY);
   #length = 0;
@@ -26,7 +26,7 @@ export class FrameBuffer {
     return this.#length;
   }
 
-  /** Appends one frame and returns where its body begins, from the buffer's start. */
+  /** Appends a frame and returns the offset of its body in the buffer. */
   add(record: JournalRecord, body: Uint8Array | null): number {
     const meta = JSON.stringify(record);
     // UTF-8 takes at most three bytes for a UTF-16 unit.
@@ -44,7 +44,7 @@ export class FrameBuffer {
     return bodyAt;
   }
 
-  /** What was added; overwritten by what is added after a `clear`. */
+  /** Returns the frames; the memory is reused after `clear`. */
   bytes(): Buffer {
     return this.#buffer.subarray(0, this.#length);
   }
@@ -63,10 +63,10 @@ export class FrameBuffer {
   }
 }
 
-/** Told each whole record; the body is a view. */
+/** Called for each intact record; the body is a view. */
 export type RecordSink = (record: JournalRecord, body: Buffer, location: Location) => void;
 
-/** Reads frames from `from` up to the first that is torn or damaged, and returns where the last whole one ends. */
+/** Reads frames from `from` until the first torn or damaged one; returns the end of the last intact one. */
 export function readFrames(bytes: Buffer, segment: number, sink: RecordSink, from = 0): number {
   let at = from;
   for (let frame = frameAt(bytes, at); frame !== null; frame = frameAt(bytes, at)) {
@@ -78,8 +78,8 @@ export function readFrames(bytes: Buffer, segment: number, sink: RecordSink, fro
 }
 
 /**
- * Where the next whole frame begins at or behind `from`, which lies in a damaged one; null where there is none. No body can
- * pass for a frame: in JSON there are no bytes of zero, with which the length of every record begins.
+ * Finds the next intact frame at or after `from`, inside a damaged one; null if there is none. A body cannot be
+ * mistaken for a frame: JSON contains no zero bytes, and the length of every record starts with one.
  */
 export function nextFrame(bytes: Buffer, from: number): number | null {
   for (let at = from; at + FRAME_OVERHEAD_BYTES <= bytes.length; at += 1) {

@@ -10,12 +10,12 @@ export interface JournalOptions {
   log: Logger;
 }
 
-/** What was appended: where its body will stand, and when it is durable. */
+/** An appended record: the future location of its body, and when it is durable. */
 export interface Appended {
   readonly location: Location;
   /**
-   * Of an `accepted` record it rejects where it could not be written; it then counts as never appended. All others are
-   * written again until they are durable, or the journal is closed.
+   * Rejects for an `accepted` record that could not be written, which then counts as never appended. All other records
+   * are retried until they are durable or the journal is closed.
    */
   readonly durable: Promise<void>;
 }
@@ -32,19 +32,19 @@ interface Deferred {
   reject(error: unknown): void;
 }
 
-/** What one commit takes. */
+/** Records written by one commit. */
 interface Round {
   readonly entries: Entry[];
   readonly admission: Deferred;
-  /** Those of failed commits before this one too. */
+  /** Includes those of failed earlier commits. */
   readonly settled: Deferred[];
 }
 
 const RETRY_MS = 1_000;
 
 /**
- * The append-only record of tasks. All that a turn of the event loop appends, and all that arrives while a commit is under
- * way, goes to the disk in one write.
+ * Append-only journal of tasks. Records appended in one turn of the event loop, or during a commit, are written
+ * together.
  */
 export class Journal {
   readonly #options: JournalOptions;
@@ -56,13 +56,13 @@ export class Journal {
   #closed = false;
   #cancelRetry: (() => void) | null = null;
 
-  /** @param segments as recovery found them */
+  /** @param segments as found by recovery */
   constructor(options: JournalOptions, segments: Segments) {
     this.#options = options;
     this.#segments = segments;
   }
 
-  /** Why nothing can be written now; null while all is well. */
+  /** Returns the reason why writes fail; null if they succeed. */
   get failure(): Error | null {
     return this.#failure;
   }
@@ -84,12 +84,12 @@ export class Journal {
     return { location, durable };
   }
 
-  /** The bytes of a body that is durable. */
+  /** Reads the body of a durable record. */
   read({ segment, at, length }: Location): Promise<Buffer> {
     return this.#segments.read(segment, at, length);
   }
 
-  /** Resolves when all that was appended is durable, or one try failed. */
+  /** Resolves when everything appended is durable, or after one failed attempt. */
   async flush(): Promise<void> {
     while (this.#failure === null && (this.#committing !== null || this.#round !== null)) {
       this.#start();
@@ -97,7 +97,7 @@ export class Journal {
     }
   }
 
-  /** Writes what is left, once. What never becomes durable is never told so. */
+  /** Writes the remaining records once. Promises of records that never become durable stay pending. */
   async close(): Promise<void> {
     this.#cancelRetry?.();
     this.#cancelRetry = null;
@@ -122,14 +122,14 @@ export class Journal {
         await this.#fail(round, error as Error);
         break;
       }
-      if (this.#failure !== null) this.#options.log.info({}, 'the journal can be written again');
+      if (this.#failure !== null) this.#options.log.info({}, 'journal writes succeed again');
       this.#failure = null;
       round.admission.resolve();
       for (const settled of round.settled) settled.resolve();
-      // What the answers to these records append belongs to the next commit.
+      // Records appended by the handlers of these promises go into the next commit.
       await Promise.resolve();
     }
-    // In the same turn as the look at the round: whoever appends later must find that nobody takes it.
+    // Cleared in the same turn as the check of the round, so that later appends start a new commit.
     this.#committing = null;
   }
 
@@ -147,15 +147,16 @@ export class Journal {
     }
   }
 
-  /** Refuses what the round would have admitted, and keeps the rest for another try. */
+  /** Rejects the round's new tasks and keeps its other records for a retry. */
   async #fail(round: Round, error: Error): Promise<void> {
-    this.#options.log.error({ err: error }, 'the journal cannot be written; no task is taken until it can');
+    this.#options.log.error({ err: error }, 'journal write failed; rejecting new tasks until it succeeds');
     this.#failure = error;
     await this.#segments.abandon();
     const refused = round.entries.flatMap(({ record }) => (record.type === 'accepted' ? [record.id] : []));
     const rest = round.entries.filter(({ record }) => record.type !== 'accepted');
-    // Some of their bytes may be on the disk all the same.
-    if (refused.length > 0) rest.push({ record: { type: 'removed', ids: refused }, body: null, location: nowhere() });
+    // Some of their bytes may be on disk anyway.
+    if (refused.length > 0)
+      rest.push({ record: { type: 'removed', ids: refused }, body: null, location: unsetLocation() });
     round.admission.reject(error);
     const next = (this.#round ??= newRound());
     next.entries.unshift(...rest);
@@ -168,7 +169,7 @@ export class Journal {
   }
 }
 
-function nowhere(): Location {
+function unsetLocation(): Location {
   return { segment: -1, at: -1, length: 0 };
 }
 
@@ -178,7 +179,7 @@ function newRound(): Round {
 
 function deferred(): Deferred {
   const made: Deferred = Promise.withResolvers();
-  // Nobody may wait for it.
+  // Callers may ignore the promise.
   made.promise.catch(() => undefined);
   return made;
 }

@@ -2,8 +2,8 @@ import type { RemoteCode } from '../../protocol/codes.ts';
 import type { Ingress } from '../../protocol/messages.ts';
 
 /**
- * A task was taken (`accepted`), or is written again with what is known by then so that an old file can go (`carried`); the
- * record's body is its arguments, where they are still needed.
+ * A task was accepted (`accepted`), or rewritten with its current state so that an old file can be deleted (`carried`).
+ * The record's body is the arguments, if still needed.
  */
 export interface AcceptedRecord {
   readonly type: 'accepted' | 'carried';
@@ -12,35 +12,35 @@ export interface AcceptedRecord {
   readonly ingress: Ingress;
   readonly event_name: string;
   readonly created_at_ms: number;
-  /** Absent where the caller gave none; the digest is that of the request which the key stands for. */
+  /** Absent if the caller sent none; the digest is of the request that the key stands for. */
   readonly key?: string;
   readonly digest?: string;
   readonly timeout_secs?: number;
   readonly deadline_ms?: number;
   readonly traceparent?: string;
-  /** Of one that is carried. */
+  /** Only for carried records. */
   readonly starts?: number;
   readonly repeat?: boolean;
   readonly cancel?: boolean;
 }
 
-/** What happens in the life of a task, as it is kept. */
+/** Journal record of a change in a task's life. */
 export type JournalRecord =
   | AcceptedRecord
-  /** Its process is about to be given the job; `repeat` where a run that is cut short may be repeated. */
+  /** A process is about to receive the job; `repeat` if an interrupted run may be repeated. */
   | { readonly type: 'started'; readonly id: string; readonly repeat?: boolean }
-  /** No process was given it after all: the start that was written last does not count. */
+  /** No process received it: the last start does not count. */
   | { readonly type: 'returned'; readonly id: string }
-  /** Its caller wants it ended. */
+  /** Its caller requested cancellation. */
   | { readonly type: 'cancel'; readonly id: string }
-  /** It is over; the body is the payload of the answer. */
+  /** It ended; the body is the payload of the response. */
   | { readonly type: 'ended'; readonly id: string; readonly code: RemoteCode | null; readonly at_ms: number }
-  /** Their callers have the outcomes. */
+  /** Their callers have received the outcomes. */
   | { readonly type: 'acknowledged'; readonly ids: readonly string[]; readonly at_ms: number }
-  /** They are to be as if they had never been: refused after all, or forgotten before their time. */
+  /** Treated as if they never existed: rejected after all, or evicted early. */
   | { readonly type: 'removed'; readonly ids: readonly string[] };
 
-/** Where a body stands. Without a segment until it is written. */
+/** Location of a body. The segment is unset until it is written. */
 export interface Location {
   segment: number;
   at: number;

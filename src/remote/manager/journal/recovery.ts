@@ -6,13 +6,13 @@ import { segmentName, segmentNumber, type FoundSegment } from './segments.ts';
 
 export interface FoundJournal {
   readonly segments: readonly FoundSegment[];
-  /** Tasks by id, in the order in which they were accepted. */
+  /** Tasks by id, in order of acceptance. */
   readonly lives: ReadonlyMap<string, TaskLife>;
 }
 
 /**
- * Reads all files, oldest first. What a crash left of a last record does not count. Behind a record that was damaged
- * later the others are read on; of the tasks that waited then it is not known any more whether they were started.
+ * Reads all files, oldest first. A torn last record is ignored. Reading continues after a damaged record, but then it
+ * is unknown whether the tasks waiting at that point were started.
  */
 export async function readJournal(files: JournalFiles, log: Logger): Promise<FoundJournal> {
   const numbers = (await files.list())
@@ -36,14 +36,11 @@ export async function readJournal(files: JournalFiles, log: Logger): Promise<Fou
     for (let at = readFrames(bytes, number, note); at < size; at = readFrames(bytes, number, note, at)) {
       const next = nextFrame(bytes, at + 1);
       if (next === null) {
-        log.warn({ file, torn_bytes: size - at }, 'a file of the journal ends in a torn record, which does not count');
+        log.warn({ file, torn_bytes: size - at }, 'journal file ends in a torn record; ignoring it');
         break;
       }
       const fields = { file, at, damaged_bytes: next - at };
-      log.error(
-        fields,
-        'a file of the journal was damaged; tasks that waited then are not run, since they may have been',
-      );
+      log.error(fields, 'journal file is damaged; not running tasks that waited then, because they may have run');
       for (const [id, life] of lives) lives.set(id, distrust(life));
       at = next;
     }

@@ -6,7 +6,7 @@ export function segmentName(number: number): string {
   return `tasks-${String(number).padStart(6, '0')}.log`;
 }
 
-/** The number in a segment's name; null where a file is none. */
+/** Returns the number in a segment's name; null for other files. */
 export function segmentNumber(name: string): number | null {
   const digits = NAME.exec(name)?.[1];
   return digits === undefined ? null : Number(digits);
@@ -15,9 +15,9 @@ export function segmentNumber(name: string): number | null {
 /** One file of the journal. */
 class Segment {
   readonly number: number;
-  /** Bytes that count. */
+  /** Valid bytes. */
   size: number;
-  /** Tasks whose first record that counts stands here. */
+  /** Number of tasks whose first valid record is in this file. */
   tasks = 0;
   readonly #file: JournalFile | null;
 
@@ -32,7 +32,7 @@ class Segment {
     this.size += bytes.length;
   }
 
-  /** Takes back what was written beyond the bytes that count. */
+  /** Truncates everything written beyond the valid bytes. */
   async cut(): Promise<void> {
     await this.#file?.truncate(this.size);
   }
@@ -43,9 +43,9 @@ class Segment {
 }
 
 export interface SegmentsOptions {
-  /** Another file is begun after so many bytes. */
+  /** Size at which the next file is started, bytes. */
   readonly segmentBytes: number;
-  /** Whether each commit is forced to the disk. */
+  /** Whether each commit is synced to disk. */
   readonly sync: boolean;
 }
 
@@ -55,8 +55,8 @@ export interface FoundSegment {
 }
 
 /**
- * The files of the journal, oldest first. They are deleted in this order only: a record that ends something stands in the
- * same file as what it ends, or in a later one.
+ * The journal's files, oldest first. They are deleted only in this order, because a record that ends something is in
+ * the same file as its subject or a later one.
  */
 export class Segments {
   readonly #files: JournalFiles;
@@ -76,7 +76,7 @@ export class Segments {
     this.#next = (found.at(-1)?.number ?? 0) + 1;
   }
 
-  /** Bytes of all files. */
+  /** Total size of all files, bytes. */
   get bytes(): number {
     return this.#bytes + (this.#current?.size ?? 0);
   }
@@ -85,13 +85,13 @@ export class Segments {
     return this.#options.segmentBytes;
   }
 
-  /** The oldest file that is not written to any more. */
+  /** The oldest file, unless it is still being written. */
   get oldest(): { readonly number: number; readonly tasks: number } | null {
     for (const segment of this.#all.values()) return segment === this.#current ? null : segment;
     return null;
   }
 
-  /** The file to write to: another one where it is full. */
+  /** Returns the file to write to; starts a new one if it is full. */
   async current(): Promise<Pick<Segment, 'number' | 'size' | 'write'>> {
     if (this.#current !== null && this.#current.size >= this.segmentBytes) await this.#finish();
     if (this.#current === null) {
@@ -103,19 +103,19 @@ export class Segments {
     return this.#current;
   }
 
-  /** After a failed write: what it left is cut off where that can be done, and another file is begun. */
+  /** Gives up the current file after a failed write: truncates it if possible and starts a new one. */
   async abandon(): Promise<void> {
     await this.#current?.cut().catch(() => undefined);
     await this.#finish().catch(() => undefined);
   }
 
-  /** One more task lives in the file. */
+  /** Counts a task whose first record is in the file. */
   hold(number: number): void {
     const segment = this.#all.get(number);
     if (segment !== undefined) segment.tasks += 1;
   }
 
-  /** A task that lived in the file is gone, or was written again elsewhere. */
+  /** Uncounts a task that was removed or rewritten elsewhere. */
   release(number: number): void {
     const segment = this.#all.get(number);
     if (segment !== undefined) segment.tasks -= 1;
@@ -123,11 +123,11 @@ export class Segments {
 
   async read(number: number, at: number, length: number): Promise<Buffer> {
     const bytes = await this.#files.read(segmentName(number), at, length);
-    if (bytes.length !== length) throw new Error(`the journal's file ${segmentName(number)} is shorter than it was`);
+    if (bytes.length !== length) throw new Error(`the journal's file ${segmentName(number)} was truncated`);
     return bytes;
   }
 
-  /** Deletes the oldest files in which no task lives. */
+  /** Deletes the oldest files that no task needs. */
   async removeUnused(): Promise<void> {
     for (let oldest = this.oldest; oldest !== null && oldest.tasks === 0; oldest = this.oldest) {
       const segment = this.#all.get(oldest.number)!;

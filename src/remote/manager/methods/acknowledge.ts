@@ -6,7 +6,7 @@ import type { Answer } from '../steps/respond.ts';
 import { ACKNOWLEDGED_TTL_MS, setAcknowledged } from '../steps/cleanup.ts';
 import { requireScope } from './poll.ts';
 
-/** The caller has these outcomes: they are not kept any more. Resolves when that is durable. */
+/** Acknowledges outcomes, which are then no longer stored. Resolves when that is durable. */
 export async function acknowledge(context: ManagerContext, received: Received, caller: Caller): Promise<Answer> {
   requireScope(caller, 'task:poll');
   const { correlation_ids } = readAck(received.request.payload);
@@ -15,7 +15,7 @@ export async function acknowledge(context: ManagerContext, received: Received, c
   const at_ms = options.clock.now();
   for (const id of correlation_ids) {
     const task = tasks.find(caller.client, id);
-    if (task?.state !== 'over') continue;
+    if (task?.state !== 'completed') continue;
     acknowledged.push(id);
     setAcknowledged(context, task, at_ms + ACKNOWLEDGED_TTL_MS);
     options.audit.append({ action: 'acknowledged', client: caller.client, correlation_id: id });

@@ -7,15 +7,15 @@ import { readCancel } from '../request-fields.ts';
 import type { Dispatcher } from '../steps/dispatch.ts';
 import { answerOf, type Answer } from '../steps/respond.ts';
 import type { TaskEntry } from '../task-entry.ts';
-import { untilOver } from '../until-over.ts';
+import { waitForCompletion } from '../until-over.ts';
 import { requireScope } from './poll.ts';
 
-/** How long a process has to die before the answer says that the task still runs. */
+/** Time for a process to end before the response reports the task as still running. */
 const WAIT_MS = 5_000;
 
 export const CANCELED: JobOutcome = { status: 'error', code: 'CANCELED', message: '' };
 
-/** Ends a task of the caller; one that is over keeps its outcome. */
+/** Cancels a task of the caller; one that has ended keeps its outcome. */
 export async function cancel(
   context: ManagerContext,
   dispatcher: Dispatcher,
@@ -23,14 +23,14 @@ export async function cancel(
   caller: Caller,
 ): Promise<Answer> {
   requireScope(caller, 'task:cancel');
-  const task = wanted(context, caller, readCancel(received.request.payload));
+  const task = taskToCancel(context, caller, readCancel(received.request.payload));
   await task.admitted;
-  if (!task.isOver && !(await dispatcher.cancel(task, CANCELED))) stopRunning(context, task);
-  await untilOver(context, task, { signal: received.signal, waitMs: WAIT_MS });
+  if (!task.isCompleted && !(await dispatcher.cancel(task, CANCELED))) stopRunning(context, task);
+  await waitForCompletion(context, task, { signal: received.signal, waitMs: WAIT_MS });
   return await answerOf(context, received, task);
 }
 
-function wanted({ tasks }: ManagerContext, { client }: Caller, request: CancelRequest): TaskEntry {
+function taskToCancel({ tasks }: ManagerContext, { client }: Caller, request: CancelRequest): TaskEntry {
   const { correlation_id, idempotency_key } = request;
   if (correlation_id !== undefined) return tasks.own(client, correlation_id);
   const task = tasks.byKey(client, idempotency_key ?? '');
@@ -38,7 +38,7 @@ function wanted({ tasks }: ManagerContext, { client }: Caller, request: CancelRe
   return task;
 }
 
-/** Written down, so that a task which is to be canceled is not begun anew after a crash. */
+/** Recorded in the journal, so that a canceled task is not restarted after a crash. */
 function stopRunning({ journal }: ManagerContext, task: TaskEntry): void {
   if (task.state !== 'running' || task.cancelRequested) return;
   task.cancelRequested = true;

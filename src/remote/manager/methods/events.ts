@@ -8,7 +8,7 @@ import { strongerTier } from '../steps/instantiate.ts';
 import type { Answer } from '../steps/respond.ts';
 import { requireScope } from './poll.ts';
 
-/** The events that the caller may submit. */
+/** Lists the events that the caller may submit. */
 export function listEvents(context: ManagerContext, { request }: Received, caller: Caller): Answer {
   requireScope(caller, 'events:list');
   readNothing(request.payload);
@@ -16,7 +16,7 @@ export function listEvents(context: ManagerContext, { request }: Received, calle
   return plainAnswer({ status: 'ok', events: names.flatMap((name) => summaryOf(context, name) ?? []) });
 }
 
-/** Whether the caller could submit an event: a smaller question than to submit it. */
+/** Returns whether the caller may submit an event, without submitting it. */
 export function findEvent(context: ManagerContext, { request }: Received, caller: Caller): Answer {
   const { event_name } = readEvent(request.payload);
   if (!allows(caller.scopes, `task:execute:${event_name}`)) requireScope(caller, 'events:list');

@@ -4,15 +4,15 @@ import { allows, type ScopeNeed } from '../../security/scopes.ts';
 import type { ManagerContext } from '../context.ts';
 import { readPoll } from '../request-fields.ts';
 import { answerOf, type Answer } from '../steps/respond.ts';
-import { untilOver } from '../until-over.ts';
+import { waitForCompletion } from '../until-over.ts';
 
-/** How a task of the caller stands; waits for its end as long as the caller asks for. */
+/** Returns the state of the caller's task; waits for its end as long as requested. */
 export async function poll(context: ManagerContext, received: Received, caller: Caller): Promise<Answer> {
   requireScope(caller, 'task:poll');
   const request = readPoll(received.request.payload, received.pathCorrelationId ?? null);
   const task = context.tasks.own(caller.client, request.correlation_id);
   await task.admitted;
-  await untilOver(context, task, { signal: received.signal, waitMs: (request.wait_secs ?? 0) * 1000 });
+  await waitForCompletion(context, task, { signal: received.signal, waitMs: (request.wait_secs ?? 0) * 1000 });
   return await answerOf(context, received, task);
 }
 

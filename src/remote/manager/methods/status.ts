@@ -6,7 +6,7 @@ import type { Answer } from '../steps/respond.ts';
 import { plainAnswer } from './events.ts';
 import { requireScope } from './poll.ts';
 
-/** How the executor is, and what the caller's last tasks did. */
+/** Returns the executor's status and the caller's recent tasks. */
 export function status(
   { settings, tasks }: ManagerContext,
   received: Received,

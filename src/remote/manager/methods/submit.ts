@@ -5,7 +5,7 @@ import type { Dispatcher } from '../steps/dispatch.ts';
 import { register } from '../steps/register.ts';
 import { answerOf, pendingAnswer, respond, type Answer } from '../steps/respond.ts';
 import { validate, type Asking, type Submission } from '../steps/validate.ts';
-import { untilOver } from '../until-over.ts';
+import { waitForCompletion } from '../until-over.ts';
 
 export interface Submitted {
   readonly answer: Answer;
@@ -14,7 +14,7 @@ export interface Submitted {
 
 const NOTHING = new Uint8Array(0);
 
-/** The life of a submission from its first check to the answer; what happens between acceptance and outcome is the dispatcher's. */
+/** Runs a submission from validation to response; the dispatcher handles what is between acceptance and outcome. */
 export function submit(
   context: ManagerContext,
   dispatcher: Dispatcher,
@@ -28,8 +28,8 @@ export function submit(
     const { keys } = submission.caller;
     const isSync = (submission.request.mode ?? 'sync') === 'sync';
     const task = await register(context, dispatcher, received, submission, tracing.traceparentOf(span));
-    // Who waits for the end holds neither arguments nor payload: copies of a request would multiply them.
-    // eslint-disable-next-line no-useless-assignment -- a function that waits keeps what its variables hold
+    // Drops arguments and payload while waiting for the end, because copies of requests would add up.
+    // eslint-disable-next-line no-useless-assignment -- a suspended function retains its variables
     submission = null;
     const { request }: { request: { payload: Uint8Array } } = received;
     request.payload = NOTHING;
@@ -42,7 +42,7 @@ export function submit(
               onProgress(respond(context, received, keys, pendingAnswer(context, task), sequence));
               sequence += 1;
             });
-      await untilOver(context, task, { signal: received.signal, waitMs: null });
+      await waitForCompletion(context, task, { signal: received.signal, waitMs: null });
       stopProgress?.();
     }
     const answer = await tracing.respond(undefined, task.id, () => answerOf(context, received, task));

@@ -4,21 +4,21 @@ import { outcomeTtlMs, type ManagerContext } from '../context.ts';
 import { outcomePayload } from '../payloads.ts';
 import type { TaskEntry } from '../task-entry.ts';
 
-/** Of the run that led to an outcome; null where there was none. */
-export interface Ran {
+/** Run that produced an outcome; null if the task never ran. */
+export interface ExecutionInfo {
   readonly nodeId: string;
   readonly tier: string;
 }
 
 /**
- * Step 9: the first outcome of a task, as the bytes that its caller will get. They are durable before anybody is told, so
- * that nobody is ever told another one. Resolves then.
+ * Step 9: records the first outcome of a task as the bytes that its caller will get. Resolves when they are durable,
+ * before any caller sees them, so that the outcome can never change.
  */
 export async function capture(
   context: ManagerContext,
   task: TaskEntry,
   outcome: JobOutcome,
-  ran: Ran | null,
+  ran: ExecutionInfo | null,
 ): Promise<void> {
   if (task.state !== 'waiting' && task.state !== 'running') return;
   task.state = 'ending';
@@ -35,26 +35,26 @@ export async function capture(
   task.outcome = { code, at_ms, payload: { bytes: payload, location, counted: false } };
   conclude(context, task);
   report(context, task, ran);
-  task.tellOver();
+  task.notifyCompleted();
 }
 
-/** The task changed while its outcome was written only where it was refused after all. */
+/** Returns false if the task was rejected after all while its outcome was being written. */
 function isEnding({ state }: TaskEntry): boolean {
   return state === 'ending';
 }
 
 function conclude(context: ManagerContext, task: TaskEntry): void {
-  task.state = 'over';
+  task.state = 'completed';
   task.progress = null;
   task.stop = null;
   task.expiresAtMs = task.outcome!.at_ms + outcomeTtlMs(context);
   context.bytes.release(task.args);
   context.bytes.settle(task.outcome!.payload);
-  context.tasks.noteOver(task);
+  context.tasks.noteCompleted(task);
 }
 
-/** The completion in metrics, log and audit log. */
-function report({ options }: ManagerContext, task: TaskEntry, ran: Ran | null): void {
+/** Records the completion in metrics, log and audit log. */
+function report({ options }: ManagerContext, task: TaskEntry, ran: ExecutionInfo | null): void {
   const { metrics, log, audit } = options;
   const { client, event_name, ingress: protocol } = task.accepted;
   const code = task.outcome!.code;

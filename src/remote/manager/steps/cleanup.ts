@@ -5,14 +5,14 @@ import { endPastDeadline, type Dispatcher } from './dispatch.ts';
 import { forget } from './register.ts';
 
 /**
- * How long the key of an acknowledged task is remembered: a copy of its request that was on its way is too old by then.
- * Requests are taken for 60 s before and after their time.
+ * Retention of an acknowledged task's key, until any copy of its request in transit has expired: requests are accepted
+ * for 60 s before and after their timestamp.
  */
 export const ACKNOWLEDGED_TTL_MS = 120_000;
-/** Tasks that are written again together: each may hold a large outcome in memory meanwhile. */
+/** Tasks rewritten concurrently; each may hold a large outcome in memory. */
 const CARRIED_AT_ONCE = 16;
 
-/** Step 11: forgets what has been kept long enough, and deletes files in which nothing lives. */
+/** Step 11: removes expired tasks and deletes unneeded files. */
 export async function cleanUp(context: ManagerContext, dispatcher: Dispatcher): Promise<void> {
   const { tasks, options, quarantine, journal } = context;
   for (const task of tasks.expired(options.clock.now())) forget(context, task);
@@ -23,7 +23,7 @@ export async function cleanUp(context: ManagerContext, dispatcher: Dispatcher): 
   await journal.segments.removeUnused();
 }
 
-/** The caller has the outcome: of the task its key is left, so that no late copy of the request runs it again. */
+/** Drops an acknowledged outcome but keeps the task's key, so that a late copy of the request does not run it again. */
 export function setAcknowledged(context: ManagerContext, task: TaskEntry, expiresAtMs: number): void {
   if (task.accepted.key === undefined) {
     forget(context, task);
@@ -35,7 +35,7 @@ export function setAcknowledged(context: ManagerContext, task: TaskEntry, expire
   context.tasks.noteAcknowledged(task);
 }
 
-/** Where most of the journal is of tasks that are gone, the few that live in its oldest file are written again. */
+/** Rewrites the few tasks in the oldest file if most of the journal belongs to removed tasks. */
 async function compact(context: ManagerContext): Promise<void> {
   const { journal, tasks, settings } = context;
   const { segments } = journal;
@@ -49,14 +49,14 @@ async function compact(context: ManagerContext): Promise<void> {
   }
 }
 
-/** Writes all that counts of a task to the file that is written to now. */
+/** Rewrites the current state of a task to the current file. */
 async function carry(context: ManagerContext, task: TaskEntry): Promise<void> {
   const { journal, bytes } = context;
   const outcome = task.outcome;
   const isAcknowledged = task.state === 'acknowledged';
   const args = outcome === null ? await bytes.read(task.args) : null;
   const payload = outcome === null || isAcknowledged ? null : await bytes.read(outcome.payload);
-  // What happened while they were read is for the next pass.
+  // Changes made during the reads are left to the next pass.
   if (task.outcome !== outcome || task.state === 'gone' || task.state === 'ending') return;
   const from = task.segment;
   const first = journal.append(carriedRecord(task), args);

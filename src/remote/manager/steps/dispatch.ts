@@ -8,26 +8,26 @@ import { execute } from './execute.ts';
 import { instantiate, type TaskNode } from './instantiate.ts';
 import { resolve } from './resolve.ts';
 
-/** A resolution that takes longer than this is a pull: it holds no place any more that another task could have. */
+/** Time after which a resolution counts as a pull and gives up its worker slot to another task. */
 const SLOW_RESOLUTION_MS = 10;
-/** How long a start may have been written while no worker is free; longer, and it is taken back. */
-const AHEAD_MS = 50;
-/** Starts that are written while tasks are short, as a multiple of the workers. */
+/** How long a recorded start may wait for a free worker before it is withdrawn. */
+const AHEAD_MS_MAX = 50;
+/** Starts recorded ahead while tasks are short, as a multiple of the workers. */
 const AHEAD_FACTOR = 4;
 
 /**
- * Step 7: tasks on their way to a worker. They wait in one fair queue, are resolved when a worker will be free for them,
- * have their start written down, and run. A task whose code must be fetched steps aside meanwhile.
+ * Step 7: moves tasks to workers. They wait in a fair queue, are resolved when a worker is about to be free, have their
+ * start recorded, and run. A task whose code must be fetched lets others pass.
  */
 export class Dispatcher {
   readonly #context: ManagerContext;
-  /** What waits, by client; and what has its code, after it had to be fetched, and goes first. */
+  /** Waiting tasks by client, and tasks whose code has been fetched, which go first. */
   readonly #queue = new FairQueue<TaskEntry>();
   readonly #ready = new FairQueue<TaskEntry>();
   readonly #resolved = new Map<TaskEntry, ResolvedEvent>();
   readonly #resolving = new Set<TaskEntry>();
   readonly #pulling = new Set<TaskEntry>();
-  /** Whose start is being written; and whose start is, while every worker is busy. */
+  /** Number of starts being recorded, and tasks whose start is recorded while all workers are busy. */
   #starting = 0;
   readonly #started: TaskNode[] = [];
   readonly #running = new Set<TaskEntry>();
@@ -38,7 +38,7 @@ export class Dispatcher {
   #closed = false;
   #cancelSlowTimer: (() => void) | null = null;
   #cancelAheadTimer: (() => void) | null = null;
-  /** Whether starts are written for more tasks than there are workers. */
+  /** Whether starts are recorded for more tasks than there are workers. */
   #isAhead = false;
   #whenIdle: (() => void) | null = null;
 
@@ -46,7 +46,7 @@ export class Dispatcher {
     this.#context = context;
   }
 
-  /** Tasks that no process has yet. */
+  /** Number of tasks not yet running. */
   get pending(): number {
     return this.#pending;
   }
@@ -63,7 +63,7 @@ export class Dispatcher {
     return this.#pendingByClient.get(client) ?? 0;
   }
 
-  /** Tasks that wait for their turn. */
+  /** Iterates over the queued tasks. */
   waiting(): IterableIterator<TaskEntry> {
     return this.#queue.items();
   }
@@ -74,7 +74,7 @@ export class Dispatcher {
     this.#pump();
   }
 
-  /** Ends a task that no process has. @returns false where one has it, or it is over */
+  /** Ends a task that is not running yet. @returns false if it is running or has ended */
   async cancel(task: TaskEntry, outcome: JobOutcome): Promise<boolean> {
     if (task.state !== 'waiting') return false;
     const captured = capture(this.#context, task, outcome, null);
@@ -83,7 +83,7 @@ export class Dispatcher {
     return true;
   }
 
-  /** Takes a task out of all that waits here. */
+  /** Removes a task from all queues. */
   withdraw(task: TaskEntry): void {
     if (this.#queue.delete(task) || this.#ready.delete(task)) {
       this.#count(task, -1);
@@ -91,11 +91,11 @@ export class Dispatcher {
       this.#resolved.delete(task);
     } else task.stop?.abort(new Error('the task was canceled'));
     const at = this.#started.findIndex((node) => node.task === task);
-    if (at >= 0) this.#leave(this.#started.splice(at, 1)[0]!);
+    if (at >= 0) this.#release(this.#started.splice(at, 1)[0]!);
     this.#pump();
   }
 
-  /** Nothing new is taken; what waits goes on unless `close` ends it. Resolves when nothing runs, or when the signal aborts. */
+  /** Stops starting tasks; waiting ones stay until `close`. Resolves when nothing is running, or on abort. */
   async drain(signal: AbortSignal): Promise<void> {
     this.#draining = true;
     if (this.#isIdle() || signal.aborted) return;
@@ -106,7 +106,7 @@ export class Dispatcher {
     this.#whenIdle = null;
   }
 
-  /** Cuts short what runs. Its tasks are left as their records tell: a restart ends them or runs them again. */
+  /** Interrupts running tasks and keeps their records: a restart fails them or runs them again. */
   close(): void {
     this.#draining = true;
     this.#closed = true;
@@ -134,12 +134,12 @@ export class Dispatcher {
     this.#context.options.metrics.queueDepth(task.ingress, delta);
   }
 
-  /** Brings tasks on their way as long as there are workers for them. */
+  /** Advances tasks while workers are available. */
   #pump(): void {
     if (this.#isPumping) return;
     this.#isPumping = true;
     while (!this.#closed && this.#hasPlace()) {
-      // Once it drains, what waits is left to the next start.
+      // While draining, waiting tasks are left for the next start.
       if (this.#draining) break;
       const ready = this.#ready.shift();
       if (ready !== undefined) {
@@ -159,7 +159,7 @@ export class Dispatcher {
   #hasPlace(): boolean {
     const { workerCount } = this.#context.settings;
     const taken = this.#running.size + this.#starting + this.#started.length + this.#resolving.size;
-    // Between short runs a worker would stand idle while the next start is written.
+    // Otherwise a worker would be idle between short runs while the next start is recorded.
     return taken < (this.#isAhead ? workerCount * AHEAD_FACTOR : workerCount);
   }
 
@@ -174,7 +174,7 @@ export class Dispatcher {
     this.#pulling.delete(task);
     if ('status' in resolved) {
       this.#count(task, -1);
-      // Its caller may have ended it already.
+      // Its caller may already have canceled it.
       void capture(this.#context, task, resolved, null);
     } else if (task.state !== 'waiting' || this.#closed) {
       this.#count(task, -1);
@@ -187,7 +187,7 @@ export class Dispatcher {
     this.#pump();
   }
 
-  /** One timer for all: what still resolves when it fires steps aside. */
+  /** Uses one timer for all: whatever is still resolving when it fires gives up its slot. */
   #armSlowTimer(): void {
     this.#cancelSlowTimer ??= this.#context.options.clock.after(SLOW_RESOLUTION_MS, () => {
       this.#cancelSlowTimer = null;
@@ -197,7 +197,7 @@ export class Dispatcher {
     });
   }
 
-  /** Writes the start down, and runs the task when a worker is free. */
+  /** Records the start, and runs the task when a worker is free. */
   async #begin(task: TaskEntry, event: ResolvedEvent): Promise<void> {
     this.#starting += 1;
     const { bytes, journal } = this.#context;
@@ -206,7 +206,7 @@ export class Dispatcher {
       const args = bytes.read(task.args);
       node = instantiate(this.#context, task, event, args instanceof Promise ? await args : args);
     } catch (error) {
-      this.#context.options.log.error({ err: error, correlation_id: task.id }, 'a task cannot be started');
+      this.#context.options.log.error({ err: error, correlation_id: task.id }, 'could not start a task');
       node = { status: 'error', code: 'INTERNAL', message: '' };
     }
     if (!('status' in node) && task.state === 'waiting') {
@@ -220,7 +220,7 @@ export class Dispatcher {
       void capture(this.#context, task, node, null);
       this.#count(task, -1);
       event[Symbol.dispose]();
-    } else if (!isWaiting(task) || this.#closed) this.#leave(node);
+    } else if (!isWaiting(task) || this.#closed) this.#release(node);
     else if (this.#running.size < this.#context.settings.workerCount) void this.#run(node);
     else {
       this.#started.push(node);
@@ -229,9 +229,9 @@ export class Dispatcher {
     this.#pump();
   }
 
-  /** What is killed while a start is written but not made would count as lost: it must not wait so behind a long run. */
+  /** Withdraws starts that wait behind a long run, because a crash would count such tasks as lost. */
   #armAheadTimer(): void {
-    this.#cancelAheadTimer ??= this.#context.options.clock.after(AHEAD_MS, () => {
+    this.#cancelAheadTimer ??= this.#context.options.clock.after(AHEAD_MS_MAX, () => {
       this.#cancelAheadTimer = null;
       if (this.#started.length === 0 || this.#draining) return;
       this.#isAhead = false;
@@ -244,8 +244,8 @@ export class Dispatcher {
     });
   }
 
-  /** The node will not run. */
-  #leave({ task, event }: TaskNode): void {
+  /** Releases a node that will not run. */
+  #release({ task, event }: TaskNode): void {
     this.#count(task, -1);
     event[Symbol.dispose]();
   }
@@ -281,12 +281,12 @@ export function isPastDeadline({ options }: ManagerContext, { accepted }: TaskEn
   return accepted.deadline_ms !== undefined && options.clock.now() > accepted.deadline_ms;
 }
 
-/** Asked through a function because the compiler holds the state for settled across the wait. */
+/** A function, because the compiler assumes that the state is unchanged across the await. */
 function isWaiting({ state }: TaskEntry): boolean {
   return state === 'waiting';
 }
 
-/** Ends what waits though its deadline has passed. */
+/** Ends waiting tasks whose deadline has passed. */
 export function endPastDeadline(context: ManagerContext, dispatcher: Dispatcher): void {
   const late = [...dispatcher.waiting()].filter((task) => isPastDeadline(context, task));
   for (const task of late) void dispatcher.cancel(task, DEADLINE_PASSED);

@@ -2,15 +2,15 @@ import type { JobOutcome } from '../../execution/port.ts';
 import type { ManagerContext } from '../context.ts';
 import { quarantineKey, type TaskNode } from './instantiate.ts';
 
-/** What an event may tell of its progress: no more often than this is anybody told. */
+/** Minimum interval between progress notifications. */
 const PROGRESS_INTERVAL_MS = 100;
 
-/** Step 8: one run in the tier. Never rejects. @param signal ends it */
+/** Step 8: runs a job in its tier. Never rejects. @param signal interrupts the run */
 export async function execute(context: ManagerContext, node: TaskNode, signal: AbortSignal): Promise<JobOutcome> {
   const { task, tier, job } = node;
   const { tracing, clock, log } = context.options;
   const startedAt = clock.monotonic();
-  let toldAt = Number.NEGATIVE_INFINITY;
+  let notifiedAt = Number.NEGATIVE_INFINITY;
   const spanned = { event_name: job.event_name, correlation_id: job.correlation_id, tier: tier.tier };
   let outcome: JobOutcome;
   try {
@@ -24,15 +24,15 @@ export async function execute(context: ManagerContext, node: TaskNode, signal: A
           onProgress: (progress) => {
             task.progress = progress;
             const now = clock.monotonic();
-            if (now - toldAt < PROGRESS_INTERVAL_MS) return;
-            toldAt = now;
-            task.tellProgress();
+            if (now - notifiedAt < PROGRESS_INTERVAL_MS) return;
+            notifiedAt = now;
+            task.notifyProgress();
           },
         },
       );
     });
   } catch (error) {
-    log.error({ err: error, correlation_id: task.id }, 'a tier failed to run a job');
+    log.error({ err: error, correlation_id: task.id }, 'tier failed to run a job');
     outcome = { status: 'error', code: 'INTERNAL', message: '' };
   }
   context.throughput.noteRun(clock.monotonic() - startedAt);

@@ -7,7 +7,7 @@ import { TIERS, type Tier } from '../../protocol/messages.ts';
 import type { ManagerContext } from '../context.ts';
 import type { TaskEntry } from '../task-entry.ts';
 
-/** A task with all that its run needs. */
+/** A task with everything needed to run it. */
 export interface TaskNode {
   readonly id: string;
   readonly task: TaskEntry;
@@ -16,7 +16,7 @@ export interface TaskNode {
   readonly job: Job;
 }
 
-/** Step 6: the node of a task, or why there can be none. @param args the bytes of its arguments */
+/** Step 6: prepares the run of a task, or returns why it cannot run. @param args encoded arguments */
 export function instantiate(
   context: ManagerContext,
   task: TaskEntry,
@@ -32,7 +32,7 @@ export function instantiate(
   const wanted = strongerTier(settings.tier, definition.tier);
   const tier = context.tiers.get(wanted);
   if (tier === undefined) {
-    const message = `The event asks for the tier ${wanted}, which this executor does not give`;
+    const message = `The event requires the tier ${wanted}, which this executor does not provide`;
     return { status: 'error', code: 'EVENT_UNAVAILABLE', message };
   }
   const timeoutSecs = Math.min(settings.taskTimeoutSecs, definition.timeout_secs ?? Infinity, timeout_secs ?? Infinity);
@@ -50,12 +50,12 @@ export function instantiate(
   return { id: newId(), task, event, tier, job };
 }
 
-/** What an event says of itself can only strengthen what the operator chose. */
+/** Returns the stronger tier: an event can only strengthen the operator's choice. */
 export function strongerTier(configured: Tier, wanted: Tier | null): Tier {
   return wanted !== null && TIERS.indexOf(wanted) > TIERS.indexOf(configured) ? wanted : configured;
 }
 
-/** What a poisonous task is known by. */
+/** Returns the quarantine key of a task. */
 export function quarantineKey(eventName: string, args: Uint8Array): string {
   return `${eventName}\0${hash('sha256', args, 'base64url')}`;
 }

@@ -11,10 +11,10 @@ import type { Dispatcher } from './dispatch.ts';
 const LOST: JobOutcome = {
   status: 'error',
   code: 'WORKER_LOST',
-  message: 'The executor ended while the task ran; whether it had its effect is not known',
+  message: 'The executor stopped while the task was running; it is unknown whether it took effect',
 };
 
-/** Brings back the tasks of before a restart. Resolves when what ended with the old process has its outcome on disk. */
+/** Restores tasks after a restart. Resolves when the outcomes of interrupted ones are on disk. */
 export async function recoverTasks(
   context: ManagerContext,
   dispatcher: Dispatcher,
@@ -25,25 +25,25 @@ export async function recoverTasks(
     outcomeTtlMs: outcomeTtlMs(context),
     acknowledgedTtlMs: ACKNOWLEDGED_TTL_MS,
   };
-  const over: TaskEntry[] = [];
+  const completed: TaskEntry[] = [];
   const queued: TaskEntry[] = [];
   const ended: Promise<void>[] = [];
   for (const life of lives.values()) {
-    const becomes = recover(life, times);
-    if (becomes === 'forgotten') continue;
+    const fate = recover(life, times);
+    if (fate === 'forgotten') continue;
     const task = entryOf(life);
     setKept(context, task, life.acknowledgedAtMs);
     context.journal.segments.hold(task.segment);
     context.tasks.add(task);
-    if (becomes === 'over') over.push(task);
-    else if (becomes === 'queue') queued.push(task);
-    else ended.push(capture(context, task, becomes === 'lost' ? LOST : CANCELED, null));
+    if (fate === 'completed') completed.push(task);
+    else if (fate === 'queue') queued.push(task);
+    else ended.push(capture(context, task, fate === 'lost' ? LOST : CANCELED, null));
   }
-  bringBackOver(context, over);
+  restoreCompleted(context, completed);
   await Promise.all(ended);
   for (const task of queued) dispatcher.add(task);
-  const fields = { waiting: queued.length, ended: ended.length, kept: over.length };
-  if (context.tasks.size > 0) context.options.log.info(fields, 'tasks were brought back from the journal');
+  const fields = { waiting: queued.length, ended: ended.length, kept: completed.length };
+  if (context.tasks.size > 0) context.options.log.info(fields, 'restored tasks from the journal');
 }
 
 function entryOf({ accepted, args, outcome, starts, mayRepeat, cancelRequested }: TaskLife): TaskEntry {
@@ -64,21 +64,21 @@ function unread(location: StoredBytes['location']): StoredBytes {
   return { bytes: null, location, counted: false };
 }
 
-/** What became of a task that is over, and until when it is kept. */
+/** Sets the state and expiry of a task that has ended. */
 function setKept(context: ManagerContext, task: TaskEntry, acknowledgedAtMs: number | null): void {
   if (acknowledgedAtMs !== null) {
     task.state = 'acknowledged';
     task.expiresAtMs = acknowledgedAtMs + ACKNOWLEDGED_TTL_MS;
   } else if (task.outcome !== null) {
-    task.state = 'over';
+    task.state = 'completed';
     task.expiresAtMs = task.outcome.at_ms + outcomeTtlMs(context);
   }
 }
 
-/** In the order in which they will be forgotten. */
-function bringBackOver({ tasks }: ManagerContext, over: readonly TaskEntry[]): void {
-  for (const task of over.toSorted((one, other) => one.expiresAtMs - other.expiresAtMs)) {
-    if (task.state === 'over') tasks.noteOver(task);
+/** Restores ended tasks in order of expiry. */
+function restoreCompleted({ tasks }: ManagerContext, completed: readonly TaskEntry[]): void {
+  for (const task of completed.toSorted((one, other) => one.expiresAtMs - other.expiresAtMs)) {
+    if (task.state === 'completed') tasks.noteCompleted(task);
     else tasks.noteAcknowledged(task);
   }
 }

@@ -11,14 +11,14 @@ import { quarantineKey } from './instantiate.ts';
 import type { Dispatcher } from './dispatch.ts';
 import type { Submission } from './validate.ts';
 
-/** What a full journal, or one that cannot be written, tells callers to wait. */
+/** Retry delay sent to callers while the journal is full or cannot be written. */
 const JOURNAL_RETRY_SECS = 10;
 
 /**
- * Step 4: the task in the registry of clients and in the journal, and in the queue; or the one that the same idempotency
- * key brought before. Resolves when the task is durable.
+ * Step 4: adds the task to the registry, the journal and the queue, or returns the earlier task with the same
+ * idempotency key. Resolves when the task is durable.
  *
- * @param traceparent of the request's span, kept with the task
+ * @param traceparent of the request's span, stored with the task
  */
 export async function register(
   context: ManagerContext,
@@ -34,13 +34,13 @@ export async function register(
     await before.admitted;
     return before;
   }
-  requireRoom(context, dispatcher, caller, request, args);
+  requireCapacity(context, dispatcher, caller, request, args);
   const accepted = acceptedRecord(context, received, request, digest, traceparent);
   const { location, durable } = context.journal.append(accepted, args);
   const task = new TaskEntry(accepted, { bytes: args, location, counted: false });
   task.acceptedAt = context.options.clock.monotonic();
   context.tasks.add(task);
-  // It may begin its way at once: what is written about it later is never durable before this record is.
+  // It may proceed immediately: later records about it are never durable before this one.
   dispatcher.add(task);
   task.admitted = durable.then(
     () => {
@@ -51,14 +51,14 @@ export async function register(
       dispatcher.withdraw(task);
       task.state = 'gone';
       context.tasks.remove(task);
-      throw journalRefusal('The journal cannot be written now', error);
+      throw journalRefusal('The journal cannot be written at present', error);
     },
   );
   await task.admitted;
   return task;
 }
 
-/** The first task of the key; null where there is none. */
+/** Returns the first task with the key; null if there is none. */
 function earlierTask(
   { tasks }: ManagerContext,
   caller: Caller,
@@ -69,13 +69,16 @@ function earlierTask(
   if (before === undefined) return null;
   if (before.accepted.digest !== digest) throw new RemoteFailure('IDEMPOTENCY_MISMATCH');
   if (before.state === 'acknowledged') {
-    throw new RemoteFailure('NOT_FOUND', 'The task of this idempotency key was acknowledged; its outcome is not kept');
+    throw new RemoteFailure(
+      'NOT_FOUND',
+      'The task of this idempotency key was acknowledged; its outcome is no longer stored',
+    );
   }
   return before;
 }
 
-/** What can be refused at all is refused here: behind it the task is the executor's to end. */
-function requireRoom(
+/** Rejects whatever can be rejected: after this the executor must bring the task to an outcome. */
+function requireCapacity(
   context: ManagerContext,
   dispatcher: Dispatcher,
   caller: Caller,
@@ -89,8 +92,8 @@ function requireRoom(
     throw new RemoteFailure('QUARANTINED', undefined, { retryAfterSecs: quarantinedSecs });
   }
   if (!options.registry.has(request.event_name)) throw unregistered(context, caller, request.event_name);
-  requireQueueRoom(context, dispatcher, caller.client);
-  requireJournalRoom(context, caller.client);
+  requireQueueCapacity(context, dispatcher, caller.client);
+  requireJournalCapacity(context, caller.client);
 }
 
 function unregistered(context: ManagerContext, { scopes }: Caller, eventName: string): RemoteFailure {
@@ -100,8 +103,8 @@ function unregistered(context: ManagerContext, { scopes }: Caller, eventName: st
   return new RemoteFailure('EVENT_NOT_REGISTERED', `The event ${eventName} is not registered here`, hint);
 }
 
-/** Each client may fill its share of the queue: all of it while nobody else submits. */
-function requireQueueRoom(
+/** Limits each client to its share of the queue, which is all of it while no other client submits. */
+function requireQueueCapacity(
   { tasks, settings, throughput }: ManagerContext,
   dispatcher: Dispatcher,
   client: string,
@@ -113,22 +116,22 @@ function requireQueueRoom(
   throw new RemoteFailure('QUEUE_FULL', undefined, { retryAfterSecs });
 }
 
-/** Outcomes that nobody collects must not fill memory and disk; no client can fill more than half of either. */
-function requireJournalRoom(context: ManagerContext, client: string): void {
+/** Keeps uncollected outcomes from filling memory and disk; no client can use more than half of either. */
+function requireJournalCapacity(context: ManagerContext, client: string): void {
   const { tasks, settings, journal } = context;
-  if (journal.failure !== null) throw journalRefusal('The journal cannot be written now', journal.failure);
+  if (journal.failure !== null) throw journalRefusal('The journal cannot be written at present', journal.failure);
   const usage = tasks.usageOf(client);
   if (journal.segments.bytes >= settings.journalBytesMax || usage.journalBytes > settings.journalBytesMax / 2) {
-    throw journalRefusal('Too many outcomes wait to be acknowledged');
+    throw journalRefusal('Too many unacknowledged outcomes');
   }
   if (tasks.size < settings.retainedTasksMax && usage.tasks < settings.retainedTasksMax / 2) return;
-  const least = tasks.leastMissed();
-  if (least === undefined) throw journalRefusal('Too many outcomes wait to be acknowledged');
+  const least = tasks.evictionCandidate();
+  if (least === undefined) throw journalRefusal('Too many unacknowledged outcomes');
   forget(context, least);
   journal.append({ type: 'removed', ids: [least.id] });
 }
 
-/** Nothing of the task is kept any more. */
+/** Removes a task and all its stored data. */
 export function forget({ tasks, bytes, journal }: ManagerContext, task: TaskEntry): void {
   bytes.release(task.args);
   if (task.outcome !== null) bytes.release(task.outcome.payload);
@@ -141,7 +144,7 @@ function journalRefusal(message: string, cause?: unknown): RemoteFailure {
   return new RemoteFailure('QUEUE_FULL', message, { retryAfterSecs: JOURNAL_RETRY_SECS, cause });
 }
 
-/** Of what the key stands for; neither how the answer is wanted nor the order of members is part of it. */
+/** Digest of what the key stands for; excludes the mode and the order of members. */
 function digestOf({ event_name, timeout_secs = 0, args }: SubmitRequest): string {
   return hash('sha256', `${event_name}\0${timeout_secs}\0${JSON.stringify(args, withSortedMembers)}`, 'base64url');
 }

@@ -4,7 +4,7 @@ import { RemoteFailure } from '../../protocol/codes.ts';
 import { isAllowed, type ManagerContext } from '../context.ts';
 import type { TaskEntry } from '../task-entry.ts';
 
-/** Step 5: the event's code, fetched where it is not there; or the outcome of a task whose code cannot be had. */
+/** Step 5: returns the event with its code, fetched if missing, or the outcome of a task whose code is unavailable. */
 export async function resolve(
   context: ManagerContext,
   task: TaskEntry,
@@ -12,9 +12,9 @@ export async function resolve(
 ): Promise<ResolvedEvent | JobOutcome> {
   const { options } = context;
   const { event_name, client, traceparent = null } = task.accepted;
-  // One that waited for the restart was accepted under the settings of before.
+  // A task from before a restart was accepted under the previous settings.
   if (!isAllowed(context, event_name)) {
-    const message = `The event ${event_name} is not allowed here any more`;
+    const message = `The event ${event_name} is no longer allowed here`;
     return { status: 'error', code: 'EVENT_UNAVAILABLE', message };
   }
   try {
@@ -31,9 +31,9 @@ export async function resolve(
 
 function unavailable(error: unknown, log: ManagerContext['options']['log']): JobOutcome {
   if (error instanceof RemoteFailure) {
-    // Whoever waited for it was told at its submission that the event is there.
+    // The event existed when the task was accepted, so any failure now means that it is unavailable.
     return { status: 'error', code: 'EVENT_UNAVAILABLE', message: error.message, details: error.details };
   }
-  log.error({ err: error }, 'the code of an event could not be resolved');
+  log.error({ err: error }, 'could not resolve the code of an event');
   return { status: 'error', code: 'EVENT_UNAVAILABLE', message: '' };
 }

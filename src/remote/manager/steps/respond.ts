@@ -9,17 +9,17 @@ import { failurePayload, pendingPayload } from '../payloads.ts';
 import type { Reply } from '../port.ts';
 import type { TaskEntry } from '../task-entry.ts';
 
-/** An answer before it is signed. */
+/** An unsigned answer. */
 export interface Answer {
   readonly payload: Uint8Array;
-  /** Empty where no task came of the request. */
+  /** Empty if the request created or named no task. */
   readonly correlationId: string;
   readonly code: Reply['code'];
   readonly pending: boolean;
   readonly retryAfterSecs?: number | undefined;
 }
 
-/** Step 10: the answer as it goes back the way that the request came. @param keys null where the caller's are not known */
+/** Step 10: builds and signs the reply. @param keys null if the caller's keys are unknown */
 export function respond(
   { options }: ManagerContext,
   { request }: Received,
@@ -42,10 +42,10 @@ export function respond(
   return { response, code, pending, retryAfterSecs };
 }
 
-/** What is known of a task: its outcome where it is over, else how far it is. */
+/** Returns the task's outcome, or its current state if it has not ended. */
 export async function answerOf(context: ManagerContext, { ingress }: Received, task: TaskEntry): Promise<Answer> {
   const { id: correlationId, outcome } = task;
-  if (outcome === null || !task.isOver) return pendingAnswer(context, task);
+  if (outcome === null || !task.isCompleted) return pendingAnswer(context, task);
   const read = readOutcome(context, task);
   const payload = read instanceof Promise ? await read : read;
   task.delivered = true;
@@ -75,7 +75,7 @@ function readOutcome({ bytes }: ManagerContext, task: TaskEntry): Uint8Array | P
   const { payload } = task.outcome!;
   const read = bytes.read(payload);
   if (!(read instanceof Promise)) return read;
-  // The file may have gone meanwhile, and the payload to another one.
+  // The payload may have been moved to another file meanwhile.
   const { segment } = payload.location;
   return read.catch((error: unknown) => {
     if (payload.location.segment === segment) throw error;

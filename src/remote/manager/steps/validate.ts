@@ -5,7 +5,7 @@ import { allows } from '../../security/scopes.ts';
 import { isAllowed, type ManagerContext } from '../context.ts';
 import { readSubmit } from '../request-fields.ts';
 
-/** Who asks, and what was found of the request before it failed: for the answer and the audit log. */
+/** What is known of a request before it fails, for the response and the audit log. */
 export interface Asking {
   caller: Caller | null;
   eventName: string | null;
@@ -16,7 +16,9 @@ export interface Submission {
   readonly request: SubmitRequest;
 }
 
-/** Step 3: the caller, the size and form of the payload, the allow-list and the caller's scopes; the first fault ends it. */
+/**
+ * Step 3: checks the caller, the size and form of the payload, the allow-list and the scopes; stops at the first fault.
+ */
 export async function validate(context: ManagerContext, received: Received, asking: Asking): Promise<Submission> {
   const caller = await authenticate(context, received, asking);
   const request = readSubmit(received.request.payload);
@@ -25,12 +27,12 @@ export async function validate(context: ManagerContext, received: Received, aski
     throw new RemoteFailure('EVENT_NOT_WHITELISTED', `The event ${request.event_name} is not allowed here`);
   }
   if (!allows(caller.scopes, `task:execute:${request.event_name}`)) {
-    throw new RemoteFailure('FORBIDDEN', `The token does not allow to run ${request.event_name}`);
+    throw new RemoteFailure('FORBIDDEN', `The token does not allow running ${request.event_name}`);
   }
   return { caller, request };
 }
 
-/** The checks that come before any method's own. */
+/** Performs the checks common to all methods. */
 export async function authenticate(context: ManagerContext, received: Received, asking: Asking): Promise<Caller> {
   const caller = await context.options.authenticator.authenticate(received);
   asking.caller = caller;

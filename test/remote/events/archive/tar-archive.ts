@@ -1,13 +1,13 @@
 import { gzipSync } from 'node:zlib';
 
-/** One entry of an archive, as wrong as a test wants it. */
+/** One entry of an archive, possibly invalid. */
 export interface TarEntry {
-  /** Bytes where they are no text. */
+  /** A buffer if the name is not text. */
   name: string | Buffer;
   content?: string | Buffer;
-  /** `0` by default. */
+  /** Default `0`. */
   type?: string;
-  /** What the header says, where that is not the content's length. */
+  /** Size in the header, if it differs from the content's length. */
   size?: number;
   link?: string;
   prefix?: string;
@@ -16,7 +16,7 @@ export interface TarEntry {
 
 const BLOCK = 512;
 
-/** A tar archive of exactly these entries; `end` false leaves out the blocks that end it. */
+/** Builds a tar archive of exactly these entries; `end` false omits the final zero blocks. */
 export function tarArchive(entries: readonly TarEntry[], end = true): Buffer {
   const parts = entries.flatMap((entry) => {
     const content = Buffer.from(entry.content ?? '');
@@ -25,12 +25,12 @@ export function tarArchive(entries: readonly TarEntry[], end = true): Buffer {
   return Buffer.concat([...parts, Buffer.alloc(end ? 2 * BLOCK : 0)]);
 }
 
-/** The same, as packages come. */
+/** Builds a package archive: the same, gzipped. */
 export function packageArchive(entries: readonly TarEntry[], end = true): Buffer {
   return gzipSync(tarArchive(entries, end));
 }
 
-/** Records of a pax header. */
+/** Builds records of a pax header. */
 export function pax(records: Readonly<Record<string, string>>): string {
   return Object.entries(records)
     .map(([key, value]) => {

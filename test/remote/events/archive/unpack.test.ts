@@ -25,7 +25,7 @@ async function writerIn(
   return { writer: new CodeWriter(join(below, 'in'), { ...CODE_LIMITS, ...limits }), below };
 }
 
-test('an archive of GNU tar with long names gives the files it was made of', async (t) => {
+test('unpacks GNU tar archives with long names', async (t) => {
   const { writer, below } = await writerIn(t);
   const long = `${'long-folder-name/'.repeat(9)}file.js`;
   await write(join(below, 'src/package'), { 'index.js': 'x', [long]: 'y', 'empty.txt': '', 'ünï.js': 'z' });
@@ -40,7 +40,7 @@ test('an archive of GNU tar with long names gives the files it was made of', asy
   assert.equal(await readFile(join(writer.directory, long), 'utf8'), 'y');
 });
 
-test('names and sizes of pax headers hold for the next file alone', async (t) => {
+test('names and sizes from pax headers apply only to the next file', async (t) => {
   const { writer } = await writerIn(t);
   await unpackPackage(
     packageArchive([
@@ -60,25 +60,25 @@ test('names and sizes of pax headers hold for the next file alone', async (t) =>
 });
 
 for (const { name, archive, refused } of ARCHIVE_ATTACKS) {
-  test(`refused: ${name}`, async (t) => {
+  test(`rejects ${name}`, async (t) => {
     const { writer, below } = await writerIn(t);
     await assert.rejects(unpackAndDigest(archive(), writer), (error: unknown) => {
       assert.ok(error instanceof CodeFault, String(error));
       assert.match(error.message, refused);
       return true;
     });
-    assert.deepEqual(await readdir(below), ['in'], 'nothing may be written beside');
+    assert.deepEqual(await readdir(below), ['in'], 'nothing is written outside');
   });
 }
 
 for (const { name, archive, refused } of ARCHIVE_BOMBS) {
-  test(`refused: ${name}`, async (t) => {
+  test(`rejects ${name}`, async (t) => {
     const { writer } = await writerIn(t, BOMB_LIMITS);
     await assert.rejects(unpackAndDigest(archive(), writer), refused);
   });
 }
 
-test('a bomb is given up long before it is unpacked', async (t) => {
+test('a bomb is rejected long before it is unpacked', async (t) => {
   const { writer } = await writerIn(t);
   const layer = gzipSync(Buffer.alloc(64 * 1024 * 1024));
   const bomb = Buffer.concat(Array.from({ length: 40 }, () => layer));
@@ -88,7 +88,7 @@ test('a bomb is given up long before it is unpacked', async (t) => {
   assert.ok(grownMb < 200, `the process grew by ${grownMb} MB`);
 });
 
-test('an archive with bytes changed anywhere is unpacked or refused; nothing else happens', async (t) => {
+test('an archive with random changes is either unpacked or rejected', async (t) => {
   const good = tarArchive([
     { name: 'package/index.js', content: 'export default 1;' },
     { name: 'x', type: 'x', content: pax({ path: 'package/long.js' }) },
@@ -123,7 +123,7 @@ test('an archive with bytes changed anywhere is unpacked or refused; nothing els
   assert.ok(outcomes.unpacked > 20 && outcomes.refused > 20, JSON.stringify(outcomes));
 });
 
-/** Gives every block a sum that fits, so that the changes get past the first check. */
+/** Fixes every checksum, so that changes get past the first check. */
 function repairChecksums(bytes: Buffer): void {
   for (let at = 0; at + 512 <= bytes.length; at += 512) {
     if (bytes.toString('latin1', at + 257, at + 262) !== 'ustar') continue;

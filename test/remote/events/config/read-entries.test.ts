@@ -18,7 +18,7 @@ async function read(t: TestContext, text: string, file = 'events.json'): Promise
   return readEntries(join(below, file), { gitProtocols: ['https'] });
 }
 
-test('the same list as JSON, as an object, as TOML, as YAML and inline', async (t) => {
+test('reads the same list as JSON, as an object, as TOML, as YAML and inline', async (t) => {
   const list = [{ ...LOCAL, path: '/srv/e', sha256: 'a'.repeat(64), tier: 'jail', timeout_secs: 5, memory_mb: 64 }];
   const toml = Object.entries(list[0]!).map(([key, value]) => `${key} = ${JSON.stringify(value)}`);
   const yaml = Object.entries(list[0]!).map(([key, value]) => `    ${key}: ${value}`);
@@ -56,13 +56,13 @@ test('packages and repositories are ephemeral unless the list says otherwise', a
   );
 });
 
-test('the list can name further schemes of git URLs', async (t) => {
+test('the list can allow further schemes of git URLs', async (t) => {
   const url = 'file:///srv/x.git';
   const [entry] = await read(t, JSON.stringify({ git_protocols: ['https', 'file'], events: [{ ...GIT, url }] }));
   assert.deepEqual(entry?.origin, { type: 'git', url, commit: COMMIT, ref: null, tokenFile: null });
 });
 
-/** Entries, each with what is said of it. */
+/** Invalid entries with their expected faults. */
 const REFUSED: readonly [object, RegExp][] = [
   [{ ...LOCAL, name: '' }, /events\[0\]\.name: must have 1 to 200/],
   [{ ...LOCAL, name: 'a b' }, /name: must have 1 to 200 characters of A-Z/],
@@ -70,36 +70,36 @@ const REFUSED: readonly [object, RegExp][] = [
   [{ ...LOCAL, name: 'x'.repeat(201) }, /name: must have 1 to 200/],
   [{ type: 'local', path: 'e' }, /name: is required/],
   [{ name: 'E' }, /type: is required: "local", "npm" or "git"/],
-  [{ name: 'E', type: 'github', url: 'x' }, /type: "github" is none: write git with the URL/],
-  [{ name: 'E', type: 'pypi' }, /type: "pypi" is none: events are JavaScript/],
+  [{ name: 'E', type: 'github', url: 'x' }, /type: "github" is not supported: use git with the URL/],
+  [{ name: 'E', type: 'pypi' }, /type: "pypi" is not supported: events are JavaScript/],
   [{ name: 'E', type: 'constructor' }, /type: must be "local", "npm" or "git"/],
   [{ name: 'E', type: 'local' }, /path: is required/],
   [{ ...LOCAL, path: 'a\0b' }, /path: /],
   [{ ...LOCAL, url: 'x' }, /url: is not a known member/],
-  [{ ...LOCAL, ephemeral: true }, /ephemeral: is for what is pulled/],
-  [{ ...LOCAL, entry: '../x.js' }, /entry: has the step "\.\."/],
+  [{ ...LOCAL, ephemeral: true }, /ephemeral: must not be true for a local event/],
+  [{ ...LOCAL, entry: '../x.js' }, /entry: has the segment "\.\."/],
   [{ ...LOCAL, entry: '/x.js' }, /entry: is absolute/],
   [{ ...LOCAL, sha256: 'A'.repeat(64) }, /sha256: must be 64 hexadecimal/],
   [{ ...LOCAL, tier: 'none' }, /tier: must be "pooled"/],
   [{ ...LOCAL, timeout_secs: 0 }, /timeout_secs: must be between 1 and 86400/],
   [{ ...LOCAL, memory_mb: 1 }, /memory_mb: must be between 16/],
   [{ ...NPM, integrity: undefined }, /integrity: is required/],
-  [{ ...NPM, integrity: `sha1-${Buffer.alloc(20).toString('base64')}` }, /integrity: must be one hash/],
-  [{ ...NPM, integrity: `${SHA512} ${SHA512}` }, /integrity: must be one hash/],
-  [{ ...NPM, integrity: SHA512.slice(0, -8) }, /integrity: must be one hash/],
-  [{ ...NPM, integrity: `sha512-${Buffer.alloc(32).toString('base64')}` }, /integrity: must be one hash/],
-  [{ ...NPM, version: '^1.0.0' }, /version: "\^1\.0\.0" is not one exact version/],
-  [{ ...NPM, version: 'latest' }, /not one exact version/],
-  [{ ...NPM, version: '1.0.0/../../x' }, /not one exact version/],
-  [{ ...NPM, package: '../x' }, /package: "\.\.\/x" is no name/],
-  [{ ...NPM, package: '@a/b/c' }, /is no name/],
-  [{ ...NPM, package: 'p?x=1' }, /is no name/],
-  [{ ...NPM, registry: 'file:///etc' }, /registry: must be an address with https/],
-  [{ ...NPM, registry: 'https://user:secret@host/' }, /registry: may not have a user or password/],
-  [{ ...GIT, commit: COMMIT.slice(0, 12) }, /commit: must be the full hash/],
-  [{ ...GIT, commit: COMMIT.toUpperCase() }, /commit: must be the full hash/],
-  [{ ...GIT, commit: 'main' }, /commit: must be the full hash/],
-  [{ ...GIT, commit: `${COMMIT}^{/x}` }, /commit: must be the full hash/],
+  [{ ...NPM, integrity: `sha1-${Buffer.alloc(20).toString('base64')}` }, /integrity: must be a single hash/],
+  [{ ...NPM, integrity: `${SHA512} ${SHA512}` }, /integrity: must be a single hash/],
+  [{ ...NPM, integrity: SHA512.slice(0, -8) }, /integrity: must be a single hash/],
+  [{ ...NPM, integrity: `sha512-${Buffer.alloc(32).toString('base64')}` }, /integrity: must be a single hash/],
+  [{ ...NPM, version: '^1.0.0' }, /version: "\^1\.0\.0" is not an exact version/],
+  [{ ...NPM, version: 'latest' }, /not an exact version/],
+  [{ ...NPM, version: '1.0.0/../../x' }, /not an exact version/],
+  [{ ...NPM, package: '../x' }, /package: "\.\.\/x" is not a package name/],
+  [{ ...NPM, package: '@a/b/c' }, /is not a package name/],
+  [{ ...NPM, package: 'p?x=1' }, /is not a package name/],
+  [{ ...NPM, registry: 'file:///etc' }, /registry: must be an https URL/],
+  [{ ...NPM, registry: 'https://user:secret@host/' }, /registry: must not contain a user or password/],
+  [{ ...GIT, commit: COMMIT.slice(0, 12) }, /commit: must be a full commit hash/],
+  [{ ...GIT, commit: COMMIT.toUpperCase() }, /commit: must be a full commit hash/],
+  [{ ...GIT, commit: 'main' }, /commit: must be a full commit hash/],
+  [{ ...GIT, commit: `${COMMIT}^{/x}` }, /commit: must be a full commit hash/],
   [{ name: 'E', type: 'git', url: GIT.url }, /commit: is required/],
   ...[
     '--upload-pack=touch /tmp/x',
@@ -121,21 +121,24 @@ const REFUSED: readonly [object, RegExp][] = [
     'HTTPS://example.com/x.git',
     'https:example.com/x.git',
     'https:\\\\example.com',
-  ].map((url) => [{ ...GIT, url }, /events\[0\]\.url: (must be a URL|may not|has)/] as [object, RegExp]),
+  ].map((url) => [{ ...GIT, url }, /events\[0\]\.url: (must be a URL|must not|has)/] as [object, RegExp]),
   ...['-x', '--upload-pack=x', 'a..b', 'a:b', '+a', 'a b', 'a^{}', 'x.lock', 'x/', '@{u}', 'refs/*'].map(
-    (ref) => [{ ...GIT, ref }, /events\[0\]\.ref: .* is no name of a tag or branch/] as [object, RegExp],
+    (ref) => [{ ...GIT, ref }, /events\[0\]\.ref: .* is not a tag or branch name/] as [object, RegExp],
   ),
   [{ ...LOCAL, signature: 'x' }, /signed_by: is required/],
-  [{ ...LOCAL, signed_by: 'x', signature: Buffer.alloc(64).toString('base64') }, /signed_by: names none/],
+  [
+    { ...LOCAL, signed_by: 'x', signature: Buffer.alloc(64).toString('base64') },
+    /signed_by: must name one of the signers/,
+  ],
 ];
 
 for (const [entry, refused] of REFUSED) {
-  test(`refused: ${JSON.stringify(entry).slice(0, 100)}`, async (t) => {
+  test(`rejects ${JSON.stringify(entry).slice(0, 100)}`, async (t) => {
     assert.match(await failureOf(read(t, JSON.stringify([entry]))), refused);
   });
 }
 
-/** Whole documents, each with what is said of it. */
+/** Invalid documents with their expected faults. */
 const DOCUMENTS: readonly [string, string, RegExp][] = [
   ['an empty file', '', /is empty/],
   ['no list', '{"events":{}}', /events: must be a list/],
@@ -143,7 +146,7 @@ const DOCUMENTS: readonly [string, string, RegExp][] = [
   ['a repeated member', '[{"name":"a","name":"b"}]', /given more than once/],
   ['a dangerous member', '[{"__proto__":{"name":"a"}}]', /__proto__/],
   ['no object', '["x"]', /events\[0\]: must be an object/],
-  ['a signer that is none', '{"events":[],"signers":{"a":"x"}}', /signers\.a: must be an Ed25519 public key/],
+  ['an invalid signer', '{"events":[],"signers":{"a":"x"}}', /signers\.a: must be an Ed25519 public key/],
   [
     'unsigned entries',
     `{"events":[${JSON.stringify(LOCAL)}],"require_signatures":true}`,
@@ -152,12 +155,12 @@ const DOCUMENTS: readonly [string, string, RegExp][] = [
 ];
 
 for (const [name, text, refused] of DOCUMENTS) {
-  test(`refused: ${name}`, async (t) => assert.match(await failureOf(read(t, text)), refused));
+  test(`rejects ${name}`, async (t) => assert.match(await failureOf(read(t, text)), refused));
 }
 
-test('a list that is not there, is no TOML or too large', async (t) => {
+test('rejects a list that is missing, not TOML or too large', async (t) => {
   const below = await directory(t);
   assert.match(await failureOf(readEntries(join(below, 'none.json'), { gitProtocols: [] })), /cannot be read/);
-  assert.match(await failureOf(read(t, '[[events', 'events.toml')), /The list of events .* cannot be used/);
+  assert.match(await failureOf(read(t, '[[events', 'events.toml')), /The event list .* is invalid/);
   assert.match(await failureOf(read(t, ' '.repeat(5_000_000))), /has more than 4194304 bytes/);
 });

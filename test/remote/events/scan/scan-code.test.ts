@@ -5,7 +5,7 @@ import { scanCode, scanSource } from '../../../../src/remote/events/scan/scan-co
 import { directory, eventModule, failureOf, openRegistry, write } from '../fixture.ts';
 import { threadMs } from '../../../support/processor-time.ts';
 
-/** Sources, each with the rules that it breaks. */
+/** Sources with the rules that they violate. */
 const SOURCES: readonly [string, readonly string[]][] = [
   ['eval("1")', ['eval']],
   ['const e = eval; e("1")', ['eval']],
@@ -48,7 +48,7 @@ for (const [source, rules] of SOURCES) {
   });
 }
 
-test('findings have their lines, files their own rules, and there are not too many of them', async (t) => {
+test('findings have line numbers, files their own rules, and the number is limited', async (t) => {
   const below = await directory(t);
   const files = {
     'a.js': '\n\n  eval("1");\n// x\neval("2")',
@@ -74,9 +74,9 @@ test('findings have their lines, files their own rules, and there are not too ma
   assert.equal((await scanCode(below, ['many.js'])).length, 200);
 });
 
-test('large sources are scanned without keeping others from their turn', async () => {
+test('scanning large sources does not block the event loop', async () => {
   const source = `${'const a = b + "c" / 2; // d\n'.repeat(100_000)}eval(1)`;
-  // By processor time, which stands still while other programs have the machine.
+  // Measured as processor time, which excludes other programs.
   let longestMs = 0;
   let lastAt = threadMs();
   const watch = setInterval(() => {
@@ -88,7 +88,7 @@ test('large sources are scanned without keeping others from their turn', async (
   assert.ok(longestMs < 500, `timers waited for ${longestMs} ms of work`);
 });
 
-test('a file of odd bytes comes to an end', async () => {
+test('a file of random bytes terminates', async () => {
   for (let seed = 1; seed <= 200; seed += 1) {
     let state = seed;
     const odd = Array.from({ length: 500 }, () => {
@@ -99,7 +99,7 @@ test('a file of odd bytes comes to an end', async () => {
   }
 });
 
-test('findings are reported, or refuse the code, as is set', async (t) => {
+test('findings are reported, or reject the code, as configured', async (t) => {
   const below = await directory(t);
   await write(below, { 'e/index.js': `${eventModule('E')}\nexport const e = () => eval('1');\n` });
   const events = [{ name: 'E', type: 'local', path: 'e' }];
@@ -116,7 +116,7 @@ test('findings are reported, or refuse the code, as is set', async (t) => {
   });
   assert.match(
     await failureOf(openRegistry(t, below, { events, codeScan: 'refuse' })),
-    /the scan of its code found 1: eval index\.js:4/,
+    /the code scan reported 1 findings: eval index\.js:4/,
   );
   const off = await openRegistry(t, below, { events, codeScan: 'off' });
   assert.equal(off.audit.length, 1);

@@ -8,7 +8,7 @@ import type { TestContext } from 'node:test';
 import { eventually } from '../../../support/eventually.ts';
 import { directory, write } from '../fixture.ts';
 
-/** A bare repository that is written by plumbing alone, so that it can hold what no working tree could. */
+/** A bare repository created with plumbing commands, so that it can contain what no working tree could. */
 export class GitRepository {
   readonly path: string;
 
@@ -33,7 +33,7 @@ export class GitRepository {
     return execFileSync('git', ['-C', this.path, ...args], { input, env, encoding: 'utf8' }).trim();
   }
 
-  /** Commits a tree of files and of whatever else `more` lists (`mode type hash\tname`); answers the hash. */
+  /** Commits a tree of files and of the lines in `more` (`mode type hash\tname`); returns the hash. */
   commit(
     files: Readonly<Record<string, string | Buffer>>,
     more: readonly string[] = [],
@@ -65,7 +65,7 @@ export class GitRepository {
   }
 }
 
-/** Serves the folder of a repository with `git daemon` on loopback; answers the repository's URL. */
+/** Serves the folder of a repository with `git daemon` on loopback; returns the repository's URL. */
 export async function gitDaemon(t: TestContext, repository: GitRepository): Promise<string> {
   const port = await freePort();
   const base = dirname(repository.path);
@@ -102,7 +102,7 @@ function answers(port: number): Promise<boolean> {
   });
 }
 
-/** Serves a repository with `git http-backend` on loopback; `before` may answer in its place. */
+/** Serves a repository with `git http-backend` on loopback; `before` may handle a request instead. */
 export async function gitHttp(
   t: TestContext,
   repository: GitRepository,
@@ -153,7 +153,7 @@ export async function gitHttp(
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/repository.git`;
 }
 
-/** Writes programs that leave a mark when they run, for settings of git that name programs. */
+/** Creates a program that leaves a mark when it runs, for git settings that name programs. */
 export async function markingProgram(below: string, mark: string): Promise<string> {
   const path = join(below, 'marking');
   await write(below, { marking: `#!/bin/sh\ntouch '${mark}'\ncat\n` });

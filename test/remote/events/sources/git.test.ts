@@ -31,13 +31,13 @@ test('a commit is fetched by its hash over each protocol, and runs', async (t) =
     using resolved = await registry.resolve('Ping', NEVER);
     assert.equal(await runEvent(resolved), 'pong', url);
     assert.deepEqual(pulled, ['git']);
-    assert.deepEqual(await readdir(codeDirectory), [resolved.code.digest], 'nothing is left beside the code');
+    assert.deepEqual(await readdir(codeDirectory), [resolved.code.digest], 'nothing else is left');
     digests.add(resolved.code.digest);
   }
   assert.equal(digests.size, 1);
 });
 
-test('a repository with hashes of 64 digits', async (t) => {
+test('supports repositories with SHA-256 hashes', async (t) => {
   const repository = await GitRepository.make(t, 'sha256');
   const commit = repository.commit(INDEX);
   assert.equal(commit.length, 64);
@@ -49,7 +49,7 @@ test('a repository with hashes of 64 digits', async (t) => {
   assert.equal(await runEvent(resolved), 'pong');
 });
 
-test('a tag that means the pinned commit is fine; one that was moved is refused', async (t) => {
+test('a tag that points to the pinned commit is accepted; a moved one is rejected', async (t) => {
   const repository = await GitRepository.make(t);
   const commit = repository.commit(INDEX);
   repository.git(['tag', '-a', 'v1.0.0', commit, '-m', 'one']);
@@ -62,17 +62,17 @@ test('a tag that means the pinned commit is fine; one that was moved is refused'
   const after = await openRegistry(t, await directory(t), { events, gitProtocols });
   assert.match(
     await failureOf(after.registry.resolve('Ping', NEVER)),
-    /^EVENT_UNAVAILABLE.*"v1\.0\.0" no longer means the commit that was pinned/,
+    /^EVENT_UNAVAILABLE.*"v1\.0\.0" no longer points to the pinned commit/,
   );
 });
 
-test('a hash of a tag, and one that is not there, are no commits', async (t) => {
+test('the hash of a tag and a missing hash are not commits', async (t) => {
   const repository = await GitRepository.make(t);
   const commit = repository.commit(INDEX);
   repository.git(['tag', '-a', 'v1', commit, '-m', 'one']);
   const tag = repository.git(['rev-parse', 'refs/tags/v1']);
   for (const [hash, refused] of [
-    [tag, /what is pinned is no commit/],
+    [tag, /the pinned hash is not a commit/],
     ['1'.repeat(40), /does not have the commit/],
     [repository.blob('x'), /does not have the commit/],
   ] as const) {
@@ -111,13 +111,13 @@ test('hooks, filters, attributes, settings and submodules of a repository never 
   }
   const { registry } = await openRegistry(t, below, { events: [entryOf(repository.url, commit)], gitProtocols });
   using resolved = await registry.resolve('Ping', NEVER);
-  assert.equal(existsSync(mark), false, 'something of the repository was run');
+  assert.equal(existsSync(mark), false, 'a program of the repository was run');
   const files = await readdir(resolved.code.directory);
   assert.ok(!files.includes('sub') && !files.includes('.git'));
   assert.equal(await runEvent(resolved), 'pong');
 });
 
-test('the environment of the executor names no programs and settings to git', async (t) => {
+test("git ignores programs and settings named in the executor's environment", async (t) => {
   const below = await directory(t);
   const mark = join(below, 'ran');
   const program = await markingProgram(below, mark);
@@ -140,17 +140,17 @@ test('the environment of the executor names no programs and settings to git', as
   assert.equal(existsSync(mark), false);
 });
 
-test('what no working tree could hold is refused when it is read', async (t) => {
+test('entries that no working tree could contain are rejected', async (t) => {
   const repository = await GitRepository.make(t);
   const blob = repository.blob('x');
   const inner = repository.git(['mktree'], `100644 blob ${blob}\tescaped.js\n`);
   const cases: readonly [string, RegExp][] = [
     [`120000 blob ${repository.blob('/etc/passwd')}\tlink`, /"link" is a symbolic link/],
-    [`040000 tree ${inner}\t..`, /has the step "\.\."/],
-    [`040000 tree ${inner}\t.`, /has the step "\."/],
+    [`040000 tree ${inner}\t..`, /has the segment "\.\."/],
+    [`040000 tree ${inner}\t.`, /has the segment "\."/],
     [`100644 blob ${blob}\ta\\b.js`, /backslash/],
-    [`100644 blob ${blob}\tINDEX.js`, /one name on some systems/],
-    [`100644 blob ${blob}\t\u202ex.js`, /cannot be seen/],
+    [`100644 blob ${blob}\tINDEX.js`, /the same name on some systems/],
+    [`100644 blob ${blob}\t\u202ex.js`, /invisible or invalid/],
   ];
   for (const [line, refused] of cases) {
     const commit = repository.commit(INDEX, [line]);
@@ -162,7 +162,7 @@ test('what no working tree could hold is refused when it is read', async (t) => 
   }
 });
 
-test('bombs: too many bytes in one file, in all, or sent; folders that name each other without end', async (t) => {
+test('bombs: too many bytes in one file, in total or sent; folders that multiply', async (t) => {
   const repository = await GitRepository.make(t);
   const large = repository.commit({ ...INDEX, zeros: Buffer.alloc(3_000_000) });
   const noise = Buffer.alloc(1_000_000);
@@ -175,8 +175,8 @@ test('bombs: too many bytes in one file, in all, or sent; folders that name each
   }
   const folders = repository.commit(INDEX, [`040000 tree ${tree}\td`]);
   const cases: readonly [string, RegExp][] = [
-    [large, /has more than 2000000 bytes/],
-    [sent, /sends more than 500000 bytes/],
+    [large, /is larger than 2000000 bytes/],
+    [sent, /sent more than 500000 bytes/],
     [folders, /too many files/],
   ];
   for (const [commit, refused] of cases) {
@@ -190,7 +190,7 @@ test('bombs: too many bytes in one file, in all, or sent; folders that name each
   }
 });
 
-test('a server that says nothing is left after the time of a pull, and no process stays', async (t) => {
+test('a silent server is abandoned after the time limit of a pull, and no process is left', async (t) => {
   const server = createServer(() => undefined).listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => void server.close());
@@ -203,11 +203,11 @@ test('a server that says nothing is left after the time of a pull, and no proces
   const closed = new Promise((resolve) =>
     server.once('connection', (socket) => socket.resume().once('close', resolve)),
   );
-  assert.match(await failureOf(registry.resolve('Ping', NEVER)), /longer than 1 seconds to fetch/);
+  assert.match(await failureOf(registry.resolve('Ping', NEVER)), /fetching it took longer than 1 seconds/);
   await closed;
 });
 
-test('a server cannot send git to another host', async (t) => {
+test('a server cannot redirect git to another host', async (t) => {
   const repository = await GitRepository.make(t);
   const commit = repository.commit(INDEX);
   const asked: string[] = [];
@@ -220,11 +220,11 @@ test('a server cannot send git to another host', async (t) => {
     return true;
   });
   const { registry } = await openRegistry(t, await directory(t), { events: [entryOf(url, commit)], gitProtocols });
-  assert.match(await failureOf(registry.resolve('Ping', NEVER)), /cannot be reached/);
+  assert.match(await failureOf(registry.resolve('Ping', NEVER)), /is unreachable/);
   assert.deepEqual(asked, []);
 });
 
-test('a token is sent to a private repository; without one it is not reached, and nobody is asked for it', async (t) => {
+test('a token is sent to a private repository; without one the pull fails without a prompt', async (t) => {
   const repository = await GitRepository.make(t);
   const commit = repository.commit(INDEX);
   const wanted = `Basic ${Buffer.from('x-access-token:git_secret').toString('base64')}`;
@@ -238,10 +238,10 @@ test('a token is sent to a private repository; without one it is not reached, an
   const events = [entryOf(url, commit, { token_file: 'token' }), { ...entryOf(url, commit), name: 'Without' }];
   const { registry } = await openRegistry(t, below, { events, gitProtocols });
   (await registry.resolve('Ping', NEVER))[Symbol.dispose]();
-  assert.match(await failureOf(registry.resolve('Without', NEVER)), /cannot be reached/);
+  assert.match(await failureOf(registry.resolve('Without', NEVER)), /is unreachable/);
 });
 
-test('git runs with bounded memory, and sees the environment that is made for it alone', async (t) => {
+test('git runs with limited memory and a minimal environment', async (t) => {
   const below = await directory(t);
   const seen = join(below, 'seen');
   await write(below, { 'bin/git': `#!/bin/sh\n{ ulimit -v; env; } > '${seen}'\nexit 1\n` });
@@ -263,11 +263,11 @@ test('git runs with bounded memory, and sees the environment that is made for it
   assert.ok(environment.includes('GIT_ALLOW_PROTOCOL=file'));
 });
 
-test('a machine without git says so', async (t) => {
+test('a machine without git is reported', async (t) => {
   const { registry } = await openRegistry(t, await directory(t), {
     events: [entryOf('file:///nowhere', '1'.repeat(40))],
     gitProtocols,
     searchPath: '/nowhere',
   });
-  assert.match(await failureOf(registry.resolve('Ping', NEVER)), /git cannot be started on the executor/);
+  assert.match(await failureOf(registry.resolve('Ping', NEVER)), /git could not be started on the executor/);
 });

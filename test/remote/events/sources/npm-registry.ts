@@ -14,11 +14,11 @@ export interface Packed {
   name: string;
   version: string;
   archive: Buffer;
-  /** As lock files have it. */
+  /** As in lock files. */
   integrity: string;
 }
 
-/** Packs files as `npm pack` does; package.json is made where it is not given. */
+/** Packs files like `npm pack`; package.json is created if missing. */
 export async function npmPack(
   t: TestContext,
   files: Readonly<Record<string, string>>,
@@ -48,7 +48,7 @@ export function integrityOf(bytes: Uint8Array): string {
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A registry of one package on loopback; `answers` replaces what it says at a path. */
+/** A registry of one package on loopback; `answers` overrides responses by path. */
 export class NpmRegistry {
   readonly requests: string[] = [];
   readonly answers = new Map<string, Answer>();
@@ -85,7 +85,7 @@ export class NpmRegistry {
     return `/${this.#packed.name}/-/${this.#packed.name.split('/').at(-1)!}-${this.#packed.version}.tgz`;
   }
 
-  /** How often the archive was asked for. */
+  /** Number of downloads of the archive. */
   get downloads(): number {
     return this.requests.filter((path) => path === this.archivePath).length;
   }
@@ -100,7 +100,7 @@ export class NpmRegistry {
     else response.writeHead(404).end();
   }
 
-  /** What a registry says of a version. */
+  /** Sends the registry's document of a version. */
   document(tarball = `${this.url}${this.archivePath}`): object {
     const { name, version, integrity } = this.#packed;
     return { name, version, dist: { tarball, integrity } };

@@ -13,20 +13,20 @@ function entryOf({ name, version, integrity }: Packed): Record<string, unknown> 
   return { name: 'Ping', type: 'npm', package: name, version, integrity };
 }
 
-/** A registry with one package, and events that name it. */
+/** Sets up a registry with one package, and events that name it. */
 async function setUp(t: TestContext, manifest: object = {}) {
   const packed = await npmPack(t, { 'index.js': eventModule('Ping', '"pong"') }, manifest);
   const npm = await NpmRegistry.open(t, packed);
   return { packed, npm, below: await directory(t) };
 }
 
-test('a package is fetched when it is first asked for, and runs', async (t) => {
+test('a package is fetched on first use, and runs', async (t) => {
   const { packed, npm, below } = await setUp(t, { name: '@scope/ping' });
   const { registry, pulled, audit } = await openRegistry(t, below, {
     events: [entryOf(packed)],
     npmRegistry: npm.url,
   });
-  assert.deepEqual(npm.requests, [], 'nothing is fetched at the start');
+  assert.deepEqual(npm.requests, [], 'nothing is fetched at startup');
   assert.deepEqual(registry.peek('Ping'), { digest: null, source: 'npm', definition: null });
   using resolved = await registry.resolve('Ping', NEVER);
   assert.equal(await runEvent(resolved), 'pong');
@@ -36,7 +36,7 @@ test('a package is fetched when it is first asked for, and runs', async (t) => {
   assert.deepEqual(audit, [{ action: 'pulled', event_name: 'Ping', source: 'npm', digest: resolved.code.digest }]);
 });
 
-test('a hundred who wait share one pull and one question to the sandbox', async (t) => {
+test('a hundred concurrent callers share one pull and one description', async (t) => {
   const { packed, npm, below } = await setUp(t);
   const { registry, described } = await openRegistry(t, below, { events: [entryOf(packed)], npmRegistry: npm.url });
   const gone = new AbortController();
@@ -50,7 +50,7 @@ test('a hundred who wait share one pull and one question to the sandbox', async 
   for (const one of settled) if (one.status === 'fulfilled') one.value[Symbol.dispose]();
 });
 
-test('a package that is not the pinned one is refused, whatever the registry says of it', async (t) => {
+test('a package that does not match the pin is rejected, whatever the registry says', async (t) => {
   const { packed, npm, below } = await setUp(t);
   const other = await npmPack(t, { 'index.js': eventModule('Ping', '"evil"') });
   npm.answers.set(npm.archivePath, (_, response) => response.end(other.archive));
@@ -61,11 +61,14 @@ test('a package that is not the pinned one is refused, whatever the registry say
     events: [entryOf(packed)],
     npmRegistry: npm.url,
   });
-  assert.match(await failureOf(registry.resolve('Ping', NEVER)), /^EVENT_UNAVAILABLE.*not the one that was pinned/);
-  assert.deepEqual(await readdir(codeDirectory), [], 'nothing of it is kept');
+  assert.match(
+    await failureOf(registry.resolve('Ping', NEVER)),
+    /^EVENT_UNAVAILABLE.*does not match the pinned integrity/,
+  );
+  assert.deepEqual(await readdir(codeDirectory), [], 'nothing of it is stored');
 });
 
-test('scripts of a package never run, neither at the pull nor later', async (t) => {
+test('scripts of a package never run, neither during the pull nor later', async (t) => {
   const below = await directory(t);
   const mark = join(below, 'ran');
   const script = `node -e "require('fs').writeFileSync('${mark}', '')"`;
@@ -77,11 +80,11 @@ test('scripts of a package never run, neither at the pull nor later', async (t) 
   assert.equal(existsSync(mark), false);
   assert.ok(
     audit.some((entry) => entry.action === 'code_findings' && entry.findings.includes('install-script package.json')),
-    'that it wants to is in the audit log',
+    'the install script is in the audit log',
   );
 });
 
-test('pulled code is never evaluated in the process of the registry', async (t) => {
+test("pulled code is never evaluated in the registry's process", async (t) => {
   const below = await directory(t);
   const loaded = join(below, 'loaded');
   await mkdir(loaded);
@@ -102,7 +105,7 @@ test('pulled code is never evaluated in the process of the registry', async (t) 
   assert.ok(!pids.includes(process.pid), 'the code was evaluated in this process');
 });
 
-test('of dependencies, what is bundled is there and nothing else is fetched', async (t) => {
+test('only bundled dependencies are available; nothing else is fetched', async (t) => {
   const below = await directory(t);
   const packed = await npmPack(
     t,
@@ -120,7 +123,7 @@ test('of dependencies, what is bundled is there and nothing else is fetched', as
   assert.equal(npm.requests.length, 2);
 });
 
-test('a redirect on the same host is followed; to another host it is not, nor is an archive there', async (t) => {
+test('a redirect on the same host is followed; one to another host is not, nor is an archive there', async (t) => {
   const { packed, npm, below } = await setUp(t);
   const foreign = await NpmRegistry.open(t, packed);
   const { registry } = await openRegistry(t, below, {
@@ -130,12 +133,12 @@ test('a redirect on the same host is followed; to another host it is not, nor is
   npm.answers.set(npm.archivePath, (_, response) =>
     response.writeHead(302, { location: `${foreign.url}${foreign.archivePath}` }).end(),
   );
-  assert.match(await failureOf(registry.resolve('Ping', NEVER)), /redirects to another host/);
+  assert.match(await failureOf(registry.resolve('Ping', NEVER)), /redirected to another host/);
   npm.answers.delete(npm.archivePath);
   npm.answers.set(npm.documentPath, (_, response) =>
     json(response, npm.document(`${foreign.url}${foreign.archivePath}`)),
   );
-  assert.match(await failureOf(registry.resolve('Other', NEVER)), /points to another host/);
+  assert.match(await failureOf(registry.resolve('Other', NEVER)), /archive is on another host/);
   assert.deepEqual(foreign.requests, []);
 
   const moved = await openRegistry(t, await directory(t), { events: [entryOf(packed)], npmRegistry: npm.url });
@@ -145,7 +148,7 @@ test('a redirect on the same host is followed; to another host it is not, nor is
   assert.equal(resolved.name, 'Ping');
 });
 
-test('a token is sent to a private registry, with both requests, and nowhere that others can see it', async (t) => {
+test('a token is sent to a private registry with both requests, and never unencrypted', async (t) => {
   const { packed, npm, below } = await setUp(t);
   const sent: (string | undefined)[] = [];
   npm.answers.set(npm.documentPath, ({ headers }, response) => {
@@ -159,8 +162,8 @@ test('a token is sent to a private registry, with both requests, and nowhere tha
   const entry = { ...entryOf(packed), token_file: 'token' };
   const events = [entry, { ...entry, name: 'Plain', registry: 'http://registry.invalid' }];
   const { registry } = await openRegistry(t, below, { events, npmRegistry: npm.url });
-  assert.match(await failureOf(registry.resolve('Ping', NEVER)), /the file of its token cannot be read/);
-  assert.match(await failureOf(registry.resolve('Plain', NEVER)), /its token is sent over https alone/);
+  assert.match(await failureOf(registry.resolve('Ping', NEVER)), /its token file cannot be read/);
+  assert.match(await failureOf(registry.resolve('Plain', NEVER)), /its token can only be sent over https/);
   await write(below, { token: 'npm_secret\n' });
   const again = await openRegistry(t, below, { events, npmRegistry: npm.url });
   (await again.registry.resolve('Ping', NEVER))[Symbol.dispose]();
@@ -176,35 +179,45 @@ interface BadAnswer {
 
 const LOOP = (path: string) => ({ location: path });
 const BAD_ANSWERS: readonly BadAnswer[] = [
-  { name: 'no such package', at: 'document', answer: (_, r) => r.writeHead(404).end(), refused: /answers 404/ },
-  { name: 'no JSON', at: 'document', answer: (_, r) => r.end('<html>'), refused: /something else than JSON/ },
-  { name: 'JSON that is null', at: 'document', answer: (_, r) => r.end('null'), refused: /something else than JSON/ },
-  { name: 'no archive named', at: 'document', answer: (_, r) => json(r, {}), refused: /does not say where/ },
+  {
+    name: 'no such package',
+    at: 'document',
+    answer: (_, r) => r.writeHead(404).end(),
+    refused: /responded with status 404/,
+  },
+  { name: 'no JSON', at: 'document', answer: (_, r) => r.end('<html>'), refused: /response is not JSON/ },
+  { name: 'JSON that is null', at: 'document', answer: (_, r) => r.end('null'), refused: /response is not JSON/ },
+  {
+    name: 'no archive named',
+    at: 'document',
+    answer: (_, r) => json(r, {}),
+    refused: /does not name the package archive/,
+  },
   {
     name: 'an archive in a file',
     at: 'document',
     answer: (_, r) => json(r, { dist: { tarball: 'file:///etc/passwd' } }),
-    refused: /points to another host/,
+    refused: /archive is on another host/,
   },
   {
     name: 'redirects without end',
     at: 'document',
     answer: (q, r) => r.writeHead(302, LOOP(q.url!)).end(),
-    refused: /redirects more than 3 times/,
+    refused: /redirected more than 3 times/,
   },
-  { name: 'a connection that is cut', at: 'archive', answer: (_, r) => void r.destroy(), refused: /cannot be reached/ },
-  { name: 'silence', at: 'archive', answer: () => undefined, refused: /stopped answering/ },
+  { name: 'a dropped connection', at: 'archive', answer: (_, r) => void r.destroy(), refused: /cannot be reached/ },
+  { name: 'silence', at: 'archive', answer: () => undefined, refused: /stopped responding/ },
   {
-    name: 'a body that stops',
+    name: 'a stalled body',
     at: 'archive',
     answer: (_, r) => void r.writeHead(200, { 'content-length': 1_000 }).write('some'),
-    refused: /stopped answering/,
+    refused: /stopped responding/,
   },
   {
-    name: 'a body that is too long by its header',
+    name: 'a body too long by its header',
     at: 'archive',
     answer: (_, r) => void r.writeHead(200, { 'content-length': 10_000_000 }).write('some'),
-    refused: /sends more than 1000000 bytes/,
+    refused: /sent more than 1000000 bytes/,
   },
   {
     name: 'a body without end',
@@ -217,15 +230,15 @@ const BAD_ANSWERS: readonly BadAnswer[] = [
       };
       pour();
     },
-    refused: /sends more than 1000000 bytes/,
+    refused: /sent more than 1000000 bytes/,
   },
   {
-    name: 'a byte now and then, for ever',
+    name: 'an occasional byte, indefinitely',
     at: 'archive',
     answer: (_, r) => {
       const drip = (): void => {
         if (r.destroyed) return;
-        // fixed wait: a slow sender is what this is
+        // fixed wait: simulates a slow sender
         r.write('x', () => void setTimeout(drip, 100));
       };
       drip();
@@ -235,7 +248,7 @@ const BAD_ANSWERS: readonly BadAnswer[] = [
 ];
 
 for (const { name, at, answer, refused } of BAD_ANSWERS) {
-  test(`a registry that answers with ${name}`, async (t) => {
+  test(`rejects a registry that responds with ${name}`, async (t) => {
     const { packed, npm, below } = await setUp(t);
     npm.answers.set(at === 'document' ? npm.documentPath : npm.archivePath, answer);
     const { registry, codeDirectory } = await openRegistry(t, below, {
@@ -244,14 +257,14 @@ for (const { name, at, answer, refused } of BAD_ANSWERS) {
       limits: { archive_bytes_max: 1_000_000, stall_secs: 1, pull_secs: 3 },
     });
     const failure = await failureOf(registry.resolve('Ping', NEVER));
-    assert.match(failure, /^EVENT_UNAVAILABLE: The code of the event Ping cannot be had: /);
+    assert.match(failure, /^EVENT_UNAVAILABLE: The code of the event Ping is unavailable: /);
     assert.match(failure, refused);
-    assert.ok(!failure.includes('127.0.0.1'), 'callers learn nothing of the network');
+    assert.ok(!failure.includes('127.0.0.1'), 'callers must not see addresses');
     assert.deepEqual(await readdir(codeDirectory), []);
   });
 }
 
-test('a compressed transfer is no way around the bound of bytes', async (t) => {
+test('compressed transfers do not bypass the byte limit', async (t) => {
   const { packed, npm, below } = await setUp(t);
   npm.answers.set(npm.archivePath, (_, response) => {
     response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(20_000_000)));
@@ -261,10 +274,10 @@ test('a compressed transfer is no way around the bound of bytes', async (t) => {
     npmRegistry: npm.url,
     limits: { archive_bytes_max: 1_000_000 },
   });
-  assert.match(await failureOf(registry.resolve('Ping', NEVER)), /sends more than 1000000 bytes/);
+  assert.match(await failureOf(registry.resolve('Ping', NEVER)), /sent more than 1000000 bytes/);
 });
 
-test('after a failure the registry is left alone for a while that doubles', async (t) => {
+test('after a failure the registry is not contacted for a period that doubles', async (t) => {
   const { packed, npm, below } = await setUp(t);
   let ahead = 0;
   npm.answers.set(npm.documentPath, (_, response) => response.writeHead(500).end());
@@ -288,15 +301,15 @@ test('after a failure the registry is left alone for a while that doubles', asyn
   assert.equal(resolved.name, 'Ping');
 });
 
-test('the digest may be pinned beside the integrity', async (t) => {
+test('the digest may be pinned in addition to the integrity', async (t) => {
   const { packed, npm, below } = await setUp(t);
   const entry = { ...entryOf(packed), sha256: 'a'.repeat(64) };
   const { registry } = await openRegistry(t, below, { events: [entry], npmRegistry: npm.url });
   assert.equal(registry.peek('Ping')?.digest, 'a'.repeat(64));
-  assert.match(await failureOf(registry.resolve('Ping', NEVER)), /not what is pinned \(sha256\)/);
+  assert.match(await failureOf(registry.resolve('Ping', NEVER)), /does not match the pinned sha256/);
 });
 
-test('integrity by the hash of npm is the hash of the archive', async (t) => {
+test("npm's integrity is the hash of the archive", async (t) => {
   const packed = await npmPack(t, { 'index.js': eventModule('Ping') });
   assert.equal(packed.integrity, integrityOf(packed.archive));
 });

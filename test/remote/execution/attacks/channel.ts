@@ -2,7 +2,7 @@ import { closeSync, readSync, writeSync } from 'node:fs';
 
 import { defineEvent } from 'heddle/event';
 
-/** Where the process answers its executor. */
+/** Descriptor for frames to the executor. */
 const CHANNEL = 3;
 
 function frame(type: string, content: Buffer, length = content.length + 1): Buffer {
@@ -12,7 +12,7 @@ function frame(type: string, content: Buffer, length = content.length + 1): Buff
   return Buffer.concat([head, content]);
 }
 
-/** The serials of the first jobs of a process. */
+/** Serials of the first jobs of a process. */
 function answer(text: string, serial = 1): Buffer {
   const number = Buffer.alloc(4);
   number.writeUInt32BE(serial);
@@ -74,7 +74,7 @@ export default [
         try {
           writeSync(CHANNEL, many);
         } catch {
-          // It is full for a moment.
+          // The pipe is temporarily full.
         }
       }
     },

@@ -43,7 +43,7 @@ export default [
   defineEvent({
     name: 'endings.unhandled-rejection',
     run: () => {
-      void Promise.reject(new Error('nobody waits'));
+      void Promise.reject(new Error('unhandled'));
       return new Promise(() => setInterval(() => undefined, 1_000));
     },
   }),
@@ -51,7 +51,7 @@ export default [
     name: 'endings.uncaught',
     run: () => {
       setImmediate(() => {
-        throw new Error('nobody catches');
+        throw new Error('uncaught');
       });
       return new Promise(() => setInterval(() => undefined, 1_000));
     },

@@ -13,7 +13,7 @@ import {
 
 import { defineEvent } from 'heddle/event';
 
-/** What became of a try: a code of an error, or null where it went well. */
+/** Returns the error code of an attempt; null if it succeeded. */
 function codeOf(attempt: () => unknown): string | null {
   try {
     attempt();
@@ -48,7 +48,7 @@ export default [
         const path = `${directory}/${args['name'] as string}`;
         const block = Buffer.alloc(1024 * 1024, 1);
         let written = 0;
-        // Several files: each is bounded by itself, too.
+        // Several files, each with its own limit.
         const code = codeOf(() => {
           for (; written < 64; written += 1) writeFileSync(`${path}-${written}`, block);
         });

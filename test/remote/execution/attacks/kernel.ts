@@ -2,11 +2,11 @@ import { chmodSync, writeFileSync } from 'node:fs';
 
 import { defineEvent } from 'heddle/event';
 
-/** Address at which the program is loaded. */
+/** Load address of the program. */
 const BASE = 0x40_0000;
 const HEADERS_BYTES = 64 + 56;
 
-/** A program for x86-64 that makes one system call and exits with the number of its error; 0 where it went well. */
+/** Builds an x86-64 program that makes one system call and exits with its error number; 0 on success. */
 function programOf(call: number, args: readonly number[]): Buffer {
   const immediate = (value: number): Buffer => {
     const bytes = Buffer.alloc(4);
@@ -44,7 +44,7 @@ function programOf(call: number, args: readonly number[]): Buffer {
   return Buffer.concat([header, code]);
 }
 
-/** Becomes a program of its own that makes the call; the exit code says what became of it. */
+/** Runs a native program that makes the call; the exit code is the result. */
 export default defineEvent({
   name: 'kernel.call',
   run: (args) => {

@@ -4,7 +4,7 @@ import { defineEvent } from 'heddle/event';
 
 const MIB = 1024 * 1024;
 
-/** The part of WebAssembly that grows; Node's types do not name it. */
+/** The growing part of WebAssembly memory; missing in Node's types. */
 interface GrowingMemory {
   readonly buffer: ArrayBuffer;
   grow(pages: number): number;

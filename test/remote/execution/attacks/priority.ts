@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 
 import { defineEvent } from 'heddle/event';
 
-/** How far behind the kernel puts each thread of this process, and its session where sessions are weighed. */
+/** Returns the priority of each thread of this process, and of its session if the kernel has autogroups. */
 export default defineEvent({
   name: 'priority',
   run: () => {
@@ -14,7 +14,7 @@ export default defineEvent({
     try {
       session = Number(/nice (-?\d+)/.exec(readFileSync('/proc/self/autogroup', 'utf8'))?.[1] ?? null);
     } catch {
-      // This kernel weighs none.
+      // This kernel has no autogroups.
     }
     return { threads: [...new Set(threads)], session };
   },

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 
 import { defineEvent } from 'heddle/event';
 
-/** What became of a try: a code of an error, or null where it went well. */
+/** Returns the error code of an attempt; null if it succeeded. */
 function codeOf(attempt: () => unknown): string | null {
   try {
     attempt();

@@ -1,6 +1,6 @@
 import { defineEvent } from 'heddle/event';
 
-/** A Standard Schema, written by hand. */
+/** A hand-written Standard Schema. */
 const positive = {
   '~standard': {
     version: 1 as const,

@@ -10,7 +10,7 @@ const KILL = 0x8000_0000;
 const refused = (error: number): number => 0x0005_0000 | error;
 const ARCHITECTURE: Readonly<Record<Machine, number>> = { x64: 0xc000_003e, arm64: 0xc000_00b7 };
 
-/** Runs a program as the kernel does. @returns its action */
+/** Interprets a program like the kernel. @returns its action */
 function decide(program: readonly Instruction[], architecture: number, call: number, args: readonly number[]): number {
   let accumulator = 0;
   for (let at = 0; ; at += 1) {
@@ -38,14 +38,14 @@ for (const machine of ['x64', 'arm64'] as const) {
     const ask = (call: number, ...args: number[]): number => decide(program, ARCHITECTURE[machine], call, args);
     const pick = (x64: number, arm64: number): number => (machine === 'x64' ? x64 : arm64);
 
-    test('refuses each call of the list', () => {
+    test('denies every listed call', () => {
       for (const [name, numbers] of Object.entries(DENIED_CALLS)) {
         const call = numbers[machine];
         if (call !== null) assert.equal(ask(call), refused(1), name);
       }
     });
 
-    test('allows threads, and neither processes nor namespaces', () => {
+    test('allows threads, but neither processes nor namespaces', () => {
       const clone = pick(56, 220);
       assert.equal(ask(clone, 0x003d_0f00), ALLOW);
       assert.equal(ask(clone, 17), refused(1));
@@ -55,7 +55,7 @@ for (const machine of ['x64', 'arm64'] as const) {
       assert.equal(ask(435), refused(38));
     });
 
-    test('allows what Node lives by', () => {
+    test('allows the calls that Node needs', () => {
       for (const call of machine === 'x64'
         ? [0, 1, 3, 9, 10, 11, 202, 230, 233, 290]
         : [63, 64, 57, 222, 226, 215, 98, 115]) {
@@ -63,13 +63,13 @@ for (const machine of ['x64', 'arm64'] as const) {
       }
     });
 
-    test('kills on calls of another architecture, and answers newer ones as unknown', () => {
+    test('kills on calls of another architecture, and rejects newer ones as unknown', () => {
       assert.equal(decide(program, 0x4000_0003, 1, []), KILL);
       assert.equal(ask(470), refused(38));
       if (machine === 'x64') assert.equal(ask(0x4000_0000 + 101), KILL);
     });
 
-    test('fits into what the kernel takes', () => {
+    test("fits into the kernel's limit", () => {
       const bytes = seccompProgram(machine);
       assert.equal(bytes?.length, program.length * 8);
       assert.ok(program.length < 4_096);
@@ -77,6 +77,6 @@ for (const machine of ['x64', 'arm64'] as const) {
   });
 }
 
-test('there is none for other machines', () => {
+test('other machines have no filter', () => {
   assert.equal(seccompProgram('riscv64'), null);
 });
