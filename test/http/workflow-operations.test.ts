@@ -354,7 +354,7 @@ describe('explaining a container', () => {
     ]);
 
     await client.pauseWorkflow(id);
-    assert.equal((await explained('parts')).summary, 'Its workflow is paused; resume it to let it go on.');
+    assert.equal((await explained('parts')).summary, 'Its workflow is paused; resume it to continue.');
     await client.resumeWorkflow(id);
     await client.cancelWorkflow(id);
     const over = await explained('grow');

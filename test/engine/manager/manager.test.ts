@@ -259,7 +259,7 @@ describe('a message that cannot be handled', () => {
     const child = creation(generator.task.id, newId());
     const { buried } = await run(bench.manager, child, { type: 'CompleteTask', task_id: newId(), state: 'Failed' });
     assert.equal(buried.length, 2);
-    assert.match(buried[0]!.reason, /only one that runs may create nodes/);
+    assert.match(buried[0]!.reason, /only a running generator may create nodes/);
     assert.match(buried[1]!.reason, /^there is no task/);
     assert.equal(await inboxSize(bench), 2, 'dead letters are not remembered');
   });

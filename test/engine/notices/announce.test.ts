@@ -191,7 +191,7 @@ describe('the end of a workflow', () => {
     const text = (bodyOf(plain)['data'] as JsonObject)['text'] as string;
     assert.match(
       text,
-      /Tasks: 2 succeeded\.[^]* failed: what it reads is too large: data\.large \(90\d{5} bytes\), where 8388608/,
+      /Tasks: 2 succeeded\.[^]* failed: what it reads is too large: data\.large \(90\d{5} bytes\); at most 8388608/,
     );
     assert.deepEqual(bodyOf(second), 'first: Succeeded');
   });
