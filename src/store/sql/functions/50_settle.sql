@@ -3,7 +3,7 @@
 -- p_expire: only tasks whose deadline has passed end. p_workflows: where the caller knows them, the
 -- workflows with dependencies that the tasks belong to; null: they are looked up.
 -- p_extras: [{i: id, m: metadata patch, s: new successes, f: new failures, x: nodes that a generator announced, z: true
--- where the failure is permanent, k: [nodes after the task in its sequence that its success disables]}], applied to what
+-- if the failure is permanent, k: [nodes after the task in its sequence that its success disables]}], applied to what
 -- is accepted.
 -- Returns {codes, states: a number for each report, or null where all were applied as asked; moved: [[kind, from, to,
 -- [duration in ms]]]; cascaded: [[kind, count]]; propagations: [[state of the parent, count]]; lanes; deliveries;
