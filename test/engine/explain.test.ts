@@ -54,7 +54,7 @@ test('a task says what it waits for: parents, then a rule with its holders, a pa
   assert.match((await explained(2)).summary, /^It is (next in its lane|ready)/);
   await clock.advance(120_000);
   assert.match((await explained(2)).summary, /^No worker has asked for tasks of kind:work since 2023/);
-  assert.match((await explained(0)).summary, /^It is over \(succeeded\)/);
+  assert.match((await explained(0)).summary, /^It has ended \(succeeded\)/);
   assert.equal(await engine.explain('00000000-0000-7000-8000-000000000000'), null);
 });
 

@@ -305,7 +305,7 @@ describe('explaining', () => {
       ['paused', 'turn'],
     );
     await client.cancelWorkflow(id);
-    assert.match((await client.explainTask(nodes['last']!.id)).summary, /^It is over \(canceled\)/);
+    assert.match((await client.explainTask(nodes['last']!.id)).summary, /^It has ended \(canceled\)/);
   });
 });
 
@@ -358,7 +358,7 @@ describe('explaining a container', () => {
     await client.resumeWorkflow(id);
     await client.cancelWorkflow(id);
     const over = await explained('grow');
-    assert.match(over.summary, /^It is over \(partially_failed\)/);
+    assert.match(over.summary, /^It has ended \(partially_failed\)/);
     assert.deepEqual(over.obstacles, []);
   });
 
