@@ -87,7 +87,7 @@ class FlowPlanner {
     if (task.kind === CONDITIONAL_KIND) this.#checkConditional(index, input);
     if (expressions.length === 0) return;
     if (expressions.length > EXPRESSIONS_MAX) {
-      this.#fault(input, `holds ${expressions.length} expressions; ${EXPRESSIONS_MAX} are allowed`);
+      this.#fault(input, `holds ${expressions.length} expressions; at most ${EXPRESSIONS_MAX} are allowed`);
       return;
     }
     if (task.actions.some(({ trigger }) => trigger === 'start')) {
