@@ -86,7 +86,7 @@ test('only what starts or will start uses up the recurrence', () => {
   assert.equal(planRuns({ ...job, recurrence: null }, due(1), NONE, HOUR).recurrence, null);
 });
 
-test('ids that each run would make anew are found at any depth', () => {
+test('ids that each run would make again are found at any depth', () => {
   const uuid = '01890A5D-AC96-774B-BCCE-B302099A8057';
   let node: { id?: string; mode?: string; children?: object[] } = { id: uuid };
   for (let depth = 0; depth < 5000; depth += 1) node = { mode: 'sequential', children: [{ id: 'a name' }, node] };

@@ -32,7 +32,7 @@ async function wearOut(name: string): Promise<void> {
   }, `SQS gave up on ${name}`);
 }
 
-test('a task whose message SQS itself made a dead letter comes to its end within minutes', async () => {
+test('a task whose message SQS itself made a dead letter comes to completion within minutes', async () => {
   const { database } = await createTestDatabase();
   const sqs = await openSqs(server, database, { maxReceives: 2 });
   const { queue, prefix } = sqs;

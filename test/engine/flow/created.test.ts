@@ -68,7 +68,7 @@ describe('expressions in what generators make', { concurrency: false }, () => {
     assert.deepEqual((await claimKind(engine, 'use'))[0]!.metadata, { n: 3 });
   });
 
-  it('are refused where they read what does not stand before them, or is wrong', async () => {
+  it('are refused where they read what does not precede them, or is wrong', async () => {
     const { create } = await startGenerator();
     const results = await create(
       'fan',

@@ -67,7 +67,7 @@ describe('inputs with expressions', { concurrency: false }, () => {
     assert.deepEqual(task!.metadata, { all: ['a', 'b'], one: 5, none: false });
   });
 
-  it('are worked out anew for each attempt, and after a retry of the workflow', async () => {
+  it('are worked out again for each attempt, and after a retry of the workflow', async () => {
     const { engine } = await newBench();
     const id = await submitTree(
       engine,

@@ -64,7 +64,7 @@ test('overlap allow: runs stand side by side', async () => {
   assert.equal((await sent()).length, 3);
 });
 
-test('ends are recorded once; a workflow that was tried again ends once more, and an older end changes nothing', async () => {
+test('ends are recorded once; a workflow that was retried ends once more, and an older end changes nothing', async () => {
   const { jobs, at, start, finish, history } = await newJobBench();
   await jobs.create(newJob());
   await at('2026-06-01T01:00:00Z');
@@ -100,7 +100,7 @@ test('a run whose message was refused fails with the reason and keeps no other f
   assert.equal(runs[0]!.reason, 'too deep');
 });
 
-test('a run whose workflow never came to be does not keep its job for ever; what waited for it starts', async () => {
+test('a run whose workflow never came to be does not keep its job forever; what waited for it starts', async () => {
   const { jobs, at, start, finish, history, database, clock } = await newJobBench();
   await jobs.create(newJob({ overlap: 'queue', cron: '0 */4 * * *' }));
   for (const hour of ['04', '08']) {
