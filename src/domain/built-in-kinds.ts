@@ -1,4 +1,4 @@
-/** Heddle's own kinds: servers run them, or workers that name them. */
+/** Built-in kinds, run by servers or by workers that name them. */
 export const BUILT_IN_KINDS: readonly string[] = [
   'Conditional',
   'DnsScan',

@@ -1,9 +1,9 @@
 import type { TerminalState } from './task-state.ts';
 
 /**
- * What the end of a task or container may be without stopping what waits for its success: the rest of its sequence in a
- * tree, the tasks that depend on it in a batch. `FailOnFailure` lets nothing but a success
- * pass, `ContinueOnPartialFailure` a partial failure too, `ContinueOnFailure` anything. What was let pass is tracked.
+ * Which ends of a task or container let the nodes after it run: the rest of its sequence in a tree, the tasks that
+ * depend on it in a batch. `FailOnFailure` requires success, `ContinueOnPartialFailure` tolerates a partial failure
+ * too, `ContinueOnFailure` any end. Tolerated failures are tracked.
  */
 export const COMPLETION_POLICY_CODE = {
   FailOnFailure: 0,
@@ -21,7 +21,7 @@ export function policyOf(code: number): CompletionPolicy {
   return policy;
 }
 
-/** Whether what waits for the success of something that ended so goes on. */
+/** Returns whether nodes that wait for the success of something that ended like this may run. */
 export function tolerates(policy: CompletionPolicy, state: TerminalState): boolean {
   if (state === 'succeeded' || state === 'disabled') return true;
   if (state === 'partially_failed') return policy !== 'FailOnFailure';

@@ -1,6 +1,6 @@
 /**
- * The catalogue of errors: every failure that a caller can see has one code here, with its HTTP status, whether trying
- * again can help, and one sentence for people.
+ * Catalogue of errors: every failure that a caller can see has one code, with its HTTP status, whether a retry can
+ * help, and a one-sentence title.
  */
 export const ERROR_CATALOGUE = {
   VALIDATION_FAILED: { status: 400, retryable: false, title: 'Validation failed' },
@@ -18,7 +18,7 @@ export const ERROR_CATALOGUE = {
   REQUEST_TIMEOUT: { status: 408, retryable: true, title: 'The request did not arrive in time' },
   CONFLICT: { status: 409, retryable: false, title: 'Its state does not allow this' },
   HELD_BY_ANOTHER: { status: 409, retryable: false, title: 'Another worker claimed the task' },
-  STALE_ATTEMPT: { status: 409, retryable: false, title: 'The report speaks for an attempt that is over' },
+  STALE_ATTEMPT: { status: 409, retryable: false, title: 'The report is for an attempt that has ended' },
   BODY_TOO_LARGE: { status: 413, retryable: false, title: 'The body is too large' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, retryable: false, title: 'The body must be application/json' },
   IDEMPOTENCY_MISMATCH: { status: 422, retryable: false, title: 'The idempotency key was used with another body' },
@@ -34,15 +34,15 @@ export const ERROR_CATALOGUE = {
 export type ErrorCode = keyof typeof ERROR_CATALOGUE;
 
 export interface ErrorExtras {
-  /** One entry a fault, each naming its field: `tasks[3].timeout: must be between 1 and 86400`. */
+  /** One entry per fault, each naming its field: `tasks[3].timeout: must be between 1 and 86400`. */
   details?: readonly string[];
   batchId?: string;
-  /** Seconds after which trying again makes sense. */
+  /** Seconds to wait before a retry. */
   retryAfterSecs?: number;
   cause?: unknown;
 }
 
-/** A failure that its caller can act on. */
+/** Failure that its caller can act on. */
 export class HeddleError extends Error {
   readonly code: ErrorCode;
   readonly details: readonly string[];
@@ -67,7 +67,7 @@ export class HeddleError extends Error {
   }
 }
 
-/** A page was asked for after something that is not there: no page is right, the first one least of all. */
+/** Rejects a page cursor that does not exist, rather than returning the first page. */
 export function unknownCursor(what: string, id: string): HeddleError {
   return new HeddleError('INVALID_QUERY', undefined, {
     details: [`after: no ${what} has the id ${id}; start again without it`],

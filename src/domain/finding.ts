@@ -1,15 +1,18 @@
-/** What became of a secret over the runs that looked for it: `new` in the latest run that saw it, `known` from an earlier one, `gone` since a run that covered everything. */
+/**
+ * State of a finding: `new` in the latest run that saw it, `known` from an earlier one, `gone` since a complete run
+ * that did not see it.
+ */
 export const FINDING_STATES = ['new', 'known', 'gone'] as const;
 export type FindingState = (typeof FINDING_STATES)[number];
 
-/** What people made of it. */
+/** Triage by users. */
 export const TRIAGE_STATES = ['open', 'ignored', 'false_positive'] as const;
 export type TriageState = (typeof TRIAGE_STATES)[number];
 
 export const TARGET_CHARACTERS_MAX = 200;
 export const COMMENT_CHARACTERS_MAX = 1000;
 
-/** The commit that brought it in, where the source reads a history. */
+/** Commit that introduced it, if the source reads a history. */
 export interface FindingCommit {
   id: string;
   author: string;
@@ -17,39 +20,39 @@ export interface FindingCommit {
   date: string;
 }
 
-/** Where it stood in the latest run that saw it. Lines and columns count from 1, columns in bytes. */
+/** Location in the latest run that saw it. Lines and columns count from 1, columns in bytes. */
 export interface FindingPlace {
   line: number;
   column: number;
   end_line: number;
   end_column: number;
-  /** Shannon entropy of the secret, in bits a character. */
+  /** Shannon entropy of the secret, bits per character. */
   entropy: number;
-  /** Under which it stood, outermost first: `base64`. */
+  /** Encodings around it, outermost first: `base64`. */
   encodings: readonly string[];
   commit: FindingCommit | null;
 }
 
-/** A secret that one run found, without the secret: what scans hand on to whoever merges them. */
+/** Secret found by one run, without its value; scans pass it to the merge. */
 export interface ReportedFinding extends FindingPlace {
-  /** 32 hexadecimal digits of rule, path and secret. */
+  /** Hash of rule, path and secret: 32 hexadecimal digits. */
   fingerprint: string;
   rule_id: string;
   description: string;
   tags: readonly string[];
   path: string;
-  /** The beginning of the secret, the rest masked. */
+  /** Beginning of the secret, the rest masked. */
   redacted: string;
-  /** How often it stands in this object. */
+  /** Number of occurrences in this object. */
   occurrences: number;
 }
 
-/** A secret of one target over all its runs. Times are milliseconds since the epoch. */
+/** Secret of one target across all its runs. Times are milliseconds since the epoch. */
 export interface TrackedFinding extends ReportedFinding {
   id: string;
   target: string;
   state: FindingState;
-  /** Runs that saw it. */
+  /** Ids of runs that saw it. */
   runs: number;
   first_seen: number;
   last_seen: number;
@@ -60,13 +63,13 @@ export interface TrackedFinding extends ReportedFinding {
 
 export interface Triage {
   state: TriageState;
-  /** The name of the token; null where none is needed, and where nobody has looked at it. */
+  /** Name of the token; null if none is needed, and until it is reviewed. */
   by: string | null;
   at: number | null;
   comment: string | null;
 }
 
-/** What one run made of its target. */
+/** Result of one run for its target. */
 export interface ScanRunCounts {
   new: number;
   known: number;
@@ -74,21 +77,21 @@ export interface ScanRunCounts {
 }
 
 export interface ScanRun extends ScanRunCounts {
-  /** The task that merged it. */
+  /** Task that merged it. */
   id: string;
   target: string;
-  /** From 1, by target. */
+  /** Counts from 1, per target. */
   number: number;
   started_at: number;
   /** Null while it is being merged. */
   ended_at: number | null;
-  /** Whether it covered everything: only then are findings gone. */
+  /** Whether it covered everything: only then can findings be gone. */
   complete: boolean;
-  /** By the rules' ids, those with most findings first. */
+  /** By rule id, most findings first. */
   by_rule: readonly ({ rule_id: string } & ScanRunCounts)[];
 }
 
-/** Everything that is scanned under one name. */
+/** Everything scanned under one name. */
 export interface ScanTarget {
   target: string;
   runs: number;
@@ -101,7 +104,7 @@ export interface FindingFilter {
   states?: readonly FindingState[];
   triage?: TriageState;
   path_prefix?: string;
-  /** First seen at or after this moment, milliseconds since the epoch. */
+  /** First seen at or after this time, milliseconds since the epoch. */
   since?: number;
 }
 

@@ -1,8 +1,8 @@
-/** A task's id: UUIDv7 in lower case, made in code so that a resent request can name what it created. */
+/** Task id: UUIDv7 in lower case, made by the client of the database so that a repeated request names the same task. */
 export type TaskId = string & { readonly __brand?: 'TaskId' };
-/** A workflow's id (the batch id of the Task Runner API). */
+/** Workflow id (the batch id of the Task Runner API). */
 export type WorkflowId = string & { readonly __brand?: 'WorkflowId' };
-/** A container's id; that of a workflow's root container is the workflow's own. */
+/** Container id; that of a workflow's root container is the workflow's own. */
 export type ContainerId = string & { readonly __brand?: 'ContainerId' };
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -14,10 +14,10 @@ export function isUuid(text: string): boolean {
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
 /**
- * Makes a generator of UUIDv7 (RFC 9562): ids of one generator are strictly increasing, also within a millisecond and
- * when the clock steps back, because 12 bits of `rand_a` count on and a full counter borrows the next millisecond.
+ * Creates a generator of UUIDv7 (RFC 9562). Its ids are strictly increasing, also within a millisecond and when the
+ * clock steps back, because 12 bits of `rand_a` count up and a full counter borrows the next millisecond.
  *
- * @param nowMs the clock, milliseconds since the epoch
+ * @param nowMs returns the time, milliseconds since the epoch
  * @param randomBytes fills a buffer with random bytes
  */
 export function uuidV7Generator(nowMs: () => number, randomBytes: (into: Uint8Array) => void): () => string {

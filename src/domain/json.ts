@@ -2,8 +2,8 @@ export type JsonValue = null | boolean | number | string | JsonValue[] | { [key:
 export type JsonObject = { [key: string]: JsonValue };
 
 /**
- * The one text of a JSON value: object keys sorted at every depth, so that equal values have equal texts whatever order
- * their keys arrived in.
+ * Returns the canonical JSON of a value: object keys sorted at every depth, so that equal values have equal strings in
+ * whatever order their keys arrived.
  */
 export function canonicalJson(value: JsonValue): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
@@ -12,7 +12,7 @@ export function canonicalJson(value: JsonValue): string {
   return `{${keys.map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key]!)}`).join(',')}}`;
 }
 
-/** RFC 7396: `null` in the patch removes a member, objects merge, everything else replaces. */
+/** Applies an RFC 7396 merge patch: `null` removes a member, objects merge, everything else replaces. */
 export function mergePatch(target: JsonValue, patch: JsonValue): JsonValue {
   if (patch === null || typeof patch !== 'object' || Array.isArray(patch)) return patch;
   const isObject = target !== null && typeof target === 'object' && !Array.isArray(target);

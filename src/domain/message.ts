@@ -4,40 +4,40 @@ import type { WorkflowNotification } from './notification/notification.ts';
 import type { DeadlineBasis } from './task.ts';
 import type { NewContainerNode, NewNode } from './workflow.ts';
 
-/** The name of the queue that the manager reads. */
+/** Queue that the manager reads. */
 export const MANAGER_QUEUE = 'manager';
 
-/** The queue that workers of a kind read. */
+/** Returns the queue that workers of a kind read. */
 export function workerQueueOf(kind: string): string {
   return `worker:${kind}`;
 }
 
-/** How a worker says that a task ended. */
+/** End of a task as reported by a worker. */
 export const COMPLETION_STATES = ['Succeeded', 'Failed', 'Timeout', 'PartiallyFailed'] as const;
 export type CompletionState = (typeof COMPLETION_STATES)[number];
 
-/** What the manager receives, parsed; the wire has the same members, tagged with `type`. */
+/** Parsed message to the manager; on the wire it has the same members, tagged with `type`. */
 export type ManagerMessage =
   CreateTaskCollectionMessage | CreateTaskMessage | CompleteTaskMessage | HeartbeatTaskMessage | WorkerSeenMessage;
 
-/** A workflow to store and start. */
+/** Workflow to store and start. */
 export interface CreateTaskCollectionMessage {
   type: 'CreateTaskCollection';
   collection: { name: string | null; root: NewContainerNode; notify?: readonly WorkflowNotification[] };
-  /** The run of a job that it belongs to; null for any other. */
+  /** Job run that it belongs to; null for any other workflow. */
   job_run_id: string | null;
   /** W3C trace context that everything its tasks cause continues. */
   traceparent?: string;
 }
 
-/** A node that a running generator produced. */
+/** Node created by a running generator. */
 export interface CreateTaskMessage {
   type: 'CreateTask';
   task: NewNode;
   generator_id: TaskId;
-  /** The attempt that made it; null speaks for the current one. */
+  /** Attempt that created it; null: the current one. */
   attempt: number | null;
-  /** The container it goes into, by id or by the submitter's own name; null: the generator's own. */
+  /** Parent container, by id or by the submitter's name; null: the generator's own container. */
   parent_id: string | null;
 }
 
@@ -47,18 +47,18 @@ export interface CompleteTaskMessage {
   state: CompletionState;
   root_container_id: ContainerId | null;
   data: JsonValue | null;
-  /** Of a generator: how many CreateTask messages it sent; null for any other task. */
+  /** Number of CreateTask messages that a generator sent; null for any other task. */
   expected_task_count: number | null;
-  /** The attempt that ended; null speaks for the current one. */
+  /** Attempt that ended; null: the current one. */
   attempt: number | null;
   reason: string | null;
-  /** Of a failure: trying again is in vain, and the retry policy has no say. */
+  /** Marks a failure as permanent: the retry policy does not apply. */
   final: boolean;
-  /** Of a success in a sequence: nodes after the task in that sequence, by name or id, that are disabled with it. */
+  /** Nodes, by name or id, that a success disables: those after the task in its sequence. */
   disable?: readonly string[];
 }
 
-/** A sign of life of an attempt; the first one says that it started. */
+/** Heartbeat of an attempt; the first one means that it started. */
 export interface HeartbeatTaskMessage {
   type: 'HeartbeatTask';
   task_id: TaskId;
@@ -67,21 +67,21 @@ export interface HeartbeatTaskMessage {
   new_failures: number;
 }
 
-/** A worker's presence, every ten seconds: the kinds it runs are dispatched through their queues. */
+/** Presence of a worker, sent every ten seconds: its kinds are dispatched through their queues. */
 export interface WorkerSeenMessage {
   type: 'WorkerSeen';
   worker: string;
   kinds: readonly string[];
-  /** Handlers that it runs at once. */
+  /** Number of handlers that it runs at once. */
   concurrency: number;
 }
 
-/** What a worker receives. */
+/** Message to a worker. */
 export interface StartTaskMessage {
   type: 'StartTask';
   root_container_id: ContainerId;
   task: StartedTask;
-  /** W3C trace context for what the attempt does; absent where there is none. */
+  /** W3C trace context for the attempt; absent if there is none. */
   traceparent?: string;
 }
 
@@ -89,13 +89,13 @@ export interface StartedTask {
   id: TaskId;
   kind: string;
   name: string;
-  /** The submitter's own name for it; null where it has none. */
+  /** Submitter's own name for it; null if it has none. */
   local_id: string | null;
   input: JsonObject;
   attempt: number;
   timeout_secs: number;
-  /** Absent: `activity`. */
+  /** `activity` if absent. */
   timeout_basis?: DeadlineBasis;
-  /** The container it stands in; null for a task of a batch. */
+  /** Parent container; null for a task of a batch. */
   parent_id: ContainerId | null;
 }

@@ -1,13 +1,13 @@
 import { canonicalJson, type JsonObject, type JsonValue } from './json.ts';
 
 /**
- * What became of a thing over the runs that looked for it: `new` in the latest run that saw it, `changed` where that run
- * saw other data than the one before, `known` where it saw the same, `gone` since a run that looked at everything.
+ * State of a record: `new` in the latest run that saw it, `changed` if that run saw other data than the one before,
+ * `known` if it saw the same, `gone` since a complete run that did not see it.
  */
 export const MODEL_STATES = ['new', 'changed', 'known', 'gone'] as const;
 export type ModelState = (typeof MODEL_STATES)[number];
 
-/** Models that recon fills. Users' own may have any name of `MODEL_NAME_PATTERN`. */
+/** Models that recon fills. Users' own models may have any name that matches `MODEL_NAME_PATTERN`. */
 export const RECON_MODELS = ['host', 'service', 'name', 'tls', 'certificate'] as const;
 export type ReconModel = (typeof RECON_MODELS)[number];
 
@@ -16,35 +16,35 @@ export const MODEL_NAME_MEANING = '1 to 100 of the characters A-Z a-z 0-9 . _ -,
 export const MODEL_KEY_CHARACTERS_MAX = 500;
 export const MODEL_TARGET_CHARACTERS_MAX = 200;
 export const MODEL_SEARCH_CHARACTERS_MAX = 200;
-/** Of the JSON of one model's data. */
+/** Maximum size of a record's data as JSON. */
 export const MODEL_DATA_BYTES_MAX = 64 * 1024;
 
-/** One thing as one run saw it. */
+/** Record as one run saw it. */
 export interface ReportedModel {
-  /** What sort of thing. */
+  /** Type of the record. */
   model: string;
-  /** Tells it from others of its sort: an address, a name. */
+  /** Identifies the record within its model: an address, a name. */
   key: string;
   data: JsonObject;
 }
 
-/** One member of a model's data, before and after; null where it was absent. Long values are cut to texts. */
+/** One member of a record's data, before and after; null if it was absent. Long values are cut to strings. */
 export interface ModelChange {
   field: string;
   old: JsonValue;
   new: JsonValue;
 }
 
-/** One thing of one target over all its runs. Times are milliseconds since the epoch. */
+/** Record of one target across all its runs. Times are milliseconds since the epoch. */
 export interface TrackedModel extends ReportedModel {
   id: string;
   target: string;
   state: ModelState;
-  /** Runs that saw it. */
+  /** Ids of runs that saw it. */
   runs: number;
   first_seen: number;
   last_seen: number;
-  /** Start of the latest run that it was new, changed or gone in. */
+  /** Start of the latest run in which it was new, changed or gone. */
   changed_at: number;
   /** Null unless it is gone. */
   gone_at: number | null;
@@ -52,7 +52,7 @@ export interface TrackedModel extends ReportedModel {
   first_run: number;
   last_run: number;
   changed_run: number;
-  /** What was different in `changed_run`; empty where it was new then, or is gone. */
+  /** Differences in `changed_run`; empty if it was new then, or is gone. */
   changes: readonly ModelChange[];
 }
 
@@ -63,22 +63,22 @@ export interface ModelCounts {
   gone: number;
 }
 
-/** What one run made of its target. */
+/** Result of one run for its target. */
 export interface ModelRun extends ModelCounts {
-  /** The task that merged it. */
+  /** Task that merged it. */
   id: string;
   target: string;
-  /** From 1, by target. */
+  /** Counts from 1, per target. */
   number: number;
   started_at: number;
   /** Null while it is being merged. */
   ended_at: number | null;
-  /** Whether it looked at everything that it was to look at: only then are models gone. */
+  /** Whether it covered everything it was meant to cover: only then can records be gone. */
   complete: boolean;
   by_model: readonly ({ model: string } & ModelCounts)[];
 }
 
-/** Everything that is kept under one name. */
+/** Everything kept under one name. */
 export interface ModelTarget {
   target: string;
   runs: number;
@@ -90,16 +90,16 @@ export interface ModelFilter {
   model?: string;
   states?: readonly ModelState[];
   key_prefix?: string;
-  /** In the key, or in a text or number anywhere in the data, whatever its case. */
+  /** Substring of the key, or of any string or number in the data, case-insensitive. */
   search?: string;
-  /** New, changed or gone in a run that began at or after this moment, milliseconds since the epoch. */
+  /** New, changed or gone in a run that began at or after this time, milliseconds since the epoch. */
   changed_since?: number;
 }
 
 const CHANGES_MAX = 50;
 const VALUE_CHARACTERS_MAX = 1000;
 
-/** What is different, member by member, by name; at most 50 of them. */
+/** Returns the differing members, sorted by name; at most 50. */
 export function changesBetween(old: JsonObject | null, data: JsonObject): ModelChange[] {
   if (old === null) return [];
   const fields = [...new Set([...Object.keys(old), ...Object.keys(data)])].sort();

@@ -3,9 +3,9 @@ import type { TaskState } from './task-state.ts';
 import { tolerates, type CompletionPolicy } from './completion-policy.ts';
 
 /**
- * What one dependency says about its child:
- * `open` the parent has not ended, so the child must wait; `closed` the parent ended and lets the child through;
- * `broken` the parent ended without the success that the child requires, and its policy does not let that pass.
+ * State of one dependency for its child: `open`: the parent has not ended, so the child must wait; `closed`: the parent
+ * ended and lets the child start; `broken`: the parent ended without the success that the child requires and its policy
+ * does not tolerate it.
  */
 export type Gate = 'open' | 'closed' | 'broken';
 
@@ -18,14 +18,14 @@ export function gateOf(
   return requiresSuccess && !tolerates(policy, parentState) ? 'broken' : 'closed';
 }
 
-/** How many of a task's parents have not ended. A broken gate counts as closed: nobody waits for it any more. */
+/** Counts the parents that have not ended. A broken gate counts as closed, since no child waits for it any more. */
 export function countOpenGates(parentStates: Iterable<TaskState>): number {
   let open = 0;
   for (const state of parentStates) if (!isTerminal(state)) open += 1;
   return open;
 }
 
-/** Where a task without an open attempt rests: the one place where gates become a state. */
+/** Returns the state of a task without an open attempt: the single place where gates become a state. */
 export function restingState(openGates: number): 'waiting' | 'pending' {
   return openGates > 0 ? 'waiting' : 'pending';
 }

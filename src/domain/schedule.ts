@@ -3,11 +3,13 @@ import type { JsonObject, JsonValue } from './json.ts';
 import type { TaskState } from './task-state.ts';
 import type { WorkflowWireState } from './workflow.ts';
 
-/** What becomes of an occurrence while a run of the job has not ended: dropped, started after it, or started beside it. */
+/**
+ * Overlap policy: while a run of the job is open, an occurrence is dropped, started after it, or started in parallel.
+ */
 export const OVERLAP_POLICIES = ['skip', 'queue', 'allow'] as const;
 export type OverlapPolicy = (typeof OVERLAP_POLICIES)[number];
 
-/** What becomes of occurrences that passed while nobody was there: none runs, one stands for all, or each runs. */
+/** Catch-up policy: of missed occurrences none runs, one run covers all, or each runs. */
 export const CATCH_UP_POLICIES = ['skip', 'once', 'all'] as const;
 export type CatchUpPolicy = (typeof CATCH_UP_POLICIES)[number];
 
@@ -27,22 +29,22 @@ export const JOB_RUN_STATES = [
 ] as const satisfies readonly (WorkflowWireState | 'Queued' | 'Skipped')[];
 export type JobRunState = (typeof JOB_RUN_STATES)[number];
 
-/** A workflow in its wire form: `{ name?, root }`. */
+/** Workflow in its wire form: `{ name?, root }`. */
 export type WorkflowDefinition = JsonObject;
 
-/** A workflow that starts by a schedule. Times are milliseconds since the epoch. */
+/** Workflow that starts by a schedule. Times are milliseconds since the epoch. */
 export interface Job {
   id: string;
   name: string;
   cron: string;
   /** IANA name. */
   time_zone: string;
-  /** How many more times it starts by its schedule; null: for ever. */
+  /** Number of further starts by its schedule; null: unlimited. */
   recurrence: number | null;
   overlap: OverlapPolicy;
   catch_up: CatchUpPolicy;
   paused: boolean;
-  /** Why it was paused, where nobody asked for it. */
+  /** Why it was paused, if not by a user. */
   paused_reason: string | null;
   /** Null while it is paused, used up, or has no further occurrence. */
   next_run_at: number | null;
@@ -65,43 +67,45 @@ export interface NewJob {
   workflow: WorkflowDefinition;
 }
 
-/** Members that are absent stay as they are. */
+/** Absent members stay unchanged. */
 export type JobChange = Partial<Omit<NewJob, 'paused'>>;
 
-/** One entry of a job's history. */
+/** Entry of a job's history. */
 export interface JobRun {
   id: string;
   job_id: string;
   trigger: RunTrigger;
-  /** The occurrence; of a manual run the moment it was asked for. */
+  /** The occurrence; for a manual run the time of the request. */
   scheduled_for: number;
   state: JobRunState;
   reason: string | null;
-  /** Null where no workflow was started. */
+  /** Null if no workflow was started. */
   workflow_id: string | null;
   started_at: number | null;
   completed_at: number | null;
-  /** Its workflow's tasks by state, when it ended. */
+  /** Tasks of its workflow by state at its end. */
   counts: Partial<Record<TaskState, number>> | null;
 }
 
-/** A job in a list, with the latest entry of its history. */
+/** Job in a list, with the latest entry of its history. */
 export interface ListedJob extends Job {
   last_run: JobRun | null;
 }
 
-/** An occurrence this much older than now was missed. */
+/** Age after which a due occurrence counts as missed, ms. */
 export const LATE_AFTER_MS = 60_000;
-/** Catch-up policy `all` runs at most this many missed occurrences, the latest ones; so many may wait at once. */
+/**
+ * Maximum number of missed occurrences, the latest ones, that catch-up policy `all` runs, and that may wait at once.
+ */
 export const CATCH_UP_MAX = 100;
 
-/** The occurrences of a job that are due. */
+/** Due occurrences of a job. */
 export interface DueOccurrences {
-  /** Where the first one was; it may have been too long ago to be among `times`. */
+  /** Time of the first one, which may be too old to be among `times`. */
   first: number;
-  /** Oldest first, at least one: all of them, or the latest where there are very many. */
+  /** Oldest first, at least one: all of them, or the latest if there are very many. */
   times: readonly number[];
-  /** How many there are; null: too many to count. */
+  /** Their number; null: too many to count. */
   count: number | null;
 }
 
@@ -117,8 +121,8 @@ export interface PlannedRun {
 }
 
 /**
- * What becomes of the occurrences of a job that are due, in the order of their times; also how often it may still start.
- * Catch-up comes first (which of them are wanted), then overlap (whether a wanted one may start).
+ * Decides on the due occurrences of a job in the order of their times, and how often it may still start. Catch-up comes
+ * first (which of them are wanted), then overlap (whether a wanted one may start).
  */
 export function planRuns(
   job: Pick<Job, 'recurrence' | 'overlap' | 'catch_up'>,
@@ -143,7 +147,7 @@ export function planRuns(
   return { runs, recurrence };
 }
 
-/** Whether a run may start beside those that have not ended. `backlog`: it makes up for a missed occurrence. */
+/** Returns whether a run may start beside the open ones. `backlog`: it catches up a missed occurrence. */
 export function admit(
   overlap: OverlapPolicy,
   { running, queued }: OpenRuns,
@@ -163,7 +167,7 @@ function isLate(due: DueOccurrences, now: number): boolean {
   return now - due.times.at(-1)! > LATE_AFTER_MS;
 }
 
-/** Those that shall run, and one entry of the history for those that shall not. */
+/** Returns the occurrences to run, and one history entry for those dropped. */
 function chooseOccurrences(
   policy: CatchUpPolicy,
   due: DueOccurrences,
@@ -177,10 +181,10 @@ function chooseOccurrences(
   const many = dropped === null ? 'very many occurrences' : `${dropped} occurrence${dropped === 1 ? '' : 's'}`;
   const reason = `${many} from ${iso(due.first)} on passed while nobody was there to start them; ${
     policy === 'all'
-      ? `the latest ${CATCH_UP_MAX} are made up for`
+      ? `the latest ${CATCH_UP_MAX} are caught up`
       : wanted.length === 1
-        ? `the run of ${iso(wanted[0]!)} stands for them`
-        : 'missed ones are not made up for'
+        ? `the run of ${iso(wanted[0]!)} covers them`
+        : 'missed occurrences are not caught up'
   }`;
   return { wanted, missed: { scheduled_for: due.first, state: 'Skipped', reason } };
 }
@@ -189,7 +193,7 @@ function iso(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** Ids that a definition may not hold: a workflow that starts again and again needs new ones each time. */
+/** Finds ids that a definition must not hold: each run of the workflow needs new ones. */
 export function fixedIds(root: JsonValue | undefined): string[] {
   const faults: string[] = [];
   const open: { node: JsonValue | undefined; path: string }[] = [{ node: root, path: 'root' }];
@@ -197,7 +201,7 @@ export function fixedIds(root: JsonValue | undefined): string[] {
     const { node, path } = next;
     if (typeof node !== 'object' || node === null || Array.isArray(node)) continue;
     if (typeof node['id'] === 'string' && isUuid(node['id'])) {
-      faults.push(`${path}.id: must not be a UUID in a job: each run makes its own; give a name`);
+      faults.push(`${path}.id: must not be a UUID in a job, since each run creates its own; use a name`);
     }
     const children = node['children'];
     if (Array.isArray(children)) {

@@ -1,4 +1,4 @@
-/** What an IP address is for. Only `public` may be called without a rule that says otherwise. */
+/** Purpose of an IP address. Only `public` may be called without an allow rule. */
 export type AddressClass =
   | 'public'
   | 'loopback'
@@ -12,20 +12,20 @@ export type AddressClass =
   | 'embedded_ipv4'
   | 'reserved';
 
-/** A network that is not simply public. */
+/** Network that is not simply public. */
 export interface SpecialNetwork {
   /** In CIDR notation; without a length it is one address. */
   network: string;
   class: AddressClass;
-  /** What it is, as `is …` goes on. */
+  /** Description, used as `is …`. */
   what: string;
-  /** By how many bits the IPv4 addresses in it are shifted, where it holds some at a fixed place. */
+  /** Bits by which embedded IPv4 addresses are shifted, if they are at a fixed position. */
   embeds_shift?: number;
 }
 
 /**
- * The one table of addresses: webhooks and scans of networks both decide by it. The first row that holds an address
- * counts, so the more special ones stand first.
+ * Table of special networks, used by webhooks and network scans. The first matching row counts, so more specific
+ * networks come first.
  */
 export const SPECIAL_NETWORKS: readonly SpecialNetwork[] = [
   { network: '169.254.169.254', class: 'metadata', what: 'a metadata service of clouds' },
@@ -82,7 +82,7 @@ export const SPECIAL_NETWORKS: readonly SpecialNetwork[] = [
   { network: 'fec0::/10', class: 'reserved', what: 'a site-local address, which is deprecated' },
   { network: 'ff00::/8', class: 'multicast', what: 'a multicast address' },
   { network: '::1', class: 'loopback', what: 'a loopback address' },
-  // Notations of the very first years of IPv6.
+  // Notations of early IPv6.
   { network: '::/96', class: 'embedded_ipv4', what: 'an IPv4 address written as IPv6 (compatible)', embeds_shift: 0 },
   { network: '127.0.0.0/8', class: 'loopback', what: 'a loopback address' },
   { network: '10.0.0.0/8', class: 'private', what: 'a private address' },
@@ -91,5 +91,5 @@ export const SPECIAL_NETWORKS: readonly SpecialNetwork[] = [
   { network: 'fc00::/7', class: 'private', what: 'a private address' },
 ];
 
-/** IPv6 hands out global unicast addresses from here only: whatever lies outside is reserved, named or not. */
+/** Range of IPv6 global unicast addresses; everything outside is reserved, listed or not. */
 export const GLOBAL_UNICAST_V6 = '2000::/3';

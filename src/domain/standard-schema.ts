@@ -1,6 +1,6 @@
 /**
- * The part of Standard Schema (https://standardschema.dev, version 1) that validation needs: zod, valibot, arktype and
- * others offer it, and so can an object written by hand. Stated here so that nobody must install a package for its types.
+ * Subset of Standard Schema (https://standardschema.dev, version 1) that validation needs; zod, valibot, arktype and
+ * others implement it, and so can a plain object. Declared here so that users need no package for its types.
  */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': {
@@ -19,7 +19,7 @@ export interface SchemaIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** What a submitter writes. */
+/** Input type, before validation. */
 export type SchemaInput<Schema extends StandardSchema> = NonNullable<Schema['~standard']['types']>['input'];
-/** What a handler gets. */
+/** Output type, as the handler receives it. */
 export type SchemaOutput<Schema extends StandardSchema> = NonNullable<Schema['~standard']['types']>['output'];

@@ -1,11 +1,11 @@
-/** `; did you mean "name"?`, or what is known when nothing is near. */
+/** Returns `; did you mean "name"?`, or the list of known names if none is similar. */
 export function nameRemedy(given: string, known: readonly string[]): string {
   const suggestion = suggestName(given, known);
   if (suggestion !== null) return `; did you mean "${suggestion}"?`;
   return known.length === 0 ? '' : `; known are ${known.join(', ')}`;
 }
 
-/** The known name that a mistyped or shortened one most likely meant; null where none is near. */
+/** Returns the known name that a mistyped or shortened one most likely meant; null if none is similar. */
 export function suggestName(given: string, known: readonly string[]): string | null {
   if (given.length > 64) return null;
   const typed = given.toLowerCase();
@@ -19,7 +19,7 @@ export function suggestName(given: string, known: readonly string[]): string | n
   return known.find((name) => name.startsWith(typed) || typed.startsWith(name)) ?? null;
 }
 
-/** Insertions, deletions, substitutions and swaps of neighbours between two texts. */
+/** Returns the edit distance of two strings, swaps of neighbors included. */
 function editDistance(left: string, right: string): number {
   let beforePrevious: number[] = [];
   let previous = Array.from({ length: right.length + 1 }, (_, column) => column);

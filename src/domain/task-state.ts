@@ -1,6 +1,6 @@
 /**
- * The one state machine of a task. The numbers are what the database stores; terminal states start at 10, so that a
- * guard can say `(state + 0) < 10` without giving the planner a histogram to misjudge.
+ * State machine of a task. The numbers are those stored in the database; terminal states start at 10, so that a guard
+ * can say `(state + 0) < 10` without giving the planner a histogram to misjudge.
  */
 export const TASK_STATE_CODE = {
   waiting: 0,
@@ -23,7 +23,7 @@ export const TASK_STATES = Object.keys(TASK_STATE_CODE) as readonly TaskState[];
 
 const STATE_BY_CODE = new Map<number, TaskState>(TASK_STATES.map((state) => [TASK_STATE_CODE[state], state]));
 
-/** The state that a stored code stands for; an unknown code is a programmer's error and throws. */
+/** Returns the state of a stored code; throws on an unknown code, which is a programming error. */
 export function taskStateOf(code: number): TaskState {
   const state = STATE_BY_CODE.get(code);
   if (state === undefined) throw new Error(`unknown task state code ${code}`);
@@ -33,8 +33,8 @@ export function taskStateOf(code: number): TaskState {
 export type TerminalState = 'succeeded' | 'failed' | 'timed_out' | 'partially_failed' | 'canceled' | 'disabled';
 
 /**
- * A container is `waiting` until its turn comes, `running` until its last child ended and nobody may add more, and then
- * whatever its children make of it.
+ * A container is `waiting` until it may start, `running` until its last child has ended and no generator can add more,
+ * and then in the state derived from its children.
  */
 export type ContainerState = 'waiting' | 'running' | Exclude<TerminalState, 'canceled'>;
 
@@ -55,19 +55,19 @@ export function containerEnded(state: ContainerState): boolean {
   return TASK_STATE_CODE[state] >= 10;
 }
 
-/** Whether a parent in this state lets a child through that requires its success; a disabled parent satisfies. */
+/** Returns whether a parent in this state satisfies a child that requires its success; a disabled parent does. */
 export function satisfiesRequiredSuccess(state: TerminalState): boolean {
   return state === 'succeeded' || state === 'disabled';
 }
 
-/** Outcomes that a report may carry: how an admitted task ended. */
+/** Outcomes that a report may carry. */
 export type Outcome = 'succeeded' | 'failed' | 'timed_out' | 'partially_failed';
 
-/** The state names of the Task Runner API. */
+/** State names of the Task Runner API. */
 export type BatchWireState =
   'Waiting' | 'Pending' | 'Claimed' | 'Running' | 'Success' | 'Failure' | 'Canceled' | 'Paused';
 
-/** Internal state to Task Runner wire state; total, so that a new state cannot be forgotten. */
+/** Maps internal states to Task Runner wire states; total, so that a new state cannot be forgotten. */
 export const BATCH_WIRE_STATE = {
   waiting: 'Waiting',
   pending: 'Pending',
@@ -85,7 +85,7 @@ export const BATCH_WIRE_STATE = {
 
 export const BATCH_WIRE_STATES = [...new Set(Object.values(BATCH_WIRE_STATE))] as readonly BatchWireState[];
 
-/** The internal states that one wire state stands for: the derived inverse that list filters use. */
+/** Returns the internal states of one wire state: the derived inverse that list filters use. */
 export function statesOfBatchWire(wire: BatchWireState): TaskState[] {
   return TASK_STATES.filter((state) => BATCH_WIRE_STATE[state] === wire);
 }

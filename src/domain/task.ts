@@ -4,7 +4,7 @@ import type { Demand } from './runner/requirements.ts';
 import type { TaskId, WorkflowId } from './ids.ts';
 import type { ContainerState, TaskState } from './task-state.ts';
 
-/** What a webhook call is made of. */
+/** Parameters of a webhook call. */
 export interface WebhookParams {
   url: string;
   verb: 'Get' | 'Post' | 'Put' | 'Patch' | 'Delete';
@@ -14,17 +14,17 @@ export interface WebhookParams {
 
 export type ActionTrigger = 'start' | 'success' | 'failure' | 'cancel';
 
-/** An action: a webhook that a trigger fires. */
+/** Webhook that a trigger fires. */
 export interface Action {
   trigger: ActionTrigger;
   params: WebhookParams;
-  /** Tries of one delivery before it is dead-lettered; the server's default where absent. */
+  /** Maximum tries of one delivery before it is dead-lettered; the server's default if absent. */
   max_tries?: number;
-  /** Longest time from the first try to giving up, seconds; the server's default where absent. */
+  /** Maximum time from the first try to the last, seconds; the server's default if absent. */
   give_up_secs?: number;
 }
 
-/** Counts tasks of `kind` that run (claimed ones included) and whose metadata equals the asking task's in `fields`. */
+/** Counts open attempts of `kind` (claimed ones included) whose metadata equals the asking task's in `fields`. */
 export interface Matcher {
   kind: string;
   fields: readonly string[];
@@ -40,37 +40,37 @@ export interface DedupeMatcher {
   fields: readonly string[];
 }
 
-/** How a failed task is tried again. Delays are milliseconds; the n-th retry waits `min(base * factor^(n-1), max)`. */
+/** Retry policy. Delays are milliseconds; the n-th retry waits `min(base * factor^(n-1), max)`. */
 export interface RetryPolicy {
-  /** Attempts in all, the first included. */
+  /** Maximum number of attempts, the first included. */
   max_attempts: number;
   base_ms: number;
   factor: number;
   max_ms: number;
-  /** 0: none; 1: each wait is drawn from zero up to the whole. */
+  /** 0: none; 1: each wait is drawn from zero up to the full length. */
   jitter: number;
 }
 
-/** What the timeout of a task counts from: the start of its attempt, or the last sign of activity. */
+/** Start of a task's timeout: the start of its attempt, or its last activity. */
 export const DEADLINE_BASES = ['start', 'activity'] as const;
 export type DeadlineBasis = (typeof DEADLINE_BASES)[number];
 export const DEADLINE_BASIS_DEFAULT: DeadlineBasis = 'activity';
 
-/** A dependency of a new task: on a task of the same submission by index, or on a stored one by id. */
+/** Dependency of a new task: on a task of the same submission by index, or on a stored one by id. */
 export type NewDependency =
   { index: number; requires_success: boolean } | { task_id: TaskId; requires_success: boolean };
 
-/** A validated task on its way into the store. */
+/** Validated task to store. */
 export interface NewTask {
   id: TaskId;
-  /** The submitter's own name for it within the request. */
+  /** Submitter's own name for it within the request. */
   local_id: string | null;
   name: string;
   kind: string;
   timeout_secs: number;
   deadline_basis: DeadlineBasis;
   priority: number;
-  /** Milliseconds after the submission before which it does not start. */
+  /** Delay after the submission before it may start, milliseconds. */
   delay_ms: number;
   metadata: JsonObject;
   expected_count: number | null;
@@ -78,14 +78,14 @@ export interface NewTask {
   rules: readonly Rule[];
   dedupe: readonly DedupeMatcher[];
   retry: RetryPolicy | null;
-  /** Of a task of a batch: which of its ends let tasks start that require its success. `FailOnFailure` where absent. */
+  /** For a task of a batch: which of its ends let tasks start that require its success. `FailOnFailure` if absent. */
   policy?: CompletionPolicy;
-  /** It runs on runners of its own, which it waits for; absent: wherever its kind runs. */
+  /** Runners that it requires and waits for; absent: it runs wherever its kind runs. */
   requirements?: Demand;
   dependencies: readonly NewDependency[];
 }
 
-/** A task as the store returns it. Times are milliseconds since the epoch. */
+/** Task as the store returns it. Times are milliseconds since the epoch. */
 export interface Task {
   id: TaskId;
   workflow_id: WorkflowId;
@@ -117,7 +117,7 @@ export interface TaskDetail extends Task {
   rules: readonly Rule[];
   dedupe: readonly DedupeMatcher[];
   retry: RetryPolicy | null;
-  /** Absent where it runs wherever its kind does. */
+  /** Absent if it runs wherever its kind does. */
   requirements?: Demand;
 }
 
@@ -127,7 +127,7 @@ export interface Dependency {
   requires_success: boolean;
 }
 
-/** A workflow with its progress: how many of its tasks stand in each state. */
+/** Workflow with its progress: number of tasks by state. */
 export interface WorkflowSummary {
   id: WorkflowId;
   name: string | null;
@@ -136,8 +136,8 @@ export interface WorkflowSummary {
   created_at: number;
   ended_at: number | null;
   archived: boolean;
-  /** What its root container came to; null for a batch. */
+  /** State of its root container; null for a batch. */
   root_state: ContainerState | null;
-  /** Nothing of it starts until it is resumed. */
+  /** Paused: no task starts until it is resumed. */
   paused: boolean;
 }

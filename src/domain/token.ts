@@ -1,12 +1,12 @@
 /**
- * What an API token may do. `operate` includes `read` and `work`, `admin` includes everything; `submit` and `work` include
+ * Scope of an API token. `operate` includes `read` and `work`, `admin` includes everything; `submit` and `work` include
  * nothing else.
  */
 export const TOKEN_SCOPES = ['read', 'submit', 'work', 'operate', 'admin'] as const;
 
 export type TokenScope = (typeof TOKEN_SCOPES)[number];
 
-/** A token as it is stored: by the SHA-256 of its text, never by the text. Times are milliseconds since the epoch. */
+/** Stored token: the SHA-256 of its value, never the value. Times are milliseconds since the epoch. */
 export interface ApiToken {
   id: string;
   name: string;
@@ -26,7 +26,7 @@ const INCLUDED = {
   admin: ['admin'],
 } as const satisfies Record<TokenScope, readonly TokenScope[]>;
 
-/** Whether a token of these scopes may do what asks for `needed`. */
+/** Returns whether a token with these scopes may use an operation that requires `needed`. */
 export function grants(scopes: readonly TokenScope[], needed: TokenScope): boolean {
   return INCLUDED[needed].some((scope) => scopes.includes(scope));
 }
@@ -35,7 +35,7 @@ export function isTokenScope(text: string): text is TokenScope {
   return (TOKEN_SCOPES as readonly string[]).includes(text);
 }
 
-/** Whether the token is neither expired nor revoked. */
+/** Returns whether the token is neither expired nor revoked. */
 export function isTokenLive(token: ApiToken, nowMs: number): boolean {
   return token.revoked_at === null && (token.expires_at === null || token.expires_at > nowMs);
 }

@@ -1,6 +1,6 @@
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
-/** Headers that belong to the connection, not to the message. */
+/** Headers of the connection, which messages may not set. */
 const CONNECTION_HEADERS = new Set([
   'connection',
   'content-length',
@@ -16,7 +16,7 @@ const CONNECTION_HEADERS = new Set([
   'upgrade',
 ]);
 
-/** What is wrong with the address of a webhook, before anybody looks where it leads; null where nothing is. */
+/** Returns the fault of a webhook address, before it is resolved; null if it is valid. */
 export function webhookUrlFault(url: string): string | null {
   const parsed = URL.parse(url);
   if (parsed === null) return 'must be an absolute URL, such as https://example.com/hook';
@@ -27,7 +27,7 @@ export function webhookUrlFault(url: string): string | null {
   return null;
 }
 
-/** What is wrong with the headers of a webhook, by name. */
+/** Yields the faults of a webhook's headers, by name. */
 export function* webhookHeaderFaults(
   headers: Readonly<Record<string, unknown>>,
 ): Generator<[name: string, fault: string]> {
@@ -36,7 +36,7 @@ export function* webhookHeaderFaults(
     const lower = name.toLowerCase();
     if (!HEADER_NAME.test(name) || name.length > 255) yield [name, 'is not a valid header name'];
     else if (CONNECTION_HEADERS.has(lower)) yield [name, 'is set by the connection; leave it out'];
-    else if (seen.has(lower)) yield [name, 'is given more than once (names of headers ignore case); keep one'];
+    else if (seen.has(lower)) yield [name, 'is given more than once (header names are case-insensitive); keep one'];
     else if (typeof value !== 'string' || !HEADER_VALUE.test(value)) {
       yield [name, 'must be a string of printable Latin-1 characters without line breaks'];
     }

@@ -7,18 +7,18 @@ import { TASK_STATE_CODE, TASK_STATES, type ContainerState, type TaskState } fro
 export { COMPLETION_POLICIES, COMPLETION_POLICY_CODE, policyOf, tolerates } from './completion-policy.ts';
 export type { CompletionPolicy } from './completion-policy.ts';
 
-/** How the children of a container run: one after the other, or side by side. */
+/** How the children of a container run: in sequence or in parallel. */
 export const CONTAINER_MODE_CODE = { sequential: 0, parallel: 1 } as const;
 
 export type ContainerMode = keyof typeof CONTAINER_MODE_CODE;
 
-/** A validated node of a tree on its way into the store. */
+/** Validated node of a tree to store. */
 export type NewNode = NewContainerNode | NewTaskNode;
 
 export interface NewContainerNode {
   type: 'container';
   id: ContainerId;
-  /** The submitter's own name for it, unique within the workflow. */
+  /** Submitter's own name for it, unique within the workflow. */
   local_id: string | null;
   mode: ContainerMode;
   policy: CompletionPolicy;
@@ -32,11 +32,11 @@ export interface NewTaskNode {
   disabled: boolean;
   /** It may create nodes in other containers than its own; an empty container beside it waits for it. */
   generates: boolean;
-  /** Without dependencies: the tree says what waits for what. */
+  /** Without dependencies: the tree defines the order. */
   task: NewTask;
 }
 
-/** A container as the store returns it. Times are milliseconds since the epoch. */
+/** Container as the store returns it. Times are milliseconds since the epoch. */
 export interface Container {
   id: ContainerId;
   workflow_id: WorkflowId;
@@ -46,7 +46,7 @@ export interface Container {
   mode: ContainerMode;
   policy: CompletionPolicy;
   state: ContainerState;
-  /** Children by how they ended; `open` have not. */
+  /** Number of children by end; `open` have not ended. */
   counts: ChildCounts;
   /** Generators elsewhere in the workflow that may still add children. */
   fillers: number;
@@ -63,24 +63,24 @@ export interface ChildCounts {
   timed_out: number;
   partially_failed: number;
   disabled: number;
-  /** Failures, of whatever sort, that the children's policies let pass. */
+  /** Failures tolerated by the children's policies. */
   tolerated: number;
 }
 
-/** A task with its place in the tree. */
+/** Task with its position in the tree. */
 export interface TreeTask extends Task {
   container_id: ContainerId;
   position: number;
   policy: CompletionPolicy;
-  /** The task that created it; null where it was submitted with the workflow. */
+  /** Task that created it; null if it was submitted with the workflow. */
   generator_id: TaskId | null;
-  /** Of a generator: messages it announced (null until it has) and nodes that exist. */
+  /** For a generator: number of messages announced (null until it has) and of existing nodes. */
   expansion: { expected: number | null; created: number } | null;
 }
 
 /**
- * What a container without open children has become. `stopped`: a sequence met an end that its policy does not let pass.
- * A partial failure is half a success: a container with one of those has not wholly failed.
+ * Returns the state of a container without open children. `stopped`: a sequence met an end that its policy does not
+ * tolerate. A partial failure is half a success: a container with one has not failed entirely.
  */
 export function derivedState(counts: ChildCounts, stopped: boolean): Exclude<ContainerState, 'waiting' | 'running'> {
   if (stopped) return 'failed';
@@ -93,7 +93,7 @@ export function derivedState(counts: ChildCounts, stopped: boolean): Exclude<Con
   return counts.succeeded === counted ? 'succeeded' : 'partially_failed';
 }
 
-/** How many nodes a tree has, its root included. */
+/** Counts the nodes of a tree, its root included. */
 export function countNodes(root: NewNode): number {
   let count = 0;
   const pending: NewNode[] = [root];
@@ -104,7 +104,7 @@ export function countNodes(root: NewNode): number {
   return count;
 }
 
-/** Every task of a tree, in no particular order. */
+/** Yields every task of a tree, in no particular order. */
 export function tasksIn(root: NewNode): NewTask[] {
   const tasks: NewTask[] = [];
   const pending: NewNode[] = [root];
@@ -115,11 +115,11 @@ export function tasksIn(root: NewNode): NewTask[] {
   return tasks;
 }
 
-/** The state names of the Task Manager's messages. */
+/** State names of the Task Manager's messages. */
 export type WorkflowWireState =
   'Pending' | 'Running' | 'PendingTaskCreation' | 'Succeeded' | 'Failed' | 'Timeout' | 'PartiallyFailed' | 'Disabled';
 
-/** Internal state to Task Manager wire state; total, so that a new state cannot be forgotten. */
+/** Maps internal states to Task Manager wire states; total, so that a new state cannot be forgotten. */
 export const WORKFLOW_WIRE_STATE = {
   waiting: 'Pending',
   pending: 'Pending',
@@ -145,12 +145,12 @@ const CONTAINER_STATES = [
   'disabled',
 ] as const satisfies readonly ContainerState[];
 
-/** The states of containers that one wire state stands for: the derived inverse that list filters use. */
+/** Returns the container states of one wire state: the derived inverse that list filters use. */
 export function statesOfWorkflowWire(wire: WorkflowWireState): ContainerState[] {
   return CONTAINER_STATES.filter((state) => WORKFLOW_WIRE_STATE[state] === wire);
 }
 
-/** The states of nodes, tasks among them, that one wire state stands for. */
+/** Returns the node states, those of tasks included, of one wire state. */
 export function nodeStatesOfWorkflowWire(wire: WorkflowWireState): TaskState[] {
   return TASK_STATES.filter((state) => WORKFLOW_WIRE_STATE[state] === wire);
 }
@@ -163,40 +163,40 @@ export function modeOf(code: number): ContainerMode {
   return mode;
 }
 
-/** The whole tree of a workflow, flat: children name their parents and are in the order of their positions. */
+/** Whole tree of a workflow as a flat list: children name their parents and are ordered by position. */
 export interface WorkflowTree {
   containers: Container[];
   tasks: TreeTask[];
 }
 
-/** How much of a tree is read; all of it where nothing is said. */
+/** Part of a tree to read; all of it by default. */
 export interface TreeOptions {
   /** Levels below the root; 0 is the root alone. */
   depth?: number;
   /** False: containers only. */
   tasks?: boolean;
-  /** False: tasks come with empty metadata. */
+  /** False: tasks have empty metadata. */
   inputs?: boolean;
-  /** Nodes at most: those nearest to the root, and of a container its first children. */
+  /** Maximum number of nodes: those nearest to the root, and of a container its first children. */
   nodes_max?: number;
 }
 
-/** A container with some of its children. */
+/** Container with some of its children. */
 export interface TreePage {
   container: Container;
   containers: Container[];
   tasks: TreeTask[];
 }
 
-/** Nodes of a tree that changed since a moment, for live views; tasks come with empty metadata. */
+/** Nodes of a tree that changed since a cursor, for live views; tasks have empty metadata. */
 export interface TreeChanges {
   workflow: WorkflowSummary;
   tree: WorkflowTree;
-  /** Pass this to the next call; some nodes may be told twice, none is left out. */
+  /** Cursor for the next call; some nodes may be repeated, none is missed. */
   cursor: number;
 }
 
-/** A result that a task left behind. */
+/** Result of a task. */
 export interface TaskResult {
   task_id: TaskId;
   local_id: string | null;
@@ -205,7 +205,7 @@ export interface TaskResult {
   data: JsonValue;
 }
 
-/** The number under which a container's state is stored: that of the tasks' state of the same name. */
+/** Returns the stored code of a container's state, that of the task state with the same name. */
 export function containerStateCode(state: ContainerState): number {
   return TASK_STATE_CODE[state];
 }

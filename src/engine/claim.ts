@@ -17,13 +17,13 @@ import type { ClaimAlong, ClaimedTask, ClaimRequest, Report, TransitionOutcome }
 import { distinctRounds, noteIgnored, outcomesOf, report, settleInput } from './report.ts';
 import { withRunners } from './runners/hand-out.ts';
 
-/** How often a claimer's presence on its lanes is written down, ms. */
+/** Interval at which a claimer's presence on its lanes is recorded, ms. */
 const PRESENCE_INTERVAL_MS = 10_000;
 
-/** Claimers whose presence is remembered at most. */
+/** Maximum number of claimers whose presence is remembered. */
 const SEEN_MAX = 10_000;
 
-/** Up to 17 workflows: more than 16 stand for many. */
+/** Maximum number of workflows to list: 17, since more than 16 mean "many". */
 export function workflowsOf(rows: readonly { workflow_id: string }[]): string[] {
   const workflows = new Set<string>();
   for (const row of rows) {
@@ -33,7 +33,7 @@ export function workflowsOf(rows: readonly { workflow_id: string }[]): string[] 
   return [...workflows];
 }
 
-/** The trace context that goes out with a claimed task, for what its attempt does. */
+/** Returns the trace context sent with a claimed task, the parent of its attempt's spans. */
 export function traceOf(
   context: EngineContext,
   { id, attempt, traceparent = null }: ClaimRow,
@@ -60,7 +60,7 @@ function claimedTaskOf(context: EngineContext, row: ClaimRow, kind: string): Cla
   };
 }
 
-/** Hands ready tasks to claimers, and remembers who claims where. */
+/** Hands ready tasks to claimers and records which lanes they claim from. */
 export class Claims {
   readonly #context: EngineContext;
   readonly #seenAt = new Map<string, number>();
@@ -69,7 +69,7 @@ export class Claims {
     this.#context = context;
   }
 
-  /** Takes tasks that the caller runs itself; they are running when this returns. */
+  /** Claims tasks that the caller runs itself; they are running when this returns. */
   async claim(request: ClaimRequest): Promise<ClaimedTask[]> {
     const { database, claimSizes } = this.#context;
     const lanes = await claimableLaneIds(this.#context, request.lanes);
@@ -78,13 +78,13 @@ export class Claims {
       const limit = claimSizes.limitOf(lanes, request.limit);
       const claimed = await claimTasks(database, lanes, this.#termsOf(request, limit), this.#context.now());
       const { tasks, more } = await this.#handOut(claimed, lanes, limit, request.limit);
-      // All of them failed for their expressions, and others are ready.
+      // Every claimed task failed on its expressions, and others are ready.
       if (tasks.length === 0 && more) continue;
       return lanes.some(isRunnerLane) ? withRunners(this.#context, tasks) : tasks;
     }
   }
 
-  /** Reports a set and claims what is next in one round trip; sets that need more than one take the long way. */
+  /** Applies a set of reports and claims the next tasks in one round trip; larger sets take several. */
   async reportAndClaim(
     reports: readonly Report[],
     request: ClaimRequest,
@@ -93,7 +93,7 @@ export class Claims {
     const rounds = distinctRounds(reports);
     const lanes = await claimableLaneIds(context, request.lanes);
     const isPlain = reports.every(({ result, notices }) => result === undefined && notices === undefined);
-    // Which kinds stand in the lane of a runner is known too late to lock them before the tasks that are reported.
+    // The kinds in a runner's lane become known too late to lock them before the reported tasks.
     if (rounds.length !== 1 || !isPlain || lanes.some(isRunnerLane) || context.traces !== null) {
       const outcomes = await report(context, reports);
       return { outcomes, claimed: await this.claim(request) };
@@ -105,7 +105,7 @@ export class Claims {
     const input = settleInput(context, set);
     const { moved, claimed } = await settleAndClaim(context.database, input, lanes, this.#termsOf(request, limit));
     noteIgnored(context, moved);
-    // What this call took from its lanes needs nobody else, unless there was more than it could take.
+    // Other claimers need no notification unless more tasks are ready than this call could take.
     const drained = claimed.rows.length < limit ? new Set(lanes) : new Set<number>();
     await context.observer.moved({ ...moved, lanes: moved.lanes?.filter((lane) => !drained.has(lane)) ?? [] });
     const results = outcomesOf(input.ids, moved, (index) => set[index]!.outcome);
@@ -117,7 +117,7 @@ export class Claims {
     return { outcomes, claimed: tasks };
   }
 
-  /** Stores submissions with a claim that rides on them; what it took is handed out when this returns. */
+  /** Stores submissions together with a claim; hands out the claimed tasks when this returns. */
   async submitAndClaim(rows: SubmissionRows, along: ClaimAlong): Promise<{ lanes: number[]; now: number }> {
     const context = this.#context;
     const { request } = along;
@@ -128,7 +128,7 @@ export class Claims {
       const terms = this.#termsOf(request, limit);
       const { stored, claimed } = await submitAndClaim(context.database, rows, lanes, terms, context.now());
       along.arrived((await this.#handOut(claimed, lanes, limit, request.limit)).tasks);
-      // What this call took needs nobody else, unless there was more than it could take.
+      // Other claimers need no notification unless more tasks are ready than this call could take.
       const drained = claimed.rows.length < limit ? new Set(lanes) : new Set<number>();
       return { ...stored, lanes: stored.lanes.filter((lane) => !drained.has(lane)) };
     } catch (error) {
@@ -144,8 +144,8 @@ export class Claims {
   }
 
   /**
-   * @param limit tasks that the claim could take, of the `asked` that it was asked for
-   * @returns `more`: others are ready that it did not take, or put back
+   * @param limit number of tasks the claim could take, of the `asked` requested
+   * @returns `more`: ready tasks remain that it did not take, or put back
    */
   async #handOut(
     { rows, refused }: Claimed<ClaimRow>,
@@ -179,11 +179,11 @@ export class Claims {
   async #withInputs(rows: readonly ClaimRow[], tasks: ClaimedTask[], lanes: readonly number[]): Promise<HandedOut> {
     if (!rows.some((row) => row.computed)) return { tasks, deferred: 0 };
     const computed = new Set(rows.flatMap((row) => (row.computed ? [row.id] : [])));
-    // What a runner was claimed for is for nobody else.
+    // Tasks of a runner's lane are for that runner only.
     return withInputs(this.#context, tasks, { computed, defers: !lanes.some(isRunnerLane) });
   }
 
-  /** Claims tasks that start by a webhook and writes their start deliveries; returns how many. */
+  /** Claims tasks that start by a webhook and writes their start deliveries; returns their number. */
   async claimForDelivery(holder: string, limit: number): Promise<number> {
     const { database, observer, signals, settings } = this.#context;
     await this.#markSeen([WEBHOOK_LANE], holder);
@@ -210,13 +210,13 @@ export class Claims {
   async #markSeen(lanes: readonly number[], holder: string): Promise<void> {
     const now = this.#context.clock.monotonic();
     const due = lanes.filter((lane) => {
-      // A runner shows itself to the pool.
+      // A claim by a runner is its sign of presence for the pool.
       if (isRunnerLane(lane)) return false;
       const seenAt = this.#seenAt.get(`${lane}:${holder}`);
       return seenAt === undefined || now - seenAt >= PRESENCE_INTERVAL_MS;
     });
     if (due.length === 0) return;
-    // Who claims may call itself anything: what is forgotten here is only written down again.
+    // Worker names are arbitrary: a forgotten one is simply recorded again.
     if (this.#seenAt.size > SEEN_MAX) this.#seenAt.clear();
     for (const lane of due) this.#seenAt.set(`${lane}:${holder}`, now);
     await markClaimerSeen(this.#context.database, [...new Set(due)], holder, this.#context.now());

@@ -14,9 +14,9 @@ import type { Signals } from './signals.ts';
 import type { Traces } from './traces/traces.ts';
 
 export interface EngineSettings {
-  /** How long a claimed task may stay so while nobody delivers its start. */
+  /** How long a claimed task may wait for its start to be delivered. */
   claimTimeoutMs: number;
-  /** How long an attempt that came through a queue is kept without a heartbeat. */
+  /** Lease of an attempt that came through a queue. */
   workerLeaseMs: number;
   /** Age at which ended workflows move to the archive. */
   archiveAfterMs: number;
@@ -24,7 +24,7 @@ export interface EngineSettings {
   deleteAfterMs: number;
 }
 
-/** What every verb of the engine works with. */
+/** Context shared by all methods of the engine. */
 export interface EngineContext {
   database: Database;
   clock: Clock;
@@ -40,10 +40,10 @@ export interface EngineContext {
   claimSizes: ClaimSizes;
   knownKinds: KnownKinds;
   settings: EngineSettings;
-  /** Classes of runner that the pool has; null: not known here, and any name is taken. */
+  /** Runner classes of the pool; null: not known in this process, so any name is accepted. */
   resourceClasses: KnownClasses;
-  /** Where tasks of kinds go whose workers read queues; without it nothing is dispatched. */
+  /** Destination of tasks of kinds whose workers read queues; without it nothing is dispatched. */
   queue: Pick<MessageQueue, 'sendIn'> | undefined;
-  /** The moment that statements work with: null lets the database say, so that servers need not agree on the time. */
+  /** Time that statements use; null: the database's clock, so that servers need not agree on the time. */
   now(): string | null;
 }

@@ -13,7 +13,7 @@ interface Sum {
   result: ProgressResult;
 }
 
-/** Adds counters of many tasks in one commit: reports on one task are summed first, so a hot task costs one update. */
+/** Adds counters of many tasks in one commit; reports on one task are summed first, so a hot task costs one update. */
 export async function progress(context: EngineContext, reports: readonly ProgressReport[]): Promise<ProgressResult[]> {
   const now = context.now();
   const keyed = reports.some((report) => report.idempotency_key !== null);
@@ -29,7 +29,7 @@ export async function progress(context: EngineContext, reports: readonly Progres
   return moved.results;
 }
 
-/** Keyed reports that are not to be counted: where their key stands already, or how their key refuses them. */
+/** Keyed reports that must not be counted, because their key exists already or is rejected. */
 type Repeats = ReadonlyMap<number, { first: number } | 'repeated' | 'key_reused'>;
 
 function routeOf(report: ProgressReport): string {
@@ -66,7 +66,7 @@ async function takeKeys(tx: Queryable, reports: readonly ProgressReport[], now: 
   return repeats;
 }
 
-/** A key of a count that was refused is free again: its repeat is refused too, or counts once the task takes it. */
+/** Releases the key of a rejected count, so that a repeat is rejected again, or counted once the task accepts it. */
 async function releaseRefused(
   tx: Queryable,
   reports: readonly ProgressReport[],
@@ -83,7 +83,7 @@ async function releaseRefused(
   if (refused.length > 0) await releaseIdempotencyKeys(tx, refused);
 }
 
-/** The reports of one round name each task with one attempt only; others wait for the next round. */
+/** Selects the reports of one round: one attempt per task; other attempts wait for the next round. */
 async function addSums(
   queryable: Queryable,
   reports: readonly ProgressReport[],

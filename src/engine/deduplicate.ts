@@ -7,7 +7,7 @@ import type { EngineContext } from './context.ts';
 import type { Submission } from './port.ts';
 import { sortedFields, type Vocabulary } from './submission-rows.ts';
 
-/** One question of a task's dedupe strategy, with the registered shape that answers it. */
+/** One lookup of a task's dedupe strategy, with the registered shape that answers it. */
 export interface AskedProbe {
   taskIndex: number;
   shape: number;
@@ -16,9 +16,9 @@ export interface AskedProbe {
 }
 
 /**
- * Says for each task of a submission which existing task makes it unnecessary, or null. Tasks of the same submission
- * count in the order of the request. The keys stay locked until the transaction ends, which makes the answer exact:
- * of two concurrent submissions with one key, the second sees the first one's task.
+ * Returns for each task of a submission the existing task that makes it unnecessary, or null. Tasks of the same
+ * submission count in the order of the request. The keys stay locked until the transaction ends, so of two concurrent
+ * submissions with one key the second sees the task of the first.
  */
 export async function deduplicate(
   tx: Queryable,
@@ -57,14 +57,14 @@ export async function deduplicate(
       const key = requestKey(task.kind, fields, task);
       const same = created.get(key);
       if (same === undefined) created.set(key, [{ id: task.id, state }]);
-      // One of each state is all that a later task can be found to repeat.
+      // One task per state suffices: a later task can repeat no more.
       else if (same.every((earlier) => earlier.state !== state)) same.push({ id: task.id, state });
     }
     return null;
   });
 }
 
-/** The questions of these tasks, in their order; registers shapes that are new, so it runs before the transaction. */
+/** Returns the lookups of these tasks in order; registers new shapes, so it runs before the transaction. */
 export async function probesOf(
   context: EngineContext,
   tasks: readonly NewTask[],

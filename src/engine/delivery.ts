@@ -2,20 +2,20 @@ import type { TaskId, WorkflowId } from '../domain/ids.ts';
 import type { NoticeAction } from '../domain/notification/notification.ts';
 import type { Action } from '../domain/task.ts';
 
-/** What fires a delivery: a trigger of a task's actions, or a notification. */
+/** Cause of a delivery: a trigger of a task's actions, or a notification. */
 export type DeliveryTrigger = Action['trigger'] | NoticeAction['trigger'];
 
 /** One delivery, by webhook or by mail: a row of the outbox. */
 export interface Delivery {
   id: string;
-  /** The workflow's own id where it tells of the workflow. */
+  /** Id of the workflow, for deliveries about a workflow. */
   task_id: TaskId;
   workflow_id: WorkflowId;
   attempt: number;
   trigger: DeliveryTrigger;
-  /** Where among the actions of its trigger; of notifications, among the recipients. */
+  /** Index among the actions of its trigger, or among the recipients of a notification. */
   ordinal: number;
-  /** Scheme, host and port of the target: what fairness counts by. */
+  /** Scheme, host and port of the target, the unit of fairness. */
   origin: string;
   action: Action | NoticeAction;
   tries: number;
@@ -38,14 +38,14 @@ export interface DeliveryRecord extends Delivery {
 export interface DeliveryClaimRequest {
   holder: string;
   limit: number;
-  /** At most this many of one origin. */
+  /** Maximum per origin. */
   limit_per_origin: number;
-  /** Origins that have no free permit now. */
+  /** Origins without a free permit. */
   saturated_origins: readonly string[];
   lease_ms: number;
 }
 
-/** What one try of a delivery came to. */
+/** Result of one try of a delivery. */
 export type DeliveryResult =
   | { id: string; tries: number; outcome: 'delivered'; status: number; cancel_action?: Action }
   | { id: string; tries: number; outcome: 'retry'; status: number | null; error: string; delay_ms: number }

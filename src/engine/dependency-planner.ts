@@ -8,11 +8,11 @@ import type { Fate } from './submission-rows.ts';
 interface Parent {
   id: string;
   requires_success: boolean;
-  /** Index within the submission where the parent is created by it. */
+  /** Index within the submission, if the parent is created by it. */
   index: number | null;
 }
 
-/** Works out gates and early ends of new tasks whose parents may be stored tasks, also ones that are over. */
+/** Computes the gates and early ends of new tasks whose parents may be stored tasks, ended ones included. */
 export class DependencyPlanner {
   readonly #tasks: readonly NewTask[];
   readonly #parents: Parent[][];
@@ -57,7 +57,7 @@ export class DependencyPlanner {
     });
   }
 
-  /** Parents first, however deep: a stack of its own, since a chain may be longer than the call stack. */
+  /** Visits parents first, with an explicit stack, since a chain may be deeper than the call stack. */
   fateOf(index: number, linked: boolean): Fate {
     const stack = [index];
     while (stack.length > 0) {

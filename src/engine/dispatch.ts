@@ -11,12 +11,12 @@ import { laneIds } from './lanes.ts';
 import { report } from './report.ts';
 import { inTransaction } from './transaction.ts';
 
-/** Kinds that one pass looks at; the others come with the next. */
+/** Kinds per pass; the others follow in the next. */
 const KINDS_MAX = 1_000;
 
 /**
- * Claims ready tasks of kinds whose workers read queues, and writes their messages in the same transaction: none is
- * claimed without a message, and none has two for one attempt. One transaction a kind.
+ * Claims ready tasks of kinds whose workers read queues and writes their messages in the same transaction, so that
+ * every claimed attempt has exactly one message. Uses one transaction per kind.
  */
 export async function dispatch(context: EngineContext, holder: string, limit: number): Promise<StartTaskMessage[]> {
   const { queue } = context;
@@ -45,7 +45,7 @@ function dispatchKind(
     const kind = (await inner.kinds.names([kindId])).get(kindId)!;
     const tasks = rows.map((row) => ({ ...row, kind }));
     const { resolved, failures, deferred } = await resolveInputs(inner, tasks);
-    // In this transaction: nothing is left claimed that has no message.
+    // In this transaction, so that no task stays claimed without a message.
     if (failures.length > 0) await report(inner, failures);
     if (deferred.length > 0) {
       await putBack(
@@ -59,7 +59,7 @@ function dispatchKind(
     await queue.sendIn(
       tx,
       workerQueueOf(kind),
-      // Its id tells which attempt a message, or a dead letter, belongs to.
+      // The id identifies the attempt of a message or a dead letter.
       messages.map((message) => ({ id: startMessageId(message), body: encodeStartTask(message) })),
     );
     inner.signals.emit({ workflows: workflowsOf(rows) });
@@ -68,7 +68,7 @@ function dispatchKind(
   });
 }
 
-/** As start_message_id() makes it. */
+/** Mirrors start_message_id() in SQL. */
 function startMessageId({ task: { id, attempt } }: StartTaskMessage): string {
   return derivedId(id, { ordinal: attempt });
 }
@@ -92,7 +92,7 @@ function messageOf(context: EngineContext, row: ClaimRow, kind: string): StartTa
   };
 }
 
-/** Notes that these workers read the queues of their kinds; the last word of one worker on a kind counts. */
+/** Records that these workers read the queues of their kinds; the last entry of a worker and kind counts. */
 export async function workersSeen(
   context: EngineContext,
   workers: readonly { worker: string; kinds: readonly string[]; concurrency: number }[],

@@ -40,16 +40,16 @@ import { submitWorkflows } from './trees/submit-workflows.ts';
 
 export interface EngineOptions extends Partial<EngineSettings> {
   database: Database;
-  /** The system's clock lets the database say what time it is; any other (a test's) is taken at its word. */
+  /** The system clock means the database's time; any other clock (in tests) is used as it is. */
   clock: Clock;
   random: Random;
   log: Logger;
   metrics?: Metrics;
   /** Records the spans of workflows and attempts; none by default. */
   tracing?: Tracing;
-  /** Classes of runner that the pool has; any name is taken where they are not known. */
+  /** Runner classes of the pool; any name is accepted if they are not known. */
   resourceClasses?: KnownClasses;
-  /** Where tasks of kinds go whose workers read queues; without it `dispatch` finds nothing to do. */
+  /** Destination of tasks of kinds whose workers read queues; without it `dispatch` does nothing. */
   queue?: Pick<MessageQueue, 'sendIn'>;
 }
 
@@ -60,13 +60,13 @@ const DEFAULTS: EngineSettings = {
   deleteAfterMs: 30 * 86_400_000,
 };
 
-/** An engine whose verbs may share a transaction with each other and with statements of the caller's. */
+/** Engine whose methods can share a transaction with each other and with the caller's statements. */
 export interface TransactionalEngine extends Engine {
-  /** Runs again where it lost a race, so `run` must have no effects outside of the transaction. */
+  /** Retries after serialization failures and deadlocks, so `run` must have no effects outside of the transaction. */
   transaction<T>(run: (engine: Engine, tx: Queryable) => Promise<T>): Promise<T>;
 }
 
-/** Joins the verbs to one database. Any number of engines, in any number of processes, may share it. */
+/** Creates an engine on one database. Any number of engines, in any number of processes, may share it. */
 export function createEngine(options: EngineOptions): TransactionalEngine {
   const context = contextOf(options);
   return {
@@ -138,7 +138,7 @@ function verbsOf(context: EngineContext): Engine {
   };
 }
 
-/** Counts a write that failed after all retries; what its caller did wrong is not a failure of the database. */
+/** Counts a write that failed after all retries; errors of the caller are not failures of the database. */
 async function counting<T>(failures: { inc(): void } | undefined, work: Promise<T>): Promise<T> {
   try {
     return await work;
@@ -178,7 +178,7 @@ function contextOf(options: EngineOptions): EngineContext {
   };
 }
 
-/** Lanes are known by name outside; the numbers are looked up first, so the subscription begins a moment later. */
+/** Looks up the numbers of the named lanes before subscribing, so the subscription begins with a short delay. */
 function onReady(context: EngineContext, lanes: readonly string[], wake: () => void): () => void {
   let ended = false;
   let unsubscribe = (): void => {
@@ -190,7 +190,7 @@ function onReady(context: EngineContext, lanes: readonly string[], wake: () => v
       unsubscribe = context.signals.onReady(ids, wake);
       wake();
     })
-    .catch((error: unknown) => context.log.warn({ err: error }, 'Cannot look up lanes; polling goes on'));
+    .catch((error: unknown) => context.log.warn({ err: error }, 'lane lookup failed; continuing with polling'));
   return () => {
     ended = true;
     unsubscribe();

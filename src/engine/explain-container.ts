@@ -8,11 +8,11 @@ import type { EngineContext } from './context.ts';
 import { counted, turnSentence } from './explain-summary.ts';
 import type { ContainerExplanation, ContainerObstacle, OpenChild } from './explanation.ts';
 
-/** Children and generators of one answer. */
+/** Maximum number of children and generators per answer. */
 const NAMED_MAX = 20;
 
 /**
- * Says why a container has not started, or what keeps it from ending, as of one moment. Null where the workflow has no such
+ * Explains why a container has not started or not ended, in one snapshot. Returns null if the workflow has no such
  * container.
  */
 export function explainContainer(
@@ -64,13 +64,13 @@ function childOf({ id, name, state, is_container: isContainer }: obstacles.OpenC
 
 function summaryOf(container: Container, found: readonly ContainerObstacle[]): string {
   if (containerEnded(container.state)) {
-    return `It is over (${container.state})${container.reason === null ? '' : `: ${container.reason}`}.`;
+    return `It has ended (${container.state})${container.reason === null ? '' : `: ${container.reason}`}.`;
   }
   const first = found[0];
-  if (first === undefined) return 'Nothing stands in its way: it goes on as soon as the manager looks at it.';
+  if (first === undefined) return 'Nothing blocks it: it continues as soon as the manager processes it.';
   switch (first.type) {
     case 'workflow_paused':
-      return 'Its workflow is paused; resume it to let it go on.';
+      return 'Its workflow is paused; resume it to continue.';
     case 'turn':
       return turnSentence(first, container.workflow_id);
     case 'children':

@@ -7,7 +7,7 @@ import type { Expansion } from './explanation.ts';
 const CREATED_IDS_MAX = 1_000;
 const DEAD_LETTERS_MAX = 20;
 
-/** Which nodes of a generator came, and which were refused on their way; null of a task that makes none. */
+/** Returns which nodes of a generator exist and which were rejected; null for a task that creates none. */
 export async function expansionOf({ database }: EngineContext, id: string): Promise<Expansion | null> {
   const row = await findExpansion(database, id, CREATED_IDS_MAX);
   if (row === null) return null;
@@ -23,7 +23,7 @@ export async function expansionOf({ database }: EngineContext, id: string): Prom
   };
 }
 
-/** The node of a `CreateTask` message of the generator; null of any other message, and of what is none. */
+/** Returns the node of a generator's `CreateTask` message; null for any other or unreadable message. */
 function nodeMadeBy(generator: string, body: string): { id: string | null } | null {
   try {
     const { type, generator_id, task } = JSON.parse(body) as JsonObject;

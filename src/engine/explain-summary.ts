@@ -3,30 +3,30 @@ import { isTerminal } from '../domain/task-state.ts';
 import type { Obstacle } from './explanation.ts';
 import { runnerSentence } from './runners/explain.ts';
 
-/** One sentence that says why a task is not running: the first of its obstacles. */
+/** Summarizes in one sentence why a task is not running: its first obstacle. */
 export function summaryOf(task: Task, obstacles: readonly Obstacle[]): string {
   if (isTerminal(task.state)) {
     const why = task.failure_reason === null ? '' : `: ${task.failure_reason}`;
-    return `It is over (${task.state})${why}.`;
+    return `It has ended (${task.state})${why}.`;
   }
   const first = obstacles[0];
   if (first !== undefined) return sentenceOf(first, task.workflow_id);
-  // What a worker claims for itself runs at once: a claim that has not begun stands in the queue of its kind's workers.
+  // A worker's own claim runs at once, so a claim that has not begun waits in the queue of its kind's workers.
   return task.state === 'claimed'
     ? `It stands in the queue of the workers of kind:${task.kind}, and starts as soon as one takes it.`
     : 'It is running.';
 }
 
-/** Who runs it, and until when it is kept without another sign of life: a worker that is gone is noticed then. */
+/** Names the worker and when its lease expires unless it sends a heartbeat. */
 export function runningSentence(
   task: Task,
   { holder, heard_at, until }: { holder: string; heard_at: number; until: number | null },
 ): string {
   const at = (ms: number): string => new Date(ms).toISOString();
-  const given = until === null ? '' : `; unless it is heard of again, it is given up at ${at(until)}`;
+  const given = until === null ? '' : `; it is marked lost unless it sends a heartbeat by ${at(until)}`;
   const clock = task.deadline_basis === 'start' ? 'its start' : 'the last activity';
   const timeout = ` Its timeout of ${task.timeout_secs} s counts from ${clock}.`;
-  return `It is running: attempt ${task.attempt}, taken by ${holder}, last heard of at ${at(heard_at)}${given}.${timeout}`;
+  return `It is running: attempt ${task.attempt}, taken by ${holder}, last heartbeat at ${at(heard_at)}${given}.${timeout}`;
 }
 
 function sentenceOf(obstacle: Obstacle, workflowId: string): string {
@@ -40,7 +40,7 @@ function sentenceOf(obstacle: Obstacle, workflowId: string): string {
     case 'rule':
       return ruleSentence(obstacle);
     case 'paused':
-      return 'It is paused; resume it to let it go on.';
+      return 'It is paused; resume it to continue.';
     case 'delayed': {
       const attempt = obstacle.attempt > 1 ? ` (attempt ${obstacle.attempt})` : '';
       return `It does not start before ${new Date(obstacle.until).toISOString()}${attempt}.`;
@@ -64,14 +64,14 @@ function sentenceOf(obstacle: Obstacle, workflowId: string): string {
 function noWorkerSentence({ lane, last_seen, never }: Extract<Obstacle, { type: 'no_worker' }>): string {
   if (last_seen !== null)
     return `No worker has asked for tasks of ${lane} since ${new Date(last_seen).toISOString()}; start one.`;
-  // Of a kind that workers took before, or that is Heddle's own.
+  // The kind was taken by workers before, or is built into Heddle.
   if (never === undefined && lane !== 'webhook') return `No worker has asked for tasks of ${lane} lately; start one.`;
   const meant = never?.did_you_mean ?? null;
-  const hint = meant === null ? '' : ` Was the kind "${meant}" meant?`;
+  const hint = meant === null ? '' : ` Did you mean "${meant}"?`;
   return `No worker has ever asked for tasks of ${lane}; start one.${hint}`;
 }
 
-/** Whose turn a task or a container waits for. */
+/** Names the nodes that must end before a task or a container. */
 export function turnSentence({ container, before }: Extract<Obstacle, { type: 'turn' }>, workflowId: string): string {
   const { id, local_id: name, state } = container;
   const where = name === null && id === workflowId ? `root sequence (${state})` : `sequence "${name ?? id}" (${state})`;
@@ -95,7 +95,7 @@ function ruleSentence({ rule, kind, max, used, holders }: Extract<Obstacle, { ty
   const canceled = holders.find(({ state }) => state === 'canceled');
   if (canceled === undefined) return limit;
   return (
-    `${limit} One of them, "${canceled.name}", is canceled, but nobody has reported that it stopped; ` +
+    `${limit} One of them, "${canceled.name}", is canceled, but its worker has not reported that it stopped; ` +
     `if it has, "heddle task release ${canceled.id}" frees its slot.`
   );
 }

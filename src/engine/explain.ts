@@ -12,10 +12,10 @@ import { getTask } from './read.ts';
 import { runnerObstacle } from './runners/explain.ts';
 import { runningSentence, summaryOf } from './explain-summary.ts';
 
-/** A lane where nobody claimed for this long has no worker. */
+/** A lane without a claim for this long has no worker. */
 const CLAIMER_GONE_MS = 60_000;
 
-/** Says why a task is not running: everything that stands in its way, what matters most first. */
+/** Explains why a task is not running: all obstacles, most important first. */
 export async function explain(context: EngineContext, id: string): Promise<Explanation | null> {
   const task = await getTask(context, id);
   if (task === null) return null;
@@ -40,7 +40,7 @@ async function obstaclesOf(context: EngineContext, task: TaskDetail, expansion: 
   if (task.state === 'claimed') {
     const delivery = await obstacles.findStartDelivery(database, task.id);
     if (delivery !== null) return [{ type: 'delivering', ...delivery }];
-    // It waits in the queue of its kind, where only a worker takes it from.
+    // The task waits in the queue of its kind, from which only a worker takes it.
     const nobody = await nobodyClaims(context, task, await timeOf(context));
     return nobody === null ? [] : [nobody];
   }
@@ -74,7 +74,7 @@ async function timeOf(context: EngineContext): Promise<number> {
   return context.now() === null ? await databaseNow(context.database) : context.clock.now();
 }
 
-/** The lane of the task where no worker was seen for a while; null where one was. */
+/** Returns the lane of the task if no worker was seen there recently, else null. */
 async function nobodyClaims(context: EngineContext, task: TaskDetail, now: number): Promise<Obstacle | null> {
   const { database, knownKinds } = context;
   const seen = await obstacles.findLastClaimer(database, task.id);

@@ -5,7 +5,7 @@ import type { Task } from '../domain/task.ts';
 import type { ContainerState, TaskState } from '../domain/task-state.ts';
 import type { Container } from '../domain/workflow.ts';
 
-/** Why a task is not running, most important first. */
+/** Reasons why a task is not running, most important first. */
 export type Obstacle =
   | { type: 'turn'; container: { id: string; local_id: string | null; state: ContainerState }; before: string[] }
   | { type: 'expanding'; expected: number; created: number }
@@ -25,71 +25,73 @@ export type Obstacle =
     }
   | { type: 'paused'; since: number }
   | { type: 'delayed'; until: number; attempt: number }
-  /** `never`: none has ever asked for its kind, which may be misspelled. */
+  /** `never`: no worker has ever asked for this kind, which may be misspelled. */
   | { type: 'no_worker'; lane: string; last_seen: number | null; never?: { did_you_mean: string | null } }
   | RunnerObstacle
   | { type: 'queued'; ahead: number }
   | { type: 'delivering'; tries: number; last_error: string | null; next_try_at: number | null };
 
-/** A task waits for the runners that it needs. */
+/** The task waits for the runners that it requires. */
 export interface RunnerObstacle {
   type: 'runner';
-  /** What it asks for now. */
+  /** Current request. */
   requirements: Demand;
-  /** `unasked`: the pool has not heard of it; `held_back`: a rule would stop it anyway; `granted`: it is about to begin. */
+  /** `unasked`: not requested from the pool yet; `held_back`: blocked by a rule; `granted`: about to begin. */
   stage: 'unasked' | 'held_back' | 'waiting' | 'granted';
   request_id: string | null;
-  /** When it was asked for. */
+  /** Time of the request. */
   since: number | null;
-  /** Requests for the same class that come first. */
+  /** Earlier requests for the same class. */
   ahead: number;
-  /** `global`: none is idle; `local`: those that are do not suit it; `uncertain`: not all could be looked at. */
+  /**
+   * `global`: no idle runner; `local`: the idle runners do not match; `uncertain`: not all runners could be checked.
+   */
   exhaustion: 'global' | 'local' | 'uncertain' | null;
-  /** Runners that are being launched for what it asks for, for others too. */
+  /** Runners being launched for this and other requests. */
   launching: number;
-  /** What the last launch failed of. */
+  /** Error of the last launch. */
   last_failure: string | null;
-  /** Those that it got. */
+  /** Runners granted. */
   runners: { id: string; number: number; running: boolean }[];
 }
 
-/** What a generator announced, and what of it exists. */
+/** Nodes that a generator announced, and how many of them exist. */
 export interface Expansion {
-  /** Nodes that it announced; null until it has. */
+  /** Number of announced nodes; null until it has announced any. */
   expected: number | null;
-  /** Nodes that its current attempt made. */
+  /** Number of nodes that its current attempt created. */
   created: number;
-  /** Announced nodes that do not exist; null until it announced any. */
+  /** Number of announced nodes that do not exist; null until it has announced any. */
   missing: number | null;
-  /** Ids of those that exist, as the generator sent them, in ascending order: the first 1,000. */
+  /** Ids of the existing nodes, as the generator sent them, in ascending order: the first 1,000. */
   created_ids: string[];
-  /** Of those that are missing, the nodes whose messages became dead letters: the first 20. */
+  /** Missing nodes whose messages were dead-lettered: the first 20. */
   dead_letters: { id: string | null; reason: string }[];
 }
 
 export interface Explanation {
   task: Task;
-  /** One sentence that answers the question. */
+  /** Summary in one sentence. */
   summary: string;
   obstacles: Obstacle[];
-  /** Null of a task that makes no nodes. */
+  /** Null for a task that creates no nodes. */
   expansion: Expansion | null;
 }
 
-/** A child that has not ended. */
+/** Child that has not ended. */
 export type OpenChild =
   | { type: 'task'; id: string; name: string; state: TaskState }
   | { type: 'container'; id: string; name: string; state: ContainerState };
 
-/** Why a container has not started or not ended, most important first. */
+/** Reasons why a container has not started or not ended, most important first. */
 export type ContainerObstacle =
   | { type: 'workflow_paused' }
   | Extract<Obstacle, { type: 'turn' }>
   | {
-      /** The child that a sequence has come to; in a parallel container the first of those that have not ended. */
+      /** Current child of a sequence; in a parallel container the first child that has not ended. */
       type: 'children';
       children: OpenChild[];
-      /** Children that have not ended, those that wait for their turn included. */
+      /** Children that have not ended, waiting ones included. */
       open: number;
     }
   /** Generators elsewhere in the workflow that may still add children. */
@@ -97,7 +99,7 @@ export type ContainerObstacle =
 
 export interface ContainerExplanation {
   container: Container;
-  /** One sentence that answers the question. */
+  /** Summary in one sentence. */
   summary: string;
   obstacles: ContainerObstacle[];
 }

@@ -7,8 +7,8 @@ import { openAttempts, recordEnds } from './traces/attempts.ts';
 const RESULTS = ['applied', 'canceled', 'not_found', 'stale_attempt'] as const satisfies readonly HeartbeatResult[];
 
 /**
- * Signs of life of many attempts in one commit: those of one attempt are summed first. An attempt that had not started
- * has now; one that came through a queue is kept from here on for as long as its worker shows itself.
+ * Applies heartbeats of many attempts in one commit; those of one attempt are summed first. The first heartbeat starts
+ * an attempt; heartbeats of one that came through a queue keep its lease from expiring.
  */
 export async function heartbeat(context: EngineContext, beats: readonly Heartbeat[]): Promise<HeartbeatResult[]> {
   const { database, observer, settings } = context;
@@ -26,7 +26,7 @@ export async function heartbeat(context: EngineContext, beats: readonly Heartbea
   return sumOf.map((index) => results[index]!);
 }
 
-/** One beat an attempt, with the counts of all of its, and which of them each beat went into. */
+/** Merges beats by attempt, adds up their counts, and maps each beat to its merged one. */
 function summed(beats: readonly Heartbeat[]): { sums: Heartbeat[]; sumOf: number[] } {
   const sums: Heartbeat[] = [];
   const known = new Map<string, number>();
@@ -50,12 +50,12 @@ interface Attempt {
   attempt: number;
 }
 
-/** Gives attempts back that their workers will not finish; a canceled one only lets go of its slots. */
+/** Requeues attempts that their workers will not finish; a canceled one only releases its slots. */
 export async function release(context: EngineContext, tasks: readonly Attempt[]): Promise<TransitionOutcome[]> {
   return giveBack(context, tasks, releaseAttempts);
 }
 
-/** The same for attempts that nobody has heard of yet: the next claim opens the same attempt. */
+/** Does the same for attempts without a heartbeat so far: the next claim reopens the same attempt. */
 export async function putBack(context: EngineContext, tasks: readonly Attempt[]): Promise<void> {
   await giveBack(context, tasks, putBackAttempts);
 }
@@ -69,7 +69,7 @@ async function giveBack(
   for (const round of distinctRounds(tasks)) {
     const set = round.map((index) => tasks[index]!);
     const ids = set.map((task) => task.task_id);
-    // What is put back has not begun, and begins again under the same number: there is nothing to record.
+    // The attempt has not begun and begins again under the same number, so there is nothing to record.
     const open = await openAttempts(context, give === releaseAttempts ? ids : []);
     const { given, ...moved } = await give(context.database, set, context.now());
     await context.observer.moved({ lanes: moved.lanes ?? null });

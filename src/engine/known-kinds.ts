@@ -6,14 +6,14 @@ import { findTakenKinds } from '../store/kinds.ts';
 import type { Queryable } from '../store/database.ts';
 import type { UnknownKind } from './port.ts';
 
-/** Unknown kinds that one answer tells of. */
+/** Maximum number of unknown kinds per answer. */
 const TOLD_MAX = 10;
-/** Names that are remembered, of either sort. */
+/** Maximum number of names remembered, known or unknown. */
 const REMEMBERED_MAX = 10_000;
-/** A kind that was unknown is looked up again after this, milliseconds. */
+/** Time after which an unknown kind is looked up again, ms. */
 const UNKNOWN_FOR_MS = 2_000;
 
-/** The kinds of tasks that a worker of their kind has to take: not a webhook's target, and not a runner. */
+/** Returns the kinds of the tasks that need a worker of their kind: neither a webhook target nor a runner. */
 export function kindsForWorkers(tasks: Iterable<Pick<NewTask, 'kind' | 'actions' | 'requirements'>>): string[] {
   const kinds = new Set<string>();
   for (const { kind, actions, requirements } of tasks) {
@@ -22,7 +22,7 @@ export function kindsForWorkers(tasks: Iterable<Pick<NewTask, 'kind' | 'actions'
   return [...kinds];
 }
 
-/** Which kinds a worker has ever asked for, as far as this process has looked. */
+/** Caches which kinds a worker has ever asked for. */
 export class KnownKinds {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #known = new Set(BUILT_IN_KINDS);
@@ -32,7 +32,7 @@ export class KnownKinds {
     this.#clock = clock;
   }
 
-  /** Those of the kinds that no worker has ever asked for, the first ten. One statement at most. */
+  /** Returns the first ten of the kinds that no worker has ever asked for. Runs at most one statement. */
   async unknown(queryable: Queryable, kinds: readonly string[]): Promise<UnknownKind[]> {
     const now = this.#clock.monotonic();
     const missing = kinds.filter((kind) => !this.#known.has(kind) && (this.#unknown.get(kind)?.until ?? now) <= now);
@@ -68,7 +68,7 @@ export class KnownKinds {
   }
 }
 
-/** Names of another length are not near: they are not compared letter by letter. */
+/** Compares only names of a similar length. */
 function nearest(kind: string, known: readonly string[]): string | null {
   const { length } = kind;
   return suggestName(

@@ -2,20 +2,20 @@ import type { EngineContext } from './context.ts';
 
 export const WEBHOOK_LANE = 0;
 
-/** Tasks that need a runner and have none; nobody claims from it. */
+/** Tasks that need runners and have none; no claimer takes from this lane. */
 export const RUNNERS_LANE = -1;
 
-/** The number of a lane's runner is that of a column of type integer, and no runner has the first one. */
+/** A lane's runner number must fit an integer column, and no runner has the first one. */
 const RUNNER_NUMBER_MIN = 2;
-/** The one after it names the lane of those that have asked for a runner. */
+/** The next number is the lane of tasks that have requested a runner. */
 const RUNNER_NUMBER_MAX = 2_147_483_646;
 
 const KIND_PREFIX = 'kind:';
 const RUNNER_PREFIX = 'runner:';
 
 /**
- * Lane names to the numbers that tables use: `webhook`, `kind:NAME`, `runner:NUMBER` (the tasks that this runner was
- * claimed for), or `runners` (those that have none yet).
+ * Maps lane names to the numbers that tables use: `webhook`, `kind:NAME`, `runner:NUMBER` (tasks claimed for this
+ * runner), or `runners` (tasks without a runner).
  */
 export async function laneIds({ kinds }: Pick<EngineContext, 'kinds'>, lanes: readonly string[]): Promise<number[]> {
   const names = lanes.filter((lane) => lane.startsWith(KIND_PREFIX)).map((lane) => lane.slice(KIND_PREFIX.length));
@@ -27,7 +27,7 @@ export async function laneIds({ kinds }: Pick<EngineContext, 'kinds'>, lanes: re
   });
 }
 
-/** @throws Error where a lane is that of tasks without a runner: those wait for theirs */
+/** @throws Error if a lane is that of tasks without a runner, which cannot be claimed */
 export async function claimableLaneIds(
   context: Pick<EngineContext, 'kinds'>,
   lanes: readonly string[],
@@ -40,7 +40,7 @@ export function isRunnerLane(lane: number): boolean {
   return lane < RUNNERS_LANE;
 }
 
-/** The lane of the tasks that a runner of this number was claimed for. */
+/** Returns the lane of the tasks claimed for the runner with this number. */
 export function runnerLane(number: number): string {
   return `${RUNNER_PREFIX}${number}`;
 }
@@ -50,5 +50,5 @@ function fixedLane(lane: string): number {
   if (lane === 'runners') return RUNNERS_LANE;
   const number = lane.startsWith(RUNNER_PREFIX) ? Number(lane.slice(RUNNER_PREFIX.length)) : NaN;
   if (Number.isInteger(number) && number >= RUNNER_NUMBER_MIN && number <= RUNNER_NUMBER_MAX) return -number;
-  throw new Error(`a lane is "webhook", "kind:NAME" or "runner:NUMBER", not "${lane}"`);
+  throw new Error(`lane must be "webhook", "kind:NAME" or "runner:NUMBER" (got "${lane}")`);
 }

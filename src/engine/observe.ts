@@ -15,7 +15,7 @@ const PARENT_OUTCOME = {
   disabled: 'success',
 } as const satisfies Record<TerminalState, string>;
 
-/** Codes that transitions answer with, as the engine's port names them. */
+/** Result codes of transitions, as the engine's port names them. */
 export const TRANSITION_RESULTS = [
   'applied',
   'retrying',
@@ -26,7 +26,7 @@ export const TRANSITION_RESULTS = [
   'not_found',
 ] as const;
 
-/** Tells metrics, traces and waiting loops what a committed transition did. */
+/** Notifies metrics, traces and waiting loops of a committed transition. */
 export class Observer {
   readonly #metrics: Metrics | undefined;
   readonly #kinds: Kinds;
@@ -68,12 +68,12 @@ export class Observer {
     this.#countLate(moved.codes ?? []);
   }
 
-  /** Attempts with a trace that are over. */
+  /** Records the ended attempts that have a trace. */
   attemptsEnded(ended: readonly EndedAttempt[]): void {
     this.#traces?.attemptsEnded(ended);
   }
 
-  /** Tasks that a claim took, or that a worker's first sign of life started, with how long each had been ready. */
+  /** Records started tasks (claimed, or started by a first heartbeat) with how long each was ready. */
   async claimed(
     from: 'pending' | 'claimed',
     to: 'claimed' | 'running',
@@ -104,7 +104,7 @@ export class Observer {
     }
   }
 
-  /** Ready tasks that rules sent off to wait. */
+  /** Records ready tasks that concurrency rules blocked. */
   refused(tasks: number): void {
     if (tasks > 0) this.#metrics?.tasksBlockedByConcurrency.inc(tasks);
   }

@@ -1,10 +1,10 @@
 import type { ClaimAlong } from './port.ts';
 
-/** Claimers of this process that would take what is being submitted, in the same transaction. */
+/** Claimers of this process that can take newly submitted tasks in the same transaction. */
 export class Offers {
   readonly #offers = new Set<{ kinds: ReadonlySet<string>; claimAlong: () => ClaimAlong | null }>();
 
-  /** @returns how to take the offer back */
+  /** @returns function that withdraws the offer */
   add(lanes: readonly string[], claimAlong: () => ClaimAlong | null): () => void {
     const kinds = new Set(lanes.filter((lane) => lane.startsWith('kind:')).map((lane) => lane.slice('kind:'.length)));
     const offer = { kinds, claimAlong };
@@ -12,7 +12,7 @@ export class Offers {
     return () => void this.#offers.delete(offer);
   }
 
-  /** The claim of the first claimer that runs one of these kinds and has room; null where none does. */
+  /** Returns the claim of the first claimer that runs one of these kinds and has free capacity; null if none. */
   take(kinds: Iterable<string>): ClaimAlong | null {
     if (this.#offers.size === 0) return null;
     const wanted = [...kinds];

@@ -45,7 +45,7 @@ export async function cancel(
   return outcomes;
 }
 
-/** Cancels every open task of a workflow; returns how many, or null where there is no such workflow. */
+/** Cancels every open task of a workflow; returns their number, or null if there is no such workflow. */
 export async function cancelWorkflow(context: EngineContext, id: string): Promise<number | null> {
   if ((await findWorkflow(context.database, id)) === null) return null;
   const ids = await findOpenTasks(context.database, id);
@@ -66,12 +66,12 @@ export function resume(context: EngineContext, ids: readonly string[]): Promise<
   return operate(context, ids, (set) => resumeTasks(context.database, set, context.now()));
 }
 
-/** Frees the slots of canceled attempts that nobody reported on. */
+/** Releases the slots of canceled attempts without a report. */
 export function releaseCanceled(context: EngineContext, ids: readonly string[]): Promise<TransitionOutcome[]> {
   return operate(context, ids, (set) => releaseTasks(context.database, set));
 }
 
-/** Re-opens tasks that ended badly, also out of the archive, with what failed because of them. */
+/** Reopens failed, timed-out or canceled tasks, archived ones included, and the tasks that failed because of them. */
 export function retry(context: EngineContext, ids: readonly string[]): Promise<TransitionOutcome[]> {
   return operate(context, ids, (set) => context.database.transaction((tx) => retryTasks(tx, set, context.now())));
 }

@@ -14,7 +14,7 @@ import type { EngineContext } from './context.ts';
 import { recordUnreported } from './traces/attempts.ts';
 import type { Delivery, DeliveryClaimRequest, DeliveryFilter, DeliveryRecord, DeliveryResult } from './port.ts';
 
-/** The stored form of an action: with its origin beside it, so that fairness needs no look into URLs. */
+/** Returns the stored form of an action, with its origin so that fairness need not parse URLs. */
 export function storedAction<Stored extends Action | NoticeAction>(action: Stored): Stored & { origin: string } {
   return { ...action, origin: 'mail' in action ? MAIL_ORIGIN : new URL(action.params.url).origin };
 }

@@ -6,12 +6,12 @@ import type { EngineContext } from './context.ts';
 import type { ChildPage, ResultScope } from './port.ts';
 import { CHANGE_OVERLAP_MS } from './read.ts';
 
-/** A tree with no more containers than this tells all of them whenever anything changed. */
+/** A tree with at most this many containers returns all of them whenever anything changed. */
 const SMALL_TREE = 1000;
 
 const ONE_SNAPSHOT = { isolation: 'repeatable read', readOnly: true } as const;
 
-/** The tree of a workflow, or as much of it as was asked for, as of one moment. */
+/** Returns the tree of a workflow, or the requested part of it, in one snapshot. */
 export function getTree(
   context: EngineContext,
   id: string,
@@ -31,7 +31,7 @@ export function getTree(
   }, ONE_SNAPSHOT);
 }
 
-/** One page of a container's children, by position. */
+/** Returns one page of a container's children, by position. */
 export function listChildren(
   context: EngineContext,
   id: string,
@@ -52,7 +52,7 @@ export function listChildren(
   }, ONE_SNAPSHOT);
 }
 
-/** What changed in a tree since the cursor of the last call; cursor 0 returns all. */
+/** Returns what changed in a tree since the cursor of the last call; cursor 0 returns all. */
 export async function treeChanges(context: EngineContext, id: string, cursor: number): Promise<TreeChanges | null> {
   const started = context.now() === null ? await databaseNow(context.database) : context.clock.now();
   const since = new Date(cursor).toISOString();
@@ -72,7 +72,7 @@ export function readResult({ database }: EngineContext, taskId: string): Promise
   return trees.findResult(database, taskId);
 }
 
-/** Results that tasks of trees left behind, by container and position, after `after`; at most `limit`. */
+/** Returns results of tasks in trees, by container and position, after `after`; at most `limit`. */
 export function readResults(
   { database }: EngineContext,
   scope: ResultScope,

@@ -7,7 +7,7 @@ import * as reads from '../store/task-reads.ts';
 import type { EngineContext } from './context.ts';
 import type { Dag, DagChanges, Gauges, TaskFilter, WorkflowPage } from './port.ts';
 
-/** How far a change feed looks back: longer than any transaction may take to commit after it took its moment. */
+/** Overlap of a change feed: longer than any transaction may take to commit after it took its timestamp. */
 export const CHANGE_OVERLAP_MS = 5_000;
 
 export async function getTask(context: EngineContext, id: string): Promise<TaskDetail | null> {
@@ -23,7 +23,7 @@ export async function getTask(context: EngineContext, id: string): Promise<TaskD
   };
 }
 
-/** As it was asked for. */
+/** As requested. */
 function demandOf({ on_demand: _taken, ...demand }: reads.StoredDemand): Demand {
   return demand;
 }
@@ -43,7 +43,7 @@ export async function listTasks(context: EngineContext, filter: TaskFilter): Pro
   return rows.map(reads.taskOf);
 }
 
-/** A workflow with all its tasks and dependencies, as of one moment. */
+/** Returns a workflow with all its tasks and dependencies, in one snapshot. */
 export async function getDag(context: EngineContext, id: string): Promise<Dag | null> {
   return context.database.transaction(
     async (tx) => {

@@ -6,10 +6,10 @@ import { storedAction } from './outbox.ts';
 import type { Report, TaskUpdate, TransitionOutcome } from './port.ts';
 import { openAttempts, recordEnds } from './traces/attempts.ts';
 
-/** Longest reason that is kept, characters. */
+/** Maximum length of a reason, characters. */
 const REASON_MAX = 2_000;
 
-/** Splits into sets without a repeated task, so that of two reports on one task the second meets the first's result. */
+/** Splits reports into sets without repeated tasks, so that a second report on a task sees the result of the first. */
 export function distinctRounds(items: readonly { task_id: string }[]): number[][] {
   const seen = new Map<string, number>();
   const rounds: number[][] = [];
@@ -34,7 +34,7 @@ export function outcomesOf(
   });
 }
 
-/** Settles reports in sets: one statement moves them all and everything that follows from them. */
+/** Applies reports in sets: one statement settles a set and everything that follows from it. */
 export async function report(context: EngineContext, reports: readonly Report[]): Promise<TransitionOutcome[]> {
   const outcomes = new Array<TransitionOutcome>(reports.length);
   for (const round of distinctRounds(reports)) {
@@ -48,7 +48,7 @@ export async function report(context: EngineContext, reports: readonly Report[])
   return outcomes;
 }
 
-/** One set as the database takes it: distinct tasks, in the order of their ids. */
+/** Builds the parameters of one set: distinct tasks, in the order of their ids. */
 export function settleInput(context: EngineContext, set: readonly Report[]): SettleInput {
   return {
     ids: set.map((report) => report.task_id),
@@ -62,7 +62,7 @@ export function settleInput(context: EngineContext, set: readonly Report[]): Set
   };
 }
 
-/** The linked workflows of a set whose reports all say where they belong; null where one does not. */
+/** Returns the linked workflows of a set if every report names its workflow, else null. */
 function workflowsToLock(set: readonly Report[]): string[] | null {
   const workflows = new Set<string>();
   for (const { workflow } of set) {
@@ -89,17 +89,14 @@ async function settleSet(context: EngineContext, set: readonly Report[]): Promis
   return outcomes;
 }
 
-/** Whoever reports may name anything; what cannot be disabled is said where operators look. */
+/** Logs disabled names that do not exist, since reports may name anything. */
 export function noteIgnored(context: Pick<EngineContext, 'log'>, { ignored }: Moved): void {
   for (const [task_id, node] of ignored ?? []) {
-    context.log.warn(
-      { task_id, node },
-      'A task asked to disable what is no node after it in its own sequence; that was ignored',
-    );
+    context.log.warn({ task_id, node }, 'ignored names to disable; they are not later nodes of the same sequence');
   }
 }
 
-/** What tasks of a set that succeeded tell, as settle_with_notices takes it; null where none does. */
+/** Returns the notices of succeeded tasks as settle_with_notices takes them; null if there are none. */
 function noticesOf(set: readonly Report[]): string | null {
   const notices = set.flatMap(({ task_id, outcome, notices: told }) =>
     told === undefined || outcome !== 'succeeded'

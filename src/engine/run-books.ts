@@ -2,16 +2,16 @@ import { HeddleError } from '../domain/errors.ts';
 import type { Database, Queryable } from '../store/database.ts';
 import type { TargetRuns } from '../store/target-runs.ts';
 
-/** How a run of findings, or of models, ends: what it has missed is gone. */
+/** How a run of findings or models ends: what it has not seen is gone. */
 export interface RunEnd {
-  /** Marks at most `limit` rows after `after`; null: there are no more. */
+  /** Marks at most `limit` rows after `after`; returns null if there are no more. */
   markGone: (queryable: Queryable, id: string, after: string, limit: number) => Promise<string | null>;
   finish: (queryable: Queryable, id: string, complete: boolean, now: string | null) => Promise<void>;
 }
 
 export interface BooksOptions {
   database: Database;
-  /** The moment that statements work with: null lets the database say, so that servers need not agree on the time. */
+  /** Time that statements use; null: the database's clock, so that servers need not agree on the time. */
   readonly now?: () => string | null;
 }
 
@@ -19,7 +19,7 @@ export interface BooksOptions {
 export const BOOK_ROWS = 1000;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
-/** The runs of one database's findings, or of its models. */
+/** Runs of one database's findings or models. */
 export class RunBooks<Run extends { target: string; ended_at: number | null }> {
   readonly #options: BooksOptions;
   readonly #runs: TargetRuns<Run>;
@@ -31,19 +31,19 @@ export class RunBooks<Run extends { target: string; ended_at: number | null }> {
     this.#end = end;
   }
 
-  /** @throws HeddleError CONFLICT where the run is one of another target */
+  /** @throws HeddleError CONFLICT if the run belongs to another target */
   async begin(id: string, target: string): Promise<{ open: boolean; run: Run }> {
     await this.#options.database.transaction((tx) => this.#runs.insert(tx, id, target, this.#now()));
     const { latest, run } = await this.require(id);
     if (run.target !== target) {
-      throw new HeddleError('CONFLICT', `The run ${id} is one of ${run.target}, not of ${target}`);
+      throw new HeddleError('CONFLICT', `Run ${id} belongs to ${run.target}, not to ${target}`);
     }
     return { open: latest || run.ended_at === null, run };
   }
 
   /**
-   * Marks what is gone and closes the run. What it covers must have been written down before: from then on every run of
-   * the target, also one that was begun before and ends later, marks what the covering one has missed.
+   * Marks what is gone and closes the run. The coverage must be recorded before: from then on every run of the target,
+   * also one that began earlier and ends later, marks what the covering run has not seen.
    */
   async finish(id: string, complete: boolean): Promise<Run> {
     const { database } = this.#options;

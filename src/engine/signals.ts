@@ -12,11 +12,11 @@ const COUNT_LISTENERS: Statement = {
     where datname = current_database() and application_name like 'heddle%listen%'`,
 };
 
-/** What one commit set in motion. Lanes are ids: 0 is webhooks, those below are runners, those above kinds. */
+/** Wake-ups caused by one commit. Lanes are numbers: 0 is webhooks, those below are runners, those above kinds. */
 export interface Signal {
   lanes?: readonly number[];
   deliveries?: boolean;
-  /** More than 16 stand for "many". */
+  /** More than 16 mean "many". */
   workflows?: readonly string[];
 }
 
@@ -29,15 +29,16 @@ interface Payload {
 
 type Wake = () => void;
 
-/** A process that begins to listen is noticed after this long; until then it finds work by polling. */
+/** Interval at which new listening processes are detected; until then they find work by polling. */
 const LOOK_INTERVAL_MS = 1_000;
 
-/** Workflow changes reach their watchers at most this often. */
+/** Minimum interval between notifications of workflow changes. */
 const CHANGE_DEBOUNCE_MS = 100;
 
 /**
- * Wake-ups after commits: at once within the process, by NOTIFY for others. Notifications are sent after the commit and
- * merged while one is under way; a lost one costs latency, never correctness, because every loop also polls.
+ * Sends wake-ups after commits: directly within the process, by NOTIFY to others. Notifications are sent after the
+ * commit and merged while one is being sent; a lost one costs latency, never correctness, because every loop also
+ * polls.
  */
 export class Signals {
   readonly #database: Database;
@@ -54,7 +55,7 @@ export class Signals {
   #sending: Promise<void> | undefined;
   #listening: Promise<void> | undefined;
   #unlisten: (() => Promise<void>) | undefined;
-  /** Until it is known, everybody is notified. */
+  /** Whether other processes listen; assumed until known. */
   #othersListen = true;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #closed = false;
@@ -93,7 +94,7 @@ export class Signals {
     return subscribe(this.#workflows, id, wake);
   }
 
-  /** Looks now and then whether any other process listens: alone, there is nobody to notify. */
+  /** Checks periodically whether any other process listens; without one no notification is needed. */
   #lookAgain(): void {
     const now = this.#clock.monotonic();
     if (now - this.#lookedAt < LOOK_INTERVAL_MS) return;
@@ -105,7 +106,7 @@ export class Signals {
       })
       .catch((error: unknown) => {
         this.#othersListen = true;
-        this.#log.debug({ err: error }, 'Cannot see who listens; everybody is notified');
+        this.#log.debug({ err: error }, 'could not list listeners; notifying all');
       });
   }
 
@@ -124,12 +125,14 @@ export class Signals {
       .then((unlisten) => {
         this.#unlisten = unlisten;
       })
-      .catch((error: unknown) => this.#log.warn({ err: error }, 'Cannot listen for notifications; polling goes on'));
+      .catch((error: unknown) =>
+        this.#log.warn({ err: error }, 'could not listen for notifications; continuing with polling'),
+      );
   }
 
   #receive(payload: string): void {
     if (payload === '') {
-      // Reconnected: anything may have happened meanwhile.
+      // Reconnected: notifications may have been lost meanwhile.
       this.#wakeHere([...this.#lanes.keys()], true, 'many');
       return;
     }
@@ -163,7 +166,7 @@ export class Signals {
       try {
         await this.#database.query(NOTIFY, [JSON.stringify(payload)]);
       } catch (error) {
-        this.#log.debug({ err: error }, 'A notification was not sent; the others find the work by polling');
+        this.#log.debug({ err: error }, 'notification failed; other processes find the work by polling');
       }
     }
     this.#sending = undefined;

@@ -6,28 +6,28 @@ import type { TaskReads } from './flow/plan.ts';
 import type { Submission } from './port.ts';
 import { storedAction } from './outbox.ts';
 
-/** What became of a new task's dependencies before it was stored: how many gates are open, or how it ended already. */
+/** Effect of a new task's dependencies before it is stored: the number of open gates, or its early end. */
 export interface Fate {
   open_gates: number;
   linked: boolean;
   ended?: { state: number; reason: string; cause: string | null };
   place?: TreePlace;
-  /** What the expressions in its input read, where it holds any. */
+  /** Reads of the expressions in its input, if it holds any. */
   reads?: TaskReads;
 }
 
-/** The attempt of a task that made a node. */
+/** Generator attempt that created a node. */
 export interface Generator {
   id: string;
   attempt: number;
 }
 
-/** Where a task stands in its workflow's tree. */
+/** Position of a task in its workflow's tree. */
 export interface TreePlace {
   container_id: string;
   position: number;
   policy: number;
-  /** Its turn has not come. */
+  /** Earlier siblings must end first. */
   sealed: boolean;
   generates: boolean;
   generator: Generator | null;
@@ -35,15 +35,15 @@ export interface TreePlace {
 
 const SHAPE_TYPE = { concurrency: 1, capacity: 2 } as const;
 
-/** The numbers of the kinds and rule shapes that some tasks name. */
+/** Numbers of the kinds and rule shapes that some tasks name. */
 export interface Vocabulary {
   kinds: ReadonlyMap<string, number>;
   shapes: ReadonlyMap<string, number>;
 }
 
 /**
- * Makes sure that the kinds and rule shapes of these tasks exist, each looked up once. It asks the database on
- * connections of its own, so it must not run inside a transaction: enough of those at once would wait for each other.
+ * Ensures that the kinds and rule shapes of these tasks exist, each looked up once. Uses its own connections, so it
+ * must not run inside a transaction: many of those at once would deadlock on the pool.
  */
 export async function vocabularyOf(
   context: EngineContext,
@@ -98,7 +98,7 @@ export class RowBuilder {
     this.rows.edges.push(edge);
   }
 
-  /** Absent members are left out of the row: what is not sent costs nothing to parse. */
+  /** Omits absent members from the row, which saves parsing. */
   addTask(task: NewTask, workflowId: string, fate: Fate): void {
     const row: TaskRow = {
       i: task.id,
@@ -156,7 +156,7 @@ export class RowBuilder {
   }
 }
 
-/** What is empty is left out. */
+/** Omits empty values. */
 function storedReads({ nodes, data }: TaskReads): Partial<TaskReads> {
   return { ...(isEmpty(nodes) ? {} : { nodes }), ...(data.length === 0 ? {} : { data }) };
 }
@@ -172,7 +172,7 @@ function placeInTree(row: TaskRow, place: TreePlace): void {
   row.ga = place.generator.attempt;
 }
 
-/** Without listing the keys: most tasks of a large set have none or many. */
+/** Avoids listing the keys, since most tasks of a large set have none or many. */
 function isEmpty(metadata: object): boolean {
   for (const _key in metadata) return false;
   return true;

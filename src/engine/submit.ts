@@ -17,15 +17,15 @@ import { requireClassesOf } from './runners/check.ts';
 import { RowBuilder, vocabularyOf, type Vocabulary } from './submission-rows.ts';
 
 const ROUTE = 'POST /task';
-/** Submissions up to this many tasks let a claimer of this process take what is ready in the same transaction. */
+/** Maximum number of tasks for a submission to let a claimer of this process take ready tasks in its transaction. */
 const CLAIM_ALONG_TASKS_MAX = 64;
 
 /**
  * Stores workflows, all or none of them. Submissions without idempotency keys and dedupe strategies share one
- * statement; any other makes the call a transaction in which each is looked at in turn.
+ * statement; any other makes the call a transaction that handles each in order.
  *
- * @throws HeddleError IDEMPOTENCY_MISMATCH where a key was used with another body; VALIDATION_FAILED where a class of runner
- * is not known
+ * @throws HeddleError IDEMPOTENCY_MISMATCH if a key was used with another body; VALIDATION_FAILED if a runner class is
+ * unknown
  */
 export async function submit(
   context: EngineContext,
@@ -99,7 +99,7 @@ function addPlain(builder: RowBuilder, submission: Submission): TaskState[] {
   });
 }
 
-/** A submission with all that had to be looked up for it before the transaction. */
+/** Submission with everything that must be looked up before the transaction. */
 interface Prepared {
   submission: Submission;
   vocabulary: Vocabulary;

@@ -9,13 +9,13 @@ import { recordUnreported } from './traces/attempts.ts';
 
 const PROMOTE_MAX = 5_000;
 const LEASES_MAX = 50;
-/** Leases that lapse come up again and again, and may be of one task each: so many sets of them are looked at in a pass. */
+/** Sets of expired leases per pass, since each set may hold a single task and new ones keep expiring. */
 const LEASE_SETS_MAX = 40;
 const RELAYS_MAX = 100;
 const BLOCKED_SLOTS_MAX = 1_000;
 const IDLE_SLOTS_MAX = 1_000;
 
-/** One pass of everything that only time sets in motion. Each step is bounded. */
+/** Runs one pass of everything that is driven by time. Each step is bounded. */
 export async function sweep(context: EngineContext): Promise<SweepResult> {
   const now = context.now();
   const promoted = await promoteDelayed(context.database, PROMOTE_MAX, now);
@@ -81,7 +81,7 @@ async function relayAll(context: EngineContext, now: string | null): Promise<num
   return RELAYS_MAX;
 }
 
-/** Archives ended workflows and deletes what has been archived for long, about `limit` tasks of each. */
+/** Archives ended workflows and deletes archived ones after their retention, about `limit` tasks of each. */
 export async function retain(context: EngineContext, limit: number): Promise<RetentionResult> {
   const { database, settings } = context;
   const now = context.now();

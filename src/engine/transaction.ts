@@ -4,9 +4,9 @@ import { Offers } from './offers.ts';
 import type { Signal } from './signals.ts';
 
 /**
- * Runs verbs of the engine within one transaction of the database, together with statements of the caller's. What they
- * tell loops and metrics is told after the commit, since nobody can see the work before it. The transaction runs again
- * where it lost a race, so `run` must have no effects outside of it.
+ * Runs methods of the engine within one database transaction, together with the caller's statements. Loops and metrics
+ * are notified after the commit. The transaction is retried after serialization failures and deadlocks, so `run` must
+ * have no effects outside of it.
  */
 export async function inTransaction<T>(
   context: EngineContext,
@@ -40,7 +40,7 @@ function innerContext(outer: EngineContext, tx: Queryable): InnerContext {
       ...outer,
       database: asDatabase(outer.database, tx),
       kinds,
-      // A claimer must not run what may be rolled back.
+      // A claimer must not run tasks that may be rolled back.
       offers: new Offers(),
       signals: {
         emit: signalLater,
@@ -65,7 +65,7 @@ function innerContext(outer: EngineContext, tx: Queryable): InnerContext {
   };
 }
 
-/** The transaction as the verbs know a database: what would be a transaction of its own is a part of this one. */
+/** Wraps a transaction as a database, so that nested transactions become part of it. */
 function asDatabase(database: Database, tx: Queryable): Database {
   return {
     query: (statement, values) => tx.query(statement, values),

@@ -1,12 +1,12 @@
 import { compileExpression } from './compile.ts';
 import type { Compiled } from './compile.ts';
 
-/** Expressions that are kept compiled: tasks of one workflow often hold the same ones. */
+/** Number of compiled expressions to cache, since tasks of one workflow often share them. */
 const KEPT_MAX = 1000;
 
 const kept = new Map<string, Compiled>();
 
-/** Compiles an expression over the variables of workflows; one that was compiled lately costs nothing. */
+/** Compiles an expression over the variables of workflows; cached. */
 export function compileFlowExpression(text: string): Compiled {
   const known = kept.get(text);
   if (known !== undefined) return known;

@@ -11,44 +11,44 @@ import { allNodes } from './syntax-tree.ts';
 import type { SyntaxNode } from './syntax-tree.ts';
 import { admit, toJson } from './values.ts';
 
-/** Characters that one expression may have. */
+/** Maximum length of an expression, characters. */
 export const EXPRESSION_CHARS_MAX = 4096;
 
-/** The values of variables by name; a Date is a timestamp. */
+/** Values of variables by name; a Date is a timestamp. */
 export type Variables = Readonly<Record<string, unknown>>;
 
-/** A compiled expression; it keeps nothing between evaluations and may be evaluated any number of times. */
+/** Compiled expression; stateless, so it may be evaluated any number of times. */
 export interface Expression {
   readonly text: string;
-  /** What it reads, by variable. */
+  /** Its reads, by variable. */
   readonly references: References;
   /**
-   * Its value as JSON. Ends after at most a fraction of a second, whatever the expression and the values.
-   * @throws ExpressionError naming the place and the expression
-   * @throws AllowanceSpentError where it needs more than is left of the allowance, and may take more than that by itself
+   * Returns its value as JSON. Ends within a fraction of a second, whatever the expression and the values.
+   * @throws ExpressionError naming the position and the expression
+   * @throws AllowanceSpentError if it exceeds the remaining allowance, but not its own limit
    */
   evaluate(variables: Variables, allowance?: Allowance): JsonValue;
-  /** The same in slices, between which the process does everything else. */
+  /** Evaluates in slices, between which the process does other work. */
   evaluateSliced(variables: Variables, allowance: SlicedAllowance): Promise<JsonValue>;
 }
 
 export interface CompileOptions {
-  /** The variables that it may use. */
+  /** Variables that it may use. */
   variables: readonly string[];
-  /** Other names are allowed, too: they are looked up in the values given, and missing ones fail the evaluation. */
+  /** Also allows other names: they are looked up on evaluation, which fails if they are missing. */
   open?: boolean;
-  /** The variable whose members are easily taken for variables: who reads an unknown name is told to read it there. */
+  /** Variable whose members are easily mistaken for variables; errors suggest to read them there. */
   members_of?: string;
 }
 
 export type Compiled = { ok: true; expression: Expression } | { ok: false; fault: ExpressionError };
 
-/** What expressions in the inputs of tasks, in `Conditional` and in notifications may use. */
+/** Variables of expressions in task inputs, in `Conditional` and in notifications. */
 export const FLOW_VARIABLES = ['nodes', 'data', 'workflow', 'task', 'now'] as const;
 
 const DEFAULTS: CompileOptions = { variables: FLOW_VARIABLES };
 
-/** Checks syntax, names, functions, patterns and, as far as they are known, types. */
+/** Checks syntax, names, functions, patterns and, as far as known, types. */
 export function compileExpression(text: string, options: CompileOptions = DEFAULTS): Compiled {
   try {
     return { ok: true, expression: compile(text, options) };
@@ -57,18 +57,18 @@ export function compileExpression(text: string, options: CompileOptions = DEFAUL
   }
 }
 
-/** The tree of an expression, ready to be evaluated by one evaluation at a time. */
+/** Tree of an expression, usable by one evaluation at a time. */
 interface Program {
   references: References;
   meter: Meter;
-  /** A promise where it made way for other work. */
+  /** Returns a promise if it yielded to other work. */
   run: (context: Map<string, unknown>) => unknown;
 }
 
 function compile(text: string, options: CompileOptions): Expression {
   let idle: Program | null = buildProgram(text, options);
   const { references } = idle;
-  // Another one is built while one is at work, and in the place of one that has made way: those stay slower.
+  // Another tree is built while one is in use, or has yielded: a tree that yielded once stays slower.
   const take = (): Program => {
     const program = idle ?? buildProgram(text, options);
     idle = null;
@@ -108,7 +108,7 @@ function compile(text: string, options: CompileOptions): Expression {
 function buildProgram(text: string, options: CompileOptions): Program {
   if (text.trim() === '') throw new ExpressionError(text, 'the expression is empty', null);
   if (text.length > EXPRESSION_CHARS_MAX) {
-    throw new ExpressionError(text, `has ${text.length} characters; ${EXPRESSION_CHARS_MAX} are allowed`, null);
+    throw new ExpressionError(text, `has ${text.length} characters; at most ${EXPRESSION_CHARS_MAX} are allowed`, null);
   }
   const meter = new Meter();
   const parsed = makeEnvironment(options.variables, options.open === true, meter).parse(text);
@@ -137,7 +137,7 @@ function begin(
 
 function valueOf({ meter }: Program, result: unknown, allowance: Allowance | undefined): JsonValue {
   const value = toJson(result, (steps) => allowance?.spend(steps));
-  // `||` and its like go on where one side fails.
+  // `||` and similar operators continue after one side fails.
   if (meter.isCutShort) throw new AllowanceSpentError();
   return value;
 }
@@ -146,7 +146,7 @@ function faultOf({ meter }: Program, error: unknown, text: string): Error {
   return meter.isCutShort ? new AllowanceSpentError() : asExpressionError(error, text);
 }
 
-/** Only what the expression reads: everything else is not even looked at. */
+/** Converts only the values that the expression reads. */
 function contextOf(variables: Variables, references: References, spend: (steps: number) => void): Map<string, unknown> {
   const context = new Map<string, unknown>();
   for (const name of references.keys()) {
@@ -155,7 +155,7 @@ function contextOf(variables: Variables, references: References, spend: (steps: 
   return context;
 }
 
-/** `matches` of the library goes back and forth for ever on some patterns; ours reads each character once. */
+/** Replaces the library's `matches`, which backtracks without bound on some patterns; this one runs in linear time. */
 function replaceMatches(node: SyntaxNode, text: string): void {
   if (node.op !== 'rcall') return;
   const call = node.args as [string, SyntaxNode, SyntaxNode[]];
@@ -184,13 +184,13 @@ function refuseUnknown(references: References, { variables, members_of }: Compil
   }
 }
 
-/** What an expression reads of a name, as it may be written: `data.port`, or only `data`. */
+/** Formats a read of a name as it may be written: `data.port`, or only `data`. */
 function shortestRead(name: string, { members, whole_at }: VariableUse): string {
   const [first] = members.keys();
   return whole_at === null && first !== undefined && /^[A-Za-z_]\w*$/.test(first) ? `${name}.${first}` : name;
 }
 
-/** Names that the language itself brings: types, and the owners of its functions. */
+/** Names that the language itself defines: types, and namespaces of its functions. */
 const BUILT_IN: ReadonlySet<string> = new Set([
   'bool',
   'bytes',

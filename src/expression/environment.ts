@@ -2,9 +2,9 @@ import { Environment } from '@marcbachmann/cel-js';
 
 import type { Meter } from './meter.ts';
 
-/** Nodes of the syntax tree of one expression. */
+/** Maximum nodes in the syntax tree of one expression. */
 const NODES_MAX = 1000;
-/** Levels of brackets, calls and selections. */
+/** Maximum nesting of brackets, calls and selections. */
 const DEPTH_MAX = 60;
 const LITERALS_MAX = 500;
 const ARGUMENTS_MAX = 16;
@@ -12,7 +12,7 @@ const ARGUMENTS_MAX = 16;
 const TIMESTAMP = 'google.protobuf.Timestamp';
 const DURATION = 'google.protobuf.Duration';
 
-/** Numbers of JSON are doubles, numbers that are written into expressions often ints: arithmetic takes them together. */
+/** JSON numbers are doubles and literals in expressions often ints, so arithmetic mixes them. */
 const MIXED_ARITHMETIC: Readonly<Record<string, (left: number, right: number) => number>> = {
   '+': (left, right) => left + right,
   '-': (left, right) => left - right,
@@ -24,9 +24,9 @@ const MIXED_ARITHMETIC: Readonly<Record<string, (left: number, right: number) =>
 const base = makeBase();
 
 /**
- * The language as Heddle speaks it: CEL with optional values, literals of mixed types, and numbers as JSON has them.
- * @param variables the names that expressions may use
- * @param open whether any other name is allowed, too, and is looked up when the expression is evaluated
+ * Creates Heddle's dialect of CEL: with optional values, literals of mixed types, and JSON numbers.
+ * @param variables names that expressions may use
+ * @param open whether other names are allowed too, to be looked up on evaluation
  */
 export function makeEnvironment(variables: readonly string[], open: boolean, meter: Meter): Environment {
   const environment = base.clone({ unlistedVariablesAreDyn: open });
@@ -72,7 +72,7 @@ function makeBase(): Environment {
   return environment;
 }
 
-/** RFC 3339; without milliseconds where there are none. */
+/** Formats RFC 3339; omits milliseconds if they are zero. */
 export function timestampText(value: Date): string {
   return value.toISOString().replace('.000Z', 'Z');
 }

@@ -1,15 +1,15 @@
-/** Characters of an expression that an error repeats. */
+/** Maximum characters of an expression quoted in an error. */
 const SHOWN_CHARS_MAX = 120;
-/** Characters of a reason; what a value says of itself may be long. */
+/** Maximum characters of a reason, since values in it may be long. */
 const REASON_CHARS_MAX = 300;
 
-/** An expression that cannot be compiled or whose evaluation failed; the message names both the place and the expression. */
+/** Expression that cannot be compiled or whose evaluation failed; the message names the position and the expression. */
 export class ExpressionError extends Error {
-  /** The expression as it was given. */
+  /** Expression as given. */
   readonly expression: string;
-  /** What is wrong, without place and expression. */
+  /** Fault, without position and expression. */
   readonly reason: string;
-  /** Characters before the place, where one is known. */
+  /** Offset in characters, if known. */
   readonly offset: number | null;
 
   constructor(expression: string, reason: string, offset: number | null, cause?: unknown) {
@@ -22,15 +22,15 @@ export class ExpressionError extends Error {
   }
 }
 
-/** What an evaluation may share with others is used up: with more of it the expression might have come to its end. */
+/** Thrown if the shared allowance is used up; with a larger one the expression might have finished. */
 export class AllowanceSpentError extends Error {
   constructor() {
-    super('the steps that were left do not suffice for the expression');
+    super('the remaining steps are not enough for the expression');
     this.name = 'AllowanceSpentError';
   }
 }
 
-/** ` (character 9 of "nodes.a.b")`; only the part around the place of an expression that is long. */
+/** Formats ` (character 9 of "nodes.a.b")`; a long expression is cut around the position. */
 function describePlace(expression: string, offset: number | null): string {
   const at = offset ?? 0;
   const from = expression.length <= SHOWN_CHARS_MAX ? 0 : Math.max(0, at - SHOWN_CHARS_MAX / 2);
@@ -40,11 +40,11 @@ function describePlace(expression: string, offset: number | null): string {
   return offset === null ? ` (in ${text})` : ` (character ${at + 1} of ${text})`;
 }
 
-/** What the language's library threw, as an error that names the expression. */
+/** Wraps an error of the CEL library as an error that names the expression. */
 export function asExpressionError(error: unknown, expression: string): ExpressionError {
   if (error instanceof ExpressionError) return error;
   if (error instanceof RangeError) {
-    return new ExpressionError(expression, 'is nested too deeply, or makes a text that is too long', null, error);
+    return new ExpressionError(expression, 'is nested too deeply, or builds a string that is too long', null, error);
   }
   if (!(error instanceof Error)) return new ExpressionError(expression, 'failed', null, error);
   const { summary, range } = error as { summary?: string; range?: { start: number } };

@@ -2,21 +2,21 @@ import type { Meter } from './meter.ts';
 import { allNodes } from './syntax-tree.ts';
 import type { Evaluate, SyntaxNode } from './syntax-tree.ts';
 
-/** Characters of a duration such as `1h30m`. */
+/** Maximum characters of a duration such as `1h30m`. */
 const DURATION_CHARS_MAX = 64;
-/** Characters that `join` may put together. */
+/** Maximum characters that `join` may build. */
 const JOINED_CHARS_MAX = 4_194_304;
-/** Finding the local time of a time zone takes a while. */
+/** Cost of computing the local time of a time zone. */
 const TIME_ZONE_COST = 500;
 
 const SEARCHES = new Set(['contains', 'indexOf', 'lastIndexOf', 'split', 'startsWith', 'endsWith']);
-/** Operations whose values are new; all others pass on what is there. */
+/** Operations that create new values; all others pass existing values on. */
 const MAKERS = new Set(['+', 'call', 'rcall']);
 const ACCESSES = new Set(['.', '.?', '[]', '[?]']);
 
 /**
- * Puts the meter into a checked tree: each step over a node, and each operation on values before it begins, is
- * counted; members are only read from JSON values.
+ * Adds metering to a checked tree: counts each step over a node, and each operation on values before it begins;
+ * restricts member access to JSON values.
  */
 export function instrument(root: SyntaxNode, meter: Meter): void {
   const nodes = allNodes(root);
@@ -42,8 +42,8 @@ export function instrument(root: SyntaxNode, meter: Meter): void {
 }
 
 /**
- * Lets evaluations make way for other work at each step of a loop. To be called before the tree is checked: the library
- * then expects that a loop may take until later.
+ * Lets evaluations yield to other work at each step of a loop. Must be called before the tree is checked: the library
+ * then treats loops as asynchronous.
  */
 export function markPauses(nodes: Iterable<SyntaxNode>): void {
   for (const node of nodes) {
@@ -56,16 +56,16 @@ function loopOf(node: SyntaxNode): { step: SyntaxNode; iterCtx: object } {
 }
 
 /**
- * After a pause the library would give each further round of a loop a context of its own, as if rounds went on beside each
- * other, and then loses the state of `all`, `exists` and `exists_one` that stand within another loop. Here a tree has one evaluation
- * at a time, and its loops one round.
+ * Shares one context among the rounds of a loop. After a pause the library would give each further round its own
+ * context, as if rounds ran in parallel, and so lose the state of `all`, `exists` and `exists_one` nested in another
+ * loop. Here a tree has one evaluation at a time, and its loops one round.
  */
 function keepContext(context: object | undefined): void {
   if (context === undefined) return;
   Object.defineProperty(context, 'async', { get: () => false, set: () => undefined });
 }
 
-/** An own `evaluate` that cannot be replaced: the library would put its own one there at the first call. */
+/** Defines an `evaluate` that cannot be replaced: the library would install its own at the first call. */
 function meterEvaluation(node: SyntaxNode, meter: Meter, isStep: boolean): void {
   const { alternate, macro } = node.meta;
   const inner: Evaluate =
@@ -82,7 +82,7 @@ function meterEvaluation(node: SyntaxNode, meter: Meter, isStep: boolean): void 
   Object.defineProperty(node, 'evaluate', { value: evaluate, writable: false });
 }
 
-/** What is counted before an operation; null where the step over its node is all there is. */
+/** Cost counted before an operation; null if only the step over its node counts. */
 function chargeOf(node: SyntaxNode, meter: Meter): ((operands: unknown[]) => void) | null {
   if (ACCESSES.has(node.op)) return ([owner]) => refuseForeignObject(owner);
   switch (node.op) {
@@ -147,7 +147,7 @@ function refuseLongJoin(texts: readonly unknown[], separatorChars: number): void
   if (chars > JOINED_CHARS_MAX) throw new Error(`join() makes at most ${JOINED_CHARS_MAX} characters`);
 }
 
-/** Dates and durations of the language are objects of classes, whose members are none of the expression's business. */
+/** Rejects members of dates and durations, which are class instances of the library. */
 function refuseForeignObject(owner: unknown): void {
   if (owner instanceof Date) throw new Error('a timestamp has no members; call its functions, such as getFullYear()');
   if (typeof owner !== 'object' || owner === null || Array.isArray(owner) || owner instanceof Map) return;

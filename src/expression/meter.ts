@@ -2,40 +2,40 @@ import { runPattern } from './regex/match.ts';
 import { compilePattern } from './regex/pattern.ts';
 import type { Pattern } from './regex/pattern.ts';
 
-/** Units of work that one evaluation may take; a step over one node is one unit, about 50 nanoseconds. */
+/** Maximum units of work per evaluation; a step over one node is one unit, about 50 nanoseconds. */
 export const WORK_MAX = 2_000_000;
-/** Units of work after which evaluations make way for other work. */
+/** Units of work after which evaluations yield to other work. */
 export const SLICE_STEPS = 100_000;
 /** Patterns that one evaluation keeps compiled. */
 const PATTERNS_KEPT = 64;
 const ELEMENTS_PER_UNIT = 16;
 const CHARS_PER_UNIT = 64;
-/** Listing the members of an object that has many is slow. */
+/** Listing the members of a large object is slow. */
 const UNITS_PER_MEMBER = 0.5;
 
-/** Steps that evaluations share; each takes at most what is left, and tells what it took. */
+/** Step budget shared by evaluations; each may use what is left, and reports what it used. */
 export interface Allowance {
   readonly left: number;
   spend(steps: number): void;
 }
 
-/** The same, cut into slices between which other work goes on. */
+/** The same, cut into slices between which other work runs. */
 export interface SlicedAllowance extends Allowance {
   readonly leftInSlice: number;
   nextSlice(): Promise<void>;
 }
 
 /**
- * Counts the work of one evaluation and ends it when it becomes too much: macros over lists nest, and texts and lists
+ * Counts the work of one evaluation and ends it at the limit: macros over lists can be nested, and strings and lists
  * can be doubled again and again.
  */
 export class Meter {
   #limit = WORK_MAX;
   #left = WORK_MAX;
   #slices: SlicedAllowance | null = null;
-  /** What is left when the slice under way is over. */
+  /** Budget left at the end of the current slice. */
   #pauseAt = Number.NEGATIVE_INFINITY;
-  /** Spent, and told to the allowance. */
+  /** Work done and reported to the allowance. */
   #told = 0;
   #hasPaused = false;
   #costs = new WeakMap<object, number>();
@@ -43,10 +43,10 @@ export class Meter {
   readonly #patterns = new Map<string, Pattern>();
 
   /**
-   * Before an evaluation begins.
+   * Resets the meter before an evaluation.
    *
-   * @param limit what it may take, at most `WORK_MAX`
-   * @param slices what it makes way by; without it, it does not
+   * @param limit maximum work, at most `WORK_MAX`
+   * @param slices how it yields to other work; never if absent
    */
   begin(limit: number = WORK_MAX, slices: SlicedAllowance | null = null): void {
     this.#limit = Math.min(limit, WORK_MAX);
@@ -59,7 +59,7 @@ export class Meter {
     this.#typing = new WeakMap();
   }
 
-  /** What the evaluation has taken since this was last asked. */
+  /** Returns the work done since the last call. */
   takeSpent(): number {
     const spent = this.#limit - this.#left;
     const fresh = spent - this.#told;
@@ -67,12 +67,12 @@ export class Meter {
     return fresh;
   }
 
-  /** Whether the evaluation has made way: parts of it may still be waiting to go on. */
+  /** Whether the evaluation has yielded: parts of it may still be waiting to continue. */
   get hasPaused(): boolean {
     return this.#hasPaused;
   }
 
-  /** After an evaluation: nothing of it goes on. */
+  /** Stops everything of an evaluation that has ended. */
   end(): void {
     this.#slices = null;
   }
@@ -81,7 +81,7 @@ export class Meter {
     return this.#left <= this.#pauseAt && this.#left >= 0;
   }
 
-  /** Resolves when the next slice begins; never where the evaluation has ended meanwhile, for a fault elsewhere in it. */
+  /** Resolves when the next slice begins; never if the evaluation has ended meanwhile because of another fault. */
   async nextSlice(): Promise<void> {
     this.#hasPaused = true;
     const slices = this.#slices;
@@ -95,7 +95,7 @@ export class Meter {
     this.#pauseAt = this.#slices === null ? Number.NEGATIVE_INFINITY : this.#left - this.#slices.leftInSlice;
   }
 
-  /** Whether a limit below `WORK_MAX` ended the evaluation: with more it might have come to its end. */
+  /** Whether a limit below `WORK_MAX` ended the evaluation: with a larger one it might have finished. */
   get isCutShort(): boolean {
     return this.#left < 0 && this.#limit < WORK_MAX;
   }
@@ -103,17 +103,17 @@ export class Meter {
   spend(units: number): void {
     this.#left -= units;
     if (this.#left < 0) {
-      throw new Error(`takes more than ${WORK_MAX} steps; look at fewer values, or nest fewer macros`);
+      throw new Error(`takes more than ${WORK_MAX} steps; read fewer values, or nest fewer macros`);
     }
   }
 
-  /** The work of going over a value once, without what lies inside its elements. */
+  /** Cost of going over a value once, without the contents of its elements. */
   spendOn(value: unknown): void {
     if (typeof value === 'string' || Array.isArray(value)) this.spend(value.length / ELEMENTS_PER_UNIT);
     else if (typeof value === 'object' && value !== null) this.spend(this.#typingCost(value));
   }
 
-  /** The work of finding out of what type an operand is: the library lists the members of an object for it. */
+  /** Cost of determining the type of an operand: the library lists the members of an object for it. */
   spendOnType(value: unknown): void {
     if (typeof value === 'object' && value !== null) this.spend(this.#typingCost(value));
   }
@@ -138,17 +138,17 @@ export class Meter {
     return cost;
   }
 
-  /** The work of comparing a value with another. */
+  /** Cost of comparing a value with another. */
   spendOnComparing(value: unknown): void {
     this.spend(this.#depthCost(value, 0));
   }
 
-  /** The work of looking for `needle`: long needles make a search start again and again. */
+  /** Cost of searching for `needle`: long needles make a search restart often. */
   spendOnSearching(text: string, needle: string): void {
     this.spend((text.length / CHARS_PER_UNIT) * Math.max(1, needle.length / ELEMENTS_PER_UNIT));
   }
 
-  /** `text.matches(pattern)` in time that grows linearly with the text. */
+  /** Runs `text.matches(pattern)` in time linear in the text. */
   matches(text: string, source: string): boolean {
     let pattern = this.#patterns.get(source);
     if (pattern === undefined) {
@@ -160,7 +160,7 @@ export class Meter {
     return runPattern(pattern, text, (steps) => this.spend(steps / 4));
   }
 
-  /** Each value is walked once an evaluation, however often it is held. */
+  /** Walks each value once per evaluation, however often it is referenced. */
   #depthCost(value: unknown, depth: number): number {
     if (typeof value === 'string') return 0.1 + value.length / CHARS_PER_UNIT;
     if (typeof value !== 'object' || value === null) return 0.1;

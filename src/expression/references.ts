@@ -2,15 +2,15 @@ import { ExpressionError } from './fault.ts';
 import type { SyntaxNode } from './syntax-tree.ts';
 import { isSyntaxNode } from './syntax-tree.ts';
 
-/** What an expression reads of one variable. */
+/** Reads of one variable by an expression. */
 export interface VariableUse {
-  /** Its members that are read by name: `nodes.scan` and `nodes["scan"]` read `scan`. */
+  /** Members read by name: `nodes.scan` and `nodes["scan"]` read `scan`. */
   members: ReadonlyMap<string, number>;
-  /** Where the variable is used other than by a member of a fixed name, as the offset of the first such use; null: nowhere. */
+  /** Offset of the first use other than by a fixed member name; null: none. */
   whole_at: number | null;
 }
 
-/** What an expression reads, by the name of the variable. */
+/** Reads of an expression, by variable. */
 export type References = ReadonlyMap<string, VariableUse>;
 
 interface Collected {
@@ -23,7 +23,7 @@ const INDEXES = new Set(['[]', '[?]']);
 const BINDING_MACROS = new Set(['all', 'exists', 'exists_one', 'map', 'filter']);
 
 /**
- * Walks the tree as it was written: collects what it reads and refuses variables of macros that hide another one.
+ * Walks the tree as written: collects its reads and rejects macro variables that shadow another one.
  * @throws ExpressionError
  */
 export function collectReferences(root: SyntaxNode, text: string): References {
@@ -70,7 +70,7 @@ function selection(node: SyntaxNode): { variable: string; member: string } | nul
   return typeof name === 'string' ? { variable: owner.args as string, member: name } : null;
 }
 
-/** The variable that a macro brings, with what sees it and what does not. */
+/** Variable that a macro defines, with the parts inside and outside of its scope. */
 function bindingOf(node: SyntaxNode): { name: string; outside: SyntaxNode[]; inside: SyntaxNode[] } | null {
   if (node.op !== 'rcall') return null;
   const [method, receiver, parameters] = node.args as [string, SyntaxNode, SyntaxNode[]];

@@ -1,6 +1,6 @@
 /**
- * A node of the tree that the language's parser makes. Beside what the library declares, the fields that evaluation
- * goes by: every evaluation of a node calls its `evaluate`, every operation on values its `handle`.
+ * Node of the tree that the CEL parser builds, with the undeclared fields that evaluation uses: every evaluation of a
+ * node calls its `evaluate`, every operation on values its `handle`.
  */
 export interface SyntaxNode {
   op: string;
@@ -8,13 +8,13 @@ export interface SyntaxNode {
   start: number;
   readonly meta: {
     evaluate: Evaluate;
-    /** Whether its value may come later; found out where it is not set. */
+    /** Whether its value may be asynchronous; computed if not set. */
     async?: boolean;
-    /** What a macro over lists stands for. */
+    /** Expansion of a macro over lists. */
     alternate?: SyntaxNode;
     macro?: {
       evaluate: (evaluator: unknown, macro: unknown, context: unknown) => unknown;
-      /** Of `cel.bind`: where its variable is. */
+      /** For `cel.bind`: the location of its variable. */
       bindCtx?: object;
     };
   };
@@ -28,7 +28,7 @@ export function isSyntaxNode(value: unknown): value is SyntaxNode {
   return typeof value === 'object' && value !== null && 'op' in value && 'meta' in value;
 }
 
-/** Every node that an evaluation may come by, what macros were turned into included. */
+/** Yields every node that an evaluation may reach, expansions of macros included. */
 export function allNodes(root: SyntaxNode): Set<SyntaxNode> {
   const found = new Set<SyntaxNode>();
   const seen = new Set<object>();

@@ -4,29 +4,31 @@ import type { CompileOptions, Expression, Variables } from './compile.ts';
 import { ExpressionError } from './fault.ts';
 import type { SlicedAllowance } from './meter.ts';
 
-/** Characters that the text of a template may have. */
+/** Maximum characters of a template's source. */
 export const TEMPLATE_CHARS_MAX = 65_536;
-/** Expressions that one template may hold. */
+/** Maximum expressions per template. */
 export const TEMPLATE_EXPRESSIONS_MAX = 100;
-/** Characters that a template may come to. */
+/** Maximum characters of a rendered template. */
 export const RENDERED_CHARS_MAX = 1_048_576;
 
-/** A text with `{{ expression }}` in it. */
+/** String with `{{ expression }}` in it. */
 export interface Template {
   readonly text: string;
-  /** The expressions in it, in order. */
+  /** Its expressions, in order. */
   readonly expressions: readonly Expression[];
   /**
-   * The text with each expression replaced by its value: texts as they are, null as nothing, everything else as JSON.
+   * Replaces each expression by its value: strings as they are, null as nothing, everything else as JSON.
    * @throws ExpressionError
-   * @throws AllowanceSpentError where the expressions need more than is left of the allowance
+   * @throws AllowanceSpentError if the expressions need more than the remaining allowance
    */
   render(variables: Variables, allowance: SlicedAllowance): Promise<string>;
 }
 
 export type CompiledTemplate = { ok: true; template: Template } | { ok: false; fault: ExpressionError };
 
-/** `{{ '{{' }}` is how two braces are written; a `}}` inside an expression's texts or maps does not end it. */
+/**
+ * Compiles a template. `{{ '{{' }}` writes two braces; a `}}` inside an expression's strings or maps does not end it.
+ */
 export function compileTemplate(text: string, options?: CompileOptions): CompiledTemplate {
   try {
     return { ok: true, template: compile(text, options) };
@@ -38,7 +40,7 @@ export function compileTemplate(text: string, options?: CompileOptions): Compile
 
 function compile(text: string, options: CompileOptions | undefined): Template {
   if (text.length > TEMPLATE_CHARS_MAX) {
-    throw new ExpressionError(text, `has ${text.length} characters; ${TEMPLATE_CHARS_MAX} are allowed`, null);
+    throw new ExpressionError(text, `has ${text.length} characters; at most ${TEMPLATE_CHARS_MAX} are allowed`, null);
   }
   const parts: (string | Expression)[] = [];
   const expressions: Expression[] = [];
@@ -60,7 +62,7 @@ function compile(text: string, options: CompileOptions | undefined): Template {
   return { text, expressions, render: (variables, allowance) => render(text, parts, variables, allowance) };
 }
 
-/** Where the expression that began ends: braces of maps and what stands in quotes are passed over. */
+/** Finds the end of an expression, skipping braces of maps and quoted strings. */
 function closingBraces(text: string, from: number): number | null {
   let depth = 0;
   let quote: string | null = null;
@@ -87,7 +89,7 @@ async function render(
   for (const part of parts) {
     rendered += typeof part === 'string' ? part : asText(await part.evaluateSliced(variables, allowance));
     if (rendered.length > RENDERED_CHARS_MAX) {
-      throw new ExpressionError(text, `comes to more than ${RENDERED_CHARS_MAX} characters`, null);
+      throw new ExpressionError(text, `renders to more than ${RENDERED_CHARS_MAX} characters`, null);
     }
   }
   return rendered;

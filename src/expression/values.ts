@@ -1,23 +1,23 @@
 import type { JsonValue } from '../domain/json.ts';
 import { timestampText } from './environment.ts';
 
-/** Levels of objects and arrays that a value may have, as everywhere in Heddle. */
+/** Maximum nesting of a value, as everywhere in Heddle. */
 const DEPTH_MAX = 64;
-/** Characters, about, that the JSON text of an expression's value may have. */
+/** Approximate maximum size of an expression's value as JSON, characters. */
 export const RESULT_CHARS_MAX = 1_048_576;
 
-/** Values that one step looks through, and characters of a result that one step writes. */
+/** Values that one step visits, and characters of a result that one step writes. */
 const VALUES_PER_STEP = 2;
 const CHARS_PER_STEP = 16;
 
 const admitted = new WeakMap<object, unknown>();
 
 /**
- * A value as expressions take it. JSON values are taken as they are; only objects with a member named `constructor`,
- * which the language's library would mistake for a class, become Maps. What stands in the members of the value is
- * looked through once, however many values hold it.
+ * Converts a value for expressions. JSON values are used as they are; only objects with a member named `constructor`,
+ * which the library would mistake for a class, become Maps. Shared members are visited once, however many values hold
+ * them.
  *
- * @param spend told the steps that it took
+ * @param spend receives the steps taken
  */
 export function admit(value: unknown, spend: (steps: number) => void): unknown {
   if (!isContainer(value)) return value;
@@ -63,9 +63,10 @@ function replaced(value: unknown): unknown {
 }
 
 /**
- * The value of an expression as JSON: ints become numbers, timestamps RFC 3339, durations seconds (`90s`), bytes base64.
- * @param spend told the steps that it took
- * @throws Error where it is no JSON value, nested too deeply, or larger than 1 MiB
+ * Converts the value of an expression to JSON: ints become numbers, timestamps RFC 3339, durations seconds (`90s`),
+ * bytes base64.
+ * @param spend receives the steps taken
+ * @throws Error if it is not a JSON value, nested too deeply, or larger than 1 MiB
  */
 export function toJson(value: unknown, spend: (steps: number) => void): JsonValue {
   let chars = 0;
@@ -114,7 +115,7 @@ function scalarToJson(value: unknown): JsonValue {
     case 'bigint':
       return safeNumber(Number(value));
     case 'number':
-      if (!Number.isFinite(value)) throw new Error(`its value holds ${value}, which JSON has no number for`);
+      if (!Number.isFinite(value)) throw new Error(`its value holds ${value}, which JSON cannot represent`);
       return safeNumber(value);
     case 'string':
       return storable(value);
@@ -125,11 +126,11 @@ function scalarToJson(value: unknown): JsonValue {
     case 'function':
     case 'symbol':
       if (value === null) return null;
-      throw new Error('its value is no JSON value');
+      throw new Error('its value is not a JSON value');
   }
 }
 
-/** As a database takes it. */
+/** Formats it like a database does. */
 function storable(text: string): string {
   return text.isWellFormed() && !text.includes('\0') ? text : text.toWellFormed().replaceAll('\0', '\uFFFD');
 }

@@ -2,7 +2,7 @@ interface Due {
   dueAt: number;
 }
 
-/** A binary heap with the earliest at its top; equal ones in no order. */
+/** Binary heap with the earliest item on top; equal ones in no order. */
 export class DueHeap<Item extends Due> {
   readonly #items: Item[] = [];
 

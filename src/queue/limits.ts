@@ -3,18 +3,18 @@ import { isUuid } from '../domain/ids.ts';
 import { newId } from '../runtime/random.ts';
 import type { OutgoingMessage, ReceiveOptions } from './port.ts';
 
-/** Messages that one statement or one answer carries. */
+/** Maximum number of messages per statement or answer. */
 export const SET_MAX = 1_000;
-/** About what one set carries in bodies: a set in memory is bounded in bytes too. */
+/** Approximate bytes of bodies per set, since a set in memory must be bounded in bytes too. */
 export const SET_BYTES_MAX = 16 * 1024 * 1024;
 export const BODY_BYTES_MAX = SET_BYTES_MAX;
 export const REASON_CHARACTERS_MAX = 2_000;
-/** Where nothing else is set: a message handed out this often and never settled is a dead letter. */
+/** Default number of deliveries after which an unsettled message is dead-lettered. */
 export const DEFAULT_MAX_RECEIVES = 10;
 
 const QUEUE_NAME_CHARACTERS_MAX = 200;
 
-/** A message with everything that its sender may leave out. */
+/** Message with the sender's defaults filled in. */
 export interface CheckedMessage {
   id: string;
   body: string;
@@ -33,7 +33,7 @@ export function checkQueueName(queue: string): void {
 }
 
 /**
- * Fills in ids and checks what every driver refuses alike, before anything is sent.
+ * Fills in ids and rejects what no driver accepts, before anything is sent.
  *
  * @throws HeddleError VALIDATION_FAILED, BODY_TOO_LARGE
  */
@@ -55,7 +55,10 @@ export function checkMessages(queue: string, messages: readonly OutgoingMessage[
   });
 }
 
-/** Sets of at most `count` messages and about `bytes` of bodies, in order; one message may exceed the latter. */
+/**
+ * Splits into sets of at most `count` messages and about `bytes` of bodies, in order; one message may exceed the
+ * latter.
+ */
 export function setsOf<Message extends { bytes: number }>(
   messages: readonly Message[],
   count = SET_MAX,
@@ -77,7 +80,7 @@ export function setsOf<Message extends { bytes: number }>(
   return sets;
 }
 
-/** Refuses what only a mistake in the code can ask for. */
+/** Rejects parameters that only a programming error can cause. */
 export function checkReceive(options: ReceiveOptions): void {
   const { max, wait_ms, visibility_ms } = options;
   if (!Number.isSafeInteger(max) || max < 1 || max > SET_MAX) {
@@ -87,7 +90,7 @@ export function checkReceive(options: ReceiveOptions): void {
   if (!(visibility_ms > 0)) throw new RangeError(`receive: visibility_ms must be positive, not ${visibility_ms}`);
 }
 
-/** A reason as dead letters keep it. */
+/** Cuts a reason to the length that dead letters keep. */
 export function cutReason(reason: string): string {
   return reason.replaceAll('\0', '').slice(0, REASON_CHARACTERS_MAX).toWellFormed();
 }

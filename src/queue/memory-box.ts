@@ -12,7 +12,7 @@ interface Held {
   receipt: string | null;
 }
 
-/** When a message may be due; void where the message moved on meanwhile. */
+/** Time at which a message may be due; void if the message was settled or rescheduled meanwhile. */
 interface Turn {
   dueAt: number;
   message: Held;
@@ -58,7 +58,7 @@ export class MemoryBox {
       bytes += message.bytes;
       taken.push(message);
     }
-    // Only now: a visibility of less than a moment must not hand out a message twice in one set.
+    // After the loop: a visibility near zero must not deliver a message twice in one set.
     for (const message of taken) this.#schedule(message);
     return taken.map(({ id, body, receipt, receive_count, sent_at }) => ({
       id,
@@ -69,7 +69,7 @@ export class MemoryBox {
     }));
   }
 
-  /** Milliseconds until the next message is due; null where there is none. */
+  /** Returns the milliseconds until the next message is due; null if there is none. */
   nextDueInMs(now: number): number | null {
     this.#nextDue(now);
     const turn = this.#turns.peek();
@@ -121,7 +121,7 @@ export class MemoryBox {
     return message?.receipt === receipt ? message : undefined;
   }
 
-  /** The message at the top of the heap, where it is due; drops what is void above it. */
+  /** Returns the message on top of the heap if it is due; drops void entries above it. */
   #nextDue(now: number): Held | undefined {
     for (let turn = this.#turns.peek(); turn !== undefined; turn = this.#turns.peek()) {
       const { message, dueAt } = turn;

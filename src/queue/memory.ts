@@ -12,8 +12,8 @@ export interface MemoryQueueOptions {
 }
 
 /**
- * Queues in this process, for tests: on a virtual clock, everything happens when that clock says. What is sent within a
- * transaction goes through the outbox of the database, so it needs an OutgoingRelay to arrive.
+ * Queues in this process, for tests; they follow a virtual clock. Messages sent within a transaction go through the
+ * database's outbox and need an OutgoingRelay to arrive.
  */
 export class MemoryQueue implements MessageQueue {
   readonly driver = 'memory';
@@ -127,7 +127,7 @@ export class MemoryQueue implements MessageQueue {
   }
 }
 
-/** What is thrown becomes a rejection, as of a queue elsewhere. */
+/** Turns an exception into a rejection, as with a remote queue. */
 function promised<T>(run: () => T): Promise<T> {
   return new Promise((resolve) => resolve(run()));
 }

@@ -14,18 +14,18 @@ import { QueueUpkeep } from './upkeep.ts';
 export interface OpenQueueOptions {
   /** `postgres`, or `sqs://REGION/ACCOUNT/PREFIX?endpoint=…&fifo=1&create=1`. */
   url: string;
-  /** Null only with SQS: then nothing can be sent within transactions, nor anything that SQS cannot carry. */
+  /** Null only with SQS: then sending within transactions, and messages that SQS cannot carry, are not supported. */
   database: Database | null;
   clock: Clock;
   log: Logger;
   random?: Random;
-  /** Deliveries of a message before it becomes a dead letter by itself; 10 by default. */
+  /** Deliveries of a message before it is dead-lettered; 10 by default. */
   maxReceives?: number;
-  /** The moment that statements work with; null, the default, lets the database say. */
+  /** Time that statements use; null, the default: the database's clock. */
   now?: () => string | null;
 }
 
-/** A service of a queue that runs in the background. */
+/** Background service of a queue. */
 export interface QueueService {
   start(): void;
   stop(): Promise<void>;
@@ -33,16 +33,16 @@ export interface QueueService {
 
 export interface OpenedQueue {
   queue: MessageQueue;
-  /** Sends what transactions left in the outbox; null where messages go with the transaction itself. */
+  /** Sends messages that transactions wrote to the outbox; null if messages are part of the transaction itself. */
   relay: OutgoingRelay | null;
-  /** To be started by every server and stopped before the queue is closed, the relay included. */
+  /** Services that every server starts, and stops before it closes the queue, the relay included. */
   services: readonly QueueService[];
 }
 
 /**
- * Opens the queues that `url` names. The AWS SDK is loaded only for SQS.
+ * Opens the queues at `url`. The AWS SDK is loaded only for SQS.
  *
- * @throws Error where the URL is wrong, or where a package is missing, naming it
+ * @throws Error if the URL is invalid, or naming a missing package
  */
 export async function openQueue(options: OpenQueueOptions): Promise<OpenedQueue> {
   const { url, database, clock, log, random = systemRandom, maxReceives = DEFAULT_MAX_RECEIVES } = options;
@@ -58,7 +58,7 @@ export async function openQueue(options: OpenQueueOptions): Promise<OpenedQueue>
   return { queue, relay, services: [relay, new QueueUpkeep({ database, clock, log, random })] };
 }
 
-/** Checks the setting `QUEUE_URL`: null for queues in PostgreSQL. Throws an Error that says what is wrong. */
+/** Validates the setting `QUEUE_URL`; null for queues in PostgreSQL. Throws an Error that describes the fault. */
 export function checkQueueUrl(url: string): SqsAddress | null {
   return url === 'postgres' ? null : parseQueueUrl(url);
 }

@@ -29,7 +29,7 @@ export async function writeOutgoing(
 
 export interface OutgoingRelayOptions {
   database: Database;
-  /** Where the messages go. */
+  /** Destination of the messages. */
   queue: Pick<MessageQueue, 'send'>;
   clock: Clock;
   log: Logger;
@@ -37,15 +37,15 @@ export interface OutgoingRelayOptions {
   now?: () => string | null;
 }
 
-/** An idle relay looks by itself this often, should a notification have been lost. */
+/** Poll interval of an idle relay, in case a notification was lost. */
 const POLL_MS = 1_000;
-/** A process that dies leaves its messages to the others after this long. */
+/** Time after which another process takes over the messages of a dead one. */
 const LEASE_MS = 60_000;
 const RETRY: BackoffPolicy = { base_ms: 200, factor: 2, max_ms: 60_000, jitter: 0.5 };
 
 /**
- * Sends what transactions left in the outbox, at least once each and never before the commit. Any number of them may
- * run; the ids of the messages let a FIFO queue, or their receiver, drop what was sent twice.
+ * Sends messages from the outbox, at least once each and never before the commit. Any number of relays may run; message
+ * ids let a FIFO queue, or the receiver, drop duplicates.
  */
 export class OutgoingRelay {
   readonly #options: OutgoingRelayOptions;
@@ -65,7 +65,7 @@ export class OutgoingRelay {
     this.#loop.start();
     this.#unlisten ??= this.#options.database.listen(OUTGOING_CHANNEL, () => this.#loop.wake());
     this.#unlisten.catch((error: unknown) => {
-      this.#options.log.warn({ err: error }, 'Cannot listen for outgoing messages; the outbox is polled');
+      this.#options.log.warn({ err: error }, 'could not listen for outgoing messages; polling the outbox');
     });
   }
 
@@ -81,7 +81,7 @@ export class OutgoingRelay {
     await unlisten?.();
   }
 
-  /** Sends one set of what is due: `again` where more may wait. Returns after every message was sent or postponed. */
+  /** Sends one set of due messages: `again` if more may wait. Returns after every message was sent or postponed. */
   async runOnce(): Promise<'again' | 'idle'> {
     const { database } = this.#options;
     const limits = { count: SET_MAX, bytes: SET_BYTES_MAX, leaseMs: LEASE_MS };
@@ -92,7 +92,7 @@ export class OutgoingRelay {
     return 'again';
   }
 
-  /** Sends everything that is due; for processes that live only for a moment. */
+  /** Sends everything that is due; for short-lived processes. */
   async drain(): Promise<void> {
     while ((await this.runOnce()) === 'again');
   }
@@ -103,7 +103,7 @@ export class OutgoingRelay {
     return outcome;
   }
 
-  /** Delayed messages leave when their moment comes, not at the next poll. */
+  /** Sends delayed messages when they are due, not at the next poll. */
   async #wakeWhenDue(): Promise<void> {
     this.#cancelTimer?.();
     const dueInMs = await outgoingDueInMs(this.#options.database, this.#now());
@@ -121,7 +121,7 @@ export class OutgoingRelay {
       );
     } catch (error) {
       const delayMs = backoffMs(RETRY, rows[0]!.tries, () => random.next());
-      log.warn({ err: error, queue, messages: rows.length, delay_ms: delayMs }, 'Messages were not sent; tried again');
+      log.warn({ err: error, queue, messages: rows.length, delay_ms: delayMs }, 'messages could not be sent; retrying');
       await postponeOutgoing(database, positions, delayMs, this.#now());
       return;
     }

@@ -1,37 +1,37 @@
 import type { Queryable } from '../store/database.ts';
 
-/** A message on its way in. */
+/** Message to send. */
 export interface OutgoingMessage {
-  /** UTF-8 text; JSON by convention. A driver may keep large ones elsewhere, but hands them out whole. */
+  /** UTF-8 string; JSON by convention. A driver may store large ones elsewhere, but delivers them whole. */
   body: string;
-  /** Not handed out before, milliseconds from now; 0 by default. */
+  /** Delay before the first delivery, milliseconds; 0 by default. */
   delay_ms?: number;
-  /** UUID of the message; a second one with the same id may be dropped. Made by the driver where absent. */
+  /** UUID of the message; a second one with the same id may be dropped. Created by the driver if absent. */
   id?: string;
-  /** Messages of a group keep their order where the queue is a FIFO one; ignored elsewhere. */
+  /** Messages of a group keep their order in a FIFO queue; ignored otherwise. */
   group?: string;
 }
 
-/** A message handed out: nobody else gets it until its visibility ends. */
+/** Delivered message, hidden from other receivers until its visibility ends. */
 export interface ReceivedMessage {
   id: string;
   body: string;
-  /** Names this delivery: what `extend`, `delete`, `release` and `bury` take. */
+  /** Receipt of this delivery, for `extend`, `delete`, `release` and `bury`. */
   receipt: string;
-  /** Deliveries so far, this one included. */
+  /** Number of deliveries, this one included. */
   receive_count: number;
   /** Milliseconds since the epoch. */
   sent_at: number;
 }
 
 export interface ReceiveOptions {
-  /** At most this many, 1 to 1,000; drivers may hand out fewer. */
+  /** Maximum number, 1 to 1,000; drivers may return fewer. */
   max: number;
-  /** How long to wait where nothing is there, milliseconds. */
+  /** Maximum wait for a message, milliseconds. */
   wait_ms: number;
-  /** How long the messages are hidden from others, milliseconds. */
+  /** Time for which the messages are hidden from others, milliseconds. */
   visibility_ms: number;
-  /** Ends the wait early, with an empty answer. */
+  /** Ends the wait early, with an empty result. */
   signal?: AbortSignal;
 }
 
@@ -39,54 +39,54 @@ export interface DeadLetter {
   id: string;
   queue: string;
   body: string;
-  /** Why nobody will take it. */
+  /** Why it was dead-lettered. */
   reason: string;
   receive_count: number;
   sent_at: number;
   died_at: number;
 }
 
-/** A message that became a dead letter without this program having had a hand in it. */
+/** Message that the queue service dead-lettered by itself. */
 export type BuriedMessage = Pick<DeadLetter, 'id' | 'reason' | 'receive_count' | 'sent_at'>;
 
 export interface QueueDepth {
-  /** May be handed out now. */
+  /** Ready for delivery. */
   visible: number;
-  /** Handed out and not settled. */
+  /** Delivered and not settled. */
   in_flight: number;
-  /** Their delay has not passed. */
+  /** Delay has not passed. */
   delayed: number;
   dead: number;
 }
 
 /**
- * At-least-once, unordered delivery. Queues are named; naming one is enough to use it. Every method takes sets, and a
- * receipt that is over (its visibility ended, and somebody else has the message) is ignored.
+ * At-least-once, unordered delivery. Queues are named and need no creation. Every method takes sets, and ignores stale
+ * receipts (visibility ended, and another receiver has the message).
  */
 export interface MessageQueue {
   readonly driver: 'postgres' | 'sqs' | 'memory';
   send(queue: string, messages: readonly OutgoingMessage[]): Promise<void>;
-  /** Sends within a transaction of the database: the messages leave when it commits, and only then. */
+  /** Sends within a database transaction: the messages are sent if and when it commits. */
   sendIn(tx: Queryable, queue: string, messages: readonly OutgoingMessage[]): Promise<void>;
   receive(queue: string, options: ReceiveOptions): Promise<ReceivedMessage[]>;
   /** Hides messages for this long from now. */
   extend(queue: string, receipts: readonly string[], visibilityMs: number): Promise<void>;
-  /** They were handled. */
+  /** Removes handled messages. */
   delete(queue: string, receipts: readonly string[]): Promise<void>;
-  /** Hands them back: visible again after the delay. */
+  /** Makes messages visible again after the delay. */
   release(queue: string, receipts: readonly string[], delayMs?: number): Promise<void>;
-  /** Moves them to the dead letters with the reason, cut at 2,000 characters. */
+  /** Dead-letters messages with the reason, cut at 2,000 characters. */
   bury(queue: string, letters: readonly { receipt: string; reason: string }[]): Promise<void>;
-  /** Oldest first; of all queues where `queue` is null. */
+  /** Oldest first; of all queues if `queue` is null. */
   listDead(queue: string | null, page: { offset: number; limit: number }): Promise<DeadLetter[]>;
-  /** Makes dead letters ordinary messages again, all of a queue where no ids are given; returns how many. */
+  /** Turns dead letters into ordinary messages again, all of a queue if no ids are given; returns their number. */
   redrive(queue: string, ids: readonly string[] | null): Promise<number>;
   depth(queue: string): Promise<QueueDepth>;
   /**
-   * Messages that the service behind the driver made dead letters by itself, by queue; absent where none does. A call
-   * need not name again what an earlier one named.
+   * Returns messages that the queue service dead-lettered by itself, by queue; absent if the service does not. A call
+   * need not repeat messages of an earlier one.
    */
   listBuried?(queues: readonly string[]): Promise<ReadonlyMap<string, BuriedMessage[]>>;
-  /** Resolves what waits with nothing, and lets go of connections. */
+  /** Ends pending waits with an empty result and closes connections. */
   close(): Promise<void>;
 }

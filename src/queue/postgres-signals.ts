@@ -4,12 +4,12 @@ import type { Database } from '../store/database.ts';
 import { countListeners, notifyQueues, QUEUE_CHANNEL } from '../store/queue-messages.ts';
 import type { Waiting } from './waiting.ts';
 
-/** A process that begins to listen is noticed after this long; until then it finds messages by polling. */
+/** Interval at which new listening processes are detected; until then they find messages by polling. */
 const LOOK_INTERVAL_MS = 1_000;
 
 /**
- * Tells receivers that messages arrived: those of this process at once, others by NOTIFY after the commit. While one
- * notification is under way, further queues gather for the next; a lost one costs latency only.
+ * Notifies receivers of new messages: those of this process at once, others by NOTIFY after the commit. While one
+ * notification is being sent, further queues are merged into the next; a lost one costs only latency.
  */
 export class PostgresSignals {
   readonly #database: Database;
@@ -20,7 +20,7 @@ export class PostgresSignals {
   #sending: Promise<void> | undefined;
   #listening: Promise<void> | undefined;
   #unlisten: (() => Promise<void>) | undefined;
-  /** Until it is known, everybody is notified. */
+  /** Whether other processes listen; assumed until known. */
   #othersListen = true;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #closed = false;
@@ -41,12 +41,12 @@ export class PostgresSignals {
     this.#sending ??= this.#send();
   }
 
-  /** Whether notifications reach this process, as far as is known. */
+  /** Whether notifications reach this process, as far as known. */
   get listens(): boolean {
     return this.#listening !== undefined;
   }
 
-  /** Resolves when this process is told of what others send, or when that failed for now. */
+  /** Resolves when this process listens to notifications, or when that failed for now. */
   listen(): Promise<void> {
     if (this.#closed) return Promise.resolve();
     this.#listening ??= this.#database
@@ -55,7 +55,7 @@ export class PostgresSignals {
         this.#unlisten = unlisten;
       })
       .catch((error: unknown) => {
-        this.#log.warn({ err: error }, 'Cannot listen for messages; queues are polled');
+        this.#log.warn({ err: error }, 'could not listen for messages; polling queues');
       });
     return this.#listening;
   }
@@ -68,12 +68,12 @@ export class PostgresSignals {
   }
 
   #heard(payload: string): void {
-    // Reconnected: anything may have happened meanwhile.
+    // Reconnected: notifications may have been lost meanwhile.
     if (payload === '') this.#waiting.arrivedAnywhere();
     else for (const queue of JSON.parse(payload) as string[]) this.#waiting.arrived(queue);
   }
 
-  /** Looks now and then whether any other process listens: alone, there is nobody to notify. */
+  /** Checks periodically whether any other process listens; without one no notification is needed. */
   #lookAgain(): void {
     const now = this.#clock.monotonic();
     if (now - this.#lookedAt < LOOK_INTERVAL_MS) return;
@@ -85,7 +85,7 @@ export class PostgresSignals {
       })
       .catch((error: unknown) => {
         this.#othersListen = true;
-        this.#log.debug({ err: error }, 'Cannot see who listens; everybody is notified');
+        this.#log.debug({ err: error }, 'could not list listeners; notifying all');
       });
   }
 
@@ -96,7 +96,7 @@ export class PostgresSignals {
       try {
         await notifyQueues(this.#database, queues);
       } catch (error) {
-        this.#log.debug({ err: error }, 'A notification was not sent; the others find the messages by polling');
+        this.#log.debug({ err: error }, 'notification failed; other processes find the messages by polling');
       }
     }
     this.#sending = undefined;

@@ -13,14 +13,14 @@ interface Deleting {
   receipts: ReceiptRow[];
 }
 
-/** Two sets under way keep the database and this process busy at the same time; more would only be smaller ones. */
+/** Two concurrent sets keep the database and this process busy; more would only be smaller ones. */
 const UNDER_WAY_MAX = 2;
-/** Calls whose messages travel together. */
+/** Calls whose messages share a statement. */
 const CALLS_MAX = 100;
 
 /**
- * Sends and deletes of one process that come at the same time share a statement and a commit. Calls that come one at a
- * time never wait for others.
+ * Batches concurrent sends and deletes of one process into a shared statement and commit. Calls that come one at a time
+ * never wait for others.
  */
 export class PostgresWrites {
   readonly #sends: Coalescer<Sending, undefined>;
@@ -33,7 +33,8 @@ export class PostgresWrites {
       flush: (calls) =>
         inGroups(calls, async (queue, group) => {
           const messages = group.flatMap((call) => call.messages);
-          // Where one of several statements fails, the calls are repeated: what is stored already is dropped by its id.
+          // If one of several statements fails, the calls are repeated; messages that are stored already are dropped by
+          // their ids.
           for (const set of setsOf(messages)) await insertMessages(database, queue, set, now());
         }),
     });
@@ -55,7 +56,7 @@ export class PostgresWrites {
     await this.#deletes.add({ queue, receipts });
   }
 
-  /** Resolves when everything begun has ended. */
+  /** Resolves when everything that has begun has ended. */
   async drain(): Promise<void> {
     await Promise.all([this.#sends.drain(), this.#deletes.drain()]);
   }
@@ -70,12 +71,12 @@ async function inGroups<Call extends { queue: string }>(
   return calls.map(() => undefined);
 }
 
-/** In order of ids: two statements over the same messages then lock them in the same order. */
+/** Sorted by id, so that two statements on the same messages lock them in the same order. */
 export function inOrder<Row extends { id: string }>(rows: Row[]): Row[] {
   return rows.sort((one, other) => (one.id < other.id ? -1 : 1));
 }
 
-/** Sets of at most as many as one statement takes. */
+/** Splits into sets of at most one statement's size. */
 export function chunksOf<Item>(items: readonly Item[]): Item[][] {
   return Array.from({ length: Math.ceil(items.length / SET_MAX) }, (_, index) =>
     items.slice(index * SET_MAX, (index + 1) * SET_MAX),

@@ -35,9 +35,9 @@ export interface PostgresQueueOptions {
   database: Database;
   clock: Clock;
   log: Logger;
-  /** Deliveries of a message before it becomes a dead letter by itself; 10 by default. */
+  /** Deliveries of a message before it is dead-lettered; 10 by default. */
   maxReceives?: number;
-  /** The moment that statements work with; null, the default, lets the database say. */
+  /** Time that statements use; null, the default: the database's clock. */
   now?: () => string | null;
 }
 
@@ -143,7 +143,7 @@ export class PostgresQueue implements MessageQueue {
     return countMessages(this.#database, queue, this.#now());
   }
 
-  /** Deletes dead letters older than this, at most `limit`; returns how many. */
+  /** Deletes dead letters older than this, at most `limit`; returns their number. */
   forgetDead(olderThanMs: number, limit: number): Promise<number> {
     return forgetDeadLetters(this.#database, olderThanMs, limit, this.#now());
   }
@@ -189,7 +189,7 @@ function messageOf(row: MessageRow): ReceivedMessage {
 
 const RECEIPT = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.(\d{1,15})$/;
 
-/** What is no receipt of this queue holds nothing, like one that is over. */
+/** Ignores an invalid receipt like a stale one. */
 function parseReceipt(receipt: string): ReceiptRow | null {
   const [, id, number] = RECEIPT.exec(receipt) ?? [];
   return id === undefined || number === undefined ? null : { id, receipt: Number(number) };

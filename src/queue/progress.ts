@@ -1,10 +1,12 @@
 import type { Clock } from '../runtime/clock.ts';
 
-/** Transactions that commit within this time of their statement are found by the next look; later ones by a look at all. */
+/**
+ * Transactions that commit within this time of their statement are found by the next poll; later ones by a full scan.
+ */
 const OVERLAP_MS = 1_000;
-/** A receiver that waits looks by itself this often, should a notification have been lost; then from the beginning. */
+/** Poll interval of a waiting receiver, in case a notification was lost; followed by full scans. */
 export const POLL_MS = 1_000;
-/** Where a look from later on found nothing, the next one from the beginning may come this soon after the last. */
+/** Minimum interval between full scans after a partial scan found nothing. */
 const ALL_WHEN_EMPTY_MS = 100;
 
 interface Place {
@@ -14,9 +16,9 @@ interface Place {
 }
 
 /**
- * How far receivers came in each queue. What was handed out and deleted stays in the index until the next vacuum, and
- * while an old transaction is open also beyond it; a receiver that began at the beginning every time would walk over all
- * of that for every message.
+ * Tracks how far receivers have scanned each queue. Delivered and deleted rows stay in the index until the next vacuum,
+ * and longer while an old transaction is open; a receiver that always scanned from the beginning would walk over all of
+ * them for every message.
  */
 export class Progress {
   readonly #clock: Clock;
@@ -26,7 +28,7 @@ export class Progress {
     this.#clock = clock;
   }
 
-  /** Where to look from, by the database's clock in milliseconds; null: from the beginning. */
+  /** Returns where to start the scan, by the database's clock in milliseconds; null: from the beginning. */
   from(queue: string): number | null {
     const place = this.#places.get(queue);
     if (place === undefined || this.#clock.monotonic() - place.lookedAtAllAt >= POLL_MS) return null;
@@ -39,14 +41,14 @@ export class Progress {
     this.#places.set(queue, { lookedUntil: Math.floor(lookedUntil), lookedAtAllAt });
   }
 
-  /** Whether a queue that seems to be empty is due for a look from the beginning; then the next `from` says so. */
+  /** Returns whether a queue that seems empty is due for a full scan, which the next `from` then requests. */
   mayLookAtAll(queue: string): boolean {
     if (this.#untilLookAtAllMs(queue) > 0) return false;
     this.#places.delete(queue);
     return true;
   }
 
-  /** How long to wait after a look from `fromMs` that found nothing. */
+  /** Returns how long to wait after a scan from `fromMs` that found nothing. */
   idleMs(queue: string, fromMs: number | null): number {
     return fromMs === null ? POLL_MS : this.#untilLookAtAllMs(queue);
   }

@@ -1,44 +1,46 @@
 import { createHash } from 'node:crypto';
 
-/** Where the queues are: `sqs://REGION/ACCOUNT/PREFIX?endpoint=http://…&fifo=1&create=1`. */
+/** Address of the queues: `sqs://REGION/ACCOUNT/PREFIX?endpoint=http://…&fifo=1&create=1`. */
 export interface SqsAddress {
   region: string;
   account: string;
-  /** Names of all queues begin with it and a hyphen. */
+  /** Prefix of all queue names, followed by a hyphen. */
   prefix: string;
-  /** Another service that speaks the protocol; null: Amazon's of the region. */
+  /** Another service with the same protocol; null: Amazon's in the region. */
   endpoint: string | null;
-  /** Queues are FIFO ones. */
+  /** Uses FIFO queues. */
   fifo: boolean;
-  /** Queues that do not exist are created, with a dead-letter queue. */
+  /** Creates missing queues, with a dead-letter queue. */
   create: boolean;
 }
 
-/** The longest name that SQS takes, `.fifo` included. */
+/** Maximum length of a name at SQS, `.fifo` included. */
 const NAME_CHARACTERS_MAX = 80;
 const PREFIX = /^[A-Za-z0-9_-]{1,32}$/;
 const OPTIONS = ['endpoint', 'fifo', 'create'];
 
 /**
- * Reads the address of queues.
+ * Parses the address of the queues.
  *
- * @throws Error naming the part that is wrong
+ * @throws Error naming the invalid part
  */
 export function parseSqsAddress(text: string): SqsAddress {
   const url = URL.parse(text);
   if (url?.protocol !== 'sqs:') throw new Error('must begin with sqs://');
   const [account = '', prefix = '', ...rest] = url.pathname.slice(1).split('/');
-  if (!/^[a-z0-9-]+$/.test(url.hostname)) throw new Error('names no region: sqs://REGION/ACCOUNT/PREFIX');
-  if (!/^\d{12}$/.test(account)) throw new Error('names no account of 12 digits: sqs://REGION/ACCOUNT/PREFIX');
+  if (!/^[a-z0-9-]+$/.test(url.hostname)) throw new Error('must name a region: sqs://REGION/ACCOUNT/PREFIX');
+  if (!/^\d{12}$/.test(account)) throw new Error('must name an account of 12 digits: sqs://REGION/ACCOUNT/PREFIX');
   if (!PREFIX.test(prefix) || rest.length > 0) {
-    throw new Error('names no prefix of 1 to 32 letters, digits, hyphens and underscores: sqs://REGION/ACCOUNT/PREFIX');
+    throw new Error(
+      'must name a prefix of 1 to 32 letters, digits, hyphens and underscores: sqs://REGION/ACCOUNT/PREFIX',
+    );
   }
   for (const option of url.searchParams.keys()) {
     if (!OPTIONS.includes(option)) throw new Error(`has an unknown option "${option}"; known: ${OPTIONS.join(', ')}`);
   }
   const endpoint = url.searchParams.get('endpoint');
   if (endpoint !== null && !/^https?:$/.test(URL.parse(endpoint)?.protocol ?? '')) {
-    throw new Error('has an endpoint that is no http or https URL');
+    throw new Error('has an endpoint that is not an http or https URL');
   }
   return {
     region: url.hostname,
@@ -57,16 +59,16 @@ function flag(options: URLSearchParams, name: string): boolean {
 }
 
 /**
- * The name at SQS, which takes letters, digits, hyphens and underscores: a colon becomes a hyphen, any other character
- * its bytes as `_2d`, so that different queues never share a name. What is too long ends in a hash of the whole.
+ * Returns the name at SQS, which allows letters, digits, hyphens and underscores: a colon becomes a hyphen, any other
+ * character its bytes as `_2d`, so that different queues never share a name. Names that are too long end in a hash.
  */
 export function sqsNameOf({ prefix, fifo }: SqsAddress, queue: string): string {
   const escaped = queue.replaceAll(/[^A-Za-z0-9:]/gu, escapeBytes).replaceAll(':', '-');
-  // The dead letters of all queues have that name.
+  // Reserved for the dead letters of all queues.
   return fitted(prefix, escaped === 'dead' ? `_64ead` : escaped, fifo);
 }
 
-/** The queue that dead letters of all queues go to. */
+/** Queue for the dead letters of all queues. */
 export function sqsDeadNameOf({ prefix, fifo }: SqsAddress): string {
   return fitted(prefix, 'dead', fifo);
 }

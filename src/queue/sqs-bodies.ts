@@ -11,10 +11,10 @@ import {
   type BodyReceipt,
 } from '../store/queue-outbox.ts';
 
-/** What stands at SQS in place of a body that it cannot carry. */
+/** Placeholder at SQS for a body that it cannot carry. */
 export const PLACEHOLDER = '{"type":"BodyInDatabase"}';
 
-/** Bodies that SQS cannot carry: too large, empty, or with characters that it refuses. They are kept in the database. */
+/** Stores in the database the bodies that SQS cannot carry: too large, empty, or with characters that it rejects. */
 export class SqsBodies {
   readonly #database: Database | null;
   readonly #log: Logger;
@@ -38,29 +38,32 @@ export class SqsBodies {
     return rows.map(({ id }) => id);
   }
 
-  /** Loads bodies for their deliveries, which hold them from then on. One that is gone was handled before. */
+  /** Loads bodies for their deliveries, which hold them from then on. A missing body was handled before. */
   async load(receipts: readonly BodyReceipt[]): Promise<ReadonlyMap<string, string>> {
     if (receipts.length === 0) return new Map();
     if (this.#database !== null) return await loadBodies(this.#database, receipts);
-    throw new Error('A message has its body in the database, and this process has none');
+    throw new Error('The body of a message is in the database, but this process has no database');
   }
 
   async read(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
     return ids.length === 0 || this.#database === null ? new Map() : await readBodies(this.#database, ids);
   }
 
-  /** Keeps bodies of dead letters that were just moved for as long as SQS keeps these. */
+  /** Keeps bodies of messages just dead-lettered for as long as SQS keeps these. */
   async touch(ids: readonly string[]): Promise<void> {
     if (ids.length > 0 && this.#database !== null) await touchBodies(this.#database, ids);
   }
 
-  /** After the messages themselves: what stays behind after a failure is swept. */
+  /** Deletes bodies after their messages; leftovers of a failure are swept later. */
   async delete(receipts: readonly BodyReceipt[]): Promise<void> {
     if (receipts.length === 0 || this.#database === null) return;
     try {
       await deleteBodies(this.#database, receipts);
     } catch (error) {
-      this.#log.debug({ err: error, bodies: receipts.length }, 'Bodies of handled messages stay until they are swept');
+      this.#log.debug(
+        { err: error, bodies: receipts.length },
+        'could not delete bodies of handled messages; they will be swept',
+      );
     }
   }
 }

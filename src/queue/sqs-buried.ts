@@ -3,20 +3,20 @@ import type { BuriedMessage } from './port.ts';
 import { CALL_MAX, type SqsConnection } from './sqs-connection.ts';
 import { messageOfSqs, type SqsMessage } from './sqs-envelope.ts';
 
-/** A look goes through no more messages than this. */
+/** Maximum messages per scan. */
 const LOOKED_AT_MAX = 1_000;
-/** For so long nobody else sees what is looked at, should this process die. */
+/** Time for which scanned messages stay hidden if this process dies. */
 const VISIBILITY_SECS = 30;
 const WAIT_SECS = 1;
-/** Counts are approximate, and one that left may hide one that came: so often it is looked at whatever they say. */
+/** Skips allowed while the count is unchanged, since counts are approximate and one removal may hide one addition. */
 const LOOK_EVERY = 10;
-const REASON = 'SQS itself moved it to the dead letters: received too often and never settled';
+const REASON = 'dead-lettered by SQS: received too often and never settled';
 
-/** What SQS itself moved to a queue's dead letters: it tells nobody, so that somebody has to look. */
+/** Detects messages that SQS itself moved to a queue's dead letters, of which it sends no notification. */
 export class SqsBuried {
   readonly #connection: SqsConnection;
   readonly #log: Logger;
-  /** Per queue of dead letters: how many there were at the last look, and how often it was left out since. */
+  /** Per dead-letter queue: the number of messages at the last scan, and the scans skipped since. */
   readonly #looks = new Map<string, { count: number; skipped: number }>();
 
   constructor(connection: SqsConnection, log: Logger) {
@@ -24,7 +24,7 @@ export class SqsBuried {
     this.#log = log;
   }
 
-  /** Empty also where the dead letters cannot be read, or have not changed since the last look. */
+  /** Also returns nothing if the dead letters cannot be read, or have not changed since the last scan. */
   async list(queues: readonly string[]): Promise<ReadonlyMap<string, BuriedMessage[]>> {
     const queuesOf = new Map<string, Set<string>>();
     for (const queue of queues) {
@@ -37,7 +37,7 @@ export class SqsBuried {
     for (const [url, served] of queuesOf) {
       for (const message of await this.#look(url)) {
         const { envelope, receive_count, sent_at } = message;
-        // Those with a reason were buried by their receivers, and noted then.
+        // Messages with a reason were dead-lettered by their receivers, and recorded then.
         if (envelope.reason !== undefined || !served.has(envelope.queue)) continue;
         const list = found.get(envelope.queue) ?? [];
         list.push({ id: envelope.id, reason: REASON, receive_count, sent_at });
@@ -51,7 +51,7 @@ export class SqsBuried {
     try {
       return await this.#connection.redriveTargetOf(queue);
     } catch (error) {
-      this.#log.debug({ err: error, queue }, 'Where SQS moves dead letters of a queue could not be found out');
+      this.#log.debug({ err: error, queue }, 'could not look up the dead-letter queue');
       return null;
     }
   }
@@ -68,7 +68,7 @@ export class SqsBuried {
       this.#looks.set(url, { count: visible + in_flight, skipped: 0 });
       return messages;
     } catch (error) {
-      this.#log.warn({ err: error, url }, 'Dead letters at SQS could not be read; their tasks end later');
+      this.#log.warn({ err: error, url }, 'dead letters at SQS could not be read; retrying later');
       return [];
     }
   }

@@ -12,23 +12,23 @@ import { ENVELOPE_ATTRIBUTE, REQUEST_BYTES_MAX } from './sqs-envelope.ts';
 
 export type SqsSdk = typeof Sdk;
 
-/** Messages of one call. */
+/** Messages per call. */
 export const CALL_MAX = 10;
-/** Calls under way at once for one set; long polls do not count. */
+/** Concurrent calls per set; long polls do not count. */
 const CALLS_UNDER_WAY_MAX = 8;
 const TRIES_MAX = 5;
 const RETRY = { base_ms: 100, factor: 2, max_ms: 2_000, jitter: 0.5 };
-/** What SQS keeps at most. */
+/** Maximum retention at SQS. */
 const RETENTION_SECS = 1_209_600;
-/** Consumers that are not Heddle's leave it to SQS to bury; Heddle's bury earlier, with the reason. */
+/** Receive limit of SQS, for other consumers; Heddle's dead-letter earlier, with a reason. */
 const REDRIVE_SLACK = 5;
 
-/** An entry that SQS did not take, after all tries. */
+/** Entry that SQS rejected after all retries. */
 export interface Refusal<Entry> {
   entry: Entry;
   code: string;
   message: string;
-  /** Trying again does not help. */
+  /** A retry does not help. */
   final: boolean;
 }
 
@@ -49,7 +49,7 @@ export interface ReceiveCall {
   signal?: AbortSignal;
 }
 
-/** Calls to SQS: queues by name, sets in calls of ten, entries that failed tried again. */
+/** Calls to SQS: queues by name, sets in calls of ten, failed entries retried. */
 export class SqsConnection {
   readonly #options: SqsConnectionOptions;
   readonly #permits = new Permits(CALLS_UNDER_WAY_MAX);
@@ -71,7 +71,7 @@ export class SqsConnection {
     return this.#urlOf(sqsDeadNameOf(this.#options.address), false);
   }
 
-  /** Where SQS itself moves messages of a queue that were received too often; null: it moves none. */
+  /** Returns the queue to which SQS moves messages that were received too often; null if there is none. */
   async redriveTargetOf(queue: string): Promise<string | null> {
     const { sdk } = this.#options;
     const url = await this.urlOf(queue);
@@ -88,7 +88,7 @@ export class SqsConnection {
     return target ?? null;
   }
 
-  /** What `name` counts, approximately, as SQS says. */
+  /** Returns approximate counts of `name`, as reported by SQS. */
   async counts(url: string): Promise<{ visible: number; in_flight: number; delayed: number }> {
     const { sdk } = this.#options;
     const { Attributes: counts = {} } = await this.call((client) =>
@@ -172,13 +172,13 @@ export class SqsConnection {
     );
   }
 
-  /** Runs one call; what keeps SQS from answering comes out as QUEUE_UNAVAILABLE. */
+  /** Runs one call; turns outages of SQS into QUEUE_UNAVAILABLE. */
   async call<T>(run: (client: SQSClient) => Promise<T>): Promise<T> {
     try {
       return await run(this.#options.client);
     } catch (error) {
       const { name, message } = error as Error;
-      throw new HeddleError('QUEUE_UNAVAILABLE', `SQS does not do what it is asked to: ${name}: ${message}`, {
+      throw new HeddleError('QUEUE_UNAVAILABLE', `SQS rejected a request: ${name}: ${message}`, {
         cause: error,
       });
     }
@@ -188,7 +188,7 @@ export class SqsConnection {
     this.#options.client.destroy();
   }
 
-  /** Calls of at most ten entries and as many bytes as a request may have; one after the other where order counts. */
+  /** Splits into calls of at most ten entries and one request's bytes; calls run in sequence if order matters. */
   async #inCalls<Entry extends { bytes: number }>(
     entries: readonly Entry[],
     inOrder: boolean,
@@ -226,7 +226,7 @@ export class SqsConnection {
     if (known !== undefined) return known;
     const found = this.#findOrCreate(name, hasDeadLetters);
     this.#urls.set(name, found);
-    // Asked again the next time.
+    // Requested again the next time.
     found.catch(() => this.#urls.delete(name));
     return found;
   }
@@ -275,11 +275,11 @@ export class SqsConnection {
   }
 }
 
-/** A message as it is sent. */
+/** Message to send. */
 export interface SqsEntry {
   body: string;
   attributes: Record<string, MessageAttributeValue>;
-  /** Of the body and the attributes. */
+  /** Size of the body and the attributes. */
   bytes: number;
   delaySecs: number;
   group: string;

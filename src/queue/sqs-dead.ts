@@ -5,16 +5,16 @@ import { CALL_MAX, type SqsConnection } from './sqs-connection.ts';
 import { messageOfSqs, type SqsMessage } from './sqs-envelope.ts';
 import { sendAgain } from './sqs-send.ts';
 
-/** A list looks at no more of the dead letters than this. */
+/** Maximum dead letters per list. */
 const LISTED_MAX = 1_000;
 const REDRIVEN_MAX = 10_000;
-/** Dead letters are looked at by receiving them; for so long nobody else sees them, should this process die. */
+/** Visibility timeout while listing dead letters, which requires receiving them. */
 const LIST_VISIBILITY_SECS = 30;
 const REDRIVE_VISIBILITY_SECS = 120;
-/** A short poll asks only some of SQS's servers and may find nothing where there is something. */
+/** A short poll queries only some of SQS's servers and may miss messages. */
 const WAIT_SECS = 1;
 
-/** The dead letters of all queues, which stand in one queue of SQS: to look at them is to receive them. */
+/** Dead letters of all queues, kept in one SQS queue: listing them means receiving them. */
 export class SqsDeadLetters {
   readonly #connection: SqsConnection;
   readonly #bodies: SqsBodies;
@@ -61,13 +61,13 @@ export class SqsDeadLetters {
     return moved;
   }
 
-  /** Sent first, deleted afterwards: a process that dies in between leaves a message twice, never not at all. */
+  /** Sends first and deletes afterwards: a process that dies in between duplicates a message, but never loses it. */
   async #move(url: string, queue: string, letters: readonly SqsMessage[]): Promise<number> {
     if (letters.length === 0) return 0;
     await this.#bodies.touch(letters.flatMap(({ envelope }) => envelope.body_id ?? []));
     const refused = await sendAgain(this.#connection, queue, letters);
     if (refused.length > 0) {
-      throw new HeddleError('QUEUE_UNAVAILABLE', `SQS did not take ${refused.length} messages: ${refused[0]!.code}`);
+      throw new HeddleError('QUEUE_UNAVAILABLE', `SQS rejected ${refused.length} messages: ${refused[0]!.code}`);
     }
     await this.#connection.delete(
       url,
@@ -76,7 +76,7 @@ export class SqsDeadLetters {
     return letters.length;
   }
 
-  /** Receives until nothing is left that is not hidden. */
+  /** Receives until no visible message is left. */
   async *#looks(url: string, visibilitySecs: number, most: number): AsyncGenerator<SqsMessage[]> {
     for (let looked = 0; looked < most;) {
       const messages = await this.#connection.receive({ url, max: CALL_MAX, waitSecs: WAIT_SECS, visibilitySecs });
@@ -92,7 +92,7 @@ export class SqsDeadLetters {
       id: envelope.id,
       queue: envelope.queue,
       body: envelope.body_id === undefined ? raw : (bodies.get(envelope.body_id) ?? ''),
-      reason: envelope.reason ?? 'received too often; SQS itself moved it here',
+      reason: envelope.reason ?? 'dead-lettered by SQS: received too often',
       receive_count: envelope.receive_count ?? received,
       sent_at: envelope.sent_at ?? diedAt,
       died_at: diedAt,

@@ -2,14 +2,14 @@ import type { Message, MessageAttributeValue } from '@aws-sdk/client-sqs';
 
 import { isUuid } from '../domain/ids.ts';
 
-/** What travels beside the body, in one attribute of the message. Messages of others have none of it. */
+/** Metadata beside the body, in one attribute of the message. Messages of other senders have none. */
 export interface Envelope {
   id: string;
   queue: string;
   group?: string;
   /** The body is in the database, under this id. */
   body_id?: string;
-  /** Of a dead letter: */
+  /** Only for a dead letter: */
   reason?: string;
   receive_count?: number;
   sent_at?: number;
@@ -17,20 +17,20 @@ export interface Envelope {
 
 export const ENVELOPE_ATTRIBUTE = 'heddle';
 
-/** What SQS takes for a request, all its messages together; queues are often set to it for a single one too. */
+/** Maximum size of a request with all its messages; queues often have the same limit for a single message. */
 export const REQUEST_BYTES_MAX = 256 * 1024;
-/** Larger bodies are kept in the database: the envelope, with the reason of a dead letter, needs room too. */
+/** Larger bodies are stored in the database, since the envelope with a dead letter's reason needs space too. */
 export const INLINE_BYTES_MAX = 240 * 1024;
 
-/** Characters of XML 1.0, which is what SQS carries. */
+/** Characters of XML 1.0, which SQS accepts. */
 const CARRIED = /^[\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]+$/u;
 
-/** Whether SQS carries a body as it is. */
+/** Returns whether SQS can carry a body as it is. */
 export function isCarried(body: string, bytes: number): boolean {
   return bytes <= INLINE_BYTES_MAX && CARRIED.test(body);
 }
 
-/** The attributes of a message, in ASCII: SQS refuses some of what a reason may have. */
+/** Encodes the attributes of a message in ASCII, since SQS rejects some characters of reasons. */
 export function attributesOf(envelope: Envelope): Record<string, MessageAttributeValue> {
   return { [ENVELOPE_ATTRIBUTE]: { DataType: 'String', StringValue: asciiJson(envelope) } };
 }
@@ -42,17 +42,17 @@ function asciiJson(value: unknown): string {
   );
 }
 
-/** A message as SQS hands it out. */
+/** Message as received from SQS. */
 export interface SqsMessage {
   handle: string;
-  /** As it stands at SQS: of a body in the database only what says so. */
+  /** Body as stored at SQS; a placeholder if it is in the database. */
   raw: string;
   envelope: Envelope;
   receive_count: number;
   sent_at: number;
 }
 
-/** Reads a message; one of another sender gets the id that SQS gave it. */
+/** Parses a message; one of another sender gets the id that SQS gave it. */
 export function messageOfSqs(queue: string, message: Message): SqsMessage {
   const { MessageId: messageId = '', ReceiptHandle: handle = '', Body: raw = '', Attributes: attributes } = message;
   return {
@@ -71,12 +71,12 @@ function readEnvelope(queue: string, messageId: string, text: string | undefined
     const envelope = JSON.parse(text) as Partial<Envelope> | null;
     return isUuid(envelope?.id ?? '') ? { ...plain, ...envelope } : plain;
   } catch {
-    // Somebody else's attribute of the same name.
+    // Another sender's attribute of the same name.
     return plain;
   }
 }
 
-/** Names a delivery: what to tell SQS, and which hold on a body in the database it has. */
+/** Receipt of a delivery: the SQS handle, and its hold on a body in the database. */
 export interface SqsReceipt {
   id: string;
   body: { id: string; receipt: string } | null;
@@ -87,7 +87,7 @@ export function writeReceipt({ id, body, handle }: SqsReceipt): string {
   return [id, body?.id ?? '', body?.receipt ?? '', handle].join('.');
 }
 
-/** What is no receipt is null and holds nothing, like one that is over. */
+/** Returns null for an invalid receipt, which is ignored like a stale one. */
 export function readReceipt(text: string): SqsReceipt | null {
   const [id, bodyId, bodyReceipt, ...handle] = text.split('.');
   if (id === undefined || bodyId === undefined || bodyReceipt === undefined || handle.length === 0) return null;

@@ -3,14 +3,14 @@ import type { SqsMessage } from './sqs-envelope.ts';
 
 interface Entry {
   message: SqsMessage;
-  /** By the monotonic clock: later, somebody else may have it. */
+  /** By the monotonic clock: after this, another receiver may have it. */
   until: number;
 }
 
-/** How many further messages come in between two looks for those that are over. */
+/** Number of new messages between two cleanups of expired ones. */
 const SWEEP_EVERY = 1_000;
 
-/** Messages that this process holds, by receipt: SQS cannot move one to the dead letters, so it is sent there anew. */
+/** Messages that this process holds, by receipt: SQS cannot move one to the dead letters, so it is sent there again. */
 export class SqsHeld {
   readonly #clock: Clock;
   readonly #entries = new Map<string, Entry>();
@@ -34,7 +34,7 @@ export class SqsHeld {
     }
   }
 
-  /** The message, where it is held still. */
+  /** Returns the message if it is still held. */
   get(receipt: string): SqsMessage | undefined {
     const entry = this.#entries.get(receipt);
     return entry !== undefined && entry.until > this.#clock.monotonic() ? entry.message : undefined;

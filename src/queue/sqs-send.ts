@@ -7,10 +7,10 @@ import { PLACEHOLDER, type SqsBodies } from './sqs-bodies.ts';
 import type { Refusal, SqsConnection, SqsEntry } from './sqs-connection.ts';
 import { attributesOf, ENVELOPE_ATTRIBUTE, isCarried, type Envelope, type SqsMessage } from './sqs-envelope.ts';
 
-/** SQS found a character in the body that it does not carry. */
+/** Error of SQS for a body with a character that it does not accept. */
 const UNFIT_BODY = 'InvalidMessageContents';
 
-/** Sends messages to a queue; bodies that SQS does not carry go into the database first. */
+/** Sends messages to a queue; stores bodies that SQS cannot carry in the database first. */
 export async function sendToSqs(
   connection: SqsConnection,
   bodies: SqsBodies,
@@ -27,7 +27,7 @@ export async function sendToSqs(
   if (again.length > 0) refuse(await connection.send(url, await entriesOf(bodies, queue, again, () => true), true));
 }
 
-/** Sends a message to the dead letters with its reason. Twice for one delivery is once, where the queue is a FIFO one. */
+/** Sends a message to the dead letters with its reason; a FIFO queue drops a repeat of the same delivery. */
 export async function sendToDead(
   connection: SqsConnection,
   letters: readonly { message: SqsMessage; reason: string }[],
@@ -43,7 +43,7 @@ export async function sendToDead(
   refuse(await connection.send(await connection.deadUrl(), entries, false));
 }
 
-/** Sends dead letters to a queue again. Not under their own ids: a FIFO queue remembers those for minutes. */
+/** Sends dead letters to a queue again, under new ids, since a FIFO queue remembers the old ones for minutes. */
 export async function sendAgain(
   connection: SqsConnection,
   queue: string,
@@ -82,13 +82,13 @@ function entryOf(envelope: Envelope, body: string, bodyBytes: number, deduplicat
     attributes,
     bytes: bodyBytes + ENVELOPE_ATTRIBUTE.length + 'String'.length + text.length,
     delaySecs: Math.ceil(delayMs / 1_000),
-    // Without a group of its own a message waits for no other.
+    // In its own group, a message waits for no other.
     group: groupOf(envelope),
     deduplicationId,
   };
 }
 
-/** SQS takes 128 printable ASCII characters as a group. */
+/** SQS accepts 128 printable ASCII characters as a group. */
 function groupOf({ id, group }: Envelope): string {
   if (group === undefined) return id;
   return /^[!-~]{1,128}$/.test(group) ? group : createHash('sha256').update(group).digest('hex');
@@ -102,11 +102,11 @@ function inOrder(connection: SqsConnection, messages: readonly CheckedMessage[])
   return connection.fifo && messages.some(({ group }) => group !== null);
 }
 
-/** What was refused for good or too often fails the call: the others were sent. */
+/** Fails the call if entries were rejected for good or too often; the others were sent. */
 function refuse(refused: readonly Refusal<SqsEntry>[]): void {
   const [first] = refused;
   if (first === undefined) return;
-  throw new HeddleError('QUEUE_UNAVAILABLE', `SQS did not take ${refused.length} messages: ${first.code}`, {
+  throw new HeddleError('QUEUE_UNAVAILABLE', `SQS rejected ${refused.length} messages: ${first.code}`, {
     details: refused.slice(0, 10).map(({ entry, code, message }) => `${idOf(entry)}: ${code}: ${message}`),
   });
 }

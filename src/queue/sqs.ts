@@ -28,21 +28,21 @@ import { sendToDead, sendToSqs } from './sqs-send.ts';
 
 export interface SqsQueueOptions {
   connection: SqsConnection;
-  /** Keeps what SQS cannot carry, and what is sent within transactions; null where the process has no database. */
+  /** Stores what SQS cannot carry and messages sent within transactions; null if the process has no database. */
   database: Database | null;
   maxReceives: number;
   clock: Clock;
   log: Logger;
 }
 
-/** The longest that SQS delays a message, hides one, and lets a call wait. */
+/** SQS limits: delay, visibility timeout, wait of a call. */
 const DELAY_MS_MAX = 900_000;
 const VISIBILITY_SECS_MAX = 43_200;
 const WAIT_SECS_MAX = 20;
-/** Receipts that are over, and messages that are gone. */
+/** Error codes of stale receipts and missing messages. */
 const OVER = /ReceiptHandleIsInvalid|MessageNotInflight|InvalidParameterValue/;
 
-/** Queues of Amazon SQS, or of what speaks its protocol. Times are in whole seconds there, rounded up. */
+/** Queues of Amazon SQS, or of a compatible service. Times are rounded up to whole seconds. */
 export class SqsQueue implements MessageQueue {
   readonly driver = 'sqs';
   readonly #connection: SqsConnection;
@@ -99,9 +99,9 @@ export class SqsQueue implements MessageQueue {
   }
 
   /**
-   * Takes over messages that somebody else received, the records of a Lambda event say, so that they can be settled here.
+   * Adopts messages received elsewhere, such as the records of a Lambda event, so that they can be settled here.
    *
-   * @param visibilityMs for how long they are hidden from others
+   * @param visibilityMs time for which they are hidden from others
    */
   async adopt(queue: string, records: readonly Message[], visibilityMs: number): Promise<ReceivedMessage[]> {
     return await this.#handOut(
@@ -152,7 +152,7 @@ export class SqsQueue implements MessageQueue {
     return this.#dead.redrive(queue, ids);
   }
 
-  /** As SQS counts: approximately; `dead` are those of all queues together. */
+  /** Returns the approximate counts of SQS; `dead` counts those of all queues together. */
   async depth(queue: string): Promise<QueueDepth> {
     const [counts, dead] = await Promise.all([
       this.#connection.urlOf(queue).then((url) => this.#connection.counts(url)),
@@ -164,7 +164,7 @@ export class SqsQueue implements MessageQueue {
   async listBuried(queues: readonly string[]): Promise<ReadonlyMap<string, BuriedMessage[]>> {
     this.#refuseClosed();
     const buried = await this.#buried.list(queues);
-    // What others sent has an id of SQS's, by which nothing waits for it.
+    // Messages of other senders have ids of SQS, on which no task waits.
     return new Map([...buried].map(([queue, messages]) => [queue, messages.filter(({ id }) => isUuid(id))]));
   }
 
@@ -179,8 +179,8 @@ export class SqsQueue implements MessageQueue {
   }
 
   /**
-   * Asks for messages. An abort ends the wait, not the call: SQS may have handed out messages at that moment, and they
-   * are given back instead of being hidden until their visibility ends.
+   * Requests messages. An abort ends the wait, not the call: messages that SQS delivers at the same time are released
+   * instead of staying hidden until their visibility ends.
    */
   async #poll(queue: string, options: ReceiveOptions, waitSecs: number): Promise<SqsMessage[]> {
     const polled = this.#ask(queue, options, waitSecs);
@@ -194,13 +194,13 @@ export class SqsQueue implements MessageQueue {
     if (messages !== null) return messages;
     const givenBack = polled
       .then((late) => this.#giveBack(queue, late))
-      .catch((error: unknown) => this.#log.debug({ err: error, queue }, 'A wait that was ended early failed'));
+      .catch((error: unknown) => this.#log.debug({ err: error, queue }, 'aborted receive failed'));
     this.#polls.add(givenBack);
     void givenBack.then(() => this.#polls.delete(givenBack));
     return [];
   }
 
-  /** One call that may wait; where it brings all it can, further ones at the same time for the rest. */
+  /** Makes one call that may wait; if it returns a full set, makes further calls in parallel for the rest. */
   async #ask(queue: string, { max, visibility_ms }: ReceiveOptions, waitSecs: number): Promise<SqsMessage[]> {
     const url = await this.#connection.urlOf(queue);
     const call = { url, visibilitySecs: Math.max(1, secsOf(visibility_ms)), signal: this.#closing.signal };
@@ -225,7 +225,7 @@ export class SqsQueue implements MessageQueue {
     await this.#connection.hide(await this.#connection.urlOf(queue), handles, 0);
   }
 
-  /** What was received too often is buried instead; what has its body in the database gets it. */
+  /** Dead-letters messages received too often, and loads bodies stored in the database. */
   async #handOut(queue: string, found: readonly SqsMessage[], visibilityMs: number): Promise<ReceivedMessage[]> {
     const poison = found.filter((message) => message.receive_count > this.#maxReceives);
     if (poison.length > 0) {
@@ -255,13 +255,16 @@ export class SqsQueue implements MessageQueue {
       return [{ id: envelope.id, body, receipt: written, receive_count, sent_at }];
     });
     if (handledBefore.length > 0) {
-      this.#log.debug({ queue, messages: handledBefore.length }, 'Messages whose bodies are gone were handled before');
+      this.#log.debug(
+        { queue, messages: handledBefore.length },
+        'dropped messages without a body; they were handled before',
+      );
       await this.#connection.delete(await this.#connection.urlOf(queue), handledBefore);
     }
     return handedOut;
   }
 
-  /** Sent to the dead letters first, deleted afterwards: a process that dies in between leaves it twice. */
+  /** Sends to the dead letters first and deletes afterwards: a process that dies in between duplicates a message. */
   async #bury(queue: string, letters: readonly { message: SqsMessage; reason: string }[]): Promise<void> {
     if (letters.length === 0) return;
     await this.#note(queue, letters);
@@ -275,7 +278,7 @@ export class SqsQueue implements MessageQueue {
     this.#expectOver(await this.#connection.delete(await this.#connection.urlOf(queue), handles));
   }
 
-  /** The manager asks the database what became of messages that something waits for: it cannot look for one at SQS. */
+  /** Records dead letters that tasks wait for in the database, since the manager cannot look up a message at SQS. */
   async #note(queue: string, letters: readonly { message: SqsMessage; reason: string }[]): Promise<void> {
     if (this.#database === null) return;
     const notes = letters
@@ -295,12 +298,12 @@ export class SqsQueue implements MessageQueue {
     this.#expectOver(await this.#connection.hide(await this.#connection.urlOf(queue), handles, secs));
   }
 
-  /** Receipts that are over are ignored; anything else that was refused fails the call. */
+  /** Ignores stale receipts; any other rejection fails the call. */
   #expectOver(refused: readonly Refusal<unknown>[]): void {
     const faults = refused.filter(({ code }) => !OVER.test(code));
     if (faults.length === 0) return;
     const details = faults.slice(0, 10).map(({ code, message }) => `${code}: ${message}`);
-    throw new HeddleError('QUEUE_UNAVAILABLE', `SQS refused ${faults.length} receipts`, { details });
+    throw new HeddleError('QUEUE_UNAVAILABLE', `SQS rejected ${faults.length} receipts`, { details });
   }
 
   #databaseFor(purpose: string): Database {
@@ -322,7 +325,7 @@ function secsOf(ms: number): number {
   return Math.min(VISIBILITY_SECS_MAX, Math.ceil(ms / 1_000));
 }
 
-/** The promise's value, or null as soon as the signal aborts. */
+/** Returns the promise's value, or null as soon as the signal aborts. */
 async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T | null> {
   if (signal === undefined) return await promise;
   let onAbort: (() => void) | undefined;

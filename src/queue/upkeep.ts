@@ -11,18 +11,18 @@ export interface QueueUpkeepOptions {
   clock: Clock;
   log: Logger;
   random: Random;
-  /** Age at which dead letters are deleted; 14 days by default, as SQS has it. */
+  /** Age at which dead letters are deleted; 14 days by default, as at SQS. */
   deadAfterMs?: number;
 }
 
 const DAY_MS = 86_400_000;
 const INTERVAL_MS = 600_000;
 const DEAD_AFTER_MS = 14 * DAY_MS;
-/** SQS keeps a message 14 days at most, so nothing refers to these any more. */
+/** Maximum retention at SQS, after which no message refers to these any more. */
 const BODY_AFTER_MS = 15 * DAY_MS;
 const ROWS_A_PASS = 1_000;
 
-/** Deletes what nobody will ask for: old dead letters, and bodies of messages that SQS forgot. */
+/** Deletes old dead letters, and bodies of messages that SQS has deleted. */
 export class QueueUpkeep {
   readonly #options: QueueUpkeepOptions;
   readonly #loop: Loop;
@@ -30,7 +30,7 @@ export class QueueUpkeep {
   constructor(options: QueueUpkeepOptions) {
     this.#options = options;
     const { clock, log, random } = options;
-    // Servers that were started together do not sweep together.
+    // Jitter, so that servers started together do not sweep together.
     const intervalMs = INTERVAL_MS * (0.75 + random.next() / 2);
     this.#loop = new Loop({ name: 'queue-upkeep', intervalMs, clock, log, runOnce: () => this.runOnce() });
   }

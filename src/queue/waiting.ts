@@ -1,13 +1,13 @@
 import type { Clock } from '../runtime/clock.ts';
 
 /**
- * Receivers that wait for something to arrive, by queue. One arrival wakes one of them, the longest waiting: who then
- * finds messages wakes the next, so that a message does not set a crowd in motion.
+ * Receivers that wait for messages, by queue. One arrival wakes the longest-waiting receiver; if it finds messages it
+ * wakes the next, which avoids a thundering herd.
  */
 export class Waiting {
   readonly #clock: Clock;
   readonly #lines = new Map<string, Set<() => void>>();
-  /** How often something arrived, for queues that somebody here has looked at. */
+  /** Number of arrivals, for queues that this process has polled. */
   readonly #arrivals = new Map<string, number>();
   #closed = false;
 
@@ -19,21 +19,21 @@ export class Waiting {
     return this.#closed;
   }
 
-  /** To be asked before a look at the queue: an arrival after that look then ends the wait at once. */
+  /** Returns the arrival count, to be read before a poll: an arrival after the poll then ends the wait at once. */
   arrivals(queue: string): number {
     const arrivals = this.#arrivals.get(queue) ?? 0;
     this.#arrivals.set(queue, arrivals);
     return arrivals;
   }
 
-  /** Something arrived. */
+  /** Signals an arrival. */
   arrived(queue: string): void {
     const arrivals = this.#arrivals.get(queue);
     if (arrivals !== undefined) this.#arrivals.set(queue, arrivals + 1);
     this.wakeNext(queue);
   }
 
-  /** Anything may have arrived anywhere. */
+  /** Signals possible arrivals on all queues. */
   arrivedAnywhere(): void {
     for (const queue of this.#arrivals.keys()) this.arrived(queue);
   }
@@ -44,7 +44,7 @@ export class Waiting {
     next?.();
   }
 
-  /** Resolves when woken, after `ms`, on abort or on close; at once where something arrived since `seen`. */
+  /** Resolves when woken, after `ms`, on abort or on close; at once if something arrived since `seen`. */
   async wait(queue: string, seen: number, ms: number, signal: AbortSignal | undefined): Promise<void> {
     if (this.#closed || signal?.aborted === true || this.arrivals(queue) !== seen) return;
     const line = this.#lines.get(queue) ?? new Set();

@@ -2,12 +2,12 @@ export interface BackoffPolicy {
   base_ms: number;
   factor: number;
   max_ms: number;
-  /** 0: none; 1: the wait is drawn from zero up to the whole. */
+  /** 0: none; 1: the wait is drawn from zero up to the full length. */
   jitter: number;
 }
 
 /**
- * Milliseconds to wait before a retry: `min(base * factor^(retry - 1), max)`, less a random part of it.
+ * Returns the wait before a retry, milliseconds: `min(base * factor^(retry - 1), max)`, less a random part of it.
  *
  * @param retry 1 for the first retry
  * @param random uniform in [0, 1)

@@ -8,7 +8,7 @@ export interface BreakerOptions {
   /** Failures within `failureWindowMs` that open it. */
   failureThreshold: number;
   failureWindowMs: number;
-  /** How long it stays open before a probe is let through. */
+  /** How long it stays open before it admits a probe. */
   recoveryTimeoutMs: number;
   /** Successful probes that close it. */
   successThreshold: number;
@@ -18,13 +18,13 @@ export interface BreakerOptions {
 }
 
 /**
- * Keeps callers from waiting on a resource that fails: closed lets all through; open refuses at once; half open lets one
- * probe through at a time. A result counts only in the state that admitted its work.
+ * Circuit breaker: closed admits all calls; open rejects at once; half open admits one probe at a time. A result counts
+ * only in the state that admitted its call.
  */
 export class CircuitBreaker {
   readonly #options: BreakerOptions;
   #state: BreakerState = 'closed';
-  /** Grows with every transition, so that a straggler from an earlier state is told apart. */
+  /** Incremented by every transition, to detect late results from an earlier state. */
   #generation = 0;
   #failureTimes: number[] = [];
   #openedAt = 0;
@@ -41,9 +41,9 @@ export class CircuitBreaker {
   }
 
   /**
-   * Runs `work`, or throws DATABASE_UNAVAILABLE (with the seconds to wait) without running it.
+   * Runs `work`, or throws DATABASE_UNAVAILABLE with the seconds to wait.
    *
-   * @param isFailure whether an error of `work` speaks against the resource; any other counts as a success
+   * @param isFailure whether an error of `work` counts as a failure of the resource; any other counts as a success
    */
   async run<T>(work: () => Promise<T>, isFailure: (error: unknown) => boolean): Promise<T> {
     if (!this.#options.enabled) return work();
@@ -62,7 +62,7 @@ export class CircuitBreaker {
     }
   }
 
-  /** Refuses while it is not closed: for work that must not wait for a probe, nor be one. */
+  /** Rejects unless closed: for work that must neither wait for a probe nor be one. */
   assertClosed(): void {
     if (this.#options.enabled && this.#state !== 'closed') this.#reject(1000);
   }

@@ -1,9 +1,9 @@
 import type { Counter, Gauge, Histogram } from 'prom-client';
 
-/** Where values beyond the cap are counted. */
+/** Label value for everything beyond the cap. */
 export const OTHER_LABEL = 'other';
 
-/** Bounds how many values of a label that users choose become time series: the first ones keep their name. */
+/** Limits how many values of a user-chosen label become time series: the first ones keep their name. */
 export class CappedLabel {
   readonly #limit: number;
   readonly #known = new Set<string>();
@@ -29,7 +29,7 @@ function capped<Label extends string>(labels: Labels<Label>, caps: Caps<Label>):
   return copy;
 }
 
-/** A counter some of whose labels are capped. Every label must be given. */
+/** Counter with capped labels. Every label must be given. */
 export class CappedCounter<Label extends string> {
   readonly #counter: Counter<Label>;
   readonly #caps: Caps<Label>;
@@ -44,7 +44,7 @@ export class CappedCounter<Label extends string> {
   }
 }
 
-/** A histogram some of whose labels are capped. Every label must be given. */
+/** Histogram with capped labels. Every label must be given. */
 export class CappedHistogram<Label extends string> {
   readonly #histogram: Histogram<Label>;
   readonly #caps: Caps<Label>;
@@ -59,7 +59,7 @@ export class CappedHistogram<Label extends string> {
   }
 }
 
-/** A gauge of one capped label whose values are replaced as a whole, so that what is gone does not linger. */
+/** Gauge of one capped label whose values are replaced as a whole, so that removed ones disappear. */
 export class SnapshotGauge<Label extends string> {
   readonly #gauge: Gauge<Label>;
   readonly #label: Label;

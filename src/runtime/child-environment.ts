@@ -1,7 +1,7 @@
 /**
- * The environment of this process for a child, with some variables changed.
+ * Returns the environment of this process for a child process, with some variables changed.
  *
- * @param changes undefined leaves a variable out
+ * @param changes undefined removes a variable
  */
 export function childEnvironment(changes: Readonly<Record<string, string | undefined>>): NodeJS.ProcessEnv {
   const environment = { ...process.env, ...changes };

@@ -1,6 +1,6 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 
-/** Time as the system sees it: real in production, virtual in tests. All times and durations are milliseconds. */
+/** Clock: real in production, virtual in tests. All times and durations are milliseconds. */
 export interface Clock {
   /** Since the epoch; may step when the machine's clock is set. */
   now(): number;
@@ -8,11 +8,11 @@ export interface Clock {
   monotonic(): number;
   /** Resolves after `ms`, or early (without throwing) when the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Runs `run` once after `ms` and returns how to cancel it. Such a timer does not keep the process alive. */
+  /** Runs `run` once after `ms` and returns a function that cancels it. The timer does not keep the process alive. */
   after(ms: number, run: () => void): () => void;
 }
 
-/** Node fires a timer beyond this at once, so longer waits are made of several. */
+/** Node fires a timer beyond this at once, so longer waits are split. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
 function startTimer(ms: number, keepsAlive: boolean, run: () => void): () => void {
@@ -56,7 +56,7 @@ interface VirtualTimer {
   readonly run: () => void;
 }
 
-/** A clock that stands still until it is told to advance. */
+/** Clock that only moves when advanced. */
 export class VirtualClock implements Clock {
   readonly #start: number;
   #now: number;
@@ -86,14 +86,14 @@ export class VirtualClock implements Clock {
     return () => void this.#timers.delete(timer);
   }
 
-  /** How many timers wait. */
+  /** Number of pending timers. */
   get timers(): number {
     return this.#timers.size;
   }
 
   /**
-   * Moves time forward by `ms`, stopping at every timer on the way in order of time, then of creation. Work that a timer
-   * sets off gets a turn of the event loop before the next one, so timers that it starts on the way run too.
+   * Moves time forward by `ms`, stopping at every timer on the way in order of time, then of creation. Work started by
+   * a timer gets one turn of the event loop before the next timer, so timers that it starts on the way run too.
    */
   async advance(ms: number): Promise<void> {
     const until = this.#now + ms;

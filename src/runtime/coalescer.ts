@@ -1,18 +1,18 @@
 import { HeddleError } from '../domain/errors.ts';
 
 export interface CoalescerOptions<I, O> {
-  /** Handles a set at once; one result for each item, in order. A rejected entry rejects that item's `add` alone. */
+  /** Handles a set at once; one result per item, in order. A rejected entry rejects that item's `add` alone. */
   flush(items: I[]): Promise<PromiseSettledResult<O>[] | O[]>;
   /** Largest set of one flush. */
   maxItems: number;
-  /** Flushes that may be under way at once, 1 by default; more where sets do not touch the same rows. */
+  /** Concurrent flushes, 1 by default; more if sets do not touch the same rows. */
   maxUnderWay?: number;
-  /** Items that may wait while a flush is under way; more are refused. */
+  /** Items that may wait during a flush; more are rejected. */
   maxWaiting: number;
   /**
-   * Whether a flush that rejected as a whole is repeated in parts, so that one bad item does not take the others with
-   * it (`flush` must then have had no effect). Default: yes, unless the error says that trying again later may help: a
-   * database that is down is nobody's bad item.
+   * Whether a flush that rejected as a whole is repeated in parts, so that one bad item does not fail the others
+   * (`flush` must then have had no effect). Default: yes, unless the error is retryable, such as an unavailable
+   * database.
    */
   isolate?: boolean | ((error: unknown) => boolean);
 }
@@ -24,8 +24,8 @@ interface Entry<I, O> {
 }
 
 /**
- * Turns calls that take one item into sets: what arrives while a flush is under way forms the next one, which starts when
- * that ends. No timer: an idle coalescer flushes at once, a busy one in ever larger sets.
+ * Batches single-item calls: items that arrive during a flush form the next one, which starts when that ends. Uses no
+ * timer: an idle coalescer flushes at once, a busy one in ever larger sets.
  */
 export class Coalescer<I, O> {
   readonly #options: CoalescerOptions<I, O>;
@@ -42,7 +42,7 @@ export class Coalescer<I, O> {
     return this.#queue.length;
   }
 
-  /** Resolves with the item's result. Rejects with TOO_MANY_REQUESTS when the waiting room is full. */
+  /** Resolves with the item's result. Rejects with TOO_MANY_REQUESTS if too many items wait. */
   add(item: I): Promise<O> {
     if (this.#queue.length >= this.#options.maxWaiting) {
       return Promise.reject(new HeddleError('TOO_MANY_REQUESTS', undefined, { retryAfterSecs: 1 }));
@@ -53,7 +53,7 @@ export class Coalescer<I, O> {
     });
   }
 
-  /** Resolves when everything added so far, and whatever arrives meanwhile, has its result. */
+  /** Resolves when everything added so far, and everything that arrives meanwhile, has its result. */
   async drain(): Promise<void> {
     while (this.#flushing.size > 0) await Promise.all(this.#flushing);
   }
@@ -65,13 +65,13 @@ export class Coalescer<I, O> {
   }
 
   async #flushAll(): Promise<void> {
-    // What the same turn of code adds belongs to the first set.
+    // Items added in the same turn of the event loop belong to the first set.
     await Promise.resolve();
     while (this.#queue.length > 0) {
       const batch = this.#queue.splice(0, this.#options.maxItems);
       await this.#flush(batch);
     }
-    // In the same turn as the look at the queue: whoever adds later must find that nobody takes it.
+    // In the same turn as the check of the queue, so that a later `add` starts a new flush.
     this.#underWay -= 1;
   }
 
@@ -99,7 +99,7 @@ export class Coalescer<I, O> {
 
   #isolates(error: unknown): boolean {
     const { isolate } = this.#options;
-    // The flush had its effect; to repeat it would apply it twice.
+    // The flush had its effect; repeating it would apply it twice.
     if (error instanceof ResultCountError) return false;
     if (typeof isolate === 'function') return isolate(error);
     return (isolate ?? true) && !(error instanceof HeddleError && error.retryable);

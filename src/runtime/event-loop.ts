@@ -1,4 +1,4 @@
-/** Milliseconds for which this thread has run code so far, and could take no answer that had come. */
+/** Returns the milliseconds for which this thread has run code so far, and could not process events. */
 export function eventLoopActiveMs(): number {
   return performance.eventLoopUtilization().active;
 }

@@ -11,13 +11,13 @@ interface Suppressed {
   count: number;
 }
 
-/** Enough to see what goes on; what lasts gets a line a second, and a count. */
+/** A few lines show what happens; a persistent condition gets a line a second, and a count. */
 const LINES: Rate = { perSecond: 1, burst: 20 };
 const SUMMARY_MS = 10_000;
 
 /**
- * Bounds how often lines are written that others can cause at will: of each kind a few at once, then one a second. The others
- * are counted, and the count is written every ten seconds.
+ * Limits lines that clients can trigger at will: of each kind a few at once, then one per second. The others are
+ * counted, and the count is logged every ten seconds.
  */
 export class LogLimit {
   readonly #clock: Clock;
@@ -30,7 +30,7 @@ export class LogLimit {
     this.#rates = new RateBuckets(rate);
   }
 
-  /** Writes the line, or counts it. @param kind of a set that callers cannot add to */
+  /** Writes the line, or counts it. @param kind from a fixed set */
   write(log: Logger, level: Level, kind: string, fields: object, message: string): void {
     const nowMs = this.#clock.monotonic();
     if (this.#rates.take(kind, nowMs) === 0) {
@@ -43,7 +43,7 @@ export class LogLimit {
     this.#cancel ??= this.#clock.after(SUMMARY_MS, () => this.flush());
   }
 
-  /** Writes the counts of what was left out. */
+  /** Writes the counts of suppressed lines. */
   flush(): void {
     this.#cancel?.();
     this.#cancel = null;
@@ -57,7 +57,7 @@ export class LogLimit {
   }
 }
 
-/** A logger whose lines are limited, each kind being one message: messages must be constant texts. */
+/** Returns a logger with limited lines, one kind per message: messages must be constant strings. */
 export function limitedLogger(log: Logger, limit: LogLimit): Logger {
   const write =
     (level: Level) =>

@@ -7,11 +7,11 @@ const LEVEL_COLOR: Readonly<Record<string, string>> = {
   error: '\u001b[31m',
 };
 
-/** Text that would break the line, or move the cursor of a terminal, is written escaped. */
+/** Escapes characters that would break the line or move the cursor of a terminal. */
 const NEEDS_QUOTES = /[\s"=\\\u0000-\u001f\u007f-\u009f]/;
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g;
 
-/** One JSON entry of the log as one line for people: `12:01:02.345 WARN  the message  field=value other="two words"`. */
+/** Formats one JSON log entry as a readable line: `12:01:02.345 WARN  the message  field=value other="two words"`. */
 function prettyLine(jsonLine: string, color: boolean): string {
   const { level, time, msg, ...fields } = JSON.parse(jsonLine) as Record<string, unknown>;
   const name = text(level);
@@ -22,7 +22,7 @@ function prettyLine(jsonLine: string, color: boolean): string {
   return `${tail.length === 0 ? head : `${head}  ${paint(DIM, tail.join(' '))}`}\n`;
 }
 
-/** Takes entries as lines of JSON, and passes them on as lines for people; `color` adds ANSI colours. */
+/** Converts log entries from JSON lines to readable lines; `color` adds ANSI colors. */
 export function prettySink(sink: { write(line: string): void }, color: boolean): { write(line: string): void } {
   return { write: (line) => sink.write(prettyLine(line, color)) };
 }
@@ -39,7 +39,7 @@ function oneLine(value: string): string {
   );
 }
 
-/** An error is shown by its message, the rest of it stands in the JSON form. */
+/** Shows an error by its message; its other fields are only in the JSON form. */
 function fieldText(value: unknown): string {
   if (typeof value === 'object' && value !== null && 'stack' in value && 'message' in value) {
     return fieldText(value.message);

@@ -9,11 +9,13 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
 export interface LogOptions {
   level: LogLevel;
-  /** Takes whole lines; standard error where absent, which leaves standard output to what a command prints. */
+  /** Receives whole lines; standard error if absent, which keeps standard output for a command's results. */
   destination?: DestinationStream;
 }
 
-/** A logger that writes one line an entry: `{"level":"info","time":"2026-…Z","msg":"…",…}`, secrets redacted. */
+/**
+ * Creates a logger that writes one line per entry: `{"level":"info","time":"2026-…Z","msg":"…",…}`, secrets redacted.
+ */
 export function createLogger(options: LogOptions): Logger {
   const destination = options.destination ?? { write: (line: string) => void process.stderr.write(line) };
   return facade(
@@ -22,7 +24,7 @@ export function createLogger(options: LogOptions): Logger {
         level: options.level,
         base: null,
         timestamp: stdTimeFunctions.isoTime,
-        // An error is written like any other field, by redactFields, so that its message is redacted too.
+        // An error is formatted by redactFields like any other field, so that its message is redacted too.
         serializers: { err: (value: unknown) => value },
         formatters: { level: (label) => ({ level: label }), log: redactFields },
         hooks: { streamWrite: redactText },
@@ -55,21 +57,21 @@ const LEVEL_OF_WORD: Readonly<Record<string, LogLevel>> = {
 
 const LEVELS_BY_VERBOSITY: readonly LogLevel[] = ['debug', 'info', 'warn', 'error', 'silent'];
 
-/** Targets that mean this service; directives for other Rust crates say nothing about it. */
+/** Targets that mean this service; directives for other Rust crates do not apply. */
 const OWN_TARGET = /^(heddle|task_runner|task-runner)(::|$)/;
 
 /**
- * The level that a `RUST_LOG` text asks for: the most verbose directive of this service (`task_runner=debug`), else the
- * one for everything (`info`), else `info`. A target without a level means everything of it, as it does in Rust.
+ * Returns the level that a `RUST_LOG` value sets: the most verbose directive for this service (`task_runner=debug`),
+ * else the global one (`info`), else `info`. A target without a level means all levels, as in Rust.
  */
 export function levelFromRustLog(text: string): LogLevel {
   let general: LogLevel | undefined;
   const own: LogLevel[] = [];
-  // What follows a slash is a filter of messages by pattern, which has no counterpart here.
+  // After a slash follows a filter of messages by pattern, which is not supported.
   const [directives = ''] = text.split('/', 1);
   for (const directive of directives.split(',')) {
     const [head = '', word] = directive.split('=', 2).map((part) => part.trim().toLowerCase());
-    // Span and field filters, `target[span{field=value}]=level`, narrow a target that is still ours.
+    // Span and field filters, `target[span{field=value}]=level`, narrow a target that still applies.
     const target = head.split('[', 1)[0] ?? '';
     if (word === undefined && Object.hasOwn(LEVEL_OF_WORD, head)) general = LEVEL_OF_WORD[head]!;
     else if (OWN_TARGET.test(target)) {

@@ -1,10 +1,10 @@
-/** `fields` are what machines filter by; `message` is one sentence for people. */
+/** `fields` are for machines to filter by; `message` is one constant phrase for people. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
-  /** A logger that adds `fields` to each of its lines. */
+  /** Returns a logger that adds `fields` to each of its lines. */
   child(fields: object): Logger;
 }
 

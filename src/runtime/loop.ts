@@ -12,23 +12,23 @@ export interface LoopOptions {
   intervalMs: number;
   clock: Clock;
   log: Logger;
-  /** One pass: `again` where more work waits already. The signal aborts when the loop is stopped. */
+  /** Runs one pass: `again` if more work waits. The signal aborts when the loop is stopped. */
   runOnce(signal: AbortSignal): Promise<'again' | 'idle'>;
   onIteration?(durationMs: number, outcome: LoopOutcome): void;
 }
 
 const ERROR_BACKOFF_BASE_MS = 100;
 const ERROR_BACKOFF_MAX_MS = 30_000;
-/** For what passes by itself, such as a database that is away: its breaker refuses at once, so trying costs nothing. */
+/** Backoff for transient errors, such as an unavailable database: its breaker rejects at once, so retrying is cheap. */
 const PASSING_BACKOFF_MAX_MS = 1_000;
-/** One for all: a reason that is made at each abort, with its stack, costs more than the wait itself. */
+/** Shared instance: creating an error with its stack at each abort costs more than the wait itself. */
 const WOKEN = new Error('woken');
 
 /**
- * The shape of every background service: runs at once when started or woken, again at once after `again`, else after
- * the interval. A failed pass is logged and backs off, doubling from 100 ms up to 30 s, or up to 1 s where the error
- * passes by itself (then only the first is logged); wakes do not shorten that wait, so that a flood of notifications
- * cannot hammer a database that is down.
+ * Runs a background service: at once when started or woken, at once after `again`, else after the interval. A failed
+ * pass is logged and backs off, doubling from 100 ms up to 30 s, or up to 1 s if the error is transient (then only the
+ * first is logged); wakes do not shorten that wait, so that a flood of notifications cannot overload a database that is
+ * down.
  */
 export class Loop {
   readonly #options: LoopOptions;
@@ -45,22 +45,22 @@ export class Loop {
     return this.#options.name;
   }
 
-  /** Starts the loop; nothing happens where it runs already. A stopped loop may be started again. */
+  /** Starts the loop; no effect if it is running. A stopped loop may be started again. */
   start(): void {
     if (this.#stopping !== undefined && !this.#stopping.signal.aborted) return;
     const stopping = new AbortController();
     this.#stopping = stopping;
-    // A pass of the time before a stop may still be under way, and two at once must never be.
+    // A pass from before a stop may still be running, and two must never run at once.
     this.#ended = this.#ended.then(() => this.#run(stopping.signal));
   }
 
-  /** Makes an idle loop run now, and one whose pass is under way run once more right after it. */
+  /** Runs an idle loop now, and a busy one once more right after its pass. */
   wake(): void {
     this.#woken = true;
     this.#endWait?.();
   }
 
-  /** Aborts the signal of the pass under way and resolves when that pass has ended. */
+  /** Aborts the signal of the current pass and resolves when it has ended. */
   stop(): Promise<void> {
     this.#stopping?.abort(new Error(`the loop ${this.name} is stopping`));
     return this.#ended;
@@ -73,7 +73,7 @@ export class Loop {
       const { outcome, backoffMaxMs } = await this.#pass(signal, failures);
       failures = outcome === 'error' ? failures + 1 : 0;
       if (hasAborted(signal)) return;
-      // A turn of the event loop: a busy loop must leave room for timers, requests and its own stop.
+      // Yields to the event loop, so that a busy loop does not starve timers, requests and its own stop.
       if (outcome === 'again') await eventLoopTurn();
       else if (outcome === 'error') await this.#options.clock.sleep(errorBackoffMs(failures, backoffMaxMs), signal);
       else await this.#waitForWake(signal);
@@ -91,7 +91,7 @@ export class Loop {
       outcome = 'error';
       const isPassing = error instanceof HeddleError && error.retryable;
       if (isPassing) backoffMaxMs = PASSING_BACKOFF_MAX_MS;
-      // An error that the stop itself caused is no news.
+      // An error caused by the stop itself is not logged.
       if (!signal.aborted) {
         const level = isPassing && failures > 0 ? 'debug' : 'error';
         log[level]({ loop: name, err: error, failures: failures + 1 }, `a pass of the loop ${name} failed`);
@@ -116,7 +116,7 @@ export class Loop {
   }
 }
 
-/** Asked through a function because the compiler holds the loop's own condition for settled. */
+/** A function, because the compiler would narrow the loop's own condition. */
 function hasAborted(signal: AbortSignal): boolean {
   return signal.aborted;
 }

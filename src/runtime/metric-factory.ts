@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
-/** Makes metrics in one registry, each by its name, its help text and its labels. */
+/** Creates metrics in one registry, by name, help text and labels. */
 export class MetricFactory {
   readonly registry: Registry;
 

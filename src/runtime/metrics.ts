@@ -12,7 +12,7 @@ import { CappedCounter, CappedHistogram, CappedLabel, SnapshotGauge } from './ca
 import { MetricFactory } from './metric-factory.ts';
 import { runnerMetrics } from './runner-metrics.ts';
 
-/** Label values that are known beforehand; series of them exist with 0 from the first scrape. */
+/** Known label values, whose series exist with 0 from the first scrape. */
 export const TASK_OUTCOMES = ['success', 'failure'] as const;
 export const PARENT_OUTCOMES = ['success', 'failure', 'canceled'] as const;
 export const WEBHOOK_TRIGGERS = ['start', 'end', 'cancel', 'notify'] as const;
@@ -20,7 +20,7 @@ export const WEBHOOK_OUTCOMES = ['success', 'failure'] as const;
 export const BREAKER_STATES = ['closed', 'open', 'half_open'] as const;
 export const DELIVERY_STATES = ['held', 'due', 'dead'] as const;
 export const QUEUE_STATES = ['visible', 'in_flight', 'delayed', 'dead'] as const;
-/** What became of an occurrence of a job, and of a job that cannot be started. */
+/** Outcomes of an occurrence of a job. */
 export const JOB_OUTCOMES = ['started', 'queued', 'skipped', 'paused'] as const;
 export const LATE_REPORT_KINDS = ['repeated', 'conflict', 'stale_attempt'] as const;
 
@@ -33,11 +33,11 @@ export const MANAGER_MESSAGE_TYPES = [
   'unknown',
 ] as const satisfies readonly (ManagerMessage['type'] | 'unknown')[];
 /**
- * What became of a message: `applied`; `repeated` (a duplicate, without a second effect); `refused` (it came too late to
- * change anything); `buried` (nothing will ever mend it); `failed` (it is to be delivered again).
+ * Outcomes of a message: `applied`; `repeated` (a duplicate, without a second effect); `refused` (too late to change
+ * anything); `buried` (dead-lettered); `failed` (will be redelivered).
  */
 export const MANAGER_MESSAGE_OUTCOMES = ['applied', 'repeated', 'refused', 'buried', 'failed'] as const;
-/** The steps of the manager in which no single message can be at fault. */
+/** Time-driven steps of the manager, which cannot fail because of a single message. */
 export const MANAGER_STEPS = [
   'process_task_timeouts',
   'complete_generator_tasks',
@@ -53,15 +53,15 @@ const FAST_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25
 const TASKS_A_LOOP = [0, 1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500];
 
 export interface MetricsOptions {
-  /** Distinct values of a label that users choose (kinds, lanes); further ones count as `other`. */
+  /** Maximum distinct values of a user-chosen label (kinds, lanes); further ones count as `other`. */
   labelCap?: number;
-  /** CPU, memory, event loop and garbage collection of this process; on unless false. */
+  /** Whether to add CPU, memory, event loop and garbage collection metrics of this process; true by default. */
   processMetrics?: boolean;
 }
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** Every metric of the system in a registry of its own; `registry.metrics()` is the text of a scrape. */
+/** Creates all metrics of the system in their own registry; `registry.metrics()` returns the text of a scrape. */
 export function createMetrics(options: MetricsOptions = {}) {
   const registry = new Registry();
   const factory = new MetricFactory(registry);
@@ -127,7 +127,7 @@ function taskMetrics(make: MetricFactory, kinds: CappedLabel) {
   };
 }
 
-/** The changes of status that the state machine knows, retries of ended tasks included. */
+/** State changes of the state machine, retries of ended tasks included. */
 const STATUS_TRANSITIONS = {
   Waiting: ['Pending', 'Failure', 'Paused', 'Canceled'],
   Pending: ['Claimed', 'Running', 'Paused', 'Canceled'],
@@ -309,7 +309,7 @@ function queueMetrics(make: MetricFactory, queues: CappedLabel) {
   ]);
   return {
     jobOccurrences: jobs,
-    /** Sets `heddle_queue_messages`; queues that are not named are gone. */
+    /** Sets `heddle_queue_messages`; removes queues that are not listed. */
     setQueueDepths(depths: ReadonlyMap<string, Readonly<Record<(typeof QUEUE_STATES)[number], number>>>): void {
       messages.reset();
       for (const [name, depth] of depths) {
@@ -322,7 +322,7 @@ function queueMetrics(make: MetricFactory, queues: CappedLabel) {
 
 function httpMetrics(make: MetricFactory) {
   return {
-    /** `route` is the pattern (`/task/:id`), never the address of a request. */
+    /** `route` is the pattern (`/task/:id`), never the path of a request. */
     httpRequests: make.counter('heddle_http_requests_total', 'HTTP requests answered', ['route', 'method', 'status']),
     httpRequestSeconds: make.histogram('heddle_http_request_seconds', 'Time of one HTTP request', FAST_SECONDS, [
       'route',

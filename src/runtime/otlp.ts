@@ -1,16 +1,16 @@
-/** How collectors take spans, as `OTEL_EXPORTER_OTLP_PROTOCOL` names it. */
+/** Protocols of collectors, as in `OTEL_EXPORTER_OTLP_PROTOCOL`. */
 export const OTLP_PROTOCOLS = ['grpc', 'http/protobuf', 'http/json'] as const;
 
 export type OtlpProtocol = (typeof OTLP_PROTOCOLS)[number];
 
-/** Ports of collectors, by convention. */
+/** Default ports of collectors. */
 const GRPC_PORT = '4317';
 const HTTP_PORT = '4318';
 const TRACES_PATH = '/v1/traces';
 
 /**
- * How and where spans are delivered. Port 4317 takes gRPC unless a protocol is set. Over HTTP a base URL without a path
- * gets `/v1/traces`, and one with a path is taken as it is; gRPC has no path.
+ * Returns how and where spans are delivered. Port 4317 means gRPC unless a protocol is set. Over HTTP a base URL
+ * without a path gets `/v1/traces`, and one with a path is used as it is; gRPC has no path.
  */
 export function targetOf(
   endpoint: string | null,

@@ -1,6 +1,6 @@
-/** Slots of a bounded budget, held until they are released. Works with `using`. */
+/** Slots of a bounded budget, held until released. Works with `using`. */
 export interface Permit extends Disposable {
-  /** Gives the slots back. A second release is a programmer's error and throws. */
+  /** Returns the slots. A second release throws, since it is a programming error. */
   release(): void;
 }
 
@@ -29,14 +29,16 @@ export class Permits {
     return this.#waiters.size;
   }
 
-  /** One permit for `n` slots, or null where fewer are free. Never overtakes a waiter: while one waits, none is free. */
+  /**
+   * Returns a permit for `n` slots, or null if fewer are free. Never overtakes a waiter: while one waits, none is free.
+   */
   tryAcquire(n = 1): Permit | null {
     if (!Number.isSafeInteger(n) || n < 1) throw new RangeError(`permits: n must be at least 1, not ${n}`);
     if (n > this.#free) return null;
     return this.#take(n);
   }
 
-  /** One slot, when it is this caller's turn. Rejects with the signal's reason when that aborts first. */
+  /** Waits for one slot in order of arrival. Rejects with the signal's reason if that aborts first. */
   acquire(signal?: AbortSignal): Promise<Permit> {
     if (signal?.aborted === true) return Promise.reject(reasonOf(signal));
     if (this.#free > 0) return Promise.resolve(this.#take(1));

@@ -8,7 +8,7 @@ export interface Random {
   bytes(n: number): Uint8Array;
 }
 
-/** What is asked for in small pieces, such as nonces, is fetched in large ones: a call costs more than its bytes. */
+/** Small requests, such as nonces, are served from a larger buffer: a system call costs more than its bytes. */
 const POOL_BYTES = 4096;
 const PIECE_BYTES_MAX = 64;
 const pool = new Uint8Array(POOL_BYTES);
@@ -20,19 +20,19 @@ function pooledBytes(n: number): Uint8Array {
     poolAt = 0;
   }
   const bytes = pool.slice(poolAt, poolAt + n);
-  // It may become a key: no second copy of it stays.
+  // It may become a key, so no second copy is kept.
   pool.fill(0, poolAt, poolAt + n);
   poolAt += n;
   return bytes;
 }
 
-/** Bytes of the operating system's generator, fit for keys and tokens. */
+/** Returns bytes of the operating system's generator, suitable for keys and tokens. */
 export const systemRandom: Random = {
   next: () => Math.random(),
   bytes: (n) => (n <= PIECE_BYTES_MAX ? pooledBytes(n) : randomBytes(n)),
 };
 
-/** A repeatable sequence for tests and simulations: mulberry32. Never for secrets. */
+/** Creates a repeatable sequence for tests and simulations: mulberry32. Never for secrets. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   const uint32 = (): number => {
@@ -47,7 +47,7 @@ export function seededRandom(seed: number): Random {
   };
 }
 
-/** A new UUIDv7 in lower case; the ids of one process are strictly increasing. */
+/** Returns a new UUIDv7 in lower case; the ids of one process are strictly increasing. */
 export const newId: () => string = uuidV7Generator(
   () => Date.now(),
   (into) => void randomFillSync(into),

@@ -1,17 +1,17 @@
 export interface Rate {
   readonly perSecond: number;
-  /** So many may be taken at once. */
+  /** Capacity of a bucket. */
   readonly burst: number;
-  /** So many may be charged beyond that; 0 by default. */
+  /** Maximum debt beyond the capacity; 0 by default. */
   readonly debt?: number;
 }
 
-/** Buckets below this number are not worth looking through. */
+/** Number of buckets below which cleanup is not worthwhile. */
 const SWEPT_MIN = 4096;
 
 /**
- * One token bucket for each key that was used lately, kept as the time at which it would be full again: a bucket that is full
- * needs no memory, so there are never more than are taken from in the time that one takes to fill.
+ * Token buckets by key, each stored as the time at which it would be full again: a full bucket needs no memory, so at
+ * most the keys used within one refill time are stored.
  */
 export class RateBuckets {
   readonly #fullAt = new Map<string, number>();
@@ -26,7 +26,10 @@ export class RateBuckets {
     this.#debtMs = debt * this.#intervalMs;
   }
 
-  /** Takes one. @param now monotonic, ms @returns 0, or after how many milliseconds there is one: none was taken then */
+  /**
+   * Takes one token. @param now monotonic, ms @returns 0, or the milliseconds until one is available; none was taken
+   * then
+   */
   take(key: string, now: number): number {
     const fullAt = this.#from(key, now) + this.#intervalMs;
     // A rounding error of the sum must not cost a whole interval.
@@ -36,13 +39,13 @@ export class RateBuckets {
     return 0;
   }
 
-  /** Takes one, there being one or not. */
+  /** Takes one token, available or not. */
   charge(key: string, now: number): void {
     const fullAt = this.#from(key, now) + this.#intervalMs;
     this.#set(key, Math.min(fullAt, now + this.#burstMs + this.#debtMs), now);
   }
 
-  /** Whether more was charged than there was. */
+  /** Whether more was taken than available. */
   isOverdrawn(key: string, now: number): boolean {
     return this.#from(key, now) - now > this.#burstMs + 1e-6;
   }

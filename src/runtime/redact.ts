@@ -2,14 +2,14 @@ import { isSecretField, isSecretParameter } from './secret-names.ts';
 
 const REDACTED = '[redacted]';
 
-/** Deeper values are cut off: a log line is no place for a document, and cycles end here. */
+/** Deeper values are cut off, which also ends cycles. */
 const DEPTH_MAX = 6;
 
 function isPresent(value: unknown): boolean {
   return value !== null && value !== undefined;
 }
 
-/** A copy of log fields with the values of secret names replaced and errors made plain. */
+/** Returns a copy of log fields with the values of secret names replaced and errors made plain. */
 export function redactFields(fields: object): Record<string, unknown> {
   if (fields instanceof Error) return { err: redactValue(fields, 0) };
   const copy: Record<string, unknown> = {};
@@ -41,7 +41,7 @@ function redactEntries(entries: Iterable<[unknown, unknown]>, depth: number): Re
   return copy;
 }
 
-/** Type, message, stack, code, cause and what else the error carries; a database's or an HTTP client's says a lot there. */
+/** Converts an error: type, message, stack, code, cause and its other fields, such as those of a database error. */
 function plainError(error: Error, depth: number): Record<string, unknown> {
   const plain: Record<string, unknown> = { type: error.name, message: error.message, stack: error.stack };
   for (const [name, value] of Object.entries(error)) {
@@ -53,14 +53,14 @@ function plainError(error: Error, depth: number): Record<string, unknown> {
   return plain;
 }
 
-// User and password of a URL end at the last `@` before the path, so a password with an unescaped `@` is covered.
+// Userinfo of a URL ends at the last `@` before the path, so that a password with an unescaped `@` is covered.
 const USERINFO = /(:\/\/)[^\s/?#"'\\]*@/gi;
-/** Longer names are nobody's; the bound keeps a long text cheap. */
+/** Maximum length of a name; keeps scanning long strings cheap. */
 const PARAMETER = /([?&#;])([\w.~%+-]{1,64})=([^&\s"'\\#;]+)/g;
 const CREDENTIALS = /\b(Bearer)\s+[\w.~+/=-]{8,}/gi;
 const WEBHOOK_SECRET = /\bwhsec_[\w+/=-]+/g;
 
-/** Replaces secrets that stand inside text: userinfo and signatures of URLs, bearer tokens, webhook secrets. */
+/** Replaces secrets inside strings: userinfo and signatures of URLs, bearer tokens, webhook secrets. */
 export function redactText(text: string): string {
   return text
     .replace(USERINFO, `$1${REDACTED}@`)
@@ -81,19 +81,19 @@ function decoded(name: string): string {
   }
 }
 
-/** The headers of a request that users wrote, with the values of secret names replaced. */
+/** Returns user-defined request headers with the values of secret names replaced. */
 export function redactHeaders<T>(headers: Readonly<Record<string, T>>): Record<string, T | typeof REDACTED> {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, isSecretParameter(name) ? REDACTED : value]),
   );
 }
 
-/** Whoever knows the path of a Slack webhook may post to it. */
+/** The path of a Slack webhook is its secret. */
 export function withoutPath(url: string): string {
   return `${URL.parse(url)?.origin ?? ''}/${REDACTED}`;
 }
 
-/** A copy of what users wrote with secrets of the requests in it replaced: in any `headers`, any `url`, any `slack.url`. */
+/** Returns a copy of user data with secrets of its requests replaced: in any `headers`, any `url`, any `slack.url`. */
 export function redactRequests(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(redactRequests);
   if (typeof value !== 'object' || value === null) return value;

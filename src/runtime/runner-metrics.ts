@@ -4,25 +4,25 @@ import type { MetricFactory } from './metric-factory.ts';
 /** From a direct handover to a machine that boots. */
 const PICKUP_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900];
 
-/** Label values that are known beforehand; series of them exist with 0 from the first scrape. */
+/** Known label values, whose series exist with 0 from the first scrape. */
 const PICKUP_SOURCES = ['idle', 'launch'] as const;
 const EXHAUSTIONS = ['global', 'local', 'uncertain'] as const;
 const REAPED = ['orphan', 'vanished'] as const;
-/** States that are counted: what has ended is not there. */
+/** Counted states; ended runners are not counted. */
 const RUNNER_COUNTS = ['created', 'idle', 'claimed', 'running'] as const;
 
 type LaunchOutcome = 'launched' | 'missing' | 'throttled' | 'capacity' | 'refused' | 'unclear';
 
-/** How many runners of a class stand in each state, and how many are waited for. */
+/** Number of runners of a class by state, and of those waited for. */
 type RunnerCensus = { resource_class: string; usage_class: string; waiting: number } & Record<
   (typeof RUNNER_COUNTS)[number],
   number
 >;
 
-/** What a pool of runners counts. */
+/** Metrics of a runner pool. */
 export function runnerMetrics(make: MetricFactory, classes: CappedLabel) {
   return {
-    /** As the pool tells it. */
+    /** As reported by the pool. */
     pool: { ...pickupMetrics(make, classes), ...launchMetrics(make) },
     setRunners: runnerGauges(make, classes),
   };

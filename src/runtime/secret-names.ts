@@ -1,4 +1,4 @@
-/** Names of fields whose values never leave the process: the whole name, or its last word (`access_token`). */
+/** Names of fields whose values must never leave the process: the whole name, or its last word (`access_token`). */
 const SECRET_FIELD =
   /(^|[_-])(authorization|cookie|password|passwd|secret|signature|token|credentials?|(api|access|private|signing|secret|handle|webhook)[_-]?keys?)$/i;
 
@@ -6,7 +6,7 @@ const SECRET_FIELD =
 const SECRET_CAMEL_FIELD =
   /[a-z](Authorization|Cookie|Password|Secret|Signature|Token|Credentials?|(Api|Access|Private|Signing|Secret)Keys?)$/;
 
-/** Whether a field that this code names itself, as in a log line, holds a secret. */
+/** Returns whether a field named by this code, as in a log line, holds a secret. */
 export function isSecretField(name: string): boolean {
   return SECRET_FIELD.test(name) || SECRET_CAMEL_FIELD.test(name);
 }
@@ -14,13 +14,13 @@ export function isSecretField(name: string): boolean {
 const SECRET_WORD =
   /^(auth|authorization|authentication|bearer|creds?|hmac|oauth|otp|pass|passphrase|pwd|saml|sid|sig|ticket|.*(cookies?|credentials?|jwts?|keys?|passwd|passwords?|secrets?|sess(ion)?ids?|signatures?|tokens?)|session)$/;
 
-/** Names that hold such a word and no secret. */
+/** Names that contain such a word without holding a secret. */
 const PUBLIC_NAMES: ReadonlySet<string> = new Set(['idempotency-key', 'x-idempotency-key']);
 
 /**
- * Whether a header or a query parameter that users name may hold a secret: any of its words speaks of one (`X-Auth-Key`,
- * `Ocp-Apim-Subscription-Key`, `X-JWT`, `apiKey`), or it is the `code` of Azure Functions and OAuth. Hiding a harmless value
- * costs little.
+ * Returns whether a user-defined header or query parameter may hold a secret: any of its words indicates one
+ * (`X-Auth-Key`, `Ocp-Apim-Subscription-Key`, `X-JWT`, `apiKey`), or it is the `code` of Azure Functions and OAuth.
+ * Hiding a harmless value costs little.
  */
 export function isSecretParameter(name: string): boolean {
   const lower = name.toLowerCase();

@@ -1,17 +1,17 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /**
- * The address by which a webhook target speaks of one attempt of a task without a token:
+ * Returns the URL with which a webhook target reports on one attempt of a task without a token:
  * `${hostUrl}/task/${taskId}?attempt=${attempt}&signature=…`.
  *
- * @param hostUrl the public base URL, with or without a slash at its end
+ * @param hostUrl the public base URL, with or without a trailing slash
  */
 export function handleUrl(hostUrl: string, taskId: string, attempt: number, key: Uint8Array): string {
   const signature = handleMac(taskId, attempt, key).toString('base64url');
   return `${hostUrl.replace(/\/+$/, '')}/task/${taskId}?attempt=${attempt}&signature=${signature}`;
 }
 
-/** Whether `signature` was made with one of the keys (a key being rotated out still counts), in constant time. */
+/** Returns in constant time whether `signature` was made with one of the keys, a key being rotated out included. */
 export function verifyHandle(taskId: string, attempt: number, signature: string, keys: readonly Uint8Array[]): boolean {
   const given = Buffer.from(signature, 'base64url');
   let valid = false;
@@ -27,10 +27,10 @@ function handleMac(taskId: string, attempt: number, key: Uint8Array): Buffer {
 }
 
 /**
- * The headers of the Standard Webhooks specification: one signature of `id.timestamp.body` for every active key, so that
- * receivers may change keys at their own pace.
+ * Returns the headers of the Standard Webhooks specification: one signature of `id.timestamp.body` per active key, so
+ * that receivers may rotate keys at their own pace.
  *
- * @param body the exact text that is sent
+ * @param body exact string that is sent
  */
 export function standardWebhookHeaders(
   id: string,
@@ -47,7 +47,7 @@ export function standardWebhookHeaders(
   };
 }
 
-/** What a receiver does: true where one signature fits one key and the time is within the tolerance of `nowSecs`. */
+/** Verifies as a receiver: true if one signature matches one key and the time is within the tolerance of `nowSecs`. */
 export function verifyStandardWebhook(
   headers: Readonly<Record<string, string | string[] | undefined>>,
   body: string,
@@ -76,12 +76,12 @@ function webhookMac(id: string, timestampSecs: number | string, body: string, ke
 
 const WEBHOOK_SECRET = /^whsec_([A-Za-z0-9+/]+={0,2})$/;
 
-/** The text form of a signing key that receivers are given: `whsec_` and base64. */
+/** Formats a signing key as receivers get it: `whsec_` and base64. */
 export function webhookSecretText(key: Uint8Array): string {
   return `whsec_${Buffer.from(key).toString('base64')}`;
 }
 
-/** The key that a `whsec_` text holds; null where the text is not one, or its key is not 24 to 64 bytes. */
+/** Parses a `whsec_` string; null if it is invalid, or its key is not 24 to 64 bytes. */
 export function parseWebhookSecret(text: string): Uint8Array | null {
   const encoded = WEBHOOK_SECRET.exec(text)?.[1];
   if (encoded === undefined) return null;

@@ -1,24 +1,24 @@
 import { SharedTurns } from './turn.ts';
 
-/** Of this process: all of its sliced work takes turns. */
+/** Shared by this process: all of its sliced work takes turns. */
 const turns = new SharedTurns();
 
 export interface SlicedWorkOptions {
-  /** Steps after which there is nothing left to spend; without it there is no end. */
+  /** Maximum steps; unlimited if absent. */
   steps_max?: number;
-  /** Steps after which others get a turn. */
+  /** Steps per slice. */
   slice_steps: number;
-  /** Resolves when the next slice may begin; by default on a turn of the event loop that no other work has. */
+  /** Resolves when the next slice may begin; by default on a turn of the event loop that no other work uses. */
   turn?: () => Promise<void>;
 }
 
-/** Counts the steps of a piece of work and cuts it into slices, so that everything else in the process goes on. */
+/** Counts the steps of a piece of work and cuts it into slices, so that it does not block the process. */
 export class SlicedWork {
   readonly steps_max: number;
   readonly #sliceSteps: number;
   readonly #turn: () => Promise<void>;
   #spent = 0;
-  /** Spent when the slice under way ends; the first slice waits for its turn like any other. */
+  /** Steps spent when the current slice ends; the first slice waits for its turn like any other. */
   #sliceEndsAt = 0;
 
   constructor({ steps_max = Number.POSITIVE_INFINITY, slice_steps, turn = () => turns.next() }: SlicedWorkOptions) {
@@ -35,12 +35,12 @@ export class SlicedWork {
     return Math.max(0, this.steps_max - this.#spent);
   }
 
-  /** Whether `nextSlice` is to be awaited before the work goes on. */
+  /** Whether `nextSlice` must be awaited before the work continues. */
   get isSliceOver(): boolean {
     return this.#spent >= this.#sliceEndsAt;
   }
 
-  /** Steps until the slice under way is over. */
+  /** Steps left in the current slice. */
   get leftInSlice(): number {
     return Math.max(0, this.#sliceEndsAt - this.#spent);
   }
@@ -49,7 +49,7 @@ export class SlicedWork {
     this.#spent += steps;
   }
 
-  /** The budget of a part of the work: what it spends is spent here, too. */
+  /** Creates the budget of a part of the work; its steps count here too. */
   part(steps_max: number): SlicedPart {
     return new SlicedPart(this, steps_max);
   }
@@ -60,7 +60,7 @@ export class SlicedWork {
   }
 }
 
-/** A part of sliced work, with a bound of its own. */
+/** Part of sliced work, with its own limit. */
 export class SlicedPart {
   readonly #whole: SlicedWork;
   readonly #endsAt: number;

@@ -12,38 +12,38 @@ import type { IdGenerator } from '@opentelemetry/sdk-trace-node';
 import type { Logger } from './log.ts';
 import { targetOf, type OtlpProtocol } from './otlp.ts';
 
-/** Also how long a stop may wait for a collector that does not answer. */
+/** Also the maximum wait for a collector on stop. */
 const EXPORT_TIMEOUT_MS = 3_000;
-/** Spans that wait to be sent, some 2 KB each; beyond it new ones are dropped, and counted in the log. */
+/** Maximum number of spans waiting to be sent, some 2 KB each; further ones are dropped, and counted in the log. */
 const WAITING_SPANS_MAX = 16_384;
 
 export interface TracerOptions {
   enabled: boolean;
-  /** Where spans go; null: a collector on this machine, at the port of the protocol. */
+  /** Collector URL; null: this machine, at the protocol's port. */
   endpoint: string | null;
   /** Null or absent: gRPC to port 4317, else JSON over HTTP. */
   protocol?: OtlpProtocol | null;
   serviceName: string;
-  /** Share of new traces that are recorded, 0 to 1; a caller's decision is followed. */
+  /** Share of new traces that are recorded, 0 to 1; a caller's decision takes precedence. */
   samplingRatio: number;
-  /** Told when spans cannot be delivered. */
+  /** Logs failed deliveries of spans. */
   log?: Logger;
 }
 
-/** The ids that a span gets; the trace's counts only for a span without a parent. */
+/** Ids for a span; the trace id counts only for a span without a parent. */
 export interface SpanIds {
   traceId?: string;
   spanId: string;
 }
 
 export interface TraceSdk {
-  /** Starts a span, with ids of the SDK's making where none are given. */
+  /** Starts a span, with ids of the SDK if none are given. */
   startSpan(name: string, options: SpanOptions, parent: Context, ids?: SpanIds): Span;
   flush(): Promise<void>;
   shutdown(): Promise<void>;
 }
 
-/** Loads the OpenTelemetry SDK and starts a tracer that exports in batches. Throws where a package is missing. */
+/** Loads the OpenTelemetry SDK and starts a tracer that exports in batches. Throws if a package is missing. */
 export async function startSdk(options: TracerOptions): Promise<TraceSdk> {
   const { protocol, url } = targetOf(options.endpoint, options.protocol ?? null);
   const [sdk, otlp, resources] = await Promise.all([
@@ -69,7 +69,7 @@ export async function startSdk(options: TracerOptions): Promise<TraceSdk> {
   };
 }
 
-/** Random ids, except where a span is known by its ids before it is recorded. */
+/** Generates random ids, except for spans whose ids are known before they are recorded. */
 class ChosenIds implements IdGenerator {
   readonly #random: IdGenerator;
   #chosen: SpanIds | undefined;
@@ -96,7 +96,7 @@ class ChosenIds implements IdGenerator {
   }
 }
 
-/** A collector that is away loses the last spans; it must not fail the service. */
+/** Drops the last spans if the collector is unavailable, without failing the service. */
 async function deliver(delivery: Promise<void>, log: Logger | undefined): Promise<void> {
   try {
     await delivery;
@@ -127,7 +127,7 @@ async function load<T>(name: string, importPackage: () => Promise<T>): Promise<T
   }
 }
 
-/** The SDK tells its problems (a collector that cannot be reached) to one global logger, silent by default. */
+/** The SDK reports problems (an unreachable collector) to one global logger, silent by default. */
 function reportProblems(log: Logger): void {
   const warn: DiagLogFunction = (message, ...details) => log.warn({ details }, `tracing: ${message}`);
   const ignore: DiagLogFunction = () => undefined;

@@ -21,11 +21,11 @@ export type { TracerOptions } from './trace-sdk.ts';
 export interface SpanOptions {
   kind?: 'internal' | 'server' | 'client' | 'producer' | 'consumer';
   attributes?: Attributes;
-  /** W3C trace context to continue; null starts a new trace; the span of the surrounding code where absent. */
+  /** W3C trace context to continue; null starts a new trace; the current span if absent. */
   parent?: string | null;
 }
 
-/** A span that is over when it is recorded, known by its context before. */
+/** Span recorded after it has ended, whose context was known before. */
 export interface PastSpan {
   kind?: SpanOptions['kind'];
   attributes?: Attributes;
@@ -37,28 +37,30 @@ export interface PastSpan {
   startedAt: number;
   endedAt: number;
   events?: readonly { name: string; at: number }[];
-  /** Why it failed; absent where it did not. */
+  /** Error message if it failed. */
   error?: string;
 }
 
 export interface Tracing {
   readonly enabled: boolean;
-  /** Runs `run` inside a span, which ends with it; an error is recorded on the span and thrown on. */
+  /** Runs `run` inside a span; records an error on the span and rethrows it. */
   span<T>(name: string, options: SpanOptions, run: (span: Span) => Promise<T>): Promise<T>;
-  /** The W3C trace context to hand on; null where there is no trace. While tracing is off it is the caller's own. */
+  /**
+   * Returns the W3C trace context to pass on; null if there is no trace. While tracing is off it is the caller's own.
+   */
   traceparentOf(span: Span): string | null;
   /**
-   * The context of a span that some process will record under this id, for its children until then: in the parent's
-   * trace, with the parent's decision whether to record. While tracing is off it is the parent's own.
+   * Returns the context of a span that some process will record under this id, for its children until then: in the
+   * parent's trace, with the parent's sampling decision. While tracing is off it is the parent's own.
    */
   contextWithin(parent: string | null, spanId: string): string | null;
-  /** The context of the first span of a new trace, recorded later under this id; null while tracing is off. */
+  /** Returns the context of a new trace's first span, recorded later under this id; null while tracing is off. */
   newContext(name: string, spanId: string): string | null;
-  /** Records a span after its end, where the caller's decision is to record its trace. */
+  /** Records a span after its end, if the caller's sampling decision is to record its trace. */
   record(name: string, span: PastSpan): void;
-  /** Delivers what has ended; a collector that is away costs the spans, and no error. */
+  /** Delivers ended spans; drops them without an error if the collector is unavailable. */
   flush(): Promise<void>;
-  /** Delivers what is left. */
+  /** Delivers the remaining spans and stops. */
   shutdown(): Promise<void>;
 }
 
@@ -70,7 +72,7 @@ const SPAN_KIND = {
   consumer: SpanKind.CONSUMER,
 } as const;
 
-/** Tracing as configured; the packages of the OpenTelemetry SDK are loaded only where it is enabled. */
+/** Creates tracing as configured; loads the OpenTelemetry SDK only if it is enabled. */
 export async function createTracer(options: TracerOptions): Promise<Tracing> {
   if (!options.enabled) return TRACING_OFF;
   const { startSdk } = await import('./trace-sdk.ts');
@@ -95,7 +97,7 @@ const TRACING_OFF: Tracing = {
 };
 
 function tracingOn(sdk: TraceSdk): Tracing {
-  // Our own store rather than the API's global context: two tracers in one process (tests) must not meet.
+  // A separate store instead of the API's global context, since two tracers in one process (tests) must not interfere.
   const current = new AsyncLocalStorage<Context>();
   return {
     enabled: true,
@@ -127,11 +129,11 @@ function recordPast(sdk: TraceSdk, name: string, past: PastSpan): void {
   const span = sdk.startSpan(name, options, parentContext(past.parent, undefined), own);
   for (const event of events) span.addEvent(event.name, event.at);
   if (error !== undefined) markFailed(span, error);
-  // Two clocks may have measured it.
+  // Start and end may come from two clocks.
   span.end(Math.max(startTime, past.endedAt));
 }
 
-/** Marks a span as that of something that failed. */
+/** Marks a span as failed. */
 export function markFailed(span: Span, message: string): void {
   span.setStatus({ code: SpanStatusCode.ERROR, message });
 }
@@ -166,7 +168,9 @@ function format({ traceId, spanId, traceFlags }: SpanContext): string {
 
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
-/** The span that a W3C `traceparent` names; null where it is absent or malformed, which the standard says to ignore. */
+/**
+ * Returns the span context of a W3C `traceparent`; null if it is absent or malformed, as the specification requires.
+ */
 export function parseTraceparent(traceparent: string | null | undefined): SpanContext | null {
   if (traceparent === null || traceparent === undefined) return null;
   const [, version, traceId = '', spanId = '', flags = '', rest] = TRACEPARENT.exec(traceparent) ?? [];

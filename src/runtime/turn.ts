@@ -2,14 +2,14 @@ import { setImmediate as afterInput } from 'node:timers';
 
 export { setImmediate as eventLoopTurn } from 'node:timers/promises';
 
-/** Runs `run` on the next turn of the event loop, after the messages and input that wait already. Keeps the process alive. */
+/** Runs `run` on the next turn of the event loop, after pending events. Keeps the process alive. */
 export function onNextTurn(run: () => void): void {
   afterInput(run);
 }
 
 /**
- * Hands out turns of the event loop, one a turn, in the order in which they were asked for: however many pieces of work
- * go on beside each other, a turn holds one slice of one of them.
+ * Hands out turns of the event loop in order of request, one piece of work per turn: however many run concurrently, a
+ * turn holds one slice of one of them.
  */
 export class SharedTurns {
   readonly #waiting: (() => void)[] = [];
@@ -19,7 +19,7 @@ export class SharedTurns {
     this.#later = later;
   }
 
-  /** Resolves on a turn that nobody else was given. */
+  /** Resolves on a turn that no other caller was given. */
   next(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<undefined>();
     this.#waiting.push(() => resolve(undefined));

@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isIPv4 } from 'node:net';
 
 /**
- * The names by which a listener on loopback is addressed: those of this machine, and those that were allowed. A web page can
- * make its own name lead to this machine (DNS rebinding), but it cannot change what browsers send as `Host`.
+ * Host names accepted by a loopback listener: those of this machine, and those that were allowed. A web page can make
+ * its own name resolve to this machine (DNS rebinding), but it cannot change the `Host` that browsers send.
  */
 export class KnownHosts {
   readonly #allowed: ReadonlySet<string>;
@@ -29,17 +29,17 @@ function bareName(name: string): string {
     .replace(/\.$/, '');
 }
 
-/** Browsers themselves take `*.localhost` to loopback, whatever a name server says. */
+/** Browsers resolve `*.localhost` to loopback themselves, whatever DNS says. */
 function isLoopbackName(name: string): boolean {
   if (name === 'localhost' || name.endsWith('.localhost') || name === '::1') return true;
   return isIPv4(name) && name.startsWith('127.');
 }
 
 /**
- * Whether a browser sends the request for a page of another site or another port. Programs that are no browsers send none of
- * these headers.
+ * Returns whether a browser sends the request for a page of another site or port. Other clients send none of these
+ * headers.
  *
- * @param ownOrigin under which the listener is reached where `Host` is not kept, as behind a proxy
+ * @param ownOrigin origin of the listener if `Host` is not preserved, as behind a proxy
  */
 export function isCrossOrigin(headers: IncomingHttpHeaders, ownOrigin: string | null): boolean {
   const site = headers['sec-fetch-site'];

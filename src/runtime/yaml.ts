@@ -2,14 +2,14 @@ import { createRequire } from 'node:module';
 
 import type * as Yaml from 'yaml';
 
-/** Loaded only where there is YAML to read: it would be a quarter of the start of every command. */
+/** Loaded lazily: it would be a quarter of every command's start-up time. */
 const load = createRequire(import.meta.url);
 
 /**
- * Parses one document of YAML 1.2, of which JSON is a part. Repeated keys, unknown tags and aliases that expand to more
- * than a hundred times their text are refused.
+ * Parses one YAML 1.2 document, of which JSON is a subset. Rejects duplicate keys, unknown tags and aliases that expand
+ * to more than a hundred times their size.
  *
- * @throws Error that names what is wrong, with line and column
+ * @throws Error naming the fault, with line and column
  */
 export function parseYaml(text: string): unknown {
   const { parseDocument } = load('yaml') as typeof Yaml;

@@ -1,9 +1,9 @@
-/** `scheme://user:password@`, the addresses, and what follows them. */
+/** Parts of a URL: `scheme://user:password@`, the addresses, and the rest. */
 const PARTS = /^([a-z]+:\/\/(?:[^@/?]*@)?)([^/?]*)(.*)$/is;
 
 /**
- * The addresses that a database URL names, each as a URL of its own: `postgres://me@one:5432,two:5433/db` names two, and
- * so does `postgres://me@localhost/db?host=one,two&port=5432,5433`, as in libpq. One port serves all where there is only one.
+ * Splits a database URL into one URL per address: `postgres://me@one:5432,two:5433/db` has two, and so has
+ * `postgres://me@localhost/db?host=one,two&port=5432,5433`, as in libpq. A single port applies to all addresses.
  */
 export function databaseAddresses(url: string): string[] {
   const parts = PARTS.exec(url);

@@ -3,7 +3,7 @@ import type { Queryable, Statement } from './database.ts';
 import { submissionValues, type SubmissionRows } from './submissions.ts';
 import { numberArray, settleValues, uuidArray, type GivenBack, type Moved, type SettleInput } from './transitions.ts';
 
-/** What a claim hands out of a task. */
+/** Columns of a claimed task. */
 const COLUMNS = `c.id, c.workflow_id, c.kind_id, c.name, c.attempt, c.metadata, c.timeout_secs, c.deadline_basis, c.linked,
       c.container_id, c.local_id, c.computed, c.waited_ms`;
 
@@ -11,10 +11,10 @@ const NO_TASK = `null::uuid as id, null::uuid as workflow_id, null::integer as k
       null::integer as attempt, null::jsonb as metadata, null::integer as timeout_secs, null::smallint as deadline_basis, null::boolean as linked,
       null::uuid as container_id, null as local_id, null::boolean as computed, null::bigint as waited_ms`;
 
-/** What a claim is read as: without the traces of what is claimed, or with them. */
+/** Shape of a claim's rows: without or with the traces of the claimed tasks. */
 interface ClaimText {
   columns: string;
-  /** The columns of a row that is no task. */
+  /** Columns of a row without a task. */
   noTask: string;
   from: (claim: string) => string;
 }
@@ -26,7 +26,7 @@ interface ClaimStatement {
 
 const PLAIN: ClaimText = { columns: COLUMNS, noTask: NO_TASK, from: (claim) => claim };
 
-/** The traces cost one look at the workflows of a whole set, and nothing where nobody asks for them. */
+/** Traces cost one lookup of a set's workflows, and nothing unless requested. */
 const TRACED: ClaimText = {
   columns: `${COLUMNS}, c.traceparent`,
   noTask: `${NO_TASK}, null as traceparent`,
@@ -45,7 +45,7 @@ const CLAIM: ClaimStatement = {
   traced: statement('tasks.claim_traced', claimText(TRACED)),
 };
 
-/** The settle runs before the claim: it is the outer side of the join. The kinds that are claimed are locked before its tasks. */
+/** The settle runs before the claim, as the outer side of the join. Claimed kinds are locked before their tasks. */
 const settleAndClaimText = ({ columns, noTask, from }: ClaimText): string => `with settled as materialized (
       select settle($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, false, $6::uuid[], $7, $8) as moved
       from lock_kinds($9::integer[]))
@@ -60,7 +60,7 @@ const SETTLE_AND_CLAIM: ClaimStatement = {
   traced: statement('tasks.settle_and_claim_traced', settleAndClaimText(TRACED)),
 };
 
-/** The submission runs before the claim: it is the outer side of the join. */
+/** The submission runs before the claim, as the outer side of the join. */
 const submitAndClaimText = ({ columns, noTask, from }: ClaimText): string => `with moment as materialized (
       select coalesce($6::timestamptz, clock_timestamp()) as now),
     stored as materialized (
@@ -141,14 +141,14 @@ export interface ClaimRow {
   linked: boolean;
   container_id: string | null;
   local_id: string | null;
-  /** Expressions stand in its input. */
+  /** Its input holds expressions. */
   computed: boolean;
   waited_ms: number;
-  /** W3C trace context that its workflow was submitted with; absent where it was not asked for. */
+  /** W3C trace context that its workflow was submitted with; absent if not requested. */
   traceparent?: string | null;
 }
 
-/** What a claim is for, beside its lanes. */
+/** Options of a claim beside its lanes. */
 export interface ClaimTerms {
   limit: number;
   holder: string;
@@ -159,7 +159,7 @@ export interface ClaimTerms {
 
 export interface Claimed<Row> {
   rows: Row[];
-  /** Tasks that were ready and that rules sent off to wait. */
+  /** Number of ready tasks that rules blocked. */
   refused: number;
 }
 
@@ -238,7 +238,7 @@ export async function forgetClaimers(queryable: Queryable, now: string | null): 
   await queryable.query(FORGET_CLAIMERS, [now]);
 }
 
-/** What signs of life answer; a code for each asked id, in order: 0 applied, 1 ended, 2 not found, 3 stale attempt. */
+/** Result of heartbeats: a code for each id, in order: 0 applied, 1 ended, 2 not found, 3 stale attempt. */
 export interface Beaten {
   codes: number[];
   /** [kind, [waits in ms]] of attempts that started. */
@@ -247,7 +247,7 @@ export interface Beaten {
   workflows?: string[] | null;
 }
 
-/** Signs of life of distinct tasks. */
+/** Applies heartbeats of distinct tasks. */
 export async function recordHeartbeats(
   queryable: Queryable,
   beats: readonly { task_id: string; attempt: number; new_success: number; new_failures: number }[],
@@ -272,7 +272,7 @@ export interface HolderRow {
   starts_by_webhook: boolean;
 }
 
-/** Who holds the current attempts of these tasks. */
+/** Returns the holders of these tasks' current attempts. */
 export async function findAttemptHolders(queryable: Queryable, ids: readonly string[]): Promise<HolderRow[]> {
   return queryable.query<HolderRow>(FIND_HOLDERS, [uuidArray(ids)]);
 }
@@ -282,10 +282,10 @@ interface OpenAttempt {
   attempt: number;
 }
 
-/** What became of attempts that are handed back; `given` is null where none was. */
+/** Result of requeued attempts; `given` is null if there were none. */
 export type Released = Moved & { given: GivenBack | null };
 
-/** Attempts of distinct tasks that their workers hand back. */
+/** Requeues attempts of distinct tasks that their workers release. */
 export async function releaseAttempts(
   queryable: Queryable,
   tasks: readonly OpenAttempt[],
@@ -294,7 +294,7 @@ export async function releaseAttempts(
   return handBack(queryable, RELEASE, tasks, now);
 }
 
-/** The same for attempts that nobody was told of: they do not count as attempts. */
+/** Requeues attempts that were never handed out: they do not count as attempts. */
 export async function putBackAttempts(
   queryable: Queryable,
   tasks: readonly OpenAttempt[],
@@ -317,7 +317,7 @@ async function handBack(
   return row!.moved;
 }
 
-/** Kinds whose queues have room while tasks are ready, at most `limit`. */
+/** Returns at most `limit` kinds whose queues have free capacity while tasks are ready. */
 export async function findDispatchable(queryable: Queryable, limit: number, now: string | null): Promise<number[]> {
   return (await queryable.query<{ kind_id: number }>(DISPATCHABLE, [limit, now])).map((row) => row.kind_id);
 }
@@ -332,7 +332,7 @@ export async function claimForQueue(
   return claimedOf(await queryable.query<ClaimRow>(DISPATCH, [kind, limit, holder, now]));
 }
 
-/** One entry a lane and worker. */
+/** One entry per lane and worker. */
 export async function markWorkersSeen(
   queryable: Queryable,
   seen: readonly { lane: number; worker: string; concurrency: number }[],

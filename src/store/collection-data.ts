@@ -3,7 +3,7 @@ import { taskStateOf } from '../domain/task-state.ts';
 import type { TaskResult } from '../domain/workflow.ts';
 import type { Queryable, Statement } from './database.ts';
 
-/** A row of another kind under the same name is a conflict; so is one that a later attempt wrote. */
+/** A row of the other type under the same name is a conflict; so is one written by a later attempt. */
 const PUT: Statement = {
   name: 'collection_data.put',
   text: `insert into task_collection_data as d (workflow_id, name, task_id, attempt, list, data, created_at, updated_at)
@@ -37,12 +37,12 @@ export interface CollectionEntry {
   name: string;
   task_id: string;
   attempt: number;
-  /** `data` is a part of a list. */
+  /** `data` is part of a list. */
   list: boolean;
   data: JsonValue;
 }
 
-/** Puts what a task has under a name; a repeat replaces it. False where the name holds something of the other sort. */
+/** Stores an entry of a task; a repeat replaces it. Returns false if the name holds data of the other type. */
 export async function putCollectionData(
   queryable: Queryable,
   { workflow_id, name, task_id, attempt, list, data }: CollectionEntry,
@@ -52,7 +52,7 @@ export async function putCollectionData(
   return (await queryable.query(PUT, values)).length > 0;
 }
 
-/** The node of a workflow that has this name of its submitter's; null where none has. */
+/** Returns the node with this submitter's name; null if there is none. */
 export async function findNodeByName(
   queryable: Queryable,
   workflowId: string,
@@ -62,7 +62,7 @@ export async function findNodeByName(
   return node ?? null;
 }
 
-/** What a task left; null where it left nothing. */
+/** Returns the result of a task; null if it has none. */
 export async function findResultOfTask(queryable: Queryable, taskId: string): Promise<TaskResult | null> {
   const [row] = await queryable.query<Omit<TaskResult, 'state'> & { state: number }>(FIND_RESULT, [taskId]);
   return row === undefined ? null : { ...row, state: taskStateOf(row.state) };

@@ -20,15 +20,15 @@ import {
 import { Pool, type ConnectBreaker, type Lease } from './pool.ts';
 
 export interface Statement {
-  /** Names the prepared statement (63 bytes at most) and the `query` label of metrics. */
+  /** Name of the prepared statement (63 bytes at most) and `query` label of metrics. */
   readonly name: string;
   readonly text: string;
 }
 
 export interface Queryable {
   /**
-   * Runs one statement. int8 comes back as number, timestamptz as milliseconds since the epoch, jsonb parsed. An array
-   * among the values is a PostgreSQL array, so a JSON array must be passed as text.
+   * Runs one statement. int8 is returned as number, timestamptz as milliseconds since the epoch, jsonb parsed. An array
+   * among the values is a PostgreSQL array, so a JSON array must be passed as a string.
    */
   query<Row>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
 }
@@ -39,19 +39,19 @@ export interface TransactionOptions {
 }
 
 /**
- * Connection failures surface as DATABASE_UNAVAILABLE, faults that pass (full disk, timeouts) as DATABASE_BUSY; other
+ * Connection failures surface as DATABASE_UNAVAILABLE, transient faults (full disk, timeouts) as DATABASE_BUSY; other
  * errors of a statement are `pg`'s DatabaseError with its `code`.
  */
 export interface Database extends Queryable {
   /**
-   * Runs `run` between BEGIN and COMMIT. Serialization failures and deadlocks run it again, so it must not have effects
-   * outside the transaction. Statements that are not awaited one by one are sent together (pipelined).
+   * Runs `run` between BEGIN and COMMIT. Retries it after serialization failures and deadlocks, so it must not have
+   * effects outside the transaction. Statements that are not awaited one by one are pipelined.
    */
   transaction<T>(run: (tx: Queryable) => Promise<T>, options?: TransactionOptions): Promise<T>;
-  /** Calls back with each payload, and with '' after a reconnect. Returns how to end the subscription. */
+  /** Calls back with each payload, and with '' after a reconnect. Returns a function that ends the subscription. */
   listen(channel: string, onPayload: (payload: string) => void): Promise<() => Promise<void>>;
   stats(): DatabaseStats;
-  /** Resolves when a connection could be had, answered, and takes writes. */
+  /** Resolves when a connection is available, answers, and accepts writes. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
@@ -60,9 +60,9 @@ export interface DatabaseStats {
   size: number;
   idle: number;
   waiting: number;
-  /** Whether a pooler lends the sessions. */
+  /** Whether sessions come from a pooler. */
   pooled?: boolean;
-  /** Whether notifications do not arrive, so that changes are looked for instead. */
+  /** Whether notifications do not arrive, so that changes are polled instead. */
   polls?: boolean;
 }
 
@@ -73,13 +73,13 @@ export interface DatabaseMetrics {
 
 export interface DatabaseOptions {
   url: string;
-  /** Where notifications are listened to: past a pooler, which may keep them back. The URL itself by default. */
+  /** URL for notifications, past a pooler that may not forward them. The URL itself by default. */
   listenUrl?: string | null;
   maxSize: number;
   minIdle: number;
-  /** Further tries to get a connection after the first one failed. */
+  /** Retries of a connection after the first failure. */
   acquireRetries: number;
-  /** Longest wait for a connection, all tries together. */
+  /** Maximum wait for a connection, all retries together. */
   acquireTimeoutMs: number;
   slowQueryMs: number;
   clock: Clock;
@@ -87,9 +87,9 @@ export interface DatabaseOptions {
   metrics?: DatabaseMetrics;
   breaker?: ConnectBreaker;
   random?: Random;
-  /** Longest run of one statement, by the server's clock. */
+  /** Statement timeout, by the server's clock. */
   statementTimeoutMs?: number;
-  /** Longest wait for an answer of the server, by our clock; what exceeds it loses its connection. */
+  /** Maximum wait for an answer of the server, by our clock; beyond it the connection is closed. */
   answerTimeoutMs?: number;
   lockTimeoutMs?: number;
   idleTimeoutMs?: number;
@@ -102,7 +102,7 @@ const PING: Statement = {
 };
 const COMMIT: Statement = { name: 'commit', text: 'commit' };
 
-/** Time for the answer of a statement that the server has ended at its timeout. */
+/** Grace period for the answer of a statement that the server canceled at its timeout. */
 const ANSWER_GRACE_MS = 5_000;
 const STATEMENT_TIMEOUT_MS = 60_000;
 
@@ -115,7 +115,7 @@ interface Moment {
   activeMs: number;
 }
 
-/** Opens a pool; it connects in the background, so an unreachable database shows with the first statement. */
+/** Opens a pool; it connects in the background, so an unreachable database surfaces with the first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
   return new PooledDatabase(options);
 }
@@ -184,7 +184,7 @@ class PooledDatabase implements Database {
       if (row?.is_read_only !== true) return;
       lease.distrust();
       this.#pool.discardIdle();
-      throw new ConnectionFailure('The database takes no writes now', undefined, true);
+      throw new ConnectionFailure('The database does not accept writes at present', undefined, true);
     });
   }
 
@@ -192,7 +192,7 @@ class PooledDatabase implements Database {
     await Promise.all([this.#listener.close(), this.#pool.close()]);
   }
 
-  /** Runs again what lost a race against another transaction, a bounded number of times. */
+  /** Retries transactions after serialization failures and deadlocks, a bounded number of times. */
   async #rerunning<T>(name: string, work: () => Promise<T>): Promise<T> {
     for (let rerun = 1; ; rerun += 1) {
       try {
@@ -200,13 +200,13 @@ class PooledDatabase implements Database {
       } catch (error) {
         if (!isRetryable(error)) throw error;
         if (rerun > MAX_RERUNS) throw asCallerError(error);
-        this.#options.log.debug({ err: error, query: name, rerun }, 'A transaction lost a race and runs again');
+        this.#options.log.debug({ err: error, query: name, rerun }, 'transaction conflicted with another; retrying');
         await this.#options.clock.sleep(backoffMs(RERUN_BACKOFF, rerun, this.#random));
       }
     }
   }
 
-  /** Lends a connection to `work`; failures that pass come out as the errors that callers know. */
+  /** Lends a connection to `work`; converts transient failures to the errors that callers know. */
   async #withConnection<T>(work: (lease: Lease) => Promise<T>): Promise<T> {
     try {
       const lease = await this.#acquire();
@@ -221,7 +221,7 @@ class PooledDatabase implements Database {
         lease.release();
       }
     } catch (error) {
-      // A race is run again first.
+      // Conflicts are retried first.
       throw isRetryable(error) ? error : asCallerError(error);
     }
   }
@@ -229,8 +229,8 @@ class PooledDatabase implements Database {
   #notePooled(): void {
     if (this.#pooled) return;
     this.#pooled = true;
-    const how = 'statements are not prepared, and each brings its settings in a transaction';
-    this.#options.log.warn({}, `A pooler lends the sessions of the database: ${how}`);
+    const how = 'statements are not prepared, and settings are sent with each transaction';
+    this.#options.log.warn({}, `connected through a pooler: ${how}`);
   }
 
   async #acquire(): Promise<Lease> {
@@ -257,13 +257,13 @@ class PooledDatabase implements Database {
         try {
           return await this.#run<Row>(lease, statement, values);
         } catch (error) {
-          // A statement sent behind one that failed is told only that; whoever awaits both must learn why.
+          // A statement behind a failed one gets a generic error; callers that await both must see the cause.
           if (failure === undefined || !isAfterFailure(error)) failure = error;
           throw failure;
         }
       },
     };
-    // Not awaited: BEGIN travels with the first statement and costs no round trip of its own.
+    // Not awaited: BEGIN travels with the first statement, which saves a round trip.
     const begun = send(lease, lease.pooled ? `${begin};${transactionSettings(this.#limits)}` : begin);
     begun.catch(() => undefined);
     try {
@@ -285,7 +285,7 @@ class PooledDatabase implements Database {
     this.#observe(COMMIT.name, sent);
     // PostgreSQL answers COMMIT of a failed transaction with ROLLBACK and without an error.
     if (command !== 'COMMIT')
-      throw new Error('The transaction was rolled back: one of its statements had failed unseen');
+      throw new Error('The transaction was rolled back: one of its statements failed without being awaited');
   }
 
   async #run<Row>(lease: Lease, statement: Statement, values: readonly unknown[]): Promise<Row[]> {
@@ -293,7 +293,7 @@ class PooledDatabase implements Database {
     try {
       const { name, text } = statement;
       const query = { text, values: values as unknown[] };
-      // What is prepared in a session that is lent may be missing, or met, by others.
+      // Statements prepared in a pooled session may be missing, or collide with those of other clients.
       return (await send(lease, lease.pooled ? query : { name, ...query })).rows as Row[];
     } finally {
       this.#observe(statement.name, sent);
@@ -309,7 +309,7 @@ class PooledDatabase implements Database {
     const durationMs = clock.monotonic() - sent.at;
     metrics?.queryDuration(name, durationMs / 1000);
     if (durationMs < slowQueryMs) return;
-    // The answer may have been there long before this process had a moment to read it: that is no slow query.
+    // The answer may have waited for this process to read it, which does not make the query slow.
     const waitedMs = durationMs - (eventLoopActiveMs() - sent.activeMs);
     if (waitedMs < slowQueryMs) return;
     metrics?.slowQuery(name);
@@ -321,7 +321,7 @@ function beginText({ isolation = 'read committed', readOnly = false }: Transacti
   return `begin isolation level ${isolation}${readOnly ? ' read only' : ''}`;
 }
 
-/** Runs on a lent connection and tells apart: errors of the statement, of the connection, and of the values given. */
+/** Runs on a lent connection and classifies errors: of the statement, of the connection, or of the values given. */
 async function send(
   lease: Lease,
   query: string | { name?: string; text: string; values: unknown[] },

@@ -3,7 +3,7 @@ import type { Queryable, Statement } from './database.ts';
 
 export type DefinitionType = 'rule' | 'action';
 
-/** A rule or action that tasks name instead of repeating it, in the form it was given in. */
+/** Rule or action that tasks reference by name, in its original form. */
 export interface Definition {
   name: string;
   body: unknown;
@@ -42,7 +42,7 @@ export class DefinitionStore {
     this.#clock = clock;
   }
 
-  /** Those of the names that exist, by name. */
+  /** Returns the existing definitions among these names, by name. */
   async find(type: DefinitionType, names: readonly string[]): Promise<Map<string, Definition>> {
     const found = await this.#database.query<Definition>(FIND_DEFINITIONS, [type, [...names]]);
     return new Map(found.map((definition) => [definition.name, definition]));
@@ -63,7 +63,7 @@ export class DefinitionStore {
     return stored!;
   }
 
-  /** Whether there was one. */
+  /** Returns whether there was one. */
   async remove(type: DefinitionType, name: string): Promise<boolean> {
     const removed = await this.#database.query(REMOVE_DEFINITION, [type, name]);
     return removed.length > 0;

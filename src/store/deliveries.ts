@@ -108,7 +108,7 @@ export async function renewTries(
   await queryable.query(RENEW, [ids, numberArray(tries.map((entry) => entry.tries)), leaseMs, now]);
 }
 
-/** One try's result as settle_deliveries takes it. */
+/** Result of one try, as settle_deliveries takes it. */
 export interface DeliveryResultRow {
   i: string;
   n: number;
@@ -123,15 +123,15 @@ export interface DeliveriesMoved {
   /** [kind, how long each waited from ready to started, ms]. */
   begun: [number, number[]][] | null;
   settled: Moved | null;
-  /** Those of the attempts that failed with it whose workflows have a trace. */
+  /** Attempts that failed with it whose workflows have a trace. */
   attempts: TracedAttempt[] | null;
   workflows: string[] | null;
-  /** Where canceled attempts freed slots. */
+  /** Lanes where canceled attempts freed slots. */
   lanes: number[];
   deliveries: number;
-  /** Results of tries that another process had taken over. */
+  /** Number of results for tries that another process had taken over. */
   conflicts: number;
-  /** Starts that are not tried again because their attempt is over. */
+  /** Starts that are not retried because their attempt has ended. */
   skipped: number;
 }
 
@@ -152,12 +152,12 @@ export function findDeliveries(
   return queryable.query(LIST, [filter.state ?? null, filter.task_id ?? null, filter.limit, filter.offset]);
 }
 
-/** Makes dead deliveries due again; a start whose attempt is over is not sent again. Returns how many. */
+/** Makes dead deliveries due again, except starts whose attempt has ended. Returns their number. */
 export async function replayDead(queryable: Queryable, ids: readonly string[], now: string | null): Promise<number> {
   return (await queryable.query(REPLAY, [uuidArray(ids), now])).length;
 }
 
-/** Frees deliveries that wait for a start delivery which is gone. */
+/** Releases deliveries that wait for a start delivery that is gone. */
 export async function releaseStuck(queryable: Queryable, now: string | null): Promise<number> {
   const [row] = await queryable.query<{ released: number }>(RELEASE_STUCK, [now]);
   return row!.released;

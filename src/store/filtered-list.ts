@@ -1,19 +1,19 @@
 import type { Queryable, Statement } from './database.ts';
 
 export interface FilteredListTables<Condition extends string> {
-  /** Of the statements. */
+  /** Name prefix of the statements. */
   name: string;
-  /** The table and what its rows are called: `recon.models m`. */
+  /** Table and alias of the rows: `recon.models m`. */
   table: string;
   alias: string;
   columns: string;
-  /** The table of targets, which are called `t`. */
+  /** Table of targets, with the alias `t`. */
   targets: string;
-  /** What each filter adds, so that what is not asked for does not keep an index from being used. */
+  /** Condition of each filter, added only if used, so that absent filters do not prevent the use of an index. */
   conditions: Readonly<Record<Condition, (parameter: string) => string>>;
 }
 
-/** Rows of targets by any of some filters, newest first: as many statements as there are sets of filters in use. */
+/** Lists rows of targets by any combination of filters, newest first: one statement per combination in use. */
 export class FilteredList<Condition extends string> {
   readonly #tables: FilteredListTables<Condition>;
   readonly #statements = new Map<string, Statement>();
@@ -22,7 +22,7 @@ export class FilteredList<Condition extends string> {
     this.#tables = tables;
   }
 
-  /** @param given what is undefined or null filters nothing */
+  /** @param given undefined or null filters nothing */
   read<Row extends object>(
     queryable: Queryable,
     given: Readonly<Record<Condition, unknown>>,

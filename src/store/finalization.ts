@@ -26,7 +26,7 @@ const DELETE: Statement = {
   text: `delete from finalization where workflow_id = any($1::uuid[])`,
 };
 
-/** How the workflow of a job's run ended; a container is never canceled. */
+/** End of a job run's workflow; a container is never canceled. */
 export interface EndedJobRun {
   workflow_id: string;
   job_run_id: string;
@@ -45,12 +45,14 @@ interface EndRow {
   counts: Record<string, number> | null;
 }
 
-/** Takes trees that ended, for this transaction alone; others go past them. */
+/** Locks ended trees for this transaction; other processes skip them. */
 export async function takeEndedTrees(tx: Queryable, limit: number): Promise<string[]> {
   return (await tx.query<{ workflow_id: string }>(TAKE, [limit])).map((row) => row.workflow_id);
 }
 
-/** Of these trees those that a job started, archived ones too; one that runs again meanwhile ends once more later. */
+/**
+ * Returns those of the trees that a job started, archived ones included; one that is running again ends again later.
+ */
 export async function findEndedJobRuns(tx: Queryable, ids: readonly string[]): Promise<EndedJobRun[]> {
   const rows = await tx.query<EndRow>(FIND_JOB_RUN_ENDS, [uuidArray(ids)]);
   return rows.map(({ workflow_id, job_run_id, ended_at, state, reason, counts }) => ({
@@ -63,7 +65,7 @@ export async function findEndedJobRuns(tx: Queryable, ids: readonly string[]): P
   }));
 }
 
-/** What was to be done at their end is done. */
+/** Marks these trees as finalized. */
 export async function deleteFinalizations(tx: Queryable, ids: readonly string[]): Promise<void> {
   await tx.query(DELETE, [uuidArray(ids)]);
 }

@@ -21,7 +21,7 @@ export const findingRuns = new TargetRuns<ScanRun>({
   rows: 'recon.findings',
   runColumns: `r.id, t.name as target, r.number, r.started_at, r.ended_at, r.complete,
     r.new_findings as new, r.known_findings as known, r.gone_findings as gone, r.by_rule`,
-  // What it covered is still to be marked.
+  // Its coverage is still to be marked.
   keptRuns: 'r.number = t.covered_run',
 });
 
@@ -30,7 +30,7 @@ const GET_FINDING: Statement = {
   text: `select ${FINDING_COLUMNS} from recon.findings f join recon.scan_target t on t.id = f.target_id where f.id = $1`,
 };
 
-/** Cuts what is compared by index; the whole prefix is compared after it. */
+/** Prefix length compared by index; the whole prefix is compared after it. */
 const PATH_INDEXED = 200;
 
 const list = new FilteredList({
@@ -88,7 +88,7 @@ export async function findFinding(queryable: Queryable, id: string): Promise<Tra
   return row === undefined ? null : findingOf(row);
 }
 
-/** Newest first, at most `limit` after the one with the id `after`. */
+/** Returns findings, newest first, at most `limit` after the one with the id `after`. */
 export async function listFindings(
   queryable: Queryable,
   filter: FindingFilter,

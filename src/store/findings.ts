@@ -4,14 +4,14 @@ import { FINDING_COLUMNS, findingOf, type FindingRecord } from './finding-reads.
 import { nextAfter, type Marked } from './target-runs.ts';
 
 /**
- * A run, with its target held: merges go by fingerprint and the marking by id, and would otherwise wait for each other.
+ * Locks a run and its target: merges go by fingerprint and the marking by id, and could otherwise deadlock.
  */
 const LOCK_RUN = `select r.target_id, r.number, r.started_at, t.covered_run
   from recon.scan_run r join recon.scan_target t on t.id = r.target_id where r.id = $1 for no key update of t`;
 
 /**
- * One chunk of a run. A row that the run has counted already is only touched where it is seen more often; one that a
- * later run has seen is left to that run.
+ * Merges one chunk of a run. A row that the run has counted already is only updated if it is seen more often; one that
+ * a later run has seen is left to that run.
  */
 const MERGE: Statement = {
   name: 'findings.merge',
@@ -44,7 +44,7 @@ const COVER: Statement = {
     from recon.scan_run r where r.id = $1 and t.id = r.target_id`,
 };
 
-/** Rows of one step are looked at in the order of their ids, so that all steps together read each row once. */
+/** Steps visit rows in the order of their ids, so that all steps together read each row once. */
 const MARK_GONE: Statement = {
   name: 'findings.mark_gone',
   text: `with own as materialized (${LOCK_RUN}), covering as (
@@ -90,10 +90,10 @@ const TRIAGE: Statement = {
     select ${FINDING_COLUMNS} from changed f join recon.scan_target t on t.id = f.target_id`,
 };
 
-/** Rules that the books of a run name; the findings themselves are kept whatever their rule. */
+/** Maximum number of rules in a run's counts; findings of further rules are stored, too. */
 const RULES_MAX = 1000;
 
-/** Merges findings, each with an id for the case that it is new; no two of the same fingerprint. */
+/** Merges findings, each with an id in case it is new; no two with the same fingerprint. */
 export async function mergeFindings(
   queryable: Queryable,
   runId: string,
@@ -111,7 +111,7 @@ export async function coverRun(queryable: Queryable, runId: string): Promise<voi
   await queryable.query(COVER, [runId]);
 }
 
-/** Marks at most `limit` findings after `after` that the latest covering run has not seen; null: there are no more. */
+/** Marks at most `limit` findings after `after` that the latest covering run has not seen; null: no more rows. */
 export async function markGone(
   queryable: Queryable,
   runId: string,
@@ -132,7 +132,7 @@ export async function finishRun(
   await queryable.query(FINISH, [runId, complete, now, RULES_MAX]);
 }
 
-/** Null where there is no such finding. */
+/** Returns null if there is no such finding. */
 export async function triageFinding(
   queryable: Queryable,
   id: string,

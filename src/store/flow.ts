@@ -5,7 +5,7 @@ const FIND_BEFORE: Statement = {
   text: `select n, name, id, before from find_nodes_before($1::jsonb)`,
 };
 
-/** Names that the expressions of new nodes read, with the place of each in its workflow's tree. */
+/** Names that the expressions of new nodes read, with each node's position in its workflow's tree. */
 export interface NamedRead {
   n: number;
   workflow_id: string;
@@ -17,9 +17,9 @@ export interface NamedRead {
 export interface FoundNode {
   n: number;
   name: string;
-  /** Null where the workflow has no such node, or several. */
+  /** Null if the workflow has no such node, or several. */
   id: string | null;
-  /** It stands before the new node. */
+  /** It precedes the new node. */
   before: boolean;
 }
 

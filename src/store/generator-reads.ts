@@ -16,7 +16,7 @@ const EXPANSION: Statement = {
     where t.id = $1`,
 };
 
-/** Bodies are text of any kind: only those that name the generator are read, and the caller parses them. */
+/** Bodies may be any text: only those that contain the generator's id are read, and the caller parses them. */
 const DEAD_LETTERS: Statement = {
   name: 'generators.dead_letters',
   text: `select d.body, d.reason from queue_dead d
@@ -24,19 +24,19 @@ const DEAD_LETTERS: Statement = {
 };
 
 export interface ExpansionRow {
-  /** Nodes that it announced; null until it has. */
+  /** Number of announced nodes; null until announced. */
   expected: number | null;
-  /** Nodes that its current attempt made. */
+  /** Number of nodes created by its current attempt. */
   created: number;
   created_ids: string[];
 }
 
-/** What a generator announced and what of it exists; null of a task that made and announced nothing. */
+/** Returns what a generator announced and created; null for a task that did neither. */
 export async function findExpansion(queryable: Queryable, id: string, limit: number): Promise<ExpansionRow | null> {
   return (await queryable.query<ExpansionRow>(EXPANSION, [id, limit]))[0] ?? null;
 }
 
-/** Dead letters of a queue that name a task, oldest first. */
+/** Returns dead letters of a queue that name a task, oldest first. */
 export function findDeadLettersNaming(
   queryable: Queryable,
   queue: string,

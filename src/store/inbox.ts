@@ -22,8 +22,8 @@ const FORGET_OLD: Statement = {
 };
 
 /**
- * Writes down messages by their ids, in the order of the ids so that two transactions cannot wait for each other, and
- * returns those that were not known. One that another transaction is writing down is waited for.
+ * Records message ids, sorted so that two transactions cannot deadlock, and returns the new ones. Waits for
+ * transactions that are recording the same ids.
  */
 export async function rememberMessages(tx: Queryable, ids: readonly string[], now: number): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
@@ -31,12 +31,12 @@ export async function rememberMessages(tx: Queryable, ids: readonly string[], no
   return new Set(rows.map((row) => row.message_id));
 }
 
-/** Makes messages unknown again, whose effect the same transaction decided not to have. */
+/** Removes messages that the same transaction decided not to apply. */
 export async function forgetMessages(tx: Queryable, ids: readonly string[]): Promise<void> {
   await tx.query(FORGET, [uuidArray(ids)]);
 }
 
-/** Forgets messages of before the moment given, oldest first, at most `limit`; returns how many. */
+/** Deletes messages older than the given time, oldest first, at most `limit`; returns their number. */
 export async function forgetOldMessages(queryable: Queryable, before: number, limit: number): Promise<number> {
   const [row] = await queryable.query<{ n: number }>(FORGET_OLD, [before, limit]);
   return row!.n;

@@ -11,7 +11,7 @@ const OPEN_RUNS: Statement = {
     from recon.job_history where job_id = any($1::uuid[]) and completed_at is null group by job_id`,
 };
 
-/** An occurrence that has an entry already keeps it; the answer names those that are new. */
+/** An occurrence that already has an entry keeps it; the result lists the new ones. */
 const INSERT: Statement = {
   name: 'job_history.insert',
   text: `insert into recon.job_history (id, job_id, trigger, scheduled_for, state, reason, workflow_id, started_at,
@@ -29,7 +29,7 @@ const JOBS_OF_RUNS: Statement = {
   text: `select distinct job_id from recon.job_history where id = any($1::uuid[])`,
 };
 
-/** A workflow that was tried again ends once more, later; an older or repeated end changes nothing. */
+/** A retried workflow ends again later; an older or repeated end has no effect. */
 const FINISH: Statement = {
   name: 'job_history.finish',
   text: `update recon.job_history h set state = u.state, completed_at = u.ended_at, counts = u.counts, reason = u.reason
@@ -46,14 +46,15 @@ const FAIL_LOST: Statement = {
     where h.job_id = any($1::uuid[]) and h.state = 'Running' and h.completed_at is null and h.started_at < $3
       and not exists (select from workflow w where w.id = h.workflow_id)
       and not exists (select from archive_workflow a where a.id = h.workflow_id)
-      -- A manager that was away for long still has the messages before it; elsewhere none is kept for longer than 14 days.
+      -- A manager that was away for long still has the messages before it; elsewhere none is kept for longer than 14
+      -- days.
       and (exists (select from queue_dead d where d.queue = $5 and d.id = h.id)
         or h.started_at < $2::timestamptz - interval '15 days'
         or $6::boolean and not exists (select from queue_message m where m.queue = $5 and m.id = h.id))
     returning h.job_id`,
 };
 
-/** Of each job the run that has waited longest, where nothing keeps it any more. */
+/** Selects of each job the run that has waited longest, if nothing blocks it any more. */
 const NEXT_QUEUED: Statement = {
   name: 'job_history.next_queued',
   text: `select distinct on (h.job_id) h.id, h.job_id, j.name as job_name
@@ -103,7 +104,7 @@ const FIND_TRIGGERED: Statement = {
       select (i.response ->> 'run_id')::uuid from idempotency i where i.route = $1 and i.key = $2)`,
 };
 
-/** A key whose run has left the history begins anew. */
+/** A key whose run has left the history starts over. */
 const REMEMBER_TRIGGERED: Statement = {
   name: 'job_history.remember_triggered',
   text: `insert into idempotency (route, key, body_hash, response, created_at)
@@ -111,7 +112,7 @@ const REMEMBER_TRIGGERED: Statement = {
     on conflict (route, key) do update set response = excluded.response, created_at = excluded.created_at`,
 };
 
-/** Keeps the latest entries of a job, those of runs and those of skipped occurrences apart, and whatever is open. */
+/** Keeps the latest entries of a job, counting runs and skipped occurrences separately, and all open ones. */
 const TRIM: Statement = {
   name: 'job_history.trim',
   text: `delete from recon.job_history where id in (
@@ -150,13 +151,13 @@ export interface EndedRun {
   counts: Partial<Record<TaskState, number>> | null;
 }
 
-/** Runs that have not ended, by job; jobs without any are absent. */
+/** Returns the open runs by job; jobs without any are absent. */
 export async function countOpenRuns(tx: Queryable, jobIds: readonly string[]): Promise<Map<string, OpenRuns>> {
   const rows = await tx.query<OpenRuns & { job_id: string }>(OPEN_RUNS, [[...jobIds]]);
   return new Map(rows.map(({ job_id, running, queued }) => [job_id, { running, queued }]));
 }
 
-/** Returns the ids of those that were stored: an occurrence that has an entry keeps it. */
+/** Returns the ids of those stored: an occurrence that already has an entry keeps it. */
 export async function insertRuns(tx: Queryable, runs: readonly NewRun[], now: number): Promise<Set<string>> {
   if (runs.length === 0) return new Set();
   const rows = runs.map((run) => ({ ...run, scheduled_for: time(run.scheduled_for) }));
@@ -164,19 +165,19 @@ export async function insertRuns(tx: Queryable, runs: readonly NewRun[], now: nu
   return new Set(stored.map(({ id }) => id));
 }
 
-/** The jobs that these runs belong to. */
+/** Returns the jobs of these runs. */
 export async function jobsOfRuns(tx: Queryable, runIds: readonly string[]): Promise<string[]> {
   return (await tx.query<{ job_id: string }>(JOBS_OF_RUNS, [[...runIds]])).map(({ job_id }) => job_id);
 }
 
-/** Returns the jobs of those that had not ended so before. */
+/** Returns the jobs of the runs that had not ended in this state before. */
 export async function endRuns(tx: Queryable, runs: readonly EndedRun[]): Promise<string[]> {
   const rows = runs.map((run) => ({ ...run, ended_at: time(run.ended_at) }));
   const ended = await tx.query<{ job_id: string }>(FINISH, [JSON.stringify(rows)]);
   return [...new Set(ended.map(({ job_id }) => job_id))];
 }
 
-/** Ends runs of locked jobs that were started before `startedBefore` and have no workflow; returns the jobs of those. */
+/** Fails runs of locked jobs that were started before `startedBefore` and have no workflow; returns their jobs. */
 export async function failLostRuns(
   tx: Queryable,
   jobIds: readonly string[],
@@ -193,7 +194,7 @@ export async function failLostRuns(
   return [...new Set(lost.map(({ job_id }) => job_id))];
 }
 
-/** Of each of these jobs at most one run that waited and may start now. */
+/** Returns for each of these jobs at most one waiting run that may start now. */
 export function nextQueuedRuns(tx: Queryable, jobIds: readonly string[]): Promise<QueuedRun[]> {
   return tx.query<QueuedRun>(NEXT_QUEUED, [[...jobIds]]);
 }
@@ -215,7 +216,7 @@ export async function getRun(queryable: Queryable, id: string): Promise<JobRun |
   return run ?? null;
 }
 
-/** Latest occurrence first. */
+/** Returns the latest occurrence first. */
 export function listRuns(
   queryable: Queryable,
   jobId: string,
@@ -224,12 +225,12 @@ export function listRuns(
   return queryable.query<JobRun>(LIST, [jobId, page.state, page.limit, page.offset]);
 }
 
-/** The latest entry of each of these jobs that has one. */
+/** Returns the latest entry of each of these jobs that has one. */
 export function lastRuns(queryable: Queryable, jobIds: readonly string[]): Promise<JobRun[]> {
   return queryable.query<JobRun>(LAST, [[...jobIds]]);
 }
 
-/** The run of a job that was started by hand with this idempotency key. */
+/** Returns the manual run of a job with this idempotency key. */
 export async function findTriggered(tx: Queryable, jobId: string, key: string): Promise<JobRun | null> {
   return (await tx.query<JobRun>(FIND_TRIGGERED, [TRIGGER_ROUTE, `${jobId} ${key}`]))[0] ?? null;
 }
@@ -241,7 +242,7 @@ export async function rememberTriggered(
   await tx.query(REMEMBER_TRIGGERED, [TRIGGER_ROUTE, `${job_id} ${key}`, run_id, time(now)]);
 }
 
-/** Removes the oldest entries of these jobs beyond the bounds, and those that ended before `endedBefore`. */
+/** Deletes the oldest entries of these jobs beyond the limits, and those that ended before `endedBefore`. */
 export async function trimHistory(
   tx: Queryable,
   jobIds: readonly string[],

@@ -38,7 +38,7 @@ const LOCK_MANY: Statement = {
   text: `select id from recon.jobs where id = any($1::uuid[]) order by id for update`,
 };
 
-/** Who else looks at a due job now passes it over: an occurrence starts once, whoever gets here first. */
+/** Other processes skip a locked due job, so that an occurrence starts once. */
 const LOCK_DUE: Statement = {
   name: 'jobs.lock_due',
   text: `select ${COLUMNS}, coalesce($2::timestamptz, now()) as now
@@ -85,19 +85,19 @@ const REMOVE: Statement = {
   text: `delete from recon.jobs where id = $1::uuid or name = $2 returning id`,
 };
 
-/** A job by its id or its name. */
+/** Finds a job by its id or its name. */
 export interface JobKey {
   id: string | null;
   name: string | null;
 }
 
-/** The moment that a transaction on jobs works with. */
+/** Returns the time that a transaction on jobs uses. */
 export async function readNow(queryable: Queryable, now: string | null): Promise<number> {
   const [row] = await queryable.query<{ now: number }>(NOW, [now]);
   return row!.now;
 }
 
-/** Null where the name is taken. */
+/** Returns null if the name is taken. */
 export async function insertJob(
   queryable: Queryable,
   job: NewJob & { id: string; next_run_at: number | null },
@@ -125,7 +125,7 @@ export async function findJob(queryable: Queryable, key: JobKey): Promise<JobWit
   return job ?? null;
 }
 
-/** By name; definitions are left out. */
+/** Sorted by name, without definitions. */
 export function listJobs(
   queryable: Queryable,
   page: { paused: boolean | null; offset: number; limit: number },
@@ -133,18 +133,18 @@ export function listJobs(
   return queryable.query<Job>(LIST, [page.paused, page.limit, page.offset]);
 }
 
-/** Waits for whoever changes or starts it, and keeps others from doing so until the transaction ends. */
+/** Locks the job until the transaction ends, waiting for processes that change or start it. */
 export async function lockJob(tx: Queryable, key: JobKey): Promise<JobWithDefinition | null> {
   const [job] = await tx.query<JobWithDefinition>(LOCK, [key.id, key.name]);
   return job ?? null;
 }
 
-/** Locks those of the jobs that exist, in the order of their ids. */
+/** Locks the existing ones of these jobs, in the order of their ids. */
 export async function lockJobs(tx: Queryable, ids: readonly string[]): Promise<void> {
   await tx.query(LOCK_MANY, [[...ids]]);
 }
 
-/** Locks at most `limit` jobs that are due, longest overdue first, and passes over those that others hold. */
+/** Locks at most `limit` due jobs, longest overdue first, and skips locked ones. */
 export async function lockDueJobs(
   tx: Queryable,
   limit: number,
@@ -154,7 +154,7 @@ export async function lockDueJobs(
   return { jobs: rows.map(({ now: _now, ...job }) => job), now: rows[0]?.now ?? 0 };
 }
 
-/** When the next job is due; null where none will be. */
+/** Returns when the next job is due; null if none will be. */
 export async function nextDueAt(queryable: Queryable): Promise<number | null> {
   const [row] = await queryable.query<{ next_run_at: number | null }>(NEXT_DUE);
   return row?.next_run_at ?? null;
@@ -169,7 +169,7 @@ export async function readDefinitions(
   return new Map(rows.map(({ id, workflow }) => [id, workflow]));
 }
 
-/** Moves locked jobs to their next occurrence. */
+/** Advances locked jobs to their next occurrence. */
 export async function advanceJobs(
   tx: Queryable,
   jobs: readonly Pick<Job, 'id' | 'next_run_at' | 'recurrence'>[],
@@ -192,7 +192,7 @@ export async function pauseJobs(
   await tx.query(PAUSE_MANY, [JSON.stringify(jobs.map(({ id, reason }) => ({ id, reason }))), timeOrNull(now)]);
 }
 
-/** Stores a locked job as it now is; the definition where one is given. */
+/** Stores the state of a locked job, and its definition if given. */
 export async function updateJob(
   tx: Queryable,
   job: Job,
@@ -216,7 +216,7 @@ export async function updateJob(
   return stored!;
 }
 
-/** Removes it with its history; whether there was one. */
+/** Deletes it with its history; returns whether there was one. */
 export async function removeJob(queryable: Queryable, key: JobKey): Promise<boolean> {
   return (await queryable.query(REMOVE, [key.id, key.name])).length > 0;
 }

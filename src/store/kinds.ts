@@ -20,7 +20,7 @@ const FIND_KINDS_LIKE: Statement = {
   text: `select id, name from kind where position(lower($1) in lower(name)) > 0`,
 };
 
-/** Beside those that are asked about, the latest thousand, of which one may be meant. */
+/** Beside the requested kinds the latest thousand, one of which may have been meant. */
 const FIND_TAKEN: Statement = {
   name: 'kinds.find_taken',
   text: `select name, name = any($1::text[]) as asked from kind
@@ -42,7 +42,7 @@ interface KindRow {
   name: string;
 }
 
-/** Which of the kinds a worker has ever asked for, and names of kinds that workers asked for: those, and others. */
+/** Which of the kinds a worker has ever asked for, and other kinds that workers asked for. */
 export async function findTakenKinds(
   queryable: Queryable,
   kinds: readonly string[],
@@ -52,8 +52,8 @@ export async function findTakenKinds(
 }
 
 /**
- * Kinds and what is counted of them, by the small numbers that tables and locks use. Kinds and shapes are never removed,
- * so what was read once stays true; the caches are bounded and start over when full.
+ * Maps kinds and rule shapes to the small numbers that tables and locks use. Kinds and shapes are never removed, so
+ * cached entries stay valid; the caches are bounded and cleared when full.
  */
 export class Kinds {
   static readonly cacheMax = 10_000;
@@ -67,20 +67,20 @@ export class Kinds {
     this.#database = database;
   }
 
-  /** The same kinds as seen by a transaction: what it adds is known here only once it is adopted. */
+  /** Returns a view for a transaction: what it adds is known here only once it is adopted. */
   on(tx: Queryable): Kinds {
     const inner = new Kinds(tx);
     inner.#outer = this;
     return inner;
   }
 
-  /** Keeps what the kinds of a transaction that committed have learned. */
+  /** Adopts what the view of a committed transaction has learned. */
   adopt(inner: Kinds): void {
     const rows = [...inner.#ids].filter(([name]) => !this.#ids.has(name)).map(([name, id]) => ({ id, name }));
     if (this.#ids.size + rows.length <= Kinds.cacheMax) this.#learn(rows, []);
   }
 
-  /** The id of each kind, in the order of the names; unknown ones are added. */
+  /** Returns the id of each kind, in the order of the names; adds unknown ones. */
   async ids(names: readonly string[]): Promise<number[]> {
     for (const name of names) this.#inherit(this.#outer === undefined ? undefined : this.#outer.#ids.get(name), name);
     const missing = [...new Set(names)].filter((name) => !this.#ids.has(name));
@@ -91,7 +91,7 @@ export class Kinds {
     return names.map((name) => this.#ids.get(name)!);
   }
 
-  /** The name of each id; ids that do not exist are left out. */
+  /** Returns the name of each id; unknown ids are absent. */
   async names(ids: readonly number[]): Promise<Map<number, string>> {
     for (const id of ids) this.#inherit(id, this.#outer?.knownName(id));
     const missing = [...new Set(ids)].filter((id) => !this.#names.has(id));
@@ -104,7 +104,7 @@ export class Kinds {
     return found;
   }
 
-  /** The name where this process has met the kind. */
+  /** Returns the name if this process has seen the kind. */
   knownName(id: number): string | undefined {
     return this.#names.get(id);
   }
@@ -113,12 +113,12 @@ export class Kinds {
     return (await this.#database.query<KindRow>(FIND_KINDS_LIKE, [text])).map((row) => row.id);
   }
 
-  /** The id of what a rule counts: type 1 open attempts, type 2 remaining work. `fields` are sorted. */
+  /** Returns the id of a rule shape: type 1 counts open attempts, type 2 remaining work. `fields` are sorted. */
   shape(kindId: number, type: 1 | 2, fields: readonly string[]): Promise<number> {
     return this.#register(`${kindId}:${type}:${JSON.stringify(fields)}`, REGISTER_SHAPE, [kindId, type, fields]);
   }
 
-  /** The id of what a dedupe strategy compares. `fields` are sorted. */
+  /** Returns the id of a dedupe shape. `fields` are sorted. */
   dedupeShape(kindId: number, fields: readonly string[]): Promise<number> {
     return this.#register(`${kindId}:d:${JSON.stringify(fields)}`, REGISTER_DEDUPE_SHAPE, [kindId, fields]);
   }
@@ -142,7 +142,7 @@ export class Kinds {
     for (const row of rows) this.#remember(row);
   }
 
-  /** Keeps what the kinds outside of the transaction know. */
+  /** Copies the cached kinds from outside of the transaction. */
   #inherit(id: number | undefined, name: string | undefined): void {
     if (id !== undefined && name !== undefined && !this.#ids.has(name)) this.#remember({ id, name });
   }

@@ -22,17 +22,17 @@ const SELF_TEST_CHANNEL = 'heddle_self_test';
 const SELF_TEST: Statement = { name: 'listener.self_test', text: `select pg_notify('${SELF_TEST_CHANNEL}', $1)` };
 const SELF_TEST_MS = 2_000;
 /**
- * Changes with whatever becomes visible on the database server. The position in its log would not do: a commit stands there
- * before others see it, and whoever looks in between looks in vain.
+ * Changes with everything that becomes visible on the server. The WAL position would not do: a commit is in the log
+ * before others can see it, so a poll in between would miss it.
  */
 const SNAPSHOT: Statement = { name: 'listener.snapshot', text: 'select pg_current_snapshot()::text as snapshot' };
 const POLL_MS = { first: 50, max: 500, factor: 1.5 };
 
 /**
- * LISTEN on one connection of its own, opened with the first channel. A lost connection is opened again for as long as
- * someone listens, and then every callback hears an empty payload, because notifications may have been missed. Where a
- * pooler keeps notifications back, it polls: every callback hears an empty payload whenever something was written, soon
- * where much happens, within half a second where little does.
+ * Runs LISTEN on its own connection, opened with the first channel. Reopens a lost connection while there are
+ * subscribers, and then calls every callback with an empty payload, because notifications may have been missed. Behind
+ * a pooler that does not forward notifications it polls: every callback gets an empty payload whenever something was
+ * written, soon under load, within half a second otherwise.
  */
 export class Listener {
   readonly #options: ListenerOptions;
@@ -52,14 +52,14 @@ export class Listener {
   }
 
   /**
-   * Resolves once the channel is listened to, or after the first failure to connect (it then goes on in the background:
-   * a missed notification costs latency only). The returned function ends this subscription.
+   * Resolves once the channel is listened to, or after the first failed connection (retries continue in the background,
+   * since a missed notification costs only latency). The returned function ends this subscription.
    */
   async listen(channel: string, onPayload: OnPayload): Promise<() => Promise<void>> {
     if (this.#closing.signal.aborted) throw new Error('The database is closed');
     const callbacks = this.#channels.get(channel) ?? new Set();
     this.#channels.set(channel, callbacks);
-    // A wrapper of its own, so that the same function may subscribe twice.
+    // Its own wrapper, so that the same function may subscribe twice.
     const callback: OnPayload = (payload) => onPayload(payload);
     callbacks.add(callback);
     try {
@@ -114,7 +114,7 @@ export class Listener {
     }
     this.#client = client;
     const channels = new Set<string>();
-    // Channels may be added while the statements of the first ones are under way.
+    // Channels may be added while the statements of the first ones run.
     for (let missing = this.#missing(channels); missing.length > 0; missing = this.#missing(channels)) {
       await client.query(missing.map((channel) => `listen ${escapeIdentifier(channel)}`).join(';'));
       for (const channel of missing) channels.add(channel);
@@ -122,7 +122,7 @@ export class Listener {
     if (this.#closing.signal.aborted || this.#channels.size === 0) await this.#disconnect();
   }
 
-  /** A pooler that lends whole sessions passes notifications on; one that lends transactions keeps them back. */
+  /** A pooler in session mode forwards notifications; one in transaction mode does not. */
   async #hearsNotifications(client: Client): Promise<boolean> {
     const { clock, query } = this.#options;
     const token = `${process.pid}/${clock.now()}`;
@@ -144,7 +144,7 @@ export class Listener {
     if (this.#polling || this.#closing.signal.aborted) return;
     this.#polling = true;
     const remedy = 'set HEDDLE_LISTEN_URL to an address past the pooler';
-    this.#options.log.warn({}, `A pooler keeps notifications of the database back: polling instead; ${remedy}`);
+    this.#options.log.warn({}, `a pooler does not forward database notifications; polling instead; ${remedy}`);
     void this.#poll();
   }
 
@@ -160,7 +160,7 @@ export class Listener {
         last = row!.snapshot;
         waitMs = POLL_MS.first;
       } catch (error) {
-        log.debug({ err: error }, 'The database could not be polled');
+        log.debug({ err: error }, 'database poll failed');
         continue;
       }
       for (const channel of this.#channels.keys()) this.#deliver(channel, '');
@@ -177,14 +177,14 @@ export class Listener {
       try {
         callback(payload);
       } catch (error) {
-        this.#options.log.error({ err: error, channel }, 'A listener of database notifications failed');
+        this.#options.log.error({ err: error, channel }, 'listener of database notifications failed');
       }
     }
   }
 
   #onTrouble(error: unknown): void {
     if (this.#closing.signal.aborted || this.#channels.size === 0) return;
-    this.#options.log.warn({ err: error }, 'Database notifications are interrupted; reconnecting');
+    this.#options.log.warn({ err: error }, 'database notifications interrupted; reconnecting');
     void this.#reconnect();
   }
 
@@ -197,7 +197,7 @@ export class Listener {
         await this.#connectOnce();
         break;
       } catch (error) {
-        log.debug({ err: error }, 'Database notifications are still interrupted');
+        log.debug({ err: error }, 'database notifications still interrupted');
         await clock.sleep(waitMs, this.#closing.signal);
         waitMs = Math.min(waitMs * 2, RECONNECT_MS.max);
       }

@@ -11,13 +11,13 @@ const DISPATCHED_KINDS: Statement = {
   text: `select name from kind where dispatched order by id`,
 };
 
-/** The workflows, and thereby the root containers, of tasks that have not been archived. */
+/** Returns the workflows, and thereby the root containers, of tasks that have not been archived. */
 export async function findRoots(queryable: Queryable, taskIds: readonly string[]): Promise<string[]> {
   const rows = await queryable.query<{ workflow_id: string }>(FIND_ROOTS, [uuidArray(taskIds)]);
   return rows.map((row) => row.workflow_id);
 }
 
-/** Kinds whose tasks go through the queues of their workers. */
+/** Returns kinds whose tasks go through the queues of their workers. */
 export async function dispatchedKinds(queryable: Queryable): Promise<string[]> {
   return (await queryable.query<{ name: string }>(DISPATCHED_KINDS)).map((row) => row.name);
 }

@@ -13,7 +13,7 @@ const SQL_DIRECTORY = join(import.meta.dirname, 'sql');
 
 export interface MigrateOptions {
   url: string;
-  /** Holds `migrations/NNNN_name.sql` and `functions/*.sql`. */
+  /** Directory with `migrations/NNNN_name.sql` and `functions/*.sql`. */
   directory?: string;
   log?: Logger;
 }
@@ -23,12 +23,12 @@ export interface MigrateResult {
   from: number;
   /** Version reached. */
   to: number;
-  /** File names of the migrations applied now. */
+  /** File names of the migrations just applied. */
   applied: string[];
   functionsReplaced: boolean;
 }
 
-/** The database and the code do not fit each other; the message says what to do. */
+/** The database and the code do not match; the message names the remedy. */
 export class MigrationError extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
@@ -52,10 +52,10 @@ interface AppliedMigration {
   checksum: string;
 }
 
-/** Any fixed number does; it is Heddle's alone by being unlikely ("hedd" and "migr" in ASCII). */
+/** Advisory lock key; any number unlikely to be used by others ("hedd" and "migr" in ASCII). */
 const LOCK_KEY = '7522525896736499570';
 const LOCK = `select pg_advisory_lock(${LOCK_KEY})`;
-/** The same lock for one transaction: a pooler may lend the session to others after it. */
+/** The same lock for one transaction, since a pooler may lend the session to others after it. */
 const LOCK_TRANSACTION = `select pg_advisory_xact_lock(${LOCK_KEY})`;
 
 const CREATE_BOOKS = `
@@ -82,7 +82,7 @@ from pg_proc p
 where p.pronamespace = 'heddle'::regnamespace and p.xmin = pg_current_xact_id()::xid
 on conflict (only_row) do update set checksum = excluded.checksum, signatures = excluded.signatures`;
 
-/** Drops the functions of the last time, so that no old overload lingers; what a table or view needs stays. */
+/** Drops the previous functions, so that no old overload remains; keeps those that tables or views depend on. */
 const DROP_FUNCTIONS = `
 do $$
 declare signature text;
@@ -107,11 +107,11 @@ const HAS_BOOKS: Statement = {
 };
 
 /**
- * Brings a database, also an empty one, to the version of this code: migrations in order, each in its own transaction,
- * then the functions where any of their files changed. Any number of processes may do so at once; one works, the others
- * wait and find nothing left to do. Through a pooler they take turns, one transaction each.
+ * Migrates a database, which may be empty, to the version of this code: migrations in order, each in its own
+ * transaction, then the functions if any of their files changed. Any number of processes may call it at once: one
+ * works, the others wait and find nothing left to do. Through a pooler they alternate, one transaction each.
  *
- * @throws MigrationError where an applied migration was changed or the database is newer than the code
+ * @throws MigrationError if an applied migration was changed or the database is newer than the code
  * @throws HeddleError DATABASE_UNAVAILABLE
  */
 export async function migrate({ url, directory = SQL_DIRECTORY, log }: MigrateOptions): Promise<MigrateResult> {
@@ -120,7 +120,7 @@ export async function migrate({ url, directory = SQL_DIRECTORY, log }: MigrateOp
   try {
     const client = await connect({ url, connectTimeoutMs: 10_000, applicationName: 'heddle migrate', pipeline: false });
     try {
-      // The lock belongs to the session, so it also ends when this process is killed.
+      // The lock belongs to the session, so it also ends if this process is killed.
       if (!isPooled(client)) await client.query(LOCK);
       const from = await inTransaction(client, async () => {
         await client.query(CREATE_BOOKS);
@@ -137,7 +137,7 @@ export async function migrate({ url, directory = SQL_DIRECTORY, log }: MigrateOp
   }
 }
 
-/** The version of a database; 0 where nothing was ever migrated. */
+/** Returns the version of a database; 0 if it was never migrated. */
 export async function currentVersion(database: Queryable): Promise<number> {
   const [books] = await database.query<{ exists: boolean }>(HAS_BOOKS);
   if (books?.exists !== true) return 0;
@@ -145,12 +145,12 @@ export async function currentVersion(database: Queryable): Promise<number> {
   return row?.version ?? 0;
 }
 
-/** The version that this code brings a database to. */
+/** Returns the version that this code migrates to. */
 export async function latestVersion(directory = SQL_DIRECTORY): Promise<number> {
   return (await readMigrations(directory)).at(-1)?.version ?? 0;
 }
 
-/** SHA-256 over all `.sql` files: two directories with the same hash make the same schema. */
+/** Returns SHA-256 over all `.sql` files: equal hashes mean equal schemas. */
 export async function schemaHash(directory = SQL_DIRECTORY): Promise<string> {
   const files = [...(await readMigrations(directory)), ...(await readSqlFiles(join(directory, 'functions')))];
   return jointChecksum(files);
@@ -161,7 +161,7 @@ const FUNCTIONS_OF_DATABASE: Statement = {
   text: 'select checksum from heddle.schema_functions',
 };
 
-/** Whether the functions in the database are those of this code. */
+/** Returns whether the functions in the database are those of this code. */
 export async function functionsMatch(queryable: Queryable, directory = SQL_DIRECTORY): Promise<boolean> {
   const files = await readSqlFiles(join(directory, 'functions'));
   const [row] = await queryable.query<{ checksum: string }>(FUNCTIONS_OF_DATABASE);
@@ -189,7 +189,7 @@ async function readSqlFiles(directory: string): Promise<SqlFile[]> {
   const wanted = names.filter((name) => name.endsWith('.sql')).sort();
   return Promise.all(
     wanted.map(async (name) => {
-      // A checkout with other line ends is still the same migration.
+      // Line endings do not count, so that a checkout with other ones is the same migration.
       const text = (await readFile(join(directory, name), 'utf8')).replaceAll('\r\n', '\n');
       return { name, text, checksum: createHash('sha256').update(text).digest('hex') };
     }),
@@ -202,7 +202,7 @@ function jointChecksum(files: readonly SqlFile[]): string {
   return hash.digest('hex');
 }
 
-/** Checks that the database holds a prefix of our migrations, unchanged, and returns its version. */
+/** Checks that the database holds an unchanged prefix of the migrations, and returns its version. */
 async function verifyApplied(client: Client, migrations: readonly Migration[]): Promise<number> {
   const { rows } = await client.query<AppliedMigration>(APPLIED_MIGRATIONS);
   const latest = migrations.at(-1)?.version ?? 0;
@@ -241,7 +241,7 @@ async function applyPending(
   for (const migration of migrations.slice(from)) {
     const { version, name, checksum } = migration;
     const isNew = await inTransaction(client, async () => {
-      // Another process may have come between two transactions.
+      // Another process may have migrated between two transactions.
       if (isPooled(client) && (await verifyApplied(client, migrations)) >= version) return false;
       await runFile(client, migration);
       await client.query(RECORD_MIGRATION, [version, name, checksum]);
@@ -249,7 +249,7 @@ async function applyPending(
     });
     if (!isNew) continue;
     applied.push(name);
-    log?.info({ version, migration: name }, 'Applied a migration');
+    log?.info({ version, migration: name }, 'migration applied');
   }
   return applied;
 }
@@ -264,11 +264,11 @@ async function replaceFunctions(client: Client, files: readonly SqlFile[], log: 
     await client.query(RECORD_FUNCTIONS, [checksum]);
     return true;
   });
-  if (replaced) log?.info({ files: files.length }, 'Replaced the database functions');
+  if (replaced) log?.info({ files: files.length }, 'database functions replaced');
   return replaced;
 }
 
-/** One transaction; through a pooler it brings its own settings and its own lock. */
+/** Runs one transaction; through a pooler with its own settings and lock. */
 async function inTransaction<T>(client: Client, run: () => Promise<T>): Promise<T> {
   const own = `${transactionSettings({ statementTimeoutMs: 0, lockTimeoutMs: 0 })};${LOCK_TRANSACTION}`;
   await client.query(isPooled(client) ? `begin;${own}` : 'begin');
@@ -287,7 +287,7 @@ async function runFile(client: Client, { name, text }: SqlFile): Promise<void> {
     await client.query(text);
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
-    // PostgreSQL's position counts characters of the file; a line is what people look for.
+    // PostgreSQL's position counts characters of the file; a line number is more useful.
     const line = error.position === undefined ? '' : `:${text.slice(0, Number(error.position)).split('\n').length}`;
     throw new MigrationError(`${name}${line}: ${error.message}`, error);
   }

@@ -21,7 +21,7 @@ const GET_MODEL: Statement = {
   text: `select ${MODEL_COLUMNS} from recon.models m join recon.model_target t on t.id = m.target_id where m.id = $1`,
 };
 
-/** A run that looked at everything counts even where nothing was left to see. */
+/** A complete run counts even if nothing was left to see. */
 const LIST_LATEST: Statement = {
   name: 'models.list_latest_runs',
   text: `select t.name as target, x.model, max(x.number) as number
@@ -69,7 +69,7 @@ export async function findModel(queryable: Queryable, id: string): Promise<Track
   return row === undefined ? null : modelOf(row);
 }
 
-/** Newest first, at most `limit` after the one with the id `after`. */
+/** Returns records, newest first, at most `limit` after the one with the id `after`. */
 export async function listModels(
   queryable: Queryable,
   filter: ModelFilter,
@@ -89,12 +89,12 @@ export async function listModels(
   return (await list.read<ModelRow>(queryable, given, limit)).map(modelOf);
 }
 
-/** What was new, changed or gone in a run and is so still, in the order in which it was first seen. */
+/** Returns what was new, changed or gone in a run and still is, in the order in which it was first seen. */
 export async function listRunChanges(queryable: Queryable, runId: string, limit: number): Promise<TrackedModel[]> {
   return (await queryable.query<ModelRow>(LIST_CHANGES, [runId, limit])).map(modelOf);
 }
 
-/** The latest run of each target that saw, missed or covered models of a sort; null: of any. */
+/** Returns the latest run of each target that saw, missed or covered a model; null: any model. */
 export function listLatestRuns(
   queryable: Queryable,
   target: string | null,

@@ -17,8 +17,8 @@ const COVER: Statement = {
 };
 
 /**
- * Rows of one step are looked at in the order of their ids, so that all steps together read each row once. The target is
- * locked first, as merges lock it: those go by key, and would otherwise wait for this one while this one waits for them.
+ * Steps visit rows in the order of their ids, so that all steps together read each row once. The target is locked
+ * first, as by merges: those go by key, and could otherwise deadlock with the marking.
  */
 const MARK_GONE: Statement = {
   name: 'models.mark_gone',
@@ -61,10 +61,10 @@ const FINISH: Statement = {
     from totals c where r.id = $1`,
 };
 
-/** Models that the books of a run name; what was seen is kept whatever its model. */
+/** Maximum number of models in a run's counts; records of further models are stored, too. */
 const MODELS_MAX = 1000;
 
-/** Merges one page, each with an id for the case that it is new; the same key may stand in it several times. */
+/** Merges one page, each record with an id in case it is new; the same key may occur several times. */
 export async function mergeModels(
   queryable: Queryable,
   runId: string,
@@ -73,12 +73,12 @@ export async function mergeModels(
   await queryable.query(MERGE, [runId, JSON.stringify(models)]);
 }
 
-/** The run has looked at everything of these models. */
+/** Records that the run covered these models completely. */
 export async function coverModels(queryable: Queryable, runId: string, models: readonly string[]): Promise<void> {
   await queryable.query(COVER, [runId, [...models]]);
 }
 
-/** Marks at most `limit` rows after `after` that the latest covering run has not seen; null: there are no more. */
+/** Marks at most `limit` rows after `after` that the latest covering run has not seen; null: no more rows. */
 export async function markGoneModels(
   queryable: Queryable,
   runId: string,

@@ -22,7 +22,7 @@ const WRITE: Statement = {
   text: `select write_notices($1::jsonb, coalesce($2::timestamptz, clock_timestamp())) as written`,
 };
 
-/** What stands before a task in its container, and below it, that ended badly; the first few by name. */
+/** Failed tasks that precede a task in its container, at any depth; the first few by name. */
 const BAD_ENDS: Statement = {
   name: 'notices.bad_ends',
   text: `with recursive own as (
@@ -47,7 +47,7 @@ const WORKFLOW_NAME: Statement = {
   text: `select name, coalesce($2::timestamptz, clock_timestamp()) as now from workflow_all where id = $1`,
 };
 
-/** Stores who is told of the ends of workflows that were just stored. */
+/** Stores the notification requests of workflows that were just stored. */
 export async function putNoticeEntries(
   tx: Queryable,
   rows: readonly { w: string; e: readonly WorkflowNotification[] }[],
@@ -55,10 +55,10 @@ export async function putNoticeEntries(
   if (rows.length > 0) await tx.query(PUT_ENTRIES, [JSON.stringify(rows)]);
 }
 
-/** The end of one run of a workflow that asked to be told of. */
+/** End of one run of a workflow with notification requests. */
 export interface EndToTell {
   workflow_id: string;
-  /** 0 for the first, one more with each retry of the workflow. */
+  /** 0 for the first run, incremented by each retry of the workflow. */
   run: number;
   entries: readonly WorkflowNotification[];
   name: string | null;
@@ -75,7 +75,7 @@ interface EndRow extends Omit<EndToTell, 'state' | 'counts'> {
   counts: Record<string, number> | null;
 }
 
-/** Of these workflows those whose end is to be told and has not been; the caller tells it in the same transaction. */
+/** Returns those of the workflows whose end has not been notified; the caller does so in the same transaction. */
 export async function takeEnds(tx: Queryable, workflowIds: readonly string[]): Promise<EndToTell[]> {
   const rows = await tx.query<EndRow>(TAKE_ENDS, [uuidArray(workflowIds)]);
   return rows.map(({ state, counts, ...row }) => ({
@@ -85,7 +85,7 @@ export async function takeEnds(tx: Queryable, workflowIds: readonly string[]): P
   }));
 }
 
-/** A row of write_notices; the letters are explained there. */
+/** Row of write_notices, where the letters are explained. */
 export interface NoticeRow {
   t: string;
   w: string;
@@ -95,7 +95,7 @@ export interface NoticeRow {
   k: string;
 }
 
-/** Returns how many were not there yet. */
+/** Returns the number of new ones. */
 export async function writeNotices(tx: Queryable, rows: readonly NoticeRow[], now: string | null): Promise<number> {
   if (rows.length === 0) return 0;
   const [row] = await tx.query<{ written: number }>(WRITE, [JSON.stringify(rows), now]);
@@ -110,7 +110,7 @@ export interface BadEnd {
   reason: string | null;
 }
 
-/** The first of what ended badly before a task, and how many there are. */
+/** Returns the first failed tasks before a task, and their number. */
 export async function findBadEnds(
   queryable: Queryable,
   taskId: string,
@@ -124,7 +124,7 @@ export async function findBadEnds(
   return { total: rows[0]?.total ?? 0, first };
 }
 
-/** A workflow's name, and the moment that the database works with. */
+/** Returns a workflow's name, and the database's time. */
 export async function findWorkflowName(
   queryable: Queryable,
   workflowId: string,

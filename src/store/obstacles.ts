@@ -51,7 +51,7 @@ const START_DELIVERY: Statement = {
 
 const PAUSED_SINCE: Statement = { name: 'explain.paused_since', text: `select paused_at from task where id = $1` };
 
-/** From a node up to the first container that is open: there something else comes first. */
+/** Walks from a node up to the first open container, where earlier siblings must end first. */
 const turnOf = (name: string, start: string): Statement => ({
   name,
   text: `with recursive up as (
@@ -109,11 +109,11 @@ export interface TurnRow {
   id: string;
   local_id: string | null;
   state: number;
-  /** What comes first and has not ended, at most 20 names. */
+  /** Preceding nodes that have not ended, at most 20 names. */
   before: string[];
 }
 
-/** Until when a running attempt is kept without another sign of life: its lease, or its task's deadline before that. */
+/** When a running attempt is requeued without another heartbeat: its lease, or its task's deadline before that. */
 export async function findRunning(
   queryable: Queryable,
   id: string,
@@ -122,12 +122,12 @@ export async function findRunning(
   return row ?? null;
 }
 
-/** Where a task waits for its turn; null where it does not. */
+/** Returns what a task waits for in its container; null if nothing. */
 export async function findTurn(queryable: Queryable, id: string): Promise<TurnRow | null> {
   return (await queryable.query<TurnRow>(TURN, [id]))[0] ?? null;
 }
 
-/** Where a container waits for its turn; null where it does not. */
+/** Returns what a container waits for; null if nothing. */
 export async function findTurnOfContainer(queryable: Queryable, id: string): Promise<TurnRow | null> {
   return (await queryable.query<TurnRow>(CONTAINER_TURN, [id]))[0] ?? null;
 }
@@ -139,12 +139,12 @@ export interface OpenChildRow {
   is_container: boolean;
 }
 
-/** The first children of a container that have not ended, by position. */
+/** Returns the first open children of a container, by position. */
 export function findOpenChildren(queryable: Queryable, id: string, limit: number): Promise<OpenChildRow[]> {
   return queryable.query(OPEN_CHILDREN, [id, limit]);
 }
 
-/** Generators elsewhere that may still add children to a container; each row has the number of all. */
+/** Returns generators elsewhere that may still add children to a container; each row has their total number. */
 export function findOpenFillers(
   queryable: Queryable,
   id: string,
@@ -185,7 +185,7 @@ export async function findLastClaimer(queryable: Queryable, id: string): Promise
   return (await queryable.query<{ seen_at: number | null }>(LAST_CLAIMER, [id]))[0]?.seen_at ?? null;
 }
 
-/** Ready tasks of the same lane that come first, counted up to 10,000. */
+/** Counts ready tasks of the same lane that come first, up to 10,000. */
 export async function countAhead(queryable: Queryable, id: string): Promise<number> {
   return (await queryable.query<{ n: number }>(AHEAD, [id]))[0]!.n;
 }

@@ -8,11 +8,11 @@ const INT8_ARRAY = 1016;
 const TIMESTAMPTZ = 1184;
 const TIMESTAMPTZ_ARRAY = 1185;
 
-/** How a session of Heddle behaves; every value is milliseconds. */
+/** Session settings; every value is milliseconds. */
 export interface SessionLimits {
-  /** Longest run of one statement. */
+  /** Statement timeout. */
   statementTimeoutMs: number;
-  /** Longest wait for one lock. */
+  /** Lock timeout. */
   lockTimeoutMs: number;
 }
 
@@ -36,7 +36,7 @@ const parseArray = (text: string, parseEntry: (entry: string) => unknown): unkno
 /** Milliseconds since the epoch (microseconds are cut off); `infinity` is Infinity. */
 export function parseTimestamp(text: string): number {
   const parts = UTC_TIMESTAMP.exec(text);
-  // Sessions run in UTC, so this is the form of every date from year 1000 to 9999; the rest takes the library's slow path.
+  // Sessions run in UTC, so dates from year 1000 to 9999 have this form; others take the library's slow path.
   if (parts === null) return Number(libraryParser(TIMESTAMPTZ)(text));
   const [, year, month, day, hour, minute, second, fraction = ''] = parts;
   const ms = Number(fraction.slice(0, 3).padEnd(3, '0'));
@@ -50,7 +50,7 @@ const PARSERS = new Map<number, (text: string) => unknown>([
   [TIMESTAMPTZ_ARRAY, (text) => parseArray(text, parseTimestamp)],
 ]);
 
-/** Parsers of our own sessions only: the library's global table stays as other users of it expect. */
+/** Parsers of Heddle's sessions only; the library's global table stays unchanged for other users. */
 const typesOfHeddle = {
   getTypeParser(oid: number, format?: 'text' | 'binary'): (text: string) => unknown {
     const own = format === 'binary' ? undefined : PARSERS.get(oid);
@@ -58,7 +58,7 @@ const typesOfHeddle = {
   },
 };
 
-/** Names outside the schema need no prefix; plans of set-based statements cost more to compile than JIT saves. */
+/** Names outside the schema need no prefix; JIT compilation costs more than set-based statements gain from it. */
 function settings(limits: Partial<SessionLimits>): string[] {
   return [
     'search_path = heddle, public',
@@ -66,19 +66,19 @@ function settings(limits: Partial<SessionLimits>): string[] {
     'jit = off',
     `statement_timeout = ${Math.round(limits.statementTimeoutMs ?? 0)}`,
     `lock_timeout = ${Math.round(limits.lockTimeoutMs ?? 0)}`,
-    // A process that stops in the middle of a transaction must not hold its locks for ever.
+    // A process that stops in the middle of a transaction must not hold its locks forever.
     'idle_in_transaction_session_timeout = 60000',
   ];
 }
 
-/** The same for one transaction, whose session belongs to others before and after. */
+/** The same for one transaction, whose session belongs to other clients before and after. */
 export function transactionSettings(limits: SessionLimits): string {
   return settings(limits)
     .map((setting) => `set local ${setting}`)
     .join(';');
 }
 
-/** Read-only is a standby, and a primary that was told to take no more writes. */
+/** True on a standby, and on a primary that was set read-only. */
 const SESSION_FACTS = `select current_setting('transaction_read_only') = 'on' as is_read_only, pg_backend_pid() as pid`;
 
 interface SessionFacts {
@@ -86,24 +86,24 @@ interface SessionFacts {
   pid: number;
 }
 
-/** Connections whose sessions a pooler lends. */
+/** Connections through a pooler. */
 const pooled = new WeakSet<Client>();
 
 /**
- * Whether a pooler stands between: what one transaction sets or prepares may be gone in the next. A pooler that lends
- * whole sessions looks the same, and costs speed only.
+ * Returns whether a pooler lends the session: what one transaction sets or prepares may be gone in the next. A pooler
+ * in session mode looks the same, which only costs speed.
  */
 export function isPooled(client: Client): boolean {
   return pooled.has(client);
 }
 
-/** The address that was last writable, of several; the first try goes there. */
+/** Of several addresses, the one that was last writable; it is tried first. */
 const writable = new Map<string, string>();
 
 /**
- * Opens a connection to the first address of the URL that takes writes.
+ * Opens a connection to the first address of the URL that accepts writes.
  *
- * @throws ConnectionFailure that names what each address answered
+ * @throws ConnectionFailure naming the answer of each address
  */
 export async function connect(
   options: ConnectionOptions,
@@ -113,7 +113,7 @@ export async function connect(
   if (addresses.length === 1) return connectTo(options, onLost);
   const last = writable.get(options.url);
   const order = last === undefined ? addresses : [last, ...addresses.filter((address) => address !== last)];
-  // One that swallows packets must leave time for the others.
+  // An address that drops packets must leave time for the others.
   const connectTimeoutMs = options.connectTimeoutMs / order.length;
   const failures: ConnectionFailure[] = [];
   for (const url of order) {
@@ -127,7 +127,7 @@ export async function connect(
   }
   const reasons = failures.map(({ message }, at) => `${new URL(order[at]!).host}: ${message}`);
   throw new ConnectionFailure(
-    `No address of the database takes writes: ${reasons.join('; ')}`,
+    `No address of the database accepts writes: ${reasons.join('; ')}`,
     failures[0],
     failures.some(({ transient }) => transient),
   );
@@ -135,7 +135,7 @@ export async function connect(
 
 /**
  * Opens one connection with Heddle's parsers (int8 and timestamptz as numbers, the latter in milliseconds) and session
- * settings. It never emits an unhandled 'error'; once it is established, `onLost` hears of its end, whatever ended it.
+ * settings. It never emits an unhandled 'error'; once established, its end is reported to `onLost`, whatever the cause.
  *
  * @throws ConnectionFailure
  */
@@ -160,15 +160,15 @@ async function connectTo(options: ConnectionOptions, onLost: (error: Error) => v
   client.on('end', () => lose(new Error('Connection terminated')));
   try {
     await client.connect();
-    // The library's types do not know that several statements have several results.
+    // The library's types do not declare that several statements have several results.
     const text = [...settings(options).map((setting) => `set ${setting}`), SESSION_FACTS].join(';');
     const results = (await client.query(text)) as unknown as QueryResult<SessionFacts>[];
     const facts = results.at(-1)!.rows[0]!;
-    // A pooler makes up the number by which a client may cancel; the server's own is that of its process.
+    // A pooler invents the backend number used to cancel; this is the server's own process number.
     if ((client as Client & { processID: number | null }).processID !== facts.pid) pooled.add(client);
     if (facts.is_read_only) {
       throw new ConnectionFailure(
-        'The server takes no writes: it is a standby, or read-only by its settings',
+        'The server does not accept writes: it is a standby, or read-only by its settings',
         null,
         true,
       );
@@ -181,7 +181,7 @@ async function connectTo(options: ConnectionOptions, onLost: (error: Error) => v
   }
 }
 
-/** Closes the socket at once; whatever runs on it fails with `reason`. */
+/** Closes the socket at once; pending statements fail with `reason`. */
 export function abandon(client: Client, reason?: Error): void {
   client.connection.stream.destroy(reason);
 }

@@ -3,9 +3,9 @@ import { DatabaseError } from 'pg';
 import { HeddleError } from '../domain/errors.ts';
 import { statementFault } from './statement-fault.ts';
 
-/** The database could not be reached, or the connection broke: the kind of error that the circuit breaker counts. */
+/** The database is unreachable, or the connection broke: the failures that the circuit breaker counts. */
 export class ConnectionFailure extends Error {
-  /** False where trying again at once cannot help, such as a wrong password. */
+  /** False if an immediate retry cannot help, as with a wrong password. */
   readonly transient: boolean;
 
   constructor(message: string, cause: unknown, transient: boolean) {
@@ -15,13 +15,13 @@ export class ConnectionFailure extends Error {
   }
 }
 
-/** What a statement that writes meets on a standby, or on a primary that was told to take no more writes. */
+/** SQLSTATE of writes on a standby, or on a primary that was set read-only. */
 const READ_ONLY = '25006';
 
-/** SQLSTATEs that speak of the server or the connection, not of the statement. */
+/** SQLSTATEs about the server or the connection, not the statement. */
 const CONNECTION_STATES = new Set(['53300', '57P01', '57P02', '57P03', '57P05', '25P03', READ_ONLY]);
 
-/** What `pg` and sockets say when a connection is gone; `pg` gives most of these no code. */
+/** Messages of `pg` and of sockets for a lost connection; `pg` gives most of these no code. */
 const CONNECTION_MESSAGE =
   /^(connection terminated|client has encountered a connection error|client was closed|timeout expired|the server does not support ssl|read econnreset|write epipe)/i;
 const CONNECTION_ERRNO = new Set([
@@ -39,10 +39,10 @@ const CONNECTION_ERRNO = new Set([
   'ERR_STREAM_WRITE_AFTER_END',
 ]);
 
-/** A full disk, a lock or a long statement does not pass within a second. */
+/** A full disk, a lock or a long statement does not clear within a second. */
 const BUSY_RETRY_SECS = 5;
 
-/** Whether an error that a statement met speaks against the connection rather than against the statement. */
+/** Returns whether an error of a statement is about the connection rather than the statement. */
 export function isConnectionError(error: unknown): boolean {
   if (error instanceof ConnectionFailure) return true;
   if (error instanceof DatabaseError) {
@@ -53,22 +53,22 @@ export function isConnectionError(error: unknown): boolean {
   return (code !== undefined && CONNECTION_ERRNO.has(code)) || CONNECTION_MESSAGE.test(error.message);
 }
 
-/** Wraps what went wrong while connecting; there, every error is one of the connection. */
+/** Wraps an error while connecting; there, every error is about the connection. */
 export function connectionFailure(error: unknown): ConnectionFailure {
   if (error instanceof ConnectionFailure) return error;
   const reason = reasonOf(error);
-  // A server that refuses the password or does not know the database will do so again.
+  // A server that rejects the password or does not have the database will do so again.
   const final = error instanceof DatabaseError && /^(28|3D|42)/.test(error.code ?? '');
   return new ConnectionFailure(`The database cannot be reached: ${reason}`, error, !final);
 }
 
 function reasonOf(error: unknown): string {
-  // Node joins the failures of several addresses into one error with an empty message.
+  // Node merges the failures of several addresses into one error with an empty message.
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ');
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Turns failures that pass (of the connection, of the moment) into what callers see; other errors stay as they are. */
+/** Converts transient failures to the errors that callers see; other errors stay unchanged. */
 export function asCallerError(error: unknown): unknown {
   if (isConnectionError(error)) {
     return new HeddleError('DATABASE_UNAVAILABLE', undefined, { retryAfterSecs: 1, cause: error });
@@ -78,23 +78,23 @@ export function asCallerError(error: unknown): unknown {
   return new HeddleError('DATABASE_BUSY', undefined, { details, retryAfterSecs: BUSY_RETRY_SECS, cause: error });
 }
 
-/** Whether the server that this connection leads to takes no writes, as do all others of the same server then. */
+/** Returns whether the server of this connection rejects writes, as its other connections will too. */
 export function isReadOnly(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === READ_ONLY;
 }
 
-/** Serialization failures and deadlocks: the statement or transaction may run again as it is. */
+/** Serialization failures and deadlocks, after which the statement or transaction may be retried unchanged. */
 export function isRetryable(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return false;
   return error.code === '40001' || error.code === '40P01' || isStalePlan(error);
 }
 
-/** A migration changed a table under a prepared statement; a new connection prepares it anew. */
+/** A migration changed a table under a prepared statement; a new connection prepares it again. */
 export function isStalePlan(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === '0A000' && error.message.startsWith('cached plan must not');
 }
 
-/** A statement before it in its transaction failed, which is all that this error says. */
+/** Generic error of a statement after a failed one in the same transaction. */
 export function isAfterFailure(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === '25P02';
 }

@@ -8,14 +8,14 @@ import { ConnectionFailure, connectionFailure } from './pool-failure.ts';
 export interface PoolOptions extends SessionLimits {
   url: string;
   maxSize: number;
-  /** Connections kept open while nothing happens. */
+  /** Connections kept open while idle. */
   minIdle: number;
-  /** Connections beyond `minIdle` that nobody used for so long are closed. */
+  /** Idle time after which connections beyond `minIdle` are closed. */
   idleTimeoutMs: number;
   applicationName: string;
-  /** Longest wait for an answer of the server; a connection that exceeds it is given up. */
+  /** Maximum wait for an answer of the server, beyond which the connection is closed. */
   answerTimeoutMs: number;
-  /** Counts connects that fail; while it is not closed, only the pool itself tries to connect. */
+  /** Counts failed connects; while it is not closed, only the pool itself tries to connect. */
   breaker: ConnectBreaker | undefined;
   clock: Clock;
   log: Logger;
@@ -28,16 +28,16 @@ export interface ConnectBreaker {
   assertClosed(): void;
 }
 
-/** A connection on loan; to be given back exactly once. */
+/** Lent connection; must be released exactly once. */
 export interface Lease {
   readonly client: Client;
   /** True once the connection is gone. */
   readonly lost: boolean;
-  /** Whether a pooler lends the session. */
+  /** Whether the session comes from a pooler. */
   readonly pooled: boolean;
-  /** Waits for an answer of the server, whose time counts. */
+  /** Waits for an answer of the server, which is timed. */
   awaiting<T>(answer: Promise<T>): Promise<T>;
-  /** Says that the connection must not be used again after its release. */
+  /** Marks the connection as not reusable after its release. */
   distrust(): void;
   release(): void;
 }
@@ -46,27 +46,27 @@ interface Member {
   client: Client | undefined;
   lost: boolean;
   idleSince: number;
-  /** Answers that are waited for, and since when no answer has come. */
+  /** Number of awaited answers, and the time since the last one came. */
   awaited: number;
   silentSince: number;
 }
 
 interface Waiter {
   readonly deadline: number;
-  /** It no longer waits in line: a connection is being opened for it. */
+  /** It has left the queue: a connection is being opened for it. */
   leaveLine(): void;
   give(member: Member): void;
   fail(error: unknown): void;
 }
 
 const CLOSE_GRACE_MS = 5_000;
-/** The maximum is also how often a database that is away is tried. */
+/** Maximum backoff, and so the probe interval of an unavailable database. */
 const REFILL_BACKOFF_MS = { first: 100, max: 1_000 };
-/** Longest time of one connect: the next try may reach a server that this one does not. */
+/** Timeout of one connect: the next try may reach a server that this one does not. */
 const CONNECT_TIMEOUT_MS = 10_000;
 const WATCH_INTERVAL_MS = 1_000;
 
-/** Connections to one database: first come, first served; the most recently used is lent first. */
+/** Connections to one database, lent in order of request, the most recently used first. */
 export class Pool {
   readonly #options: PoolOptions;
   readonly #members = new Set<Member>();
@@ -101,18 +101,18 @@ export class Pool {
     return this.#lend(await (this.#mayOpen() ? this.#open(timeoutMs) : this.#wait(timeoutMs)));
   }
 
-  /** Closes the connections that nobody uses, because one of them turned out to lead to the wrong server. */
+  /** Closes idle connections after one of them turned out to lead to the wrong server. */
   discardIdle(): void {
     for (const member of this.#idle.splice(0)) {
-      // Not ended in order: a server that does not answer would not take leave either.
+      // Closed without a goodbye, which an unresponsive server would not read.
       member.lost = true;
       this.#remove(member);
     }
   }
 
   /**
-   * Whether a connection may be opened for a caller. While connects fail, callers wait for the connections that there
-   * are, and are refused where there are none.
+   * Returns whether a connection may be opened for a caller. While connects fail, callers wait for existing
+   * connections, and are rejected if there are none.
    */
   #mayOpen(): boolean {
     if (this.#members.size >= this.#options.maxSize) return false;
@@ -122,7 +122,7 @@ export class Pool {
     return this.#options.breaker === undefined;
   }
 
-  /** Refuses newcomers, waits a few seconds for what is on loan, then closes everything. */
+  /** Rejects new callers, waits a few seconds for lent connections, then closes everything. */
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
@@ -149,7 +149,7 @@ export class Pool {
     return undefined;
   }
 
-  /** Opens a connection in a place of the pool that this call takes at once. */
+  /** Opens a connection in a slot of the pool that this call takes at once. */
   async #open(timeoutMs: number): Promise<Member> {
     const member: Member = { client: undefined, lost: false, idleSince: 0, awaited: 0, silentSince: 0 };
     this.#members.add(member);
@@ -174,8 +174,8 @@ export class Pool {
     return new Promise((resolve, reject) => {
       const cancel = this.#options.clock.after(timeoutMs, () => {
         this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
-        const reason = `all ${this.#options.maxSize} connections stayed busy for ${Math.round(timeoutMs)} ms`;
-        reject(new ConnectionFailure(`No connection came free: ${reason}`, undefined, false));
+        const reason = `all ${this.#options.maxSize} connections were busy for ${Math.round(timeoutMs)} ms`;
+        reject(new ConnectionFailure(`No connection became free: ${reason}`, undefined, false));
       });
       const waiter: Waiter = {
         deadline: this.#options.clock.monotonic() + timeoutMs,
@@ -215,7 +215,7 @@ export class Pool {
     };
   }
 
-  /** Each answer begins the time anew for those behind it: statements that are sent together are answered in turn. */
+  /** Each answer restarts the timer for those behind it, since pipelined statements are answered in order. */
   async #awaiting<T>(member: Member, answer: Promise<T>): Promise<T> {
     const { clock } = this.#options;
     if (member.awaited === 0) member.silentSince = clock.monotonic();
@@ -253,7 +253,7 @@ export class Pool {
     this.#refill();
   }
 
-  /** Takes the place that came free at once, so that no newcomer gets it before the one who waited. */
+  /** Takes a freed slot at once, so that no new caller overtakes the one that waited. */
   #openForNextWaiter(): void {
     if (this.#waiters.length === 0) return;
     try {
@@ -276,11 +276,11 @@ export class Pool {
     const at = this.#idle.indexOf(member);
     if (at === -1) return;
     this.#idle.splice(at, 1);
-    this.#options.log.debug({ err: error }, 'An idle database connection was lost');
+    this.#options.log.debug({ err: error }, 'idle database connection lost');
     this.#remove(member);
   }
 
-  /** Brings the pool back to `minIdle` connections in the background; the wait between failures grows. */
+  /** Restores `minIdle` connections in the background, with a growing wait between failures. */
   #refill(): void {
     if (this.#refilling || this.#closing.signal.aborted) return;
     this.#refilling = true;
@@ -289,7 +289,7 @@ export class Pool {
 
   async #refillUntilWarm(): Promise<void> {
     const { log, breaker, minIdle } = this.#options;
-    // While connects fail, this is the probe that finds out when they succeed again.
+    // While connects fail, this is the probe that detects recovery.
     const wanted = (): number => ((breaker?.state ?? 'closed') === 'closed' ? minIdle : Math.max(1, minIdle));
     let waitMs = REFILL_BACKOFF_MS.first;
     while (this.#members.size < wanted() && !this.#isClosing()) {
@@ -298,7 +298,7 @@ export class Pool {
         waitMs = REFILL_BACKOFF_MS.first;
       } catch (error) {
         if (this.#isClosing()) return;
-        log.debug({ err: error }, 'A spare database connection could not be opened');
+        log.debug({ err: error }, 'could not open a spare database connection');
         await this.#pauseUnlessClosing(waitMs);
         waitMs = Math.min(waitMs * 2, REFILL_BACKOFF_MS.max);
       }
@@ -309,7 +309,7 @@ export class Pool {
     return this.#closing.signal.aborted;
   }
 
-  /** Like a sleep, but on a timer that does not keep the process alive. */
+  /** Sleeps on a timer that does not keep the process alive. */
   #pauseUnlessClosing(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const onClose = (): void => {
@@ -325,8 +325,8 @@ export class Pool {
   }
 
   /**
-   * Gives up connections whose server has not answered for too long: packets are lost on the way, or a commit waits for
-   * a standby that is gone. Those of the same time that nobody uses are likely to lead nowhere either.
+   * Closes connections whose server has not answered for too long: packets are lost, or a commit waits for a lost
+   * standby. Idle connections of the same age are closed too, since they are likely affected.
    */
   #scheduleWatch(): void {
     const { clock, log, answerTimeoutMs } = this.#options;
@@ -336,7 +336,7 @@ export class Pool {
         ({ awaited, lost, silentSince }) => awaited > 0 && !lost && silentSince <= silentBefore,
       );
       for (const { client } of silent) {
-        log.warn({ silent_ms: Math.round(answerTimeoutMs) }, 'The database does not answer; giving up the connection');
+        log.warn({ silent_ms: Math.round(answerTimeoutMs) }, 'database does not answer; closing the connection');
         if (client !== undefined) abandon(client, new Error(`no answer within ${answerTimeoutMs} ms`));
       }
       if (silent.length > 0) this.discardIdle();
@@ -348,7 +348,7 @@ export class Pool {
     const { clock, idleTimeoutMs, minIdle } = this.#options;
     this.#cancelSweep = clock.after(idleTimeoutMs / 2, () => {
       const idleBefore = clock.monotonic() - idleTimeoutMs;
-      // The least recently used stand at the front, because lending takes from the back.
+      // The least recently used are at the front, because lending takes from the back.
       while (this.#members.size > minIdle && (this.#idle[0]?.idleSince ?? Infinity) <= idleBefore) {
         this.#remove(this.#idle.shift()!);
       }

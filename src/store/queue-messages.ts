@@ -1,7 +1,7 @@
 import type { Queryable, Statement } from './database.ts';
 import { numberArray, uuidArray } from './transitions.ts';
 
-/** Carries the names of queues that have something new, as a JSON array. */
+/** Notification channel with the names of queues that have new messages, as a JSON array. */
 export const QUEUE_CHANNEL = 'heddle_queue';
 
 const INSERT = `insert into queue_message (queue, id, visible_at, sent_at, body)
@@ -12,7 +12,7 @@ const INSERT = `insert into queue_message (queue, id, visible_at, sent_at, body)
 
 const SEND: Statement = { name: 'queues.send', text: INSERT };
 
-/** PostgreSQL delivers a notification when its transaction commits, and equal ones of a transaction once. */
+/** PostgreSQL delivers a notification on commit, and equal ones of a transaction once. */
 const SEND_AND_NOTIFY: Statement = {
   name: 'queues.send_and_notify',
   text: `with sent as (${INSERT}) select pg_notify('${QUEUE_CHANNEL}', json_build_array($1::text)::text)`,
@@ -77,7 +77,7 @@ export interface NewMessageRow {
   body: string;
 }
 
-/** A message handed out; `mark` is when the last of its set was due, `seen_at` the moment of the look. */
+/** Delivered message; `mark` is when the last of its set was due, `seen_at` the time of the scan. */
 export interface MessageRow {
   id: string;
   receipt: number;
@@ -88,7 +88,7 @@ export interface MessageRow {
   seen_at: number;
 }
 
-/** Nothing was handed out: `receive_count` messages died instead, and the next one is due at `mark`. */
+/** Nothing was delivered: `receive_count` messages were dead-lettered, and the next one is due at `mark`. */
 interface NothingRow {
   id: null;
   receive_count: number;
@@ -98,11 +98,11 @@ interface NothingRow {
 
 export interface Taken {
   rows: MessageRow[];
-  /** How many became dead letters instead of being handed out; known where nothing was handed out. */
+  /** Number of messages dead-lettered instead of delivered; known if nothing was delivered. */
   died: number;
-  /** When the next message is due, of those that are not yet; null where there is none, or where rows were handed out. */
+  /** When the next message is due; null if there is none, or if rows were delivered. */
   next_due_in_ms: number | null;
-  /** Milliseconds since the epoch by the database's clock: messages due before then were looked at. */
+  /** Milliseconds since the epoch by the database's clock: messages due before then were scanned. */
   looked_until: number;
 }
 
@@ -127,7 +127,7 @@ function newMessageValues(queue: string, messages: readonly NewMessageRow[], now
   ];
 }
 
-/** Writes down, without bodies, that messages which another system keeps became dead letters there. */
+/** Records, without bodies, that messages of another queue service were dead-lettered there. */
 export async function noteDeadLetters(
   queryable: Queryable,
   queue: string,
@@ -136,7 +136,7 @@ export async function noteDeadLetters(
   await queryable.query(NOTE_DEAD, [queue, JSON.stringify(letters)]);
 }
 
-/** Stores messages; those whose id the queue has already are dropped. */
+/** Stores messages; drops those whose id the queue already has. */
 export async function insertMessages(
   queryable: Queryable,
   queue: string,
@@ -146,7 +146,7 @@ export async function insertMessages(
   await queryable.query(SEND, newMessageValues(queue, messages, now));
 }
 
-/** Stores messages and tells everybody who listens when the transaction commits. */
+/** Stores messages and notifies all listeners when the transaction commits. */
 export async function insertMessagesAndNotify(
   queryable: Queryable,
   queue: string,
@@ -160,7 +160,7 @@ export async function notifyQueues(queryable: Queryable, queues: readonly string
   await queryable.query(NOTIFY, [JSON.stringify(queues)]);
 }
 
-/** Sessions that listen to this database on behalf of Heddle, this process's own included. */
+/** Counts the sessions that listen to this database on behalf of Heddle, this process's own included. */
 export async function countListeners(queryable: Queryable): Promise<number> {
   const [row] = await queryable.query<{ n: number }>(COUNT_LISTENERS);
   return row!.n;
@@ -172,7 +172,7 @@ export interface Take {
   visibilityMs: number;
   maxReceives: number;
   bytes: number;
-  /** Messages due earlier (milliseconds since the epoch) are not looked at; null: all are. */
+  /** Skips messages due earlier (milliseconds since the epoch); null: scans all. */
   fromMs: number | null;
 }
 
@@ -195,7 +195,7 @@ export async function takeMessages(queryable: Queryable, take: Take, now: string
   return { rows: taken, died: 0, next_due_in_ms: null, looked_until: first?.mark ?? 0 };
 }
 
-/** Which delivery of which message. */
+/** Identifies a delivery of a message. */
 export interface ReceiptRow {
   id: string;
   receipt: number;
@@ -218,7 +218,7 @@ export interface Hide {
   queue: string;
   receipts: readonly ReceiptRow[];
   delayMs: number;
-  /** Ends the deliveries: the messages are anybody's after the delay. */
+  /** Ends the deliveries: the messages are visible again after the delay. */
   release: boolean;
 }
 
@@ -254,7 +254,7 @@ export function findDeadLetters(
   return queryable.query<DeadRow>(LIST_DEAD, [queue, page.limit, page.offset]);
 }
 
-/** Deletes dead letters older than this; returns how many. */
+/** Deletes dead letters older than this; returns their number. */
 export async function forgetDeadLetters(
   queryable: Queryable,
   olderThanMs: number,

@@ -1,7 +1,7 @@
 import type { Queryable, Statement } from './database.ts';
 import { numberArray, uuidArray } from './transitions.ts';
 
-/** Says that the outbox of queues elsewhere has something new. */
+/** Notification channel of the outbox for external queues. */
 export const OUTGOING_CHANNEL = 'heddle_queue_outgoing';
 
 const INSERT: Statement = {
@@ -92,7 +92,7 @@ export interface NewOutgoingRow {
   body: string;
 }
 
-/** Writes messages to the outbox, in their order; relays hear of them when the transaction commits. */
+/** Writes messages to the outbox in order; relays are notified when the transaction commits. */
 export async function insertOutgoing(
   queryable: Queryable,
   queue: string,
@@ -109,7 +109,7 @@ export async function insertOutgoing(
   ]);
 }
 
-/** Takes messages whose time has come for one try; nobody else gets them for `leaseMs`. */
+/** Claims due messages for one try, exclusively for `leaseMs`. */
 export function claimOutgoing(
   queryable: Queryable,
   limits: { count: number; bytes: number; leaseMs: number },
@@ -131,7 +131,7 @@ export async function postponeOutgoing(
   await queryable.query(POSTPONE, [numberArray(positions), delayMs, now]);
 }
 
-/** Milliseconds until the next message of the outbox is due, negative where it is overdue; null where there is none. */
+/** Returns the milliseconds until the next outbox message is due, negative if overdue; null if there is none. */
 export async function outgoingDueInMs(queryable: Queryable, now: string | null): Promise<number | null> {
   const [row] = await queryable.query<{ due_in_ms: number | null }>(NEXT_DUE, [now]);
   return row!.due_in_ms;
@@ -141,7 +141,7 @@ export async function saveBodies(queryable: Queryable, bodies: readonly { id: st
   await queryable.query(SAVE_BODIES, [uuidArray(bodies.map(({ id }) => id)), bodies.map(({ body }) => body)]);
 }
 
-/** Which delivery has which body. */
+/** Delivery and its body. */
 export interface BodyReceipt {
   id: string;
   receipt: string;
@@ -151,7 +151,7 @@ function bodyReceiptValues(receipts: readonly BodyReceipt[]): [string, string] {
   return [uuidArray(receipts.map(({ id }) => id)), uuidArray(receipts.map(({ receipt }) => receipt))];
 }
 
-/** The bodies by id, each from now on of this delivery alone; those that are gone are missing. */
+/** Returns the bodies by id and assigns each to this delivery; missing ones are gone. */
 export async function loadBodies(
   queryable: Queryable,
   receipts: readonly BodyReceipt[],
@@ -160,7 +160,7 @@ export async function loadBodies(
   return new Map(rows.map(({ id, body }) => [id, body]));
 }
 
-/** The bodies by id, of dead letters: nobody gets a hold on them. */
+/** Returns the bodies of dead letters by id, without assigning them. */
 export async function readBodies(queryable: Queryable, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const rows = await queryable.query<{ id: string; body: string }>(READ_BODIES, [uuidArray(ids)]);
   return new Map(rows.map(({ id, body }) => [id, body]));
@@ -170,12 +170,12 @@ export async function touchBodies(queryable: Queryable, ids: readonly string[]):
   await queryable.query(TOUCH_BODIES, [uuidArray(ids)]);
 }
 
-/** Deletes those bodies that no later delivery has loaded. */
+/** Deletes those of the bodies that no later delivery has loaded. */
 export async function deleteBodies(queryable: Queryable, receipts: readonly BodyReceipt[]): Promise<void> {
   await queryable.query(DELETE_BODIES, bodyReceiptValues(receipts));
 }
 
-/** Deletes bodies that nothing has touched for this long; returns how many. */
+/** Deletes bodies not used for this long; returns their number. */
 export async function forgetBodies(queryable: Queryable, untouchedMs: number, limit: number): Promise<number> {
   return (await queryable.query(FORGET_BODIES, [untouchedMs, limit])).length;
 }

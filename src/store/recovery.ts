@@ -13,15 +13,15 @@ const RECOVER: Statement = {
   text: 'select recover_attempts(to_timestamp($1::float8 / 1000), $2) as n',
 };
 
-/** Attempts that one transaction gives back. */
+/** Attempts that one transaction requeues. */
 const BATCH = 1_000;
 
-/** How many attempts were opened before a moment (milliseconds since the epoch) and are still open. */
+/** Counts open attempts that were opened before a time (milliseconds since the epoch). */
 export async function attemptsBefore(database: Queryable, beforeMs: number): Promise<number> {
   return (await database.query<{ n: number }>(OPEN_BEFORE, [beforeMs]))[0]!.n;
 }
 
-/** Requeues them, each to run as its task's next attempt, and returns how many; reports of the old ones are refused. */
+/** Requeues them, each as its task's next attempt, and returns their number; reports of the old ones are rejected. */
 export async function recoverAttempts(database: Queryable, beforeMs: number): Promise<number> {
   let recovered = 0;
   for (;;) {

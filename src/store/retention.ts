@@ -18,7 +18,7 @@ const DELETE_IDLE_SLOTS: Statement = {
     order by s.id limit $1 for update skip locked)`,
 };
 
-/** Moves workflows that ended `olderThanMs` ago into the archive; returns how many tasks. */
+/** Moves workflows that ended `olderThanMs` ago to the archive; returns the number of tasks. */
 export async function archiveWorkflows(
   queryable: Queryable,
   olderThanMs: number,
@@ -39,7 +39,7 @@ export async function deleteArchived(
   return row!.n;
 }
 
-/** Slots that nobody uses or waits for; a claim makes those it needs anew. */
+/** Deletes unused slots; a claim creates those it needs again. */
 export async function deleteIdleSlots(queryable: Queryable, limit: number): Promise<void> {
   await queryable.query(DELETE_IDLE_SLOTS, [limit]);
 }

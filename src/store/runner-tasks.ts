@@ -22,7 +22,7 @@ const WITHOUT_RUNNER: Statement = {
 
 const RECALL_STRAYS: Statement = { name: 'runner_tasks.recall_strays', text: `select recall_strays($1) as count` };
 
-/** Of requests that wait, those of the same class that come first are counted up to 10,000. */
+/** Earlier waiting requests of the same class are counted up to 10,000. */
 const REQUEST_OF_TASK: Statement = {
   name: 'explain.runner_request',
   text: `select q.id, q.state, q.created_at, q.exhaustion, q.reason,
@@ -51,7 +51,7 @@ export interface TaskRunnerRow {
   address: string | null;
 }
 
-/** The runners that open attempts have, in the order of their numbers. */
+/** Runners of open attempts, in the order of their numbers. */
 export function findRunnersOfTasks(
   queryable: Queryable,
   tasks: readonly { id: string; attempt: number }[],
@@ -64,18 +64,18 @@ export function findRunnersOfTasks(
 
 export interface DemandRow {
   task_id: string;
-  /** The one to come. */
+  /** The next one. */
   attempt: number;
   requirements: StoredDemand;
   tenant: string;
 }
 
-/** Whether there is anything to look at for tasks that need runners. */
+/** Returns whether any task needs attention of the runner pool. */
 export async function hasRunnerTasks(queryable: Queryable, now: string | null): Promise<boolean> {
   return (await queryable.query<{ any: boolean }>(HAS_RUNNER_TASKS, [now]))[0]!.any;
 }
 
-/** What ready tasks ask of the pool that no request was made for yet, most urgent first; drops ready rows that are stale. */
+/** Returns the requirements of ready tasks without a request, most urgent first; drops stale ready rows. */
 export async function demandOfTasks(
   queryable: Queryable,
   limit: number,
@@ -88,13 +88,13 @@ export async function demandOfTasks(
 export interface LostAttempt {
   task_id: string;
   attempt: number;
-  /** What became of its runner. */
+  /** End of its runner. */
   reason: string;
-  /** The task has lost so many attempts that it is not tried again. */
+  /** The task has lost too many attempts to be retried. */
   worn: boolean;
 }
 
-/** Open attempts whose runners ended or are being taken away; those of the latter ask for no spot runner from now on. */
+/** Returns open attempts whose runners ended or are interrupted; the latter request no spot runner from now on. */
 export function findAttemptsWithoutRunner(
   queryable: Queryable,
   limit: number,
@@ -103,30 +103,30 @@ export function findAttemptsWithoutRunner(
   return queryable.query(WITHOUT_RUNNER, [limit, now]);
 }
 
-/** Lets tasks that stand in the lane of a runner that is not theirs wait for another one; returns how many. */
+/** Requeues tasks from the lane of a runner that is not theirs; returns their number. */
 export async function recallStrays(queryable: Queryable, limit: number): Promise<number> {
   return (await queryable.query<{ count: number }>(RECALL_STRAYS, [limit]))[0]!.count;
 }
 
 export interface TaskRequestRow {
   id: string;
-  /** 0: it waits; 1: it has its runners. */
+  /** 0: waiting; 1: granted. */
   state: number;
   created_at: number;
   exhaustion: number | null;
-  /** What the last launch for it failed of. */
+  /** Error of the last launch for it. */
   reason: string | null;
   ahead: number;
   launching: number;
   runners: { id: string; number: number; running: boolean }[] | null;
 }
 
-/** What a task asked the pool for and still waits for, or has; null where it asked for nothing yet. */
+/** Returns a task's request to the pool, waiting or granted; null if there is none. */
 export async function findRequestOfTask(queryable: Queryable, id: string): Promise<TaskRequestRow | null> {
   return (await queryable.query<TaskRequestRow>(REQUEST_OF_TASK, [id]))[0] ?? null;
 }
 
-/** Whether a task asks for no spot runner any more, and whether a rule holds it back. */
+/** Returns whether a task no longer requests spot runners, and whether a rule blocks it. */
 export async function findRunnerWait(
   queryable: Queryable,
   id: string,

@@ -21,15 +21,15 @@ const DELETE_OLD: Statement = {
     order by created_at limit $2)`,
 };
 
-/** Part of what one attempt of a scan leaves behind for whoever merges it: findings, or records of recon. */
+/** Part of the output of one scan attempt, to be merged: findings or recon records. */
 export interface ChunkKey {
   task_id: string;
   attempt: number;
-  /** From 0. */
+  /** Counts from 0. */
   ordinal: number;
 }
 
-/** Keeps a chunk; a repeat replaces it. */
+/** Stores a chunk; a repeat replaces it. */
 export async function putChunk(
   queryable: Queryable,
   { task_id, attempt, ordinal }: ChunkKey,
@@ -39,7 +39,7 @@ export async function putChunk(
   await queryable.query(PUT, [task_id, attempt, ordinal, JSON.stringify(elements), now]);
 }
 
-/** As it was put; null where there is none, or none any more. */
+/** Returns a chunk as stored; null if there is none, or no longer. */
 export async function findChunk<Element>(
   queryable: Queryable,
   { task_id, attempt, ordinal }: ChunkKey,
@@ -48,7 +48,7 @@ export async function findChunk<Element>(
   return row?.elements ?? null;
 }
 
-/** Deletes at most `limit` chunks that were put `keepMs` ago. */
+/** Deletes at most `limit` chunks that were stored `keepMs` ago. */
 export async function deleteOldChunks(
   queryable: Queryable,
   keepMs: number,

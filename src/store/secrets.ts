@@ -2,7 +2,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { newId, type Random } from '../runtime/random.ts';
 import type { Database, Queryable, Statement } from './database.ts';
 
-/** What a key signs: outgoing webhooks, or the handles that webhook targets answer through. */
+/** What a key signs: outgoing webhooks, or the report handles of webhook targets. */
 export type SecretPurpose = 'webhook' | 'handle';
 
 export interface Secret {
@@ -10,7 +10,7 @@ export interface Secret {
   purpose: SecretPurpose;
   key: Uint8Array;
   created_at: number;
-  /** From when on it signs and verifies nothing; null: not retired. Milliseconds since the epoch. */
+  /** When it stops signing and verifying; null: not retired. Milliseconds since the epoch. */
   retired_at: number | null;
 }
 
@@ -36,7 +36,7 @@ const RETIRE_OTHERS: Statement = {
 };
 
 const KEY_BYTES = 32;
-/** A rotation is seen by every process within this time. */
+/** Time within which every process sees a rotation. */
 const CACHE_MS = 5000;
 
 interface CachedKeys {
@@ -50,7 +50,7 @@ export interface SecretStoreOptions {
   random: Random;
 }
 
-/** Signing keys. The first of a purpose is made when it is first asked for; several processes agree on one. */
+/** Signing keys. The first key of a purpose is created on first use; several processes agree on one. */
 export class SecretStore {
   readonly #database: Database;
   readonly #clock: Clock;
@@ -63,7 +63,7 @@ export class SecretStore {
     this.#random = random;
   }
 
-  /** The active keys, the one to sign with first. */
+  /** Returns the active keys, the signing key first. */
   async keys(purpose: SecretPurpose): Promise<readonly Uint8Array[]> {
     const now = this.#clock.monotonic();
     const cached = this.#cache.get(purpose);
@@ -75,9 +75,9 @@ export class SecretStore {
   }
 
   /**
-   * Makes a new key to sign with; the others go on verifying for `overlapMs`.
+   * Creates a new signing key; the others continue to verify for `overlapMs`.
    *
-   * @param key a configured key; a random one where absent
+   * @param key a configured key; a random one if absent
    */
   async rotate(purpose: SecretPurpose, overlapMs: number, key?: Uint8Array): Promise<Uint8Array> {
     const fresh = key ?? this.#random.bytes(KEY_BYTES);

@@ -1,14 +1,14 @@
 import { DatabaseError } from 'pg';
 
-/** SQLSTATE classes that speak of the values given: data, constraints, program limits. */
+/** SQLSTATE classes about the given values: data, constraints, program limits. */
 const DATA_CLASSES = new Set(['22', '23', '54']);
 
-/** Timeouts, lost races that were run again to no avail, and a server without room. */
+/** Timeouts, conflicts that retries did not resolve, and exhausted server resources. */
 const BUSY = /^(?:57014|55P03|40\w{3}|53\w{3})$/;
 
 /**
- * Whether a failed statement speaks against its values (`data`: the same values will fail again) or against the moment
- * (`busy`: the same statement may go through later); null where neither is known.
+ * Classifies a failed statement: `data` (the same values will fail again), `busy` (the same statement may succeed
+ * later), or null if unknown.
  */
 export function statementFault(error: unknown): 'data' | 'busy' | null {
   if (!(error instanceof DatabaseError)) return null;

@@ -49,7 +49,7 @@ const ANSWER_KEY: Statement = {
   text: `update idempotency set response = $3::jsonb where route = $1 and key = $2`,
 };
 
-/** In the order of the keys: two commits that share keys must not wait for each other. */
+/** Sorted by key, so that two commits with common keys cannot deadlock. */
 const TAKE_KEYS: Statement = {
   name: 'idempotency.take_set',
   text: `insert into idempotency (route, key, body_hash, created_at)
@@ -75,7 +75,7 @@ const FORGET_KEYS: Statement = {
   text: `delete from idempotency where created_at < coalesce($1::timestamptz, clock_timestamp()) - interval '1 day'`,
 };
 
-/** A row of store_tasks; the letters are explained there. */
+/** Row of store_tasks, where the letters are explained. */
 export interface TaskRow {
   i: string;
   w: string;
@@ -114,7 +114,7 @@ export interface EdgeRow {
   r: boolean;
   /** Crosses workflows. */
   x?: boolean;
-  /** The parent is over already. */
+  /** The parent has ended already. */
   d?: boolean;
 }
 
@@ -145,7 +145,7 @@ export interface SubmissionRows {
   kindIds: readonly number[];
 }
 
-/** Inserts everything in one statement. Returns the lanes where tasks became ready, and the moment (ms). */
+/** Inserts everything in one statement. Returns the lanes where tasks became ready, and the time (ms). */
 export async function insertSubmissions(
   queryable: Queryable,
   rows: SubmissionRows,
@@ -155,7 +155,7 @@ export async function insertSubmissions(
   return row!;
 }
 
-/** The values of submit_tasks($1 … $6). */
+/** Parameters of submit_tasks($1 … $6). */
 export function submissionValues(rows: SubmissionRows, now: string | null): unknown[] {
   return [
     JSON.stringify(rows.workflows),
@@ -181,7 +181,7 @@ export interface DedupeAnswer {
   probe_key: string;
 }
 
-/** One answer a probe, in order; holds the keys locked until the transaction ends. */
+/** Returns one answer per probe, in order; holds the keys locked until the transaction ends. */
 export function findDuplicates(
   queryable: Queryable,
   kindIds: readonly number[],
@@ -199,7 +199,7 @@ export interface ParentRow {
   reason: string | null;
 }
 
-/** Locks tasks that others of another workflow will depend on, then reads what became of them until the lock was had. */
+/** Locks tasks that tasks of other workflows will depend on, then reads their current states. */
 export async function lockParents(queryable: Queryable, ids: readonly string[]): Promise<Map<string, ParentRow>> {
   await queryable.query(LOCK_PARENTS, [uuidArray(ids)]);
   const rows = await queryable.query<ParentRow>(READ_PARENTS, [uuidArray(ids)]);
@@ -212,8 +212,8 @@ export async function announceEnded(queryable: Queryable, ids: readonly string[]
 }
 
 /**
- * Takes an idempotency key for this transaction. Null: it is new; else what the first request with it was and answered.
- * A concurrent first request is waited for.
+ * Takes an idempotency key for this transaction. Null: it is new; otherwise the body and the response of its first use.
+ * Waits for a concurrent first request.
  */
 export async function takeIdempotencyKey(
   queryable: Queryable,
@@ -242,7 +242,7 @@ interface KeyName {
   key: string;
 }
 
-/** Takes distinct keys for this transaction. For each, in order: null where it is new, else the body it was used with. */
+/** Takes distinct keys for this transaction. Returns for each null if it is new, else the body of its first use. */
 export async function takeIdempotencyKeys(
   queryable: Queryable,
   keys: readonly (KeyName & { body_hash: string })[],
@@ -258,7 +258,7 @@ export async function takeIdempotencyKeys(
   return keys.map((key) => (taken.has(nameOf(key)) ? null : (bodyOf.get(nameOf(key)) ?? null)));
 }
 
-/** Gives keys back that this transaction took: what they stood for was refused. */
+/** Releases keys that this transaction took for rejected requests. */
 export async function releaseIdempotencyKeys(queryable: Queryable, keys: readonly KeyName[]): Promise<void> {
   await queryable.query(RELEASE_KEYS, [keys.map(({ route }) => route), keys.map(({ key }) => key)]);
 }

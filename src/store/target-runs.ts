@@ -1,12 +1,12 @@
 import type { Queryable, Statement } from './database.ts';
 
-/** The tables of something that is looked at in runs, each of a target. */
+/** Tables of one type of target with its runs. */
 export interface TargetRunTables {
-  /** What the names of the statements begin with. */
+  /** Name prefix of the statements. */
   name: string;
   targets: string;
   runs: string;
-  /** What the runs saw. */
+  /** Table of what the runs saw. */
   rows: string;
   /** Columns of a run `r` and its target `t`. */
   runColumns: string;
@@ -18,10 +18,10 @@ interface AnyRun {
   target: string;
 }
 
-/** The columns of the run are null where there is none. */
+/** The run's columns are null if there is none. */
 type TargetRow = { target: string; runs: number; id: string | null };
 
-/** Beginning, finding, listing and deleting runs; what a run saw is its owner's. */
+/** Begins, finds, lists and deletes runs; what a run saw belongs to its owner. */
 export class TargetRuns<Run extends AnyRun> {
   readonly #lockTarget: Statement;
   readonly #insertRun: Statement;
@@ -35,7 +35,7 @@ export class TargetRuns<Run extends AnyRun> {
     const statement = (own: string, text: string): Statement => ({ name: `${name}.${own}`, text });
     const old = (at: string): string =>
       `${at} < coalesce($3::timestamptz, clock_timestamp()) - $1 * interval '1 millisecond'`;
-    // Makes the target where it is new, and keeps others from starting a run of it until the transaction ends.
+    // Creates a new target, and locks it against other runs until the transaction ends.
     this.#lockTarget = statement(
       'lock_target',
       `insert into ${targets} (name) values ($1) on conflict (name) do update set name = excluded.name returning id, runs`,
@@ -60,7 +60,7 @@ export class TargetRuns<Run extends AnyRun> {
       `delete from ${rows} where id in (
         select id from ${rows} where ${old('gone_at')} order by gone_at limit $2 for update skip locked)`,
     );
-    // The latest run of a target stays, however old: numbers count on.
+    // The latest run of a target is kept, however old, since numbers continue from it.
     this.#deleteRuns = statement(
       'delete_runs',
       `delete from ${runs} where id in (
@@ -69,7 +69,7 @@ export class TargetRuns<Run extends AnyRun> {
     );
   }
 
-  /** Begins a run of a target, within a transaction; one that was begun before goes on. */
+  /** Begins a run of a target, within a transaction; continues one that was begun before. */
   async insert(tx: Queryable, id: string, target: string, now: string | null): Promise<void> {
     const [locked] = await tx.query<{ id: number; runs: number }>(this.#lockTarget, [target]);
     const number = locked!.runs + 1;
@@ -77,7 +77,7 @@ export class TargetRuns<Run extends AnyRun> {
     if (inserted.length > 0) await tx.query(this.#countRun, [locked!.id, number]);
   }
 
-  /** `latest`: no later one of its target has begun. */
+  /** `latest`: no later run of its target has begun. */
   async find(queryable: Queryable, id: string): Promise<{ latest: boolean; run: Run } | null> {
     const [row] = await queryable.query<Run & { latest: boolean }>(this.#getRun, [id]);
     if (row === undefined) return null;
@@ -85,7 +85,7 @@ export class TargetRuns<Run extends AnyRun> {
     return { latest, run: run as unknown as Run };
   }
 
-  /** By name, each with its latest run. */
+  /** Returns targets by name, each with its latest run. */
   async targets(
     queryable: Queryable,
     page: { offset: number; limit: number },
@@ -98,20 +98,20 @@ export class TargetRuns<Run extends AnyRun> {
     }));
   }
 
-  /** Deletes at most `limit` of each: what is gone, and runs that began, `keepMs` ago. */
+  /** Deletes at most `limit` each of gone rows and of runs older than `keepMs`. */
   async deleteOld(queryable: Queryable, keepMs: number, limit: number, now: string | null): Promise<void> {
     await queryable.query(this.#deleteGone, [keepMs, limit, now]);
     await queryable.query(this.#deleteRuns, [keepMs, limit, now]);
   }
 }
 
-/** What a statement that marks rows by id tells: how many, and the last of them. */
+/** Result of a statement that marks rows by id: their number, and the last id. */
 export interface Marked {
   n: number;
   last: string | null;
 }
 
-/** Where to go on marking; null: there are no more. */
+/** Returns where to continue marking; null: no more rows. */
 export function nextAfter(marked: Marked | undefined, limit: number): string | null {
   return marked!.n < limit ? null : marked!.last;
 }

@@ -63,7 +63,7 @@ const GET_WORKFLOW: Statement = {
   text: `select ${WORKFLOW_COLUMNS} from workflow_all w where w.id = $1`,
 };
 
-/** What is listed stands in the text, so that trees are found by their own index however many batches there are. */
+/** The type of workflow is part of the SQL text, so that trees use their own index however many batches there are. */
 const listOf = (name: string, which: string): Statement => ({
   name,
   text: `select ${WORKFLOW_COLUMNS} from (
@@ -138,7 +138,7 @@ export interface TaskSpecRecord {
   requirements: StoredDemand | null;
 }
 
-/** `on_demand`: a spot runner was taken away from it, and it asks for no other. */
+/** `on_demand`: it was interrupted on a spot runner, and requests no other. */
 export type StoredDemand = Demand & { on_demand?: true };
 
 export function taskOf(row: TaskRecord): Task {
@@ -173,7 +173,7 @@ export async function findTask(queryable: Queryable, id: string): Promise<(TaskR
   return (await queryable.query<TaskRecord & TaskSpecRecord>(GET_TASK, [id]))[0] ?? null;
 }
 
-/** The states of those tasks that exist. */
+/** Returns the states of those tasks that exist. */
 export async function findStates(queryable: Queryable, ids: readonly string[]): Promise<Map<string, TaskState>> {
   const rows = await queryable.query<{ id: string; state: number }>(GET_STATES, [uuidArray(ids)]);
   return new Map(rows.map((row) => [row.id, taskStateOf(row.state)]));
@@ -216,7 +216,7 @@ export function findDependencies(queryable: Queryable, workflowId: string): Prom
 type WorkflowRecord = Omit<WorkflowSummary, 'root_state'> & { root_state: number | null };
 
 function workflowOf(row: WorkflowRecord): WorkflowSummary {
-  // A container's state is stored under the number of the tasks' state of the same name.
+  // A container's state is stored with the code of the task state of the same name.
   return { ...row, root_state: row.root_state === null ? null : (taskStateOf(row.root_state) as ContainerState) };
 }
 
@@ -226,7 +226,7 @@ export async function findWorkflow(queryable: Queryable, id: string): Promise<Wo
 }
 
 export interface WorkflowQuery {
-  /** Only those with tasks that have not ended, or only those without; null: both. */
+  /** Only workflows with open tasks, or only those without; null: both. */
   open: boolean | null;
   /** Only trees, or only batches; null: both. */
   trees: boolean | null;

@@ -9,9 +9,9 @@ const COUNT: Statement = {
 export type CountsByState = Partial<Record<TaskState, number>>;
 
 /**
- * What stands before a task in its container, and below that, by state.
+ * Counts the tasks that precede a task in its container, at any depth, by state.
  *
- * @param kinds only tasks of these; null: of all
+ * @param kinds only tasks of these kinds; null: all
  */
 export async function countTasksBefore(
   queryable: Queryable,
@@ -21,7 +21,7 @@ export async function countTasksBefore(
   return countsByState(await queryable.query(COUNT, [taskId, kinds === null ? null : [...kinds]]));
 }
 
-/** By the names of states, in their order, of counts by their codes. */
+/** Converts counts by state code to counts by state name, in order. */
 export function countsByState(rows: readonly { state: number; n: number }[]): CountsByState {
   const sorted = [...rows].sort((a, b) => a.state - b.state);
   return Object.fromEntries(sorted.map(({ state, n }) => [taskStateOf(state), n]));

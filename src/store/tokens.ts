@@ -36,7 +36,7 @@ const TOUCH_TOKEN: Statement = {
 export const TOKEN_PREFIX = 'hdl_';
 const TOKEN_BYTES = 32;
 
-/** The form in which a token is stored and looked up. */
+/** Returns the form in which a token is stored and looked up. */
 export function hashToken(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
@@ -47,7 +47,7 @@ export interface TokenStoreOptions {
   random: Random;
 }
 
-/** API tokens: the text of one is told once, when it is made; only its hash is kept. */
+/** API tokens: a token's value is returned once, when it is created; only its hash is stored. */
 export class TokenStore {
   readonly #database: Queryable;
   readonly #clock: Clock;
@@ -60,7 +60,7 @@ export class TokenStore {
   }
 
   /**
-   * Makes a token: `hdl_` and 32 random bytes in base64url.
+   * Creates a token: `hdl_` and 32 random bytes in base64url.
    *
    * @param expiresAt milliseconds since the epoch; null: never
    */
@@ -90,7 +90,7 @@ export class TokenStore {
     return this.#database.query<ApiToken>(LIST_TOKENS);
   }
 
-  /** Whether there was a token of this id that was not revoked yet. */
+  /** Revokes a token; returns whether one with this id was not revoked yet. */
   async revoke(id: string): Promise<boolean> {
     const revoked = await this.#database.query(REVOKE_TOKEN, [id, timestamp(this.#clock.now())]);
     return revoked.length > 0;

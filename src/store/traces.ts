@@ -14,7 +14,7 @@ const FIND_WORKFLOWS: Statement = {
     where w.ended_at is not null and w.traceparent is not null`,
 };
 
-/** An open attempt of a task whose workflow has a trace. */
+/** Open attempt of a task whose workflow has a trace. */
 export interface TracedAttempt {
   id: string;
   workflow_id: string;
@@ -23,18 +23,18 @@ export interface TracedAttempt {
   attempt: number;
   /** W3C trace context that its workflow was submitted with. */
   traceparent: string;
-  /** The generator that made it, and its attempt; null for any other task. */
+  /** Generator that created it, and its attempt; null for any other task. */
   generator_id: string | null;
   generator_attempt: number | null;
-  /** Milliseconds since the epoch: when it became ready, when it started (null: not yet), and the present. */
+  /** Milliseconds since the epoch: when it became ready, when it started (null: not yet), and now. */
   ready_ms: number;
   started_ms: number | null;
   now_ms: number;
-  /** Of one that has ended: whether its task is tried again. */
+  /** For an ended attempt: whether its task is retried. */
   retrying?: boolean;
 }
 
-/** A workflow that ended and has a trace. */
+/** Ended workflow with a trace. */
 export interface TracedWorkflow {
   id: string;
   name: string | null;

@@ -1,28 +1,28 @@
 import type { Queryable, Statement } from './database.ts';
 import type { TracedAttempt } from './traces.ts';
 
-/** What a transition answers; absent members mean "none". Kinds and lanes are ids. */
+/** Result of a transition; absent members mean "none". Kinds and lanes are ids. */
 export interface Moved {
-  /** A code for each asked id, in order; null where all were applied. */
+  /** A code for each id, in order; null if all were applied. */
   codes?: number[] | null;
-  /** The state of each asked id, in order. */
+  /** The state of each id, in order. */
   states?: (number | null)[] | null;
   /** [kind, from, to, durations in ms, or null and a count]. */
   moved?: [number, number, number, number[] | null, number?][] | null;
-  /** [kind, count] of tasks that ended by dependency. */
+  /** [kind, count] of tasks failed by dependency. */
   cascaded?: [number, number][] | null;
-  /** [parent's state, count] of dependencies through which ends were passed on. */
+  /** [parent's state, count] of dependencies through which ends were propagated. */
   propagations?: [number, number][] | null;
   lanes?: number[] | null;
   deliveries?: number;
   unblocked?: number;
   retried?: number;
   reopened?: number;
-  /** [task, node] of nodes that tasks wanted to disable and that do not stand after them in their sequences. */
+  /** [task, node] of requested disables that are not later nodes of the task's sequence. */
   ignored?: [string, string][] | null;
-  /** At most 17 of the workflows that changed: more than 16 stand for "many". */
+  /** At most 17 of the workflows that changed: more than 16 mean "many". */
   workflows?: string[] | null;
-  /** The workflows with a trace that ended. */
+  /** Ended workflows with a trace. */
   ended?: string[] | null;
 }
 
@@ -88,7 +88,9 @@ const REGRANT: Statement = { name: 'slots.regrant', text: `select regrant($1) as
 
 const RELAY_ONE: Statement = { name: 'tasks.relay_one', text: `select relay_one($1) as moved` };
 
-/** An array of ids as PostgreSQL writes it: UUIDs need no quoting, and this is far faster than the driver's general way. */
+/**
+ * Formats an array of ids for PostgreSQL: UUIDs need no quoting, and this is far faster than the driver's general way.
+ */
 export function uuidArray(ids: readonly string[]): string {
   return `{${ids.join(',')}}`;
 }
@@ -107,15 +109,15 @@ export interface SettleInput {
   attempts: readonly (number | null)[];
   states: readonly number[];
   reasons: readonly (string | null)[];
-  /** [{i, m, s, f}] as JSON text, or null. */
+  /** [{i, m, s, f}] as a JSON string, or null. */
   extras: string | null;
-  /** The workflows with dependencies that the tasks belong to; null where they are not known. */
+  /** Workflows with dependencies that the tasks belong to; null if not known. */
   workflows: readonly string[] | null;
   jitter: number;
   now: string | null;
 }
 
-/** The values of `settle($1 … $8)`. */
+/** Parameters of `settle($1 … $8)`. */
 export function settleValues(input: SettleInput): unknown[] {
   const reasons = input.reasons.some((reason) => reason !== null) ? input.reasons : null;
   return [
@@ -131,8 +133,8 @@ export function settleValues(input: SettleInput): unknown[] {
 }
 
 /**
- * @param results [{i: id, d: data}] as JSON text, of tasks that left something: kept where their report is applied
- * @param notices what tasks that succeed tell, as settle_with_notices takes it
+ * @param results [{i: id, d: data}] as a JSON string: results, stored for applied reports
+ * @param notices notices of succeeded tasks, as settle_with_notices takes them
  */
 export function settle(
   queryable: Queryable,
@@ -191,12 +193,12 @@ export function resumeTasks(queryable: Queryable, ids: readonly string[], now: s
   return first(queryable, RESUME, [uuidArray(ids), now]);
 }
 
-/** Frees what canceled attempts hold. */
+/** Releases the slots of canceled attempts. */
 export function releaseTasks(queryable: Queryable, ids: readonly string[]): Promise<Moved> {
   return first(queryable, RELEASE_CANCELED, [uuidArray(ids)]);
 }
 
-/** Re-opens tasks; workflows that are in the archive come back first, in the same transaction. */
+/** Reopens tasks; archived workflows are restored first, in the same transaction. */
 export async function retryTasks(queryable: Queryable, ids: readonly string[], now: string | null): Promise<Moved> {
   await queryable.query(UNARCHIVE, [uuidArray(ids)]);
   return first(queryable, RETRY, [uuidArray(ids), now]);
@@ -214,7 +216,7 @@ export async function promoteDelayed(
   return (await first(queryable, PROMOTE_DELAYED, [limit, now])) as Moved & { promoted: number };
 }
 
-/** Attempts that ended without an outcome: their tasks are to be claimed again. */
+/** Attempts that ended without an outcome, whose tasks are requeued. */
 export interface GivenBack extends Moved {
   count: number;
 }
@@ -222,24 +224,24 @@ export interface GivenBack extends Moved {
 export interface Swept {
   looked_at: number;
   settled: Moved | null;
-  /** The attempts that timed out, here and below as far as their workflows have a trace. */
+  /** Attempts that timed out; here and below only those whose workflows have a trace. */
   overdue: TracedAttempt[] | null;
-  /** Attempts whose workers were lost: those that failed for it, and those that went back. */
+  /** Attempts whose workers were lost: those that failed because of it, and those requeued. */
   lost: { failed: Moved | null; requeued: GivenBack; attempts: TracedAttempt[] | null } | null;
-  /** Attempts that would have waited in a queue for ever. */
+  /** Attempts that would have waited in a queue forever. */
   queued: {
     failed: Moved | null;
     attempts: TracedAttempt[] | null;
     requeued: GivenBack | null;
     returned: TracedAttempt[] | null;
   } | null;
-  /** Claims that nobody delivered. */
+  /** Claims that were never delivered. */
   requeued: GivenBack | null;
   undelivered: TracedAttempt[] | null;
   lanes: number[];
 }
 
-/** Null where no lease was due. */
+/** Null if no lease was due. */
 export async function sweepLeases(
   queryable: Queryable,
   limit: number,
@@ -251,13 +253,13 @@ export async function sweepLeases(
   return row!.moved;
 }
 
-/** Serves tasks that wait for a slot which has room; returns the lanes where tasks became ready. */
+/** Serves tasks that wait for a slot with free capacity; returns the lanes where tasks became ready. */
 export async function regrantSlots(queryable: Queryable, limit: number): Promise<number[]> {
   const [row] = await queryable.query<{ lanes: number[] }>(REGRANT, [limit]);
   return row!.lanes;
 }
 
-/** Null where no parent waits to be told to other workflows. */
+/** Null if no parent's end is waiting to be propagated to other workflows. */
 export async function relayOne(queryable: Queryable, now: string | null): Promise<Moved | null> {
   const [row] = await queryable.query<{ moved: Moved | null }>(RELAY_ONE, [now]);
   return row!.moved;

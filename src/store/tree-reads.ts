@@ -16,11 +16,11 @@ const PLACE_COLUMNS = `t.container_id, t.position, t.policy, t.generates, t.gene
 const PLACE_JOINS = `join kind k on k.id = t.kind_id
   left join generator g on g.task_id = t.id left join archive_generator ag on ag.task_id = t.id`;
 
-/** Inputs may be large: who does not need them does not read them. */
+/** Inputs may be large, so they are read only if requested. */
 const TREE_TASK_COLUMNS = `${TASK_COLUMNS.replace('t.metadata', 'case when $1 then t.metadata else $2::jsonb end as metadata')},
   ${PLACE_COLUMNS}`;
 
-/** Level by level from the root, so that a limit keeps what is nearest to it. */
+/** Level by level from the root, so that a limit keeps the nodes nearest to it. */
 const containersOf = (name: string, relation: string): Statement => ({
   name,
   text: `with recursive tree as (
@@ -93,8 +93,8 @@ const COUNT_CONTAINERS: Statement = {
 };
 
 /**
- * A container changes when its turn comes, when it ends, and when anything below it does. Parents are looked up one by
- * one: what changed is little, whatever the planner believes.
+ * A container changes when it starts, when it ends, and when anything below it does. Parents are looked up one by one,
+ * since few rows change, whatever the planner estimates.
  */
 const CONTAINERS_CHANGED: Statement = {
   name: 'trees.containers_changed',
@@ -150,7 +150,7 @@ interface TreeTaskRecord extends TaskRecord {
   created: number | null;
 }
 
-/** The state that a container's stored number stands for. */
+/** Returns the state of a container's stored code. */
 export function containerStateOf(code: number): ContainerState {
   return taskStateOf(code) as ContainerState;
 }
@@ -195,7 +195,7 @@ function treeTaskOf(row: TreeTaskRecord): TreeTask {
 
 const NO_INPUT = '{}';
 
-/** The containers of a tree, down to a level, at most `limit`, each with its level; null is no bound. */
+/** Returns the containers of a tree with their levels, down to a level, at most `limit`; null means unlimited. */
 export async function findContainers(
   queryable: Queryable,
   workflow: { id: string; archived: boolean },
@@ -207,7 +207,9 @@ export async function findContainers(
   return rows.map((row) => ({ container: containerOf(row), level: row.level }));
 }
 
-/** Tasks that stand in these containers of one workflow, in the containers' order; at most `limit`, null is no bound. */
+/**
+ * Returns tasks of these containers of one workflow, in the containers' order; at most `limit`, null means unlimited.
+ */
 export async function findTasksOfContainers(
   queryable: Queryable,
   workflow: { id: string; archived: boolean },
@@ -222,7 +224,7 @@ export async function findTasksOfContainers(
   return rows.map(treeTaskOf);
 }
 
-/** Ids of a container's children by position: all, or those in one of the states. */
+/** Returns ids of a container's children by position: all, or those in one of the states. */
 export function findChildIds(
   queryable: Queryable,
   workflowId: string,
@@ -233,7 +235,7 @@ export function findChildIds(
   return queryable.query(CHILD_IDS, [workflowId, containerId, limit, offset, codes]);
 }
 
-/** Those of the containers that the workflow has, by position. */
+/** Returns those of the containers that the workflow has, by position. */
 export async function findContainersById(
   queryable: Queryable,
   workflowId: string,
@@ -242,12 +244,12 @@ export async function findContainersById(
   return (await queryable.query<ContainerRecord>(CONTAINERS_BY_ID, [workflowId, uuidArray(ids)])).map(containerOf);
 }
 
-/** Tasks of trees by id, without their inputs, by position. */
+/** Returns tasks of trees by id, without their inputs, by position. */
 export async function findTreeTasksById(queryable: Queryable, ids: readonly string[]): Promise<TreeTask[]> {
   return (await queryable.query<TreeTaskRecord>(TASKS_BY_ID, [false, NO_INPUT, uuidArray(ids)])).map(treeTaskOf);
 }
 
-/** Tasks of a tree that changed since a moment (RFC 3339), without their inputs. */
+/** Returns tasks of a tree that changed since a time (RFC 3339), without their inputs. */
 export async function findTreeTasksChanged(
   queryable: Queryable,
   workflowId: string,
@@ -257,8 +259,8 @@ export async function findTreeTasksChanged(
 }
 
 /**
- * Containers of a live tree that changed since a moment (RFC 3339). All of them where the tree has at most `small`: a retry
- * leaves no moment behind in a container without tasks.
+ * Returns containers of a live tree that changed since a time (RFC 3339). All of them if the tree has at most `small`,
+ * since a retry leaves no timestamp in a container without tasks.
  */
 export async function findContainersChanged(
   queryable: Queryable,
@@ -279,12 +281,12 @@ interface ResultRecord {
   task_id: string;
   local_id: string | null;
   kind: string;
-  /** Null in the only row of a page after a task that does not belong to the scope. */
+  /** Null in the only row of a page after a task outside of the scope. */
   state: number | null;
   data: JsonValue;
 }
 
-/** Whose results: those of a tree, those below a container, those of what stands before a task. */
+/** Scope of results: those of a tree, those below a container, those of nodes before a task. */
 export type ResultsOf = 'workflow' | 'below' | 'before';
 
 const RESULT_OF_TASK: Statement = {
@@ -295,13 +297,13 @@ const RESULT_OF_TASK: Statement = {
     where t.id = $1 and (d.task_id is not null or a.task_id is not null)`,
 };
 
-/** What one task left, of a batch or of a tree; null where it left nothing. */
+/** Returns the result of one task, of a batch or of a tree; null if it has none. */
 export async function findResult(queryable: Queryable, taskId: string): Promise<TaskResult | null> {
   const [row] = await queryable.query<ResultRecord & { state: number }>(RESULT_OF_TASK, [taskId]);
   return row === undefined ? null : { ...row, state: taskStateOf(row.state) };
 }
 
-/** Throws INVALID_QUERY where no task of the scope has the id `after`. */
+/** Throws INVALID_QUERY if no task of the scope has the id `after`. */
 export async function findResults(
   queryable: Queryable,
   scope: ResultsOf,

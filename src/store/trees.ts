@@ -46,7 +46,7 @@ const FIND_RETRYABLE: Statement = {
   text: `select id from task_all where workflow_id = $1 and (state + 0) between 11 and 14 order by id`,
 };
 
-/** Of a workflow that is a tree. */
+/** For a workflow that is a tree. */
 export interface TreeRow {
   id: string;
   name: string | null;
@@ -54,7 +54,7 @@ export interface TreeRow {
   traceparent: string | null;
 }
 
-/** A row of store_nodes; the letters are explained there. */
+/** Row of store_nodes, where the letters are explained. */
 export interface ContainerRow {
   i: string;
   w: string;
@@ -73,11 +73,11 @@ export interface NodeRows {
   containers: ContainerRow[];
   tasks: TaskRow[];
   specs: SpecRow[];
-  /** Containers that were there before and get children, `d` of them disabled. */
+  /** Existing containers that get children, `d` of them disabled. */
   parents: { c: string; n: number; d: number }[];
   /** Tasks added to workflows, `r` of them not ended. */
   counts: { w: string; t: number; r: number }[];
-  /** What attempts of generators made. */
+  /** Nodes created by generator attempts. */
   generators: { g: string; a: number; n: number }[];
   fillers: [generator: string, container: string][];
   touched: string[];
@@ -85,7 +85,7 @@ export interface NodeRows {
   kindIds: readonly number[];
 }
 
-/** Stores the workflows that are not there yet, also not in the archive; returns their ids. */
+/** Stores the workflows that do not exist yet, in the archive either; returns their ids. */
 export async function insertTrees(
   queryable: Queryable,
   workflows: readonly TreeRow[],
@@ -95,22 +95,22 @@ export async function insertTrees(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Where a node of a generator goes; the codes are explained at place_nodes. */
+/** Place of a generated node; the codes are explained at place_nodes. */
 export interface Placement {
   n: number;
   code: number;
   workflow_id: string | null;
   container_id: string | null;
   position: number | null;
-  /** Its container is open and runs its children side by side. */
+  /** Its container is open and runs its children in parallel. */
   opens: boolean | null;
   /** Its container is not the generator's own. */
   beside: boolean | null;
-  /** The turn of the generator has come. */
+  /** The generator may start. */
   begun: boolean | null;
   /** The generator's. */
   attempt: number | null;
-  /** It exists, and an earlier attempt of the generator made it. */
+  /** It exists, and an earlier attempt of the generator created it. */
   adopts: boolean;
   detail: string | null;
 }
@@ -122,7 +122,7 @@ export function placeNodes(
   return queryable.query(PLACE_NODES, [JSON.stringify(nodes)]);
 }
 
-/** Nodes of earlier attempts count for these attempts of their generators from now on. */
+/** Assigns nodes of earlier attempts to these attempts of their generators. */
 export async function adoptNodes(queryable: Queryable, nodes: readonly { i: string; a: number }[]): Promise<void> {
   await queryable.query(ADOPT_NODES, [JSON.stringify(nodes)]);
 }
@@ -160,7 +160,7 @@ export function readStoredTrees(queryable: Queryable, ids: readonly string[]): P
   return queryable.query(READ_CREATED, [uuidArray(ids)]);
 }
 
-/** Null where no generator has all that it announced. */
+/** Null if no generator has all nodes that it announced. */
 export async function completeGenerators(
   queryable: Queryable,
   limit: number,
@@ -171,7 +171,7 @@ export async function completeGenerators(
   return row!.moved;
 }
 
-/** Null where nothing had to move. */
+/** Null if nothing had to change. */
 export async function reevaluate(
   queryable: Queryable,
   ids: readonly string[],
@@ -183,7 +183,7 @@ export async function reevaluate(
   return row!.moved;
 }
 
-/** Null where there is no such workflow among those that have not been archived. */
+/** Null if there is no such workflow, archived ones aside. */
 export async function pauseWorkflow(
   queryable: Queryable,
   id: string,
@@ -194,7 +194,7 @@ export async function pauseWorkflow(
   return row!.moved;
 }
 
-/** Tasks of a workflow that ended badly, archived ones too. */
+/** Returns the failed tasks of a workflow, archived ones included. */
 export async function findRetryable(queryable: Queryable, id: string): Promise<string[]> {
   return (await queryable.query<{ id: string }>(FIND_RETRYABLE, [id])).map((row) => row.id);
 }

@@ -14,7 +14,7 @@ const OLDEST_SNAPSHOT: Statement = {
     order by o.since limit 1`,
 };
 
-/** Statistics are good enough: what is looked for is an index many times larger than what it holds. */
+/** Estimates suffice to find an index many times larger than its content. */
 const HAS_SPARE_SPACE: Statement = {
   name: 'upkeep.has_spare_space',
   text: `select pg_indexes_size(c.oid) > $1 + 400 * greatest(c.reltuples, coalesce(s.n_live_tup, 0), 0)
@@ -26,24 +26,24 @@ const HAS_SPARE_SPACE: Statement = {
 const LIMIT_WAIT: Statement = { name: 'upkeep.limit_wait', text: `set local lock_timeout = '100ms'` };
 const REINDEX: Statement = { name: 'upkeep.reindex', text: 'reindex table ready' };
 
-/** An index of `ready` below this size is not worth the lock. */
+/** Size of the index of `ready` below which the lock is not worthwhile. */
 const SPARE_BYTES_MIN = 4 * 1024 * 1024;
 
-/** What has kept dead rows from being removed for the longest time. */
+/** What has prevented the removal of dead rows for the longest time. */
 export interface OldestSnapshot {
-  /** For people: who it is. */
+  /** Readable description of its owner. */
   holder: string;
   seconds: number;
 }
 
-/** The oldest open transaction that others can see; sessions of other roles only where this one may see them. */
+/** Returns the oldest open transaction visible to this role; sessions of other roles only with permission. */
 export async function oldestSnapshot(database: Queryable): Promise<OldestSnapshot | null> {
   return (await database.query<OldestSnapshot>(OLDEST_SNAPSHOT))[0] ?? null;
 }
 
 /**
- * Gives back index space of `ready` that a long transaction has left behind: vacuum frees its pages for later rows, but
- * claims go on reading through them. The table is small then, so the lock is held for milliseconds.
+ * Rebuilds the index of `ready` after a long transaction has bloated it: vacuum frees its pages for later rows, but
+ * claims still read through them. The table is small then, so the lock is held for milliseconds.
  */
 export async function giveBackIndexSpace(database: Database): Promise<boolean> {
   const [row] = await database.query<{ has_spare_space: boolean }>(HAS_SPARE_SPACE, [SPARE_BYTES_MIN]);

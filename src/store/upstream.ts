@@ -14,28 +14,28 @@ const READ_FOR_TEMPLATES: Statement = {
   text: `select what, ask, id, value from read_for_templates($1::jsonb, $2::bigint, $3::bigint)`,
 };
 
-/** Bytes of results and data, as JSON, that one input or one notification may read. */
+/** Maximum bytes of results and data, as JSON, that one input or one notification may read. */
 export const ONE_BYTES_MAX = 8 * 1024 * 1024;
-/** The same for one statement: what more is asked for is read once this was used. */
+/** Budget of one statement; further requests are read after it is used up. */
 const STATEMENT_BYTES_MAX = 32 * 1024 * 1024;
 
-/** A node as expressions see it: tasks leave results, containers counts. */
+/** Node as expressions see it: tasks have results, containers counts. */
 export type ReadNode = { state: string; reason: string | null } & ({ result: JsonValue } | { counts: JsonObject });
 
-/** What expressions read, by the names that they use; what those stand for nothing is absent. */
+/** Data that expressions read, by the names that they use; names that do not exist are absent. */
 export interface Upstream {
   nodes: Record<string, ReadNode>;
   data: Record<string, JsonValue>;
-  /** Null where the workflow has none; expressions in inputs only. */
+  /** Null if the workflow has no name; only for expressions in inputs. */
   workflow_name: string | null;
-  /** Where it is too much: what was counted of it, in bytes by name, and nothing else. */
+  /** If it is too much: the counted bytes by name, and nothing else. */
   excess: Record<string, number> | null;
 }
 
-/** What the templates of one notification read. */
+/** Reads of the templates of one notification. */
 export interface TemplateReads {
   workflow_id: string;
-  /** Of nodes, or their ids. */
+  /** Names or ids of nodes. */
   names: readonly string[];
   data: readonly string[];
 }
@@ -51,7 +51,7 @@ type ReadRow =
 
 type ReadSome<Ask> = (asks: readonly Ask[]) => Promise<ReadRow[]>;
 
-/** Answers what was asked for, one after the other; a statement reads for as many as its budget allows. */
+/** Answers requests in order; one statement reads as many as its budget allows. */
 export class UpstreamReader<Ask> {
   readonly #read: ReadSome<Ask>;
   #left: readonly Ask[];
@@ -62,7 +62,7 @@ export class UpstreamReader<Ask> {
     this.#read = read;
   }
 
-  /** The answer to the next one; not to be called again before it is there. */
+  /** Returns the next answer; must not be called again before it resolves. */
   async next(): Promise<Upstream> {
     if (this.#answers.length === 0) {
       const answers = answersOf(await this.#read(this.#left));
@@ -70,20 +70,22 @@ export class UpstreamReader<Ask> {
       this.#answers = answers.reverse();
     }
     const answer = this.#answers.pop();
-    // The database answers the first of a set in any case.
-    if (answer === undefined) throw new Error('Expressions read more often than was asked for');
+    // The database always answers the first request of a set.
+    if (answer === undefined) throw new Error('expressions read more often than requested');
     return answer;
   }
 }
 
-/** What the expressions in the inputs of these tasks read, in this order; a statement reads each node once. */
+/** Reads the data of the expressions in these tasks' inputs, in order; one statement reads each node once. */
 export function readForInputs(queryable: Queryable, taskIds: readonly string[]): UpstreamReader<string> {
   return new UpstreamReader(taskIds, (ids) =>
     queryable.query(READ_FOR_INPUTS, [uuidArray(ids), ONE_BYTES_MAX, STATEMENT_BYTES_MAX]),
   );
 }
 
-/** What the templates of these notifications read, in this order; a statement reads each node once, archived ones too. */
+/**
+ * Reads the data of these notifications' templates, in order; one statement reads each node once, archived ones too.
+ */
 export function readForTemplates(queryable: Queryable, asks: readonly TemplateReads[]): UpstreamReader<TemplateReads> {
   return new UpstreamReader(asks, (some) => {
     const rows = some.map(({ workflow_id: w, names, data }) => ({ w, names, data }));
@@ -91,7 +93,7 @@ export function readForTemplates(queryable: Queryable, asks: readonly TemplateRe
   });
 }
 
-/** The answers of one statement, in the order in which they were asked for. */
+/** Returns the answers of one statement, in the order of the requests. */
 function answersOf(rows: readonly ReadRow[]): Upstream[] {
   const nodes = new Map<string, ReadNode>();
   const workflows = new Map<string, string | null>();

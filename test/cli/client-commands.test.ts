@@ -247,7 +247,7 @@ describe('task', () => {
     const again = await on('task', 'finish', good, '--status', 'Failure', '--reason', 'changed my mind');
     assert.equal(again.code, 1);
     assert.match(again.stderr, /error CONFLICT/);
-    assert.match((await on('task', 'explain', bad)).stdout, /It is over \(failed\): disk full/);
+    assert.match((await on('task', 'explain', bad)).stdout, /It has ended \(failed\): disk full/);
   });
 
   test('finish wants a reason with Failure, and with Failure only', async () => {

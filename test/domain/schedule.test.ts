@@ -57,7 +57,7 @@ test('catch-up once: one run, of the latest occurrence, stands for all', () => {
       [
         1,
         'Skipped',
-        '2 occurrences from 1970-01-01T01:00:00.000Z on passed while nobody was there to start them; the run of 1970-01-01T03:00:00.000Z stands for them',
+        '2 occurrences from 1970-01-01T01:00:00.000Z on passed while nobody was there to start them; the run of 1970-01-01T03:00:00.000Z covers them',
       ],
       [3, 'Running', null],
     ],
@@ -86,7 +86,7 @@ test('only what starts or will start uses up the recurrence', () => {
   assert.equal(planRuns({ ...job, recurrence: null }, due(1), NONE, HOUR).recurrence, null);
 });
 
-test('ids that each run would make anew are found at any depth', () => {
+test('ids that each run would make again are found at any depth', () => {
   const uuid = '01890A5D-AC96-774B-BCCE-B302099A8057';
   let node: { id?: string; mode?: string; children?: object[] } = { id: uuid };
   for (let depth = 0; depth < 5000; depth += 1) node = { mode: 'sequential', children: [{ id: 'a name' }, node] };

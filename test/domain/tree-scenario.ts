@@ -95,7 +95,7 @@ export interface TreeSize {
   /** Commands of operators: they end most workflows early. */
   operators?: boolean;
   delays?: boolean;
-  /** Many generators, tasks that are tried again and again, and messages that come late. */
+  /** Many generators, tasks that are retried repeatedly, and messages that come late. */
   attempts?: boolean;
   /** More containers than tasks. */
   nested?: boolean;

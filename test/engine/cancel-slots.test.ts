@@ -51,7 +51,7 @@ describe('the slot of a canceled webhook task', () => {
     assert.deepEqual((await engine.releaseCanceled([holder]))[0]?.result, 'unchanged');
   });
 
-  it('stays taken where the cancel action was given up, or one of several is not confirmed', async () => {
+  it('stays taken where the cancel action was abandoned, or one of several is not confirmed', async () => {
     const { engine } = await newBench();
     await canceledHolder(engine, [action('cancel')]);
     await answer(engine, 'cancel', 'dead', 404);

@@ -209,7 +209,7 @@ describe('tasks that go through queues', { concurrency: false }, () => {
       engine,
       Array.from({ length: 3_000 }, () => newTask({ rules: [limitOf('work', 5_000)] })),
     );
-    // As stale as they get: all is pending in the planner's eyes, for ever, and there is no lease.
+    // As stale as they get: all is pending in the planner's eyes, forever, and there is no lease.
     await database.query(ANALYZE_TASK);
     await database.query(ANALYZE_LEASE);
     for (let n = 0; n < 5; n += 1) {

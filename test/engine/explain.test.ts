@@ -22,7 +22,7 @@ test('a task says what it waits for: parents, then a rule with its holders, a pa
 
   assert.match(
     (await explained(0)).summary,
-    /^It is running: attempt 1, taken by \S+, last heard of at 2023-\S+Z; unless it is heard of again, it is given up at 2023-\S+Z\. Its timeout of 3600 s counts from the last activity\.$/,
+    /^It is running: attempt 1, taken by \S+, last heartbeat at 2023-\S+Z; it is marked lost unless it sends a heartbeat by 2023-\S+Z\. Its timeout of 3600 s counts from the last activity\.$/,
   );
   const blocked = await explained(1);
   assert.equal(blocked.summary, 'A rule lets 1 task of kind "work" run at once, and 1 does.');
@@ -54,7 +54,7 @@ test('a task says what it waits for: parents, then a rule with its holders, a pa
   assert.match((await explained(2)).summary, /^It is (next in its lane|ready)/);
   await clock.advance(120_000);
   assert.match((await explained(2)).summary, /^No worker has asked for tasks of kind:work since 2023/);
-  assert.match((await explained(0)).summary, /^It is over \(succeeded\)/);
+  assert.match((await explained(0)).summary, /^It has ended \(succeeded\)/);
   assert.equal(await engine.explain('00000000-0000-7000-8000-000000000000'), null);
 });
 

@@ -75,7 +75,7 @@ describe('many workers that die, stall, pause and come back', { concurrency: fal
         await clock.advance(drawn(LEASE_MS / 2));
         await Promise.all(engines.map((one) => one.sweep()));
       }
-      // Whatever waits in the queue is run by a worker that lives; leases of the dead lapse.
+      // Whatever waits in the queue is run by a worker that lives; leases of the dead expire.
       await engine.resume(tasks.map(({ id }) => id));
       const isOpen = async (id: string): Promise<boolean> =>
         ['claimed', 'running', 'pending'].includes((await engine.getTask(id))!.state);

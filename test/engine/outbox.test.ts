@@ -55,7 +55,7 @@ test('a start that was acknowledged makes the task running; its end is announced
   assert.deepEqual(await take(bench.engine), []);
 });
 
-test('what a task that ended early announces waits for its start delivery, and is freed when that is given up', async () => {
+test('what a task that ended early announces waits for its start delivery, and is freed when that is abandoned', async () => {
   for (const outcome of ['delivered', 'dead'] as const) {
     const { bench, id, start } = await started();
     await bench.engine.report([{ task_id: id, attempt: null, outcome: 'succeeded' }]);
@@ -70,7 +70,7 @@ test('what a task that ended early announces waits for its start delivery, and i
   }
 });
 
-test('a start that is given up fails the task with what was answered', async () => {
+test('a start that is abandoned fails the task with what was answered', async () => {
   const { bench, id, start } = await started();
   await bench.engine.settleDeliveries([{ id: start.id, tries: 1, outcome: 'dead', status: 404, error: 'HTTP 404' }]);
   const task = await bench.engine.getTask(id);

@@ -52,7 +52,7 @@ async function queuedBench(maxReceives = 2): Promise<QueuedBench> {
 }
 
 describe('attempts whose messages nobody will read', { concurrency: false }, () => {
-  test('one whose message was handed out too often fails, or is tried again', async () => {
+  test('one whose message was handed out too often fails, or is retried', async () => {
     const { engine, queue, clock, dispatched, stateOf } = await queuedBench();
     const retry = { max_attempts: 2, base_ms: 0, factor: 1, max_ms: 0, jitter: 0 };
     const [once, twice] = await dispatched({}, { retry });
@@ -105,7 +105,7 @@ describe('attempts whose messages nobody will read', { concurrency: false }, () 
     assert.deepEqual([visible, in_flight], [0, 1]);
   });
 
-  test('one whose message is in no queue any more is handed out anew, but not before every queue forgot it', async () => {
+  test('one whose message is in no queue any more is handed out again, but not before every queue forgot it', async () => {
     const { engine, queue, clock, dispatched, stateOf } = await queuedBench();
     const [gone, waiting] = await dispatched({}, {});
     const messages = await queue.receive(QUEUE, { max: 2, wait_ms: 0, visibility_ms: 1_000 });

@@ -22,7 +22,7 @@ async function valueOf({ registry }: Metrics, series: string): Promise<number> {
   return Number(line?.slice(series.length + 1) ?? 0);
 }
 
-test('a failure that is tried again is counted as a change of status, not as an end', async () => {
+test('a failure that is retried is counted as a change of status, not as an end', async () => {
   const metrics = createMetrics({ processMetrics: false });
   const { engine } = await newBench({ metrics });
   const retry = { max_attempts: 2, base_ms: 0, factor: 1, max_ms: 0, jitter: 0 };
@@ -82,7 +82,7 @@ test('the end of a parent is counted once for each child that it reaches, by how
   assert.deepEqual(await counted(), [4, 3, 1]);
 });
 
-test('a failure that is final is not tried again, whatever the policy allows', async () => {
+test('a failure that is final is not retried, whatever the policy allows', async () => {
   const { engine } = await newBench();
   const retry = { max_attempts: 3, base_ms: 0, factor: 1, max_ms: 0, jitter: 0 };
   await submitTasks(engine, [newTask({ retry }), newTask({ retry })]);
@@ -101,7 +101,7 @@ test('a failure that is final is not tried again, whatever the policy allows', a
   );
 });
 
-test('a chain of 20,000 fails as a whole and re-opens as a whole, within the time of one statement', async () => {
+test('a chain of 20,000 fails as a whole and reopens as a whole, within the time of one statement', async () => {
   const { engine } = await newBench();
   const depth = 20_000;
   const ids = Array.from({ length: depth }, () => newId());
@@ -115,7 +115,7 @@ test('a chain of 20,000 fails as a whole and re-opens as a whole, within the tim
   await engine.report([{ task_id: head!.id, attempt: 1, outcome: 'failed' }]);
   const failed = await engine.getTask(last);
   assert.deepEqual([failed?.state, failed?.failure_reason?.includes(first)], ['failed', true]);
-  // One that is named twice re-opens once.
+  // One that is named twice reopens once.
   await engine.retry([first, first]);
   assert.equal((await engine.getTask(last))?.state, 'waiting');
   const [again] = await claimKind(engine);

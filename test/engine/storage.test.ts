@@ -53,7 +53,7 @@ test('claims and reports read no table as a whole, also where the statistics kno
   await database.query(FREEZE_STATISTICS);
   const tasks = Array.from({ length: 3_000 }, () => newTask());
   await submitTasks(engine, tasks);
-  // As stale as they get: all is pending in the planner's eyes, for ever.
+  // As stale as they get: all is pending in the planner's eyes, forever.
   await database.query(ANALYZE);
   for (let n = 0; n < 5; n += 1) {
     await submitTasks(

@@ -114,7 +114,7 @@ describe('spans of the engine', { concurrency: false }, () => {
     assert.equal(spans.filter(({ name }) => name === 'batch').length, 1);
   });
 
-  test('a start webhook that is given up ends its attempt, tried again or not', async () => {
+  test('a start webhook that is abandoned ends its attempt, retried or not', async () => {
     const kind = newId();
     const params = { url: 'http://127.0.0.1:9/', verb: 'Post' as const };
     const action = { trigger: 'start' as const, kind: 'Webhook' as const, params };

@@ -79,7 +79,7 @@ describe('data flow over HTTP', { concurrency: false }, () => {
     );
     assert.match(
       answers[1].body.details[0]!,
-      /^root\.children\[0\]\.input\.list\[0\]\.\$expr: the node "b" does not stand before this task/,
+      /^root\.children\[0\]\.input\.list\[0\]\.\$expr: the node "b" does not precede this task/,
     );
     const job = await post('/v1/jobs', { name: 'nightly', cron: '0 0 * * *', workflow: { root: BAD } });
     assert.equal(job.status, 400);

@@ -139,7 +139,7 @@ describe('explain', () => {
     const explanation = (await server.app.inject({ url: `/v1/tasks/${id}/explain` })).json<Record<string, unknown>>();
     assert.equal(
       explanation['summary'],
-      'No worker has ever asked for tasks of kind:CountWordz; start one. Was the kind "CountWords" meant?',
+      'No worker has ever asked for tasks of kind:CountWordz; start one. Did you mean "CountWords"?',
     );
     assert.deepEqual(explanation['obstacles'], [
       { type: 'no_worker', lane: 'kind:CountWordz', last_seen: null, never: { did_you_mean: 'CountWords' } },

@@ -305,7 +305,7 @@ describe('explaining', () => {
       ['paused', 'turn'],
     );
     await client.cancelWorkflow(id);
-    assert.match((await client.explainTask(nodes['last']!.id)).summary, /^It is over \(canceled\)/);
+    assert.match((await client.explainTask(nodes['last']!.id)).summary, /^It has ended \(canceled\)/);
   });
 });
 
@@ -354,11 +354,11 @@ describe('explaining a container', () => {
     ]);
 
     await client.pauseWorkflow(id);
-    assert.equal((await explained('parts')).summary, 'Its workflow is paused; resume it to let it go on.');
+    assert.equal((await explained('parts')).summary, 'Its workflow is paused; resume it to continue.');
     await client.resumeWorkflow(id);
     await client.cancelWorkflow(id);
     const over = await explained('grow');
-    assert.match(over.summary, /^It is over \(partially_failed\)/);
+    assert.match(over.summary, /^It has ended \(partially_failed\)/);
     assert.deepEqual(over.obstacles, []);
   });
 

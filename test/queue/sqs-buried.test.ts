@@ -32,7 +32,7 @@ async function wearOut(name: string): Promise<void> {
   }, `SQS gave up on ${name}`);
 }
 
-test('a task whose message SQS itself made a dead letter comes to its end within minutes', async () => {
+test('a task whose message SQS itself made a dead letter comes to completion within minutes', async () => {
   const { database } = await createTestDatabase();
   const sqs = await openSqs(server, database, { maxReceives: 2 });
   const { queue, prefix } = sqs;
@@ -56,7 +56,7 @@ test('a task whose message SQS itself made a dead letter comes to its end within
     await engine.sweep();
     const reasons = await Promise.all(tasks.map(async ({ id }) => (await engine.getTask(id))?.failure_reason ?? ''));
     assert.deepEqual(reasons.toSorted(), [
-      'its message became a dead letter: SQS itself moved it to the dead letters: received too often and never settled',
+      'its message became a dead letter: dead-lettered by SQS: received too often and never settled',
       'its message became a dead letter: nobody can read it',
     ]);
     const dead = await queue.listDead('worker:work', { offset: 0, limit: 9 });

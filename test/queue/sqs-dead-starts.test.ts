@@ -9,7 +9,7 @@ import { newTask, submitTasks } from '../engine/fixture.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { closeSqs, openSqs, startSqs } from './fauxqs.ts';
 
-test('a task whose message became a dead letter at SQS comes to its end', async () => {
+test('a task whose message became a dead letter at SQS comes to completion', async () => {
   const server = await startSqs();
   const { database } = await createTestDatabase();
   const sqs = await openSqs(server, database);

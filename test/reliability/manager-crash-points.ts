@@ -11,7 +11,7 @@ export const MANAGER_CRASH_CALLS: Readonly<Record<string, readonly number[]>> = 
   'trees.insert_workflows': [1],
   'trees.place_nodes': [1],
   'trees.store_nodes': [1, 2],
-  // Step 5: presence, signs of life, ends, results.
+  // Step 5: presence, heartbeats, ends, results.
   'claimers.workers_seen': [1],
   'tasks.heartbeat': [1, 2],
   'tasks.find_roots': [1],

@@ -7,7 +7,7 @@ import type { ManagerWorld } from './manager-world.ts';
 
 const DRIVE_MS = 60_000;
 
-/** Lets the world work until it has come to its end (true), or until the manager is dead (false). */
+/** Lets the world work until it has come to completion (true), or until the manager is dead (false). */
 export async function drive(
   { database, queue }: Pick<Bench, 'database' | 'queue'>,
   world: ManagerWorld,

@@ -9,7 +9,7 @@ const TERMINATE: Statement = {
 
 /**
  * The database as one process sees it that dies at a point: nothing that it asks for later is answered, and its
- * connections break, which rolls back what it had not committed. What waits for an answer then waits for ever, as it
+ * connections break, which rolls back what it had not committed. What waits for an answer then waits forever, as it
  * would in a process that is gone.
  */
 export class MortalDatabase implements Database {

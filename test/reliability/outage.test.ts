@@ -79,7 +79,7 @@ describe('PostgreSQL goes away during load and comes back', () => {
     await postgres.stop();
   });
 
-  /** Submissions are not repeated here: what was answered 503 is given up, and what was answered 201 must come to its end. */
+  /** Does not repeat submissions: those answered 503 are abandoned, those answered 201 must complete. */
   async function submitUntilStopped(targetUrl: string): Promise<void> {
     const random = seededRandom(7);
     while (!loading.signal.aborted) {
@@ -120,7 +120,7 @@ describe('PostgreSQL goes away during load and comes back', () => {
     }
   }
 
-  /** Work goes on: tasks that are submitted now come to their end. */
+  /** Work goes on: tasks that are submitted now come to completion. */
   async function assertWorkGoesOn(): Promise<void> {
     const before = acknowledged.size;
     await eventually(() => acknowledged.size >= before + 5 * BATCH_TASKS, 'submissions are taken again');

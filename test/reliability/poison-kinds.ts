@@ -11,7 +11,7 @@ export const poison = defineKind({
   name: 'poison',
   run: async (input: JsonObject, { task: { id }, attempt }) => {
     tell({ event: 'began', id, attempt });
-    // fixed wait: long enough for the sign of life to leave.
+    // fixed wait: long enough for the heartbeat to leave.
     if (input['told'] === true) await sleep(500);
     process.kill(process.pid, 'SIGKILL');
     await sleep(60_000);

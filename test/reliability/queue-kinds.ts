@@ -34,7 +34,7 @@ export const generator = defineKind({
     for (let n = 0; n < count; n += 1) {
       if (attempt === 1 && n === count / 2) {
         tell({ event: 'half', id, attempt });
-        // fixed wait: for ever, it is killed here.
+        // fixed wait: forever, it is killed here.
         await sleep(600_000);
       }
       yield into('parts', task('hold', { n }));

@@ -7,7 +7,7 @@ import { newId } from '../../src/runtime/random.ts';
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 describe('ids of what another node made', () => {
-  it('are the same for the same maker and part, for ever', () => {
+  it('are the same for the same maker and part, forever', () => {
     const maker = '018f0000-0000-7000-8000-000000000001';
     assert.equal(derivedId(maker, { ordinal: 0 }), derivedId(maker.toUpperCase(), { ordinal: 0 }));
     // Stored ids depend on it: a change here makes generators that run again create everything twice.

@@ -106,7 +106,7 @@ describe('a primary, its standby, and the network before them', () => {
     return database;
   }
 
-  test('a connection that swallows what is sent is given up, and so are those beside it', async () => {
+  test('a connection that swallows what is sent is abandoned, and so are those beside it', async () => {
     const database = open(proxy.through(pair.primaryUrl), { minIdle: 5, maxSize: 5, answerTimeoutMs: 300 });
     await eventually(() => database.stats().idle === 5, 'the pool is warm');
     proxy.swallow(true);
@@ -116,7 +116,7 @@ describe('a primary, its standby, and the network before them', () => {
     await eventually(() => succeeds(database.query(ONE)), 'new connections answer');
   });
 
-  test('a commit that waits for a lost standby is given up by our own clock', async () => {
+  test('a commit that waits for a lost standby is abandoned by our own clock', async () => {
     const database = open(pair.primaryUrl, { answerTimeoutMs: 500 });
     await eventually(() => succeeds(database.query(WRITE)), 'commits are acknowledged');
     await pair.whileStandbyIsSilent(async () => {

@@ -77,7 +77,7 @@ test('an outage surfaces as DATABASE_UNAVAILABLE, opens the breaker, and ends by
   await database.close();
 });
 
-test('getting a connection is tried again while the server starts', async () => {
+test('getting a connection is retried while the server starts', async () => {
   const database = openTestDatabase(server.url, { acquireRetries: 50, acquireTimeoutMs: 20_000 });
   await server.halt();
   const answer = database.query(ONE);

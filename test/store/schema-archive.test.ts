@@ -23,7 +23,7 @@ function run({ database }: Bench, text: string): Promise<object[]> {
   return database.query({ name: `test ${statements}`, text });
 }
 
-/** Makes the views and functions anew, as the next version of the program does. */
+/** Makes the views and functions again, as the next version of the program does. */
 async function replaceFunctions(bench: Bench): Promise<void> {
   await run(bench, `update schema_functions set checksum = 'older'`);
   assert.equal((await migrate({ url: bench.url })).functionsReplaced, true);

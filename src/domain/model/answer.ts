@@ -2,18 +2,18 @@ import type { TaskId } from '../ids.ts';
 import type { TaskState } from '../task-state.ts';
 import type { Model, ModelTask } from './state.ts';
 
-/** The engine's answers to a transition, word for word. */
+/** Result codes of the engine for a transition. */
 export type ModelResult =
   'applied' | 'retrying' | 'unchanged' | 'conflict' | 'not_started' | 'stale_attempt' | 'not_found';
 
 export interface ModelOutcome {
   task_id: TaskId;
   result: ModelResult;
-  /** The state after the transition; null where there is no such task. */
+  /** State after the transition; null if there is no such task. */
   state: TaskState | null;
 }
 
-/** Applies one transition to each named task in turn; the caller propagates afterwards, once for the whole set. */
+/** Applies one transition to each named task in order; the caller propagates afterwards, once for the whole set. */
 export function forEachTask<Item>(
   model: Model,
   items: readonly Item[],

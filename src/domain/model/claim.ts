@@ -3,7 +3,7 @@ import { blockingRule } from './slots.ts';
 import { copyModel, laneOf, taskOf } from './state.ts';
 import type { Model, ModelTask } from './state.ts';
 
-/** What may be claimed from these lanes if no rule objects, in the order of precedence: priority, then age (ids grow). */
+/** Returns the claimable tasks of these lanes, rules aside, in order of precedence: priority, then age (ids grow). */
 export function claimable(model: Model, lanes: readonly string[], now: number): ModelTask[] {
   return [...model.tasks.values()]
     .filter((task) => task.state === 'pending' && (task.run_at ?? now) <= now && lanes.includes(laneOf(task)))
@@ -14,7 +14,7 @@ function byPrecedence(left: ModelTask, right: ModelTask): number {
   return right.definition.priority - left.definition.priority || (left.definition.id < right.definition.id ? -1 : 1);
 }
 
-/** The best answer to a claim: walk in order of precedence and take whatever its rules let through. */
+/** Returns the ideal claim: walks in order of precedence and takes every task that its rules allow. */
 export function idealClaim(model: Model, lanes: readonly string[], limit: number, now: number): TaskId[] {
   const draft = copyModel(model);
   const taken: TaskId[] = [];
@@ -28,24 +28,24 @@ export function idealClaim(model: Model, lanes: readonly string[], limit: number
 }
 
 export interface ClaimVerdict {
-  /** Why a correct engine could not have answered this. */
+  /** Faults that no correct engine's answer could have. */
   faults: string[];
-  /** Tasks that the claimer had room for and that no rule blocked: an engine may leave them to its next claim. */
+  /** Tasks that the claimer had capacity for and that no rule blocked: an engine may leave them to its next claim. */
   left: TaskId[];
 }
 
-/** What an engine may do for tasks that wait for a slot, so that they do not hold up the scan of all others. */
+/** Allowances of an engine for tasks that wait for a slot, so that they do not slow down the scan of all others. */
 export interface WaitingForSlots {
-  /** Pending tasks that a returned slot is kept for, because they waited for it longest. */
+  /** Pending tasks for which a returned slot is reserved, because they have waited longest. */
   promised: readonly TaskId[];
-  /** Pending tasks that were set aside until their slot is returned; they may be called a moment late. */
+  /** Pending tasks set aside until their slot is returned; they may be claimed a little late. */
   aside: readonly TaskId[];
 }
 
 /**
- * Judges an engine's answer: everything taken was claimable, each task's rules held at its turn, and nobody of higher
- * precedence was passed over for it. Passed over is only who was not set aside and could still start beside the whole
- * answer and beside those who were promised a slot. The answer may be shorter than the ideal one.
+ * Checks an engine's answer: every claimed task was claimable, its rules held when it was taken, and no task of higher
+ * precedence was passed over. Only a task that was not set aside counts as passed over, and only if it could still
+ * start beside the whole answer and the tasks with a reserved slot. The answer may be shorter than the ideal one.
  */
 export function judgeClaim(
   model: Model,
@@ -89,7 +89,7 @@ function describe(model: Model, id: TaskId): string {
   return task === undefined ? 'unknown' : `${task.state}, run_at ${task.run_at ?? 'none'}, ${laneOf(task)}`;
 }
 
-/** Opens the next attempt of each task. `running` where the claimer runs it itself, `claimed` until a webhook is answered. */
+/** Opens the next attempt of each task: `running` if the claimer runs it, `claimed` until a webhook is answered. */
 export function claim(
   model: Model,
   ids: readonly TaskId[],

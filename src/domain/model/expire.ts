@@ -9,8 +9,8 @@ import { closeAttempt, laneOf, openGates, taskOf } from './state.ts';
 import type { Model } from './state.ts';
 
 /**
- * The webhook's target answered: what was claimed is running, and its deadline counts from now. For a task that was
- * canceled meanwhile it changes nothing.
+ * Applies the answer of a webhook target: the claimed task is running, and its deadline counts from now. No effect on a
+ * task that was canceled meanwhile.
  */
 export function start(model: Model, ids: readonly TaskId[], now: number): void {
   for (const id of ids) {
@@ -24,7 +24,7 @@ export function start(model: Model, ids: readonly TaskId[], now: number): void {
   }
 }
 
-/** The start of these attempts is on its way to the target. */
+/** Marks the start deliveries of these attempts as being sent to the target. */
 export function tryStart(model: Model, ids: readonly TaskId[]): void {
   for (const id of ids) {
     const task = taskOf(model, id);
@@ -32,7 +32,7 @@ export function tryStart(model: Model, ids: readonly TaskId[]): void {
   }
 }
 
-/** A try came to nothing: where the task was canceled meanwhile, nobody works on it, and it is not tried again. */
+/** Records a failed try; if the task was canceled meanwhile, nothing runs it and the delivery is not retried. */
 export function failStart(model: Model, ids: readonly TaskId[]): void {
   for (const id of ids) {
     const task = taskOf(model, id);
@@ -40,14 +40,15 @@ export function failStart(model: Model, ids: readonly TaskId[]): void {
   }
 }
 
-/** The delivery of a claimed task's start vanished: nobody will run it, and its claim may lapse. */
+/** Removes the start delivery of a claimed task, so that nothing will run it and its claim may expire. */
 export function loseDelivery(model: Model, ids: readonly TaskId[]): void {
   for (const id of ids) taskOf(model, id).delivering = false;
 }
 
 /**
- * What time does: a running attempt past its deadline times out (and may be tried again), a claim whose start was lost
- * lapses, and a canceled attempt past its deadline gives its slots back. Clocks stand while a task is paused.
+ * Applies the passage of time: a running attempt past its deadline times out (and may be retried), a claim without a
+ * start delivery expires, and a canceled attempt past its deadline releases its slots. Clocks stop while a task is
+ * paused.
  */
 export function expire(model: Model, now: number): { requeued: TaskId[]; timed_out: TaskId[] } {
   const requeued: TaskId[] = [];
@@ -79,8 +80,8 @@ export interface ModelRelease {
 }
 
 /**
- * Workers hand back attempts that they will not finish. A webhook's target takes no work, and what waits for its children
- * is nobody's.
+ * Requeues attempts that their workers will not finish. Webhook targets do not claim tasks, and a task that waits for
+ * its children has no holder.
  */
 export function release(model: Model, tasks: readonly ModelRelease[]): ModelOutcome[] {
   return forEachTask(
@@ -104,12 +105,12 @@ export function release(model: Model, tasks: readonly ModelRelease[]): ModelOutc
   );
 }
 
-/** Lost attempts beyond those that its policy allows, after which a task takes no more workers down. */
+/** Number of lost attempts beyond its retry policy after which a task is no longer retried. */
 const LOST_ATTEMPTS_MAX = 9;
 
 /**
- * Takes attempts back whose workers gave no sign of life for as long as their lease lasts. An attempt that waits for its
- * children has no worker to lose.
+ * Requeues attempts whose lease expired without a heartbeat. An attempt that waits for its children has no worker that
+ * could be lost.
  */
 function loseAttempts(model: Model, now: number): TaskId[] {
   const requeued: TaskId[] = [];
@@ -141,7 +142,7 @@ export interface ModelHeartbeat {
 
 export type HeartbeatAnswer = 'applied' | 'canceled' | 'stale_attempt' | 'not_found';
 
-/** Signs of life: the first one starts a claimed attempt. Whoever is at work on what ended is told to stop. */
+/** Applies heartbeats: the first one starts a claimed attempt; one for an ended attempt tells the worker to stop. */
 export function heartbeat(model: Model, beats: readonly ModelHeartbeat[], now: number): HeartbeatAnswer[] {
   return beats.map((beat) => {
     const task = model.tasks.get(beat.task_id);

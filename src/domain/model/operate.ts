@@ -12,8 +12,8 @@ import { settleTrees } from './tree-settle.ts';
 const itself = (id: TaskId): TaskId => id;
 
 /**
- * Ends whatever has not ended; an open attempt keeps its slots until its worker reports or its deadline passes. One whose
- * start was never tried has no worker, and one that waits for its nodes has none any more.
+ * Cancels open tasks; an open attempt keeps its slots until its worker reports or its deadline passes. An attempt whose
+ * start was never tried has no worker, and neither has one that waits for its nodes.
  */
 export function cancel(model: Model, ids: readonly TaskId[], now: number): ModelOutcome[] {
   const ended: TaskId[] = [];
@@ -44,7 +44,7 @@ export function pause(model: Model, ids: readonly TaskId[], now: number): ModelO
   });
 }
 
-/** Brings a paused task to where it now belongs: back to its open attempt, else to where its gates say. */
+/** Resumes a paused task: back to its open attempt, else to the state that its gates imply. */
 export function resume(model: Model, ids: readonly TaskId[], now: number): ModelOutcome[] {
   return forEachTask(model, ids, itself, (task) => {
     if (task.state !== 'paused') return isTerminal(task.state) ? 'conflict' : 'unchanged';
@@ -57,7 +57,7 @@ export function resume(model: Model, ids: readonly TaskId[], now: number): Model
   });
 }
 
-/** The clock of an attempt stands during a pause: its deadline moves on by the time that lasted. */
+/** Extends the attempt's deadline by the length of the pause. */
 export function restartClock(task: ModelTask, now: number): void {
   if (task.paused_at === null) return;
   const pausedMs = now - task.paused_at;
@@ -66,10 +66,10 @@ export function restartClock(task: ModelTask, now: number): void {
 }
 
 /**
- * The operator's way out of a bad end. It re-opens the task, every descendant that failed only because of what is now
- * open again, and the gates of those that were ready but had not started. A task that failed because of a parent is
- * refused while that parent stays as it ended: it is the parent that wants the retry. In a tree everything must have
- * ended, and what comes after the task runs again too.
+ * Reopens failed tasks on an operator's request: the task, every descendant that failed only because of tasks that are
+ * now open again, and the gates of those that were ready but had not started. Rejects a task that failed because of a
+ * parent while that parent stays ended: retry the parent instead. In a tree all tasks must have ended, and what follows
+ * the task runs again too.
  */
 export function retry(model: Model, ids: readonly TaskId[]): ModelOutcome[] {
   const reopened = retryable(model, ids);
@@ -93,7 +93,7 @@ export function retry(model: Model, ids: readonly TaskId[]): ModelOutcome[] {
   return outcomes.map((outcome) => ({ ...outcome, state: model.tasks.get(outcome.task_id)?.state ?? null }));
 }
 
-/** Those of a set that may be re-opened together: parents and children of one set help each other. */
+/** Returns the tasks of a set that can be reopened together: parents and children in one set enable each other. */
 function retryable(model: Model, ids: readonly TaskId[]): Set<TaskId> {
   const ended = ids.filter((id) => isBadEnd(model.tasks.get(id)?.state));
   const chosen = new Set(ended.filter((id) => taskOf(model, id).place === null || treeIsOver(model, id)));

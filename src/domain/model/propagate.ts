@@ -5,9 +5,9 @@ import type { Model, ModelParent, ModelTask } from './state.ts';
 import { settleTrees } from './tree-settle.ts';
 
 /**
- * Tells the children of tasks that just ended. Failures go first, level by level: a child that has not started fails
- * where one of these parents broke its gate. Then each child that still waits is pending if its last gate is closed.
- * Whoever started, or ended, goes on as it is. Then the trees move on.
+ * Propagates the ends of tasks to their children. Failures go first, level by level: a child that has not started fails
+ * if one of these parents broke its gate. Then each waiting child becomes pending if its last gate is closed. Children
+ * that started or ended stay unchanged. Then the trees advance.
  */
 export function propagate(model: Model, ended: Iterable<TaskId>): void {
   const told = new Set(ended);
@@ -35,8 +35,8 @@ function isHeldByGates(task: ModelTask): boolean {
 }
 
 /**
- * The ancestor to blame where parents among `ended` broke their gates to `child`: the root of the failure, not its
- * bearer; of several such parents the oldest counts.
+ * Returns the ancestor to blame if parents among `ended` broke their gates to `child`: the root of the failure; of
+ * several such parents the oldest counts.
  */
 export function causeOfFailure(model: Model, child: ModelTask, ended: ReadonlySet<TaskId>): TaskId | null {
   const broken = child.parents
@@ -48,7 +48,7 @@ export function causeOfFailure(model: Model, child: ModelTask, ended: ReadonlySe
   return first === undefined ? null : (taskOf(model, first).failed_by ?? first);
 }
 
-/** Whether a parent ended without the success that its child requires. */
+/** Returns whether a parent ended without the success that its child requires. */
 export function isBroken(model: Model, { parent_id, requires_success }: ModelParent): boolean {
   const { state, definition, place } = taskOf(model, parent_id);
   return gateOf(state, requires_success, place?.policy ?? definition.policy) === 'broken';

@@ -15,29 +15,29 @@ import { createdBy, expand } from './tree-generate.ts';
 
 export interface ModelReport {
   task_id: TaskId;
-  /** Null speaks for the current attempt. */
+  /** Null: the current attempt. */
   attempt: number | null;
   outcome: Outcome;
   metadata_patch?: JsonObject;
   new_success?: number;
   new_failures?: number;
-  /** Of a generator: how many nodes it announced. */
+  /** Number of nodes that a generator announced. */
   expected_created?: number;
-  /** Trying again is in vain. */
+  /** Permanent failure: no retry. */
   final?: boolean;
-  /** Of a success: nodes after the task in its sequence that are disabled with it. */
+  /** Nodes after the task in its sequence that a success disables. */
   disable?: readonly string[];
 }
 
 /**
- * Settles a whole set of reports first, and propagates afterwards: no report of a set sees what another one caused.
- * Where a call names a task twice, its second report belongs to the next set.
+ * Settles a whole set of reports first and propagates afterwards: no report of a set sees the effects of another. A
+ * second report on the same task belongs to the next set.
  */
 export function report(model: Model, reports: readonly ModelReport[], now: number): ModelOutcome[] {
   const outcomes: ModelOutcome[] = [];
   for (const set of distinctSets(reports)) {
     const ended: TaskId[] = [];
-    // As they were before the set: a task that is tried again may wait for one that ends beside it, if that was retried.
+    // State before the set: a retried task may wait for one that ends in the same set, if that was retried.
     const gates = new Map(set.map(({ item }) => [item.task_id, gatesOf(model, item.task_id)]));
     const ofSet = forEachTask(
       model,
@@ -59,7 +59,7 @@ export function report(model: Model, reports: readonly ModelReport[], now: numbe
   return outcomes;
 }
 
-/** The n-th reports of all tasks make the n-th set; `at` is where a report stood in the call. */
+/** Puts the n-th reports of all tasks into the n-th set; `at` is the index of a report in the call. */
 function distinctSets(reports: readonly ModelReport[]): { item: ModelReport; at: number }[][] {
   const sets: { item: ModelReport; at: number }[][] = [];
   const seen = new Map<TaskId, number>();
@@ -79,7 +79,7 @@ function gatesOf(model: Model, id: TaskId): number {
 function settle(model: Model, task: ModelTask, item: ModelReport, now: number, gates: number): ModelResult {
   if (item.attempt !== null && item.attempt !== task.attempt) return 'stale_attempt';
   if (isTerminal(task.state)) {
-    // The late report of a canceled task is refused, but it says that nobody works on it any more.
+    // The late report of a canceled task is rejected, but shows that no worker runs it any more.
     closeAttempt(task);
     return task.state === item.outcome ? 'unchanged' : 'conflict';
   }
@@ -97,8 +97,8 @@ function settle(model: Model, task: ModelTask, item: ModelReport, now: number, g
 }
 
 /**
- * Ends the open attempt: with the next one where the retry policy has one left, else for good. A paused task stays
- * paused until somebody resumes it; its next attempt then waits for what is left of the backoff.
+ * Ends the open attempt: with the next one if the retry policy has one left, else for good. A paused task stays paused
+ * until it is resumed; its next attempt then waits for the rest of the backoff.
  */
 export function finish(
   model: Model,
@@ -122,7 +122,7 @@ export function finish(
   return 'applied';
 }
 
-/** The wait before retry `n` (1 for the first) without jitter, milliseconds; jitter only shortens it. */
+/** Returns the wait before retry `n` (1 for the first) without jitter, milliseconds; jitter only shortens it. */
 export function longestBackoffMs(policy: RetryPolicy, n: number): number {
   return Math.min(policy.base_ms * policy.factor ** (n - 1), policy.max_ms);
 }
@@ -179,8 +179,8 @@ export function addCounts(task: ModelTask, item: Omit<ModelUpdate, 'task_id' | '
 }
 
 /**
- * A sign of life keeps a claim and sets the clock of an `activity` deadline back; while paused the clock stands, so that
- * it counts from the pause.
+ * Applies a heartbeat: extends a claim and restarts the clock of an `activity` deadline; during a pause the clock
+ * stands still and counts from the pause.
  */
 export function noteActivity(model: Model, task: ModelTask, now: number): void {
   const from = task.paused_at ?? now;

@@ -8,16 +8,16 @@ import type { CompletionPolicy, ContainerMode } from '../workflow.ts';
 import { isSealed } from './tree.ts';
 
 /**
- * The reference model of the engine: the same answers as the database, from code that is obvious rather than fast. It
- * keeps no counters: open gates are counted over the parents, used slots over the tasks and children over their containers
- * whenever somebody asks.
+ * Reference model of the engine: the same answers as the database, from code that is obvious rather than fast. It keeps
+ * no counters: open gates are counted over the parents, used slots over the tasks, and children over their containers
+ * on every use.
  */
 export interface Model {
   readonly tasks: Map<TaskId, ModelTask>;
   readonly containers: Map<ContainerId, ModelContainer>;
   /** Workflows of which nothing starts until they are resumed. */
   readonly paused: Set<WorkflowId>;
-  /** How long a claim lasts while no delivery is under way, milliseconds. */
+  /** Lease of a claim while no delivery is being sent, milliseconds. */
   readonly claim_timeout_ms: number;
 }
 
@@ -26,7 +26,7 @@ export interface ModelParent {
   readonly requires_success: boolean;
 }
 
-/** The id of a node of a tree: a task's or a container's. */
+/** Id of a node of a tree: a task's or a container's. */
 export type NodeId = string;
 
 export interface ModelContainer {
@@ -37,26 +37,26 @@ export interface ModelContainer {
   readonly mode: ContainerMode;
   readonly policy: CompletionPolicy;
   readonly generator_id: TaskId | null;
-  /** The latest attempt of the generator that made it. */
+  /** Latest attempt of the generator that created it. */
   generator_attempt: number | null;
   state: ContainerState;
-  /** In their order. */
+  /** In order. */
   children: readonly NodeId[];
-  /** Generators that could add children from elsewhere, ended ones too. */
+  /** Generators elsewhere that can add children, ended ones included. */
   fillers: ReadonlySet<TaskId>;
-  /** The node whose end stopped a sequence before it came here. */
+  /** Node whose end stopped the sequence before it got here. */
   disabled_by: NodeId | null;
 }
 
-/** Where a task stands in its workflow's tree. */
+/** Position of a task in its workflow's tree. */
 export interface TreePlace {
   readonly container_id: ContainerId;
   readonly policy: CompletionPolicy;
-  /** Its submitter wants it skipped. */
+  /** Submitted as skipped. */
   readonly disabled: boolean;
   readonly generates: boolean;
   readonly generator_id: TaskId | null;
-  /** The latest attempt of the generator that made it. */
+  /** Latest attempt of the generator that created it. */
   readonly generator_attempt: number | null;
 }
 
@@ -66,47 +66,47 @@ export interface ModelTask {
   readonly workflow_id: WorkflowId;
   readonly parents: readonly ModelParent[];
   /**
-   * Parents of other workflows whose end this task was told. News between workflows travels once: such a gate stays
-   * closed, even when the parent is re-opened.
+   * Parents in other workflows whose end has reached this task. Ends travel between workflows once: such a gate stays
+   * closed, even when the parent is reopened.
    */
   told_by: ReadonlySet<TaskId>;
   state: TaskState;
-  /** Counts claims; a report of an older attempt is refused. */
+  /** Counts claims; a report of an older attempt is rejected. */
   attempt: number;
   metadata: JsonObject;
   success_count: number;
   failure_count: number;
-  /** Not claimable before (a delay, a backoff); null: at once. */
+  /** Earliest time of a claim (a delay, a backoff); null: at once. */
   run_at: number | null;
   /**
-   * Somebody may be working on the current attempt: from the claim until its report or its deadline, through pauses and
+   * A worker may be running the current attempt: from the claim until its report or its deadline, through pauses and
    * even after a cancel. Exactly these tasks hold slots.
    */
   attempt_open: boolean;
   /** The start of the open attempt was acknowledged. A claimer that runs the task itself acknowledges by claiming. */
   started: boolean;
-  /** Once the attempt started: when it times out. */
+  /** Deadline of a started attempt. */
   deadline_at: number | null;
-  /** Until the attempt started: when the claim lapses, unless its start is still to be delivered. */
+  /** Expiry of the claim until the attempt starts, unless its start is still to be delivered. */
   claim_expires_at: number | null;
-  /** The start of the claimed attempt is on its way: delivered neither with success nor for the last time. */
+  /** The start delivery of the claimed attempt is open: neither successful nor failed for the last time. */
   delivering: boolean;
-  /** That delivery was tried: its target may have heard of the attempt. */
+  /** That delivery was tried, so its target may know of the attempt. */
   start_tried: boolean;
   paused_at: number | null;
-  /** The ancestor whose end failed this task before it could start; null where it failed by itself or not at all. */
+  /** Ancestor whose end failed this task before it could start; null if it failed by itself or not at all. */
   failed_by: TaskId | null;
   /** Null for a task of a batch. */
   place: TreePlace | null;
-  /** The node whose end stopped a sequence before it came here. */
+  /** Node whose end stopped the sequence before it got here. */
   disabled_by: NodeId | null;
-  /** Its attempt is done but for the nodes that it announced. */
+  /** Its attempt has ended except for the nodes that it announced. */
   expanding: boolean;
-  /** How many nodes it announced last; null: none yet. */
+  /** Number of nodes it announced last; null: none yet. */
   expected_created: number | null;
-  /** The open attempt is lost without a sign of life for so long; null: only deadlines end it. */
+  /** Lease of the open attempt, renewed by heartbeats; null: only deadlines end it. */
   lease_ms: number | null;
-  /** The last sign of life. */
+  /** Time of the last heartbeat. */
   heard_at: number;
 }
 
@@ -122,21 +122,21 @@ export function copyModel(model: Model): Model {
   return { ...model, tasks, containers, paused: new Set(model.paused) };
 }
 
-/** The task of this id; an unknown one is a programmer's error and throws. */
+/** Returns the task with this id; throws on an unknown id, which is a programming error. */
 export function taskOf(model: Model, id: TaskId): ModelTask {
   const task = model.tasks.get(id);
   if (task === undefined) throw new Error(`the model has no task ${id}`);
   return task;
 }
 
-/** `webhook` for a task with a start action, else the lane of its kind's workers. */
+/** Returns `webhook` for a task with a start action, else the lane of its kind's workers. */
 export function laneOf(task: ModelTask): string {
   return task.definition.actions.some((action) => action.trigger === 'start')
     ? 'webhook'
     : `kind:${task.definition.kind}`;
 }
 
-/** The parents that it waits for, and its container where that has not come to it. */
+/** Counts the parents that it waits for, and its container if that has not reached it. */
 export function openGates(model: Model, task: ModelTask): number {
   const untold = task.parents.filter(({ parent_id }) => !task.told_by.has(parent_id));
   return (
@@ -150,7 +150,7 @@ export function childrenOf(model: Model, ids: ReadonlySet<TaskId>): ModelTask[] 
   );
 }
 
-/** Notes that the ends of these parents reached their children in other workflows. */
+/** Records that the ends of these parents reached their children in other workflows. */
 export function tellOtherWorkflows(model: Model, ended: ReadonlySet<TaskId>): void {
   for (const child of childrenOf(model, ended)) {
     const strangers = child.parents
@@ -160,13 +160,13 @@ export function tellOtherWorkflows(model: Model, ended: ReadonlySet<TaskId>): vo
   }
 }
 
-/** How many tasks a workflow has, and how many of them have not ended. */
+/** Counts the tasks of a workflow, and those that have not ended. */
 export function workflowProgress(model: Model, id: WorkflowId): { task_count: number; remaining: number } {
   const tasks = [...model.tasks.values()].filter((task) => task.workflow_id === id);
   return { task_count: tasks.length, remaining: tasks.filter((task) => !isTerminal(task.state)).length };
 }
 
-/** Nobody works on this attempt any more: its slots are free and none of its clocks run. */
+/** Closes this attempt: its slots are free and none of its clocks run. */
 export function closeAttempt(task: ModelTask): void {
   task.attempt_open = false;
   task.started = false;
@@ -179,7 +179,7 @@ export function closeAttempt(task: ModelTask): void {
   task.lease_ms = null;
 }
 
-/** Makes an ended task one that never started; its attempts count on. */
+/** Resets an ended task to never started; its attempts keep counting. */
 export function reopen(task: ModelTask): void {
   closeAttempt(task);
   task.state = 'waiting';

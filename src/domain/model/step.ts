@@ -17,7 +17,7 @@ import type { WorkflowAnswer } from './tree-operate.ts';
 import { createNodes, submitWorkflow } from './tree-submit.ts';
 import type { CreationAnswer, ModelCreation } from './tree-submit.ts';
 
-/** Everything that can happen to the tasks of an engine. */
+/** All events that can happen to the tasks of an engine. */
 export type ModelEvent =
   | { type: 'submit'; workflow_id: WorkflowId; tasks: readonly NewTask[] }
   | { type: 'claim'; ids: readonly TaskId[]; into: 'claimed' | 'running'; lease_ms?: number | null }
@@ -40,17 +40,17 @@ export type WorkflowOperation = 'cancel_workflow' | 'pause_workflow' | 'resume_w
 
 export interface Step {
   model: Model;
-  /** What the engine must answer; empty where its method answers nothing that the model knows. */
+  /** Expected answers of the engine; empty if the method returns nothing that the model covers. */
   outcomes: ModelOutcome[];
-  /** The answers to `progress`. */
+  /** Answers to `progress`. */
   progress: ('applied' | 'terminal' | 'not_found')[];
   heartbeats: HeartbeatAnswer[];
   creations: CreationAnswer[];
-  /** The answer to an operation on a workflow. */
+  /** Answer to an operation on a workflow. */
   workflow: WorkflowAnswer;
 }
 
-/** The model after an event at `now`; the one before stays as it was. */
+/** Returns the model after an event at `now`; the given one is not changed. */
 export function step(before: Model, event: ModelEvent, now: number): Step {
   const model = copyModel(before);
   const unanswered = { model, outcomes: [], progress: [], heartbeats: [], creations: [], workflow: null };

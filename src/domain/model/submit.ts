@@ -28,7 +28,7 @@ export function submit(model: Model, workflowId: WorkflowId, newTasks: readonly 
   for (const task of added) if (task.state === 'waiting') task.state = restingState(openGates(model, task));
 }
 
-/** A task before its first gate was looked at. */
+/** Creates a task before its gates are checked. */
 export function newModelTask(
   workflowId: WorkflowId,
   definition: NewTask,

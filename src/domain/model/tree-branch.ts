@@ -6,8 +6,8 @@ import { containerOf, nodesBelow } from './tree.ts';
 import { disable } from './tree-settle.ts';
 
 /**
- * Disables nodes that come after a task in its sequence, with all below them, since its success says so. Names, or ids,
- * of anything else are ignored.
+ * Disables nodes that come after a task in its sequence, with their descendants, as its success requests. Other names
+ * or ids are ignored.
  */
 export function disableBranch(model: Model, decider: TaskId, names: readonly string[]): void {
   const { place } = taskOf(model, decider);
@@ -25,7 +25,7 @@ export function disableBranch(model: Model, decider: TaskId, names: readonly str
   }
 }
 
-/** The task that took another branch than this node is on, where that is why the node is disabled; null otherwise. */
+/** Returns the task that took another branch if that is why the node is disabled; otherwise null. */
 export function decidedBy(model: Model, id: NodeId): TaskId | null {
   const node = model.tasks.get(id) ?? containerOf(model, id);
   if (node.state !== 'disabled' || node.disabled_by === null) return null;

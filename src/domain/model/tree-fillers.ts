@@ -9,9 +9,9 @@ export function emptyContainers(model: Model, root: ContainerId): ModelContainer
 }
 
 /**
- * An empty container waits for every generator that runs beside it: whose lowest common ancestor with it is parallel. But
- * not for one that, by the order of the sequences and by what other empty containers wait for, waits for it: neither
- * would ever end.
+ * An empty container waits for every generator that runs beside it, that is, whose lowest common ancestor with it is
+ * parallel. It does not wait for one that, by the order of the sequences and the waits of other empty containers, waits
+ * for it: neither would ever end.
  */
 export function fillBesideGenerators(model: Model, root: ContainerId): void {
   const generators = nodesBelow(model, containerOf(model, root)).filter((id) => {
@@ -36,7 +36,7 @@ function lowestCommonAncestor(model: Model, container: ModelContainer, task: Nod
   return withAncestors(model, container.id).find((ancestor) => around.has(ancestor));
 }
 
-/** Whether one node below `root` can end only after another one has. */
+/** Returns whether one node below `root` can end only after another one has. */
 function waitsFor(
   model: Model,
   root: ContainerId,

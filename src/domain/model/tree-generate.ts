@@ -4,7 +4,7 @@ import { propagate } from './propagate.ts';
 import { closeAttempt, taskOf } from './state.ts';
 import type { Model, ModelTask } from './state.ts';
 
-/** How many nodes the current attempt of a generator made, those included that an earlier one had made before. */
+/** Counts the nodes of a generator's current attempt, those included that an earlier one had created before. */
 export function createdBy(model: Model, id: TaskId): number {
   const { attempt } = taskOf(model, id);
   const isOfIt = (made: { generator_id: TaskId | null; generator_attempt: number | null } | null): boolean =>
@@ -14,7 +14,7 @@ export function createdBy(model: Model, id: TaskId): number {
   return tasks.length + containers.length;
 }
 
-/** The generator's worker is done, its last sign of life; the generator is when what it announced exists. */
+/** Ends the worker's part of a generator; the generator itself ends when its announced nodes exist. */
 export function expand(task: ModelTask, now: number): void {
   restartClock(task, now);
   const { deadline_basis, timeout_secs } = task.definition;
@@ -28,7 +28,7 @@ export function expand(task: ModelTask, now: number): void {
   task.state = 'expanding';
 }
 
-/** Ends the generators that have all they announced. */
+/** Ends the generators whose announced nodes all exist. */
 export function completeGenerators(model: Model): void {
   const done = [...model.tasks.values()].filter(
     (task) => task.state === 'expanding' && createdBy(model, task.definition.id) >= task.expected_created!,

@@ -6,10 +6,10 @@ import type { Model, ModelTask } from './state.ts';
 import { reopenInTrees } from './tree-reopen.ts';
 import { settleTrees } from './tree-settle.ts';
 
-/** How many tasks an operation on a workflow moved; null: no such workflow; `conflict`: refused. */
+/** Number of tasks an operation on a workflow changed; null: no such workflow; `conflict`: rejected. */
 export type WorkflowAnswer = number | null | 'conflict';
 
-/** A tree's root container has the id of its workflow. */
+/** The root container of a tree has the id of its workflow. */
 function isTree(model: Model, id: string): boolean {
   return model.containers.has(id);
 }
@@ -41,7 +41,7 @@ export function resumeWorkflow(model: Model, id: WorkflowId, now: number): Workf
   return resume(model, openTasks(model, id), now).filter(({ result }) => result === 'applied').length;
 }
 
-/** Runs again what ended badly, and what came after that; counts the former. */
+/** Reruns failed tasks and everything after them; counts the former. */
 export function retryWorkflow(model: Model, id: WorkflowId): WorkflowAnswer {
   if (!isTree(model, id)) return null;
   if (openTasks(model, id).length > 0) return 'conflict';

@@ -6,10 +6,10 @@ import { containerOf } from './tree.ts';
 import { decidedBy } from './tree-branch.ts';
 
 /**
- * Opens these tasks of trees again, with everything later in the sequences around them, since it worked on what they
- * left; also what is later than containers that they may fill. A branch that was not taken stays so, unless the task
- * that decided is open again, too; and that is open again where anything on such a branch is. The containers around all
- * of it are open again, and the workflow is not paused any more. Returns the tasks.
+ * Reopens these tasks of trees with everything later in the sequences around them, since it worked on their results;
+ * also what follows containers that they may fill. A branch that was not taken stays so, unless the task that decided
+ * is reopened too, which happens if anything on such a branch is. The containers around all of it are reopened, and the
+ * workflow is resumed. Returns the tasks.
  */
 export function reopenInTrees(model: Model, ids: readonly TaskId[]): Set<TaskId> {
   const tasks = new Set<TaskId>();
@@ -66,7 +66,7 @@ function parentOf(model: Model, id: NodeId): ModelContainer | null {
   return parent === null ? null : containerOf(model, parent);
 }
 
-/** Everything that comes after a child in its sequence. */
+/** Yields everything that comes after a child in its sequence. */
 function laterThan(parent: ModelContainer, child: NodeId): readonly NodeId[] {
   return parent.mode === 'parallel' ? [] : parent.children.slice(parent.children.indexOf(child) + 1);
 }
@@ -75,7 +75,7 @@ function filledBy(model: Model, generator: TaskId): NodeId[] {
   return [...model.containers.values()].filter(({ fillers }) => fillers.has(generator)).map(({ id }) => id);
 }
 
-/** Whether every task of a tree has ended: before that nothing of it is tried again. */
+/** Returns whether every task of a tree has ended, the condition for retrying any of it. */
 export function treeIsOver(model: Model, id: TaskId): boolean {
   const { workflow_id } = taskOf(model, id);
   return [...model.tasks.values()].every((task) => task.workflow_id !== workflow_id || isTerminal(task.state));

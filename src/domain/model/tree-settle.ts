@@ -14,8 +14,8 @@ import {
 } from './tree.ts';
 
 /**
- * Walks the trees until nothing moves any more: what has its turn opens, what is over ends, sequences go on or stop. Ends
- * come before the steps of sequences, and all sequences step at once, so that nothing hangs on an order among them.
+ * Walks the trees until nothing changes any more: ready nodes open, finished ones end, sequences go on or stop. Ends
+ * come before the steps of sequences, and all sequences step at once, so that nothing depends on an order among them.
  */
 export function settleTrees(model: Model): void {
   do openContainers(model);
@@ -25,7 +25,7 @@ export function settleTrees(model: Model): void {
   }
 }
 
-/** The turn of a root has always come, and with a parallel container that of all its children. */
+/** A root may always start, and with a parallel container all of its children. */
 function openContainers(model: Model): void {
   const open = (container: ModelContainer): void => {
     if (container.state === 'waiting') container.state = 'running';
@@ -44,8 +44,8 @@ function containersIn(model: Model, container: ModelContainer): ModelContainer[]
 }
 
 /**
- * Ends containers that need no step for it: parallel ones, and whichever was never opened but has children that all ended.
- * Nobody may be about to add more.
+ * Ends containers that need no step: parallel ones, and unopened ones whose children have all ended. No generator may
+ * be able to add more children.
  */
 function endContainers(model: Model): boolean {
   const over = [...model.containers.values()].filter((container) => {
@@ -57,7 +57,7 @@ function endContainers(model: Model): boolean {
   return over.length > 0;
 }
 
-/** Lets each open sequence do what it can: open its next child, stop, or end. */
+/** Advances each open sequence: opens its next child, stops, or ends. */
 function stepSequences(model: Model): boolean {
   const steps = [...model.containers.values()]
     .filter((container) => container.state === 'running' && container.mode === 'sequential')
@@ -78,7 +78,7 @@ function nextStep(model: Model, sequence: ModelContainer): (() => void) | null {
   return () => void (containerOf(model, at.id).state = 'running');
 }
 
-/** A sequence met an end that it does not let pass: nothing after it runs any more. */
+/** A sequence met an end that it does not tolerate: nothing after it runs. */
 function stop(model: Model, sequence: ModelContainer, cause: NodeId): void {
   const later = childNodes(model, sequence).slice(sequence.children.indexOf(cause) + 1);
   for (const { id } of later.filter((child) => !hasEnded(child))) {
@@ -88,7 +88,7 @@ function stop(model: Model, sequence: ModelContainer, cause: NodeId): void {
   sequence.state = 'failed';
 }
 
-/** What has not ended is skipped, and told whose doing that is. */
+/** Skips open nodes and records the node that caused it. */
 export function disable(model: Model, id: NodeId, cause: NodeId): void {
   const node = model.tasks.get(id) ?? containerOf(model, id);
   if (isTerminal(node.state)) return;

@@ -7,7 +7,7 @@ import { containerOf, isSealed, nodesBelow } from './tree.ts';
 import { emptyContainers, fillBesideGenerators } from './tree-fillers.ts';
 import { settleTrees } from './tree-settle.ts';
 
-/** Adds a workflow that is a tree; one that is there already stays as it is. */
+/** Adds a workflow that is a tree; an existing one stays unchanged. */
 export function submitWorkflow(model: Model, root: NewContainerNode, now: number): void {
   if (model.containers.has(root.id)) return;
   const id: string = root.id;
@@ -18,20 +18,20 @@ export function submitWorkflow(model: Model, root: NewContainerNode, now: number
 
 export interface ModelCreation {
   generator_id: TaskId;
-  /** Null speaks for the current one. */
+  /** Null: the current attempt. */
   attempt: number | null;
   node: NewNode;
-  /** The id or the local name of the container it goes into; null: the generator's own. */
+  /** Id or local name of the parent container; null: the generator's own container. */
   parent: string | null;
 }
 
 export type CreationAnswer = 'created' | 'exists' | 'stale_attempt' | 'rejected';
-/** Where a node goes, or why nowhere. */
+/** Place of a node, or why it has none. */
 type Place = ModelContainer | Exclude<CreationAnswer, 'created'> | 'no_container';
 
 /**
- * Adds what generators made. Nodes go in by rounds: what names a container that is not there may find it among those of
- * the round before, so that the order within a set does not matter.
+ * Adds nodes created by generators, in rounds: a node that names a missing container may find it among those of the
+ * round before, so that the order within a set does not matter.
  */
 export function createNodes(model: Model, creations: readonly ModelCreation[], now: number): CreationAnswer[] {
   const answers = new Map<NodeId, CreationAnswer>();
@@ -50,7 +50,7 @@ export function createNodes(model: Model, creations: readonly ModelCreation[], n
   }
   const isRepeat = (creation: ModelCreation, at: number): boolean =>
     creations.findIndex((other) => idOf(other) === idOf(creation)) < at;
-  // After one of an attempt that is over comes the next one with its id.
+  // A node of an ended attempt is followed by the next one with its id.
   const isNext = (creation: ModelCreation, at: number): boolean =>
     isRepeat(creation, at) && answers.get(idOf(creation)) === 'stale_attempt';
   const next = creations.filter(isNext);
@@ -98,7 +98,7 @@ function isStale(generator: ModelTask, attempt: number | null): boolean {
   return attempt !== null && attempt !== generator.attempt;
 }
 
-/** What an earlier attempt of the generator made, and this one makes again, is of this one. */
+/** Assigns to the current attempt the nodes of an earlier attempt that it creates again. */
 function adopt(model: Model, creation: ModelCreation): void {
   const { generator_id, attempt } = creation;
   const generator = model.tasks.get(generator_id);
@@ -111,9 +111,9 @@ function adopt(model: Model, creation: ModelCreation): void {
 }
 
 /**
- * Containers beside a generator that it puts something into, and empty ones that it makes, wait for it from then on. One
- * whose turn has not come (a late message of an attempt before a retry) keeps nothing open: its turn may wait for just
- * that container.
+ * Containers beside a generator that it adds nodes to, and empty ones that it creates, wait for it from then on. A
+ * generator that waits (a late message of an attempt before a retry) keeps nothing open: it may wait for just that
+ * container.
  */
 function addCreated(model: Model, { generator_id, node }: ModelCreation, into: ModelContainer, now: number): void {
   const id: string = node.type === 'task' ? node.task.id : node.id;
@@ -130,7 +130,7 @@ function addCreated(model: Model, { generator_id, node }: ModelCreation, into: M
   for (const empty of emptyContainers(model, id)) empty.fillers = new Set([...empty.fillers, generator_id]);
 }
 
-/** Names go before ids; of several containers of one name the oldest is meant. */
+/** Resolves names before ids; of several containers with one name the oldest wins. */
 function namedContainer(model: Model, workflowId: WorkflowId, name: string): ModelContainer | undefined {
   const all = [...model.containers.values()]
     .filter((container) => container.workflow_id === workflowId)
@@ -141,7 +141,7 @@ function namedContainer(model: Model, workflowId: WorkflowId, name: string): Mod
 interface Whereabouts {
   workflow_id: WorkflowId;
   parent_id: ContainerId | null;
-  /** Of the outermost node of what a generator made. */
+  /** Applies to the outermost node of a creation. */
   generator_id: TaskId | null;
   generator_attempt: number | null;
 }
@@ -166,7 +166,7 @@ function addNode(model: Model, node: NewNode, where: Whereabouts, now: number): 
   for (const child of node.children) addNode(model, child, below, now);
 }
 
-/** A paused workflow takes tasks, but starts none. */
+/** A paused workflow accepts tasks but starts none. */
 function addTask(
   model: Model,
   node: NewTaskNode,

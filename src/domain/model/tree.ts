@@ -4,14 +4,14 @@ import { derivedState, tolerates } from '../workflow.ts';
 import type { ChildCounts, CompletionPolicy } from '../workflow.ts';
 import type { Model, ModelContainer, ModelTask, NodeId } from './state.ts';
 
-/** A child of a container as its parent sees it. */
+/** Child of a container as its parent sees it. */
 export interface ModelNode {
   readonly id: NodeId;
   readonly policy: CompletionPolicy;
   readonly state: TaskState | ContainerState;
 }
 
-/** The container of this id; an unknown one is a programmer's error and throws. */
+/** Returns the container with this id; throws on an unknown id, which is a programming error. */
 export function containerOf(model: Model, id: NodeId): ModelContainer {
   const container = model.containers.get(id);
   if (container === undefined) throw new Error(`the model has no container ${id}`);
@@ -32,7 +32,7 @@ export function childNodes(model: Model, container: ModelContainer): ModelNode[]
   return container.children.map((id) => nodeOf(model, id));
 }
 
-/** The containers from this one up to its root. */
+/** Returns the containers from this one up to its root. */
 export function withAncestors(model: Model, id: NodeId): ModelContainer[] {
   const chain: ModelContainer[] = [];
   for (let at: NodeId | null = id; at !== null;) {
@@ -43,7 +43,7 @@ export function withAncestors(model: Model, id: NodeId): ModelContainer[] {
   return chain;
 }
 
-/** Every node below a container. */
+/** Yields every node below a container. */
 export function nodesBelow(model: Model, container: ModelContainer): NodeId[] {
   return container.children.flatMap((id) => {
     const inner = model.containers.get(id);
@@ -51,17 +51,17 @@ export function nodesBelow(model: Model, container: ModelContainer): NodeId[] {
   });
 }
 
-/** The generators that may still add children to a container, and are not among those. */
+/** Returns the generators outside of a container that may still add children to it. */
 export function openFillers(model: Model, container: ModelContainer): NodeId[] {
   return [...container.fillers].filter((id) => !isTerminal(model.tasks.get(id)!.state));
 }
 
-/** Where a sequence stands: its first child that has not ended or that it does not let pass. */
+/** Returns the current child of a sequence: the first one that has not ended or that it does not tolerate. */
 export function standsAt(model: Model, container: ModelContainer): ModelNode | undefined {
   return childNodes(model, container).find((child) => !hasEnded(child) || !tolerates(child.policy, child.state));
 }
 
-/** Whether a task of a tree waits for its container to come to it. */
+/** Returns whether a task of a tree waits for its container to reach it. */
 export function isSealed(model: Model, task: ModelTask): boolean {
   if (task.place === null) return false;
   const container = containerOf(model, task.place.container_id);
@@ -69,7 +69,7 @@ export function isSealed(model: Model, task: ModelTask): boolean {
   return container.mode === 'sequential' && standsAt(model, container)?.id !== task.definition.id;
 }
 
-/** What the children of a container have come to, counted afresh. */
+/** Counts the ends of a container's children. */
 export function countChildren(model: Model, container: ModelContainer): ChildCounts {
   const children = childNodes(model, container);
   const ended = children.filter(hasEnded);
@@ -88,7 +88,7 @@ export function countChildren(model: Model, container: ModelContainer): ChildCou
   };
 }
 
-/** What a container has become by its children alone, all of which have ended. */
+/** Returns the state of a container whose children have all ended. */
 export function stateByChildren(model: Model, container: ModelContainer): Exclude<TerminalState, 'canceled'> {
   return derivedState(countChildren(model, container), false);
 }

@@ -2,13 +2,13 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import type { Channel, NoticeAction, RenderedNotification } from './notification.ts';
 import { cutText, oneLine } from './one-line.ts';
 
-/** What a notification is about, beside its own texts. */
+/** Subject of a notification, beside its own strings. */
 export interface NoticeSubject {
-  /** `workflow.failed`, `task.notification`: what a receiver tells events apart by. */
+  /** Event type by which receivers distinguish events: `workflow.failed`, `task.notification`. */
   type: string;
   /** Milliseconds since the epoch. */
   at: number;
-  /** The workflow, the task, results: members of the body's `data`. */
+  /** Members of the body's `data`: the workflow, the task, results. */
   facts: JsonObject;
   /** One line that names the workflow, and the task, for people. */
   origin: string;
@@ -18,7 +18,7 @@ const SLACK_HEADER_CHARACTERS = 150;
 const SLACK_SECTION_CHARACTERS = 3000;
 const MAIL_CHARACTERS = 100_000;
 
-/** What is sent of a notification: one request, or one mail for each recipient, so that each has its own tries. */
+/** Returns the requests of a notification: one, or one mail per recipient, so that each is retried by itself. */
 export function composeNotices(
   channel: Channel,
   rendered: RenderedNotification,
@@ -42,7 +42,7 @@ export function composeNotices(
   }
 }
 
-/** As Standard Webhooks recommends: what happened, when, and everything else in `data`. */
+/** Follows Standard Webhooks: type, time, and everything else in `data`. */
 function standardBody({ title, text }: RenderedNotification, { type, at, facts }: NoticeSubject): JsonObject {
   return { type, timestamp: new Date(at).toISOString(), data: { title, text, ...facts } };
 }
@@ -61,7 +61,7 @@ function slackBody({ title, text }: RenderedNotification, { origin }: NoticeSubj
   };
 }
 
-/** What Slack would read as a link or as a call to everybody (`<!channel>`) is text: a task's result may hold anything. */
+/** Escapes what Slack would read as a link or a broadcast (`<!channel>`), since a task's result may hold anything. */
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

@@ -2,7 +2,7 @@ export const GENERIC_KIND = 'GenericNotification';
 export const RESULT_KIND = 'TaskResultNotification';
 export const ERROR_KIND = 'ErrorNotification';
 
-/** The kinds that tell something, each with the variables that its templates have beside those of every task. */
+/** Notification kinds, each with the variables of its templates beyond those of every task. */
 export const NOTIFICATION_KINDS: ReadonlyMap<string, readonly string[]> = new Map([
   [GENERIC_KIND, []],
   [RESULT_KIND, ['results', 'counts', 'more_results']],

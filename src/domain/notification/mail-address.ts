@@ -1,12 +1,12 @@
-/** What SMTP allows for a whole address, and for what stands before its @. */
+/** SMTP limits of a whole address and of its local part. */
 const ADDRESS_CHARACTERS_MAX = 254;
 const LOCAL_CHARACTERS_MAX = 64;
 
-/** The characters that need no quotes before the @ (RFC 5321), so that nothing in an address can mean anything else. */
+/** Characters that need no quotes in the local part (RFC 5321), so that no part of an address has a special meaning. */
 const LOCAL_PART = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
 const LABEL = /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
 
-/** What is wrong with an address that mail is to go to (`name@example.com`, no display name); null where nothing is. */
+/** Returns the fault of a mail address (`name@example.com`, no display name); null if it is valid. */
 export function mailAddressFault(address: string): string | null {
   const at = address.lastIndexOf('@');
   const local = address.slice(0, Math.max(at, 0));

@@ -14,7 +14,7 @@ const URL_CHARS_MAX = 4096;
 const TRIES_MAX = 100;
 const GIVE_UP_MAX_SECS = 604_800;
 
-/** The member of a task that holds the actions of a trigger. */
+/** Member of a task that holds the actions of a trigger. */
 export const ACTION_MEMBER = {
   start: 'on_start',
   success: 'on_success',
@@ -24,7 +24,7 @@ export const ACTION_MEMBER = {
 
 const TRIGGERS = Object.keys(ACTION_MEMBER) as readonly ActionTrigger[];
 
-/** The webhooks of a task: `on_start` is one, the others are lists. */
+/** Webhooks of a task: `on_start` is one, the others are lists. */
 export function readActions(task: Members): Action[] {
   return TRIGGERS.flatMap((trigger) => {
     const member = ACTION_MEMBER[trigger];
@@ -97,7 +97,7 @@ function headersOf(params: Members): Record<string, string> | null {
   return headers as Record<string, string>;
 }
 
-/** The members of a task that hold its actions. */
+/** Members of a task that hold its actions. */
 export function encodeActions(actions: readonly Action[]): JsonObject {
   const encoded: Record<string, JsonValue> = {};
   for (const trigger of TRIGGERS) {

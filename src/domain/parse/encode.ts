@@ -10,8 +10,8 @@ import { encodeRetry } from './retry.ts';
 import { encodeRule } from './rules.ts';
 
 /**
- * The wire form of a node; parsing it gives the same node again. What has its default value is left out, since the
- * messages of a generator are many.
+ * Encodes a node in its wire form; parsing it gives the same node again. Defaults are omitted, since generators send
+ * many messages.
  */
 export function encodeNode(node: NewNode): JsonObject {
   const encoded = encodeAlone(node);
@@ -56,7 +56,7 @@ function unlessNull(name: string, value: JsonValue): JsonObject {
   return value === null ? {} : { [name]: value };
 }
 
-/** The body of a message to the manager. */
+/** Encodes the body of a message to the manager. */
 export function encodeManagerMessage(message: ManagerMessage): string {
   switch (message.type) {
     case 'CreateTaskCollection':
@@ -78,7 +78,7 @@ function encodeCollection({ name, root, notify = [] }: CreateTaskCollectionMessa
   return notify.length === 0 ? encoded : { ...encoded, notify: encodeWorkflowNotifications(notify) };
 }
 
-/** The body of a message to a worker. */
+/** Encodes the body of a message to a worker. */
 export function encodeStartTask(message: StartTaskMessage): string {
   return JSON.stringify(message);
 }

@@ -1,10 +1,10 @@
 import { pathOf, quoted } from './path.ts';
 import type { Place } from './path.ts';
 
-/** Faults that one answer names; what is beyond is not looked for. */
+/** Maximum number of faults per answer; parsing stops there. */
 export const MAX_FAULTS = 100;
 
-/** Collects what is wrong with a document, each entry with its path and, where there is one, its remedy. */
+/** Collects the faults of a document, each with its path and, if there is one, its remedy. */
 export class Faults {
   readonly list: string[] = [];
 
@@ -17,7 +17,7 @@ export class Faults {
   }
 }
 
-/** A value as a message shows it: short, and never the inside of an object. */
+/** Formats a value for a message: short, and never the inside of an object. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return quoted(value, 40);
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);

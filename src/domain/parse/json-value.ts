@@ -4,21 +4,21 @@ import type { Faults } from './faults.ts';
 import { placeOf } from './path.ts';
 import type { Place } from './path.ts';
 
-/** Levels of objects and arrays that a value of the user's may have. */
+/** Maximum nesting of a user's value. */
 export const VALUE_DEPTH_MAX = 64;
-/** Bytes that the input of a task may have as JSON. */
+/** Maximum size of a task's input as JSON, bytes. */
 export const INPUT_BYTES_MAX = 65_536;
-/** Bytes that it may have as JSON once its expressions have their values. */
+/** Maximum size as JSON with the values of its expressions, bytes. */
 export const RESOLVED_INPUT_BYTES_MAX = 1_048_576;
-/** No character of JSON text takes more bytes than this. */
+/** Maximum bytes per character of JSON. */
 const BYTES_PER_CODE_UNIT = 3;
 
-/** Whether PostgreSQL can keep the text: no NUL, no half of a surrogate pair. */
+/** Returns whether PostgreSQL can store the string: no NUL, no lone surrogate. */
 export function isStorable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed();
 }
 
-/** A task's input as it will be stored; an empty object where there is none, or where it is not fit to be one. */
+/** Returns a task's input as it will be stored; an empty object if it is absent or invalid. */
 export function readInput(value: unknown, place: Place, faults: Faults, bytesMax = INPUT_BYTES_MAX): JsonObject {
   if (value === undefined || value === null) return {};
   if (!isObject(value)) {
@@ -43,7 +43,7 @@ interface Visit {
   depth: number;
 }
 
-/** Any JSON value; null, with a fault, where it holds what JSON, JavaScript or the database does not keep. */
+/** Returns any JSON value; null, with a fault, if JSON, JavaScript or the database cannot represent it. */
 export function readValue(value: unknown, place: Place, faults: Faults): JsonValue {
   const before = faults.list.length;
   const pending: Visit[] = [{ value, place, depth: 1 }];
@@ -71,7 +71,7 @@ function lookInside({ value, place, depth }: Visit, pending: Visit[], faults: Fa
   }
 }
 
-/** Whether a value needs a closer look: most are short, sound scalars. */
+/** Returns whether a value needs a full check: most are short, valid scalars. */
 function isSuspect(value: unknown): boolean {
   return (typeof value === 'object' && value !== null) || scalarFault(value) !== null;
 }

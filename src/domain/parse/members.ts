@@ -7,8 +7,8 @@ import type { Place } from './path.ts';
 import { nameRemedy, suggestName } from '../suggest.ts';
 
 /**
- * Reads the members of one object. A member that is absent or null takes its default; one that is not what it must be
- * leaves a fault and takes its default too, so that the reading goes on and finds the other faults.
+ * Reads the members of one object. An absent or null member takes its default; an invalid one adds a fault and takes
+ * its default too, so that parsing continues and finds the other faults.
  */
 export class Members {
   readonly place: Place;
@@ -52,7 +52,7 @@ export class Members {
     return value === undefined || value === null ? null : readText(value, this.at(name), this.faults, maxChars);
   }
 
-  /** A UUID in lower case. */
+  /** Reads a UUID in lower case. */
   uuid(name: string): string | null {
     const value = this.raw(name);
     if (value === undefined || value === null) return null;
@@ -99,7 +99,7 @@ export class Members {
   }
 }
 
-/** A text of 1 to `maxChars` characters; null, with a fault, where it is none. */
+/** Reads a string of 1 to `maxChars` characters; null, with a fault, if it is invalid. */
 export function readText(value: unknown, place: Place, faults: Faults, maxChars: number): string | null {
   const message = textMessage(value, maxChars);
   if (message === null) return value as string;

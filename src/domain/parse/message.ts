@@ -20,17 +20,17 @@ import { placeOf } from './path.ts';
 import { readCreatedNode, readWorkflow, TopLevel } from './workflow.ts';
 
 export type ManagerMessageParse =
-  /** `message_id` names the message across repeated sending; null where its sender gave it none. */
+  /** `message_id` identifies the message across repeated sending; null if its sender gave it none. */
   { ok: true; message: ManagerMessage; message_id: string | null } | { ok: false; reason: string };
 export type StartTaskParse = { ok: true; message: StartTaskMessage } | { ok: false; reason: string };
 
 const COUNT_MAX = 2_147_483_647;
 const WORKER_KINDS_MAX = 1000;
-/** Later versions of the standard may append fields. */
+/** Later versions of the specification may append fields. */
 const TRACEPARENT_CHARS_MAX = 512;
-/** A worker's words for a failure are cut, never a ground for refusing its message. */
+/** A worker's reason is cut if too long, never rejected. */
 const REASON_CHARS_MAX = 10_000;
-/** Faults that the reason of a refusal names. */
+/** Maximum number of faults in the reason of a rejection. */
 const REASON_FAULTS_MAX = 5;
 
 const READERS = {
@@ -41,16 +41,16 @@ const READERS = {
   WorkerSeen: readWorkerSeen,
 } as const satisfies Record<ManagerMessage['type'], (message: Members, newId: () => string) => ManagerMessage | null>;
 
-/** What every message to the manager may carry. */
+/** Members that every message to the manager may have. */
 const TAGS = ['type', 'message_id'] as const;
 
 const MANAGER_MESSAGE_TYPES = Object.keys(READERS) as readonly ManagerMessage['type'][];
 
 /**
- * Parses what the manager received.
+ * Parses a message to the manager.
  *
  * @param body JSON, tagged with `type`
- * @returns the message, or in one line why it can never be processed
+ * @returns the message, or a one-line reason why it can never be processed
  */
 export function parseManagerMessage(body: string, newId: () => string): ManagerMessageParse {
   let messageId: string | null = null;
@@ -63,7 +63,7 @@ export function parseManagerMessage(body: string, newId: () => string): ManagerM
   return parsed.ok ? { ...parsed, message_id: messageId } : parsed;
 }
 
-/** Parses what a worker received. */
+/** Parses a message to a worker. */
 export function parseStartTask(body: string): StartTaskParse {
   return parseMessage(body, (message) => {
     message.requireAll('type');
@@ -99,7 +99,7 @@ function readCreateTaskCollection(message: Members, newId: () => string): Create
   return { type: 'CreateTaskCollection', collection, job_run_id, ...(traceparent === null ? {} : { traceparent }) };
 }
 
-/** The standard says to ignore what is malformed; whether a text is, is for those to decide who go on with it. */
+/** Passes malformed values on: the specification says to ignore them, which later steps decide. */
 function readTraceparent(message: Members): string | null {
   const value = message.raw('traceparent');
   return typeof value === 'string' && value.length <= TRACEPARENT_CHARS_MAX ? value : null;
@@ -148,13 +148,13 @@ function readCompleteTask(message: Members): CompleteTaskMessage {
   };
 }
 
-/** `PendingTaskCreation` is a generator's success in other words: it stays in that state until its nodes exist. */
+/** Reads `PendingTaskCreation` as the success of a generator, which stays in that state until its nodes exist. */
 function readCompletionState(message: Members): CompletionState {
   const state = message.oneOf('state', [...COMPLETION_STATES, 'PendingTaskCreation']) ?? 'Failed';
   if (state !== 'PendingTaskCreation') return state;
   const announced = message.raw('expected_task_count');
   if (announced === undefined || announced === null) {
-    message.fault('expected_task_count', 'is required where the state is "PendingTaskCreation"');
+    message.fault('expected_task_count', 'is required if the state is "PendingTaskCreation"');
   }
   return 'Succeeded';
 }
@@ -167,7 +167,7 @@ function readDisable(message: Members): Pick<CompleteTaskMessage, 'disable'> {
     return {};
   }
   if (message.has('expected_task_count')) {
-    message.fault('disable', 'cannot stand beside expected_task_count; a generator disables nothing');
+    message.fault('disable', 'cannot be combined with expected_task_count; generators cannot disable nodes');
   }
   const at = message.at('disable');
   const names = value.map((name: unknown, index) =>

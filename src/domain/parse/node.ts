@@ -41,13 +41,15 @@ export const TIMEOUT_DEFAULT_SECS = 3600;
 const PRIORITY_MAX = 1000;
 const DELAY_MAX_SECS = 31_536_000;
 
-/** How a node calls itself: by its own id, by a name of the submitter's, by both, or not at all. */
+/** Names of a node: its own id, a name of the submitter's, both, or none. */
 export interface GivenIds {
   id: string | null;
   local_id: string | null;
 }
 
-/** A UUID in `id` is the node's id itself, any other text a local name; a node with an id may have a `local_id` beside it. */
+/**
+ * Reads a UUID in `id` as the node's id, any other string as a local name; a node with an id may have a `local_id` too.
+ */
 export function readIds(node: Members): GivenIds {
   const given = node.text('id', LOCAL_ID_CHARS_MAX);
   const localId = node.text('local_id', LOCAL_ID_CHARS_MAX);
@@ -55,13 +57,13 @@ export function readIds(node: Members): GivenIds {
     node.fault('local_id', 'must not look like a UUID; give a UUID as id');
   }
   if (given !== null && !isUuid(given)) {
-    if (localId !== null) node.fault('local_id', 'is given beside a local name in id; keep one of the two');
+    if (localId !== null) node.fault('local_id', 'conflicts with the local name in id; remove one of the two');
     return { id: null, local_id: given };
   }
   return { id: given?.toLowerCase() ?? null, local_id: localId };
 }
 
-/** The container itself; its children are the caller's to add. */
+/** Reads the container itself; the caller adds its children. */
 export function readContainer(node: Members, id: string, localId: string | null): NewContainerNode {
   node.refuseOthers(CONTAINER_MEMBERS);
   node.requireAll('mode');
@@ -79,7 +81,7 @@ export function readTask(node: Members, id: string, localId: string | null): New
   node.refuseOthers(TASK_MEMBERS);
   node.requireAll('kind');
   const kind = node.text('kind', KIND_CHARS_MAX) ?? '';
-  // Which classes there are is known where it is stored.
+  // Whether the runner classes exist is checked on submission.
   const requirements = readRequirements(node, null);
   if (requirements !== null && node.has('on_start')) node.fault('requirements', STARTS_ELSEWHERE);
   return {
@@ -108,7 +110,7 @@ export function readTask(node: Members, id: string, localId: string | null): New
   };
 }
 
-/** A kind of this name makes generators unless its node says otherwise. */
+/** Kind whose tasks are generators unless their node says otherwise. */
 export function isGeneratorKind(kind: string): boolean {
   return kind.endsWith('Generator');
 }

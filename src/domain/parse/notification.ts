@@ -15,7 +15,7 @@ import { Members } from './members.ts';
 import { placeOf, quoted } from './path.ts';
 import { suggestName } from '../suggest.ts';
 
-/** The members that say what is told and to whom, of a task's input and of an entry of `notify`. */
+/** Members of the content and the recipients, in a task's input and in an entry of `notify`. */
 export const NOTIFICATION_MEMBERS = ['to', 'title', 'text', 'payload'] as const;
 
 const ENTRIES_MAX = 16;
@@ -28,7 +28,7 @@ const HEADERS_MAX = 64;
 const CHANNELS = ['webhook', 'slack', 'email'] as const satisfies readonly Channel['type'][];
 const VERBS = ['Post', 'Put', 'Patch'] as const;
 
-/** Where the notification goes if its `to` is not fit: a fault was left. */
+/** Placeholder destination if `to` is invalid, in which case there is a fault. */
 const NOWHERE: Channel = { type: 'slack', url: '' };
 
 /** Reads `to`, `title`, `text` and `payload`; other members are the caller's. */
@@ -41,7 +41,7 @@ export function readNotification(members: Members): Notification {
   };
 }
 
-/** The member `notify` of a workflow: an array of entries; empty where there is none. */
+/** Reads the member `notify` of a workflow, an array of entries; empty if absent. */
 export function readWorkflowNotifications(workflow: Members): WorkflowNotification[] {
   const value = workflow.raw('notify');
   if (value === undefined || value === null) return [];
@@ -178,7 +178,7 @@ function readPayload(members: Members): JsonValue | undefined {
   return payload;
 }
 
-/** The wire form of entries; parsing it gives the same entries again. */
+/** Encodes entries in their wire form; parsing it gives the same entries again. */
 export function encodeWorkflowNotifications(entries: readonly WorkflowNotification[]): JsonObject[] {
   return entries.map(({ on, channel, title, text, payload }) => ({
     on: [...on],

@@ -1,6 +1,6 @@
 /**
- * Where a value stands in a document: a member or an element of what stands above it. Written out only for a fault, since
- * a deep tree has far more places than faults.
+ * Place of a value in a document: a member or an element of its parent. Formatted only for a fault, since a deep tree
+ * has far more places than faults.
  */
 export interface Place {
   readonly above: Place | null;
@@ -15,7 +15,7 @@ const PLAIN_KEY = /^[A-Za-z_$][A-Za-z0-9_$-]{0,79}$/;
 const HEAD_CHARS = 60;
 const TAIL_CHARS = 140;
 
-/** `root.children[2].mode`; what lies in the middle of a very long path is left out. */
+/** Formats a path such as `root.children[2].mode`; elides the middle of a very long one. */
 export function pathOf(place: Place): string {
   const steps: string[] = [];
   for (let at: Place | null = place; at !== null; at = at.above) steps.push(stepText(at.step, at.above === null));
@@ -30,7 +30,7 @@ function stepText(step: string | number, first: boolean): string {
   return first ? step : `.${step}`;
 }
 
-/** A user's text inside a message: quoted, escaped and cut, so that no message grows with what was sent. */
+/** Quotes, escapes and cuts a user's string for a message, so that no message grows with its input. */
 export function quoted(text: string, maxChars = 80): string {
   const cut = text.length > maxChars ? `${text.slice(0, maxChars)}…` : text;
   return JSON.stringify(cut.toWellFormed());

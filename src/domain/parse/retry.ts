@@ -8,7 +8,7 @@ const BACKOFF_MAX_SECS = 86_400;
 const ATTEMPTS_MAX = 100;
 const FACTOR_MAX = 100;
 
-/** The member `retry` of a task; null where it has none. */
+/** Reads the member `retry` of a task; null if absent. */
 export function readRetry(task: Members): RetryPolicy | null {
   const value = task.raw('retry');
   if (value === undefined || value === null) return null;

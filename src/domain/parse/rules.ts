@@ -15,7 +15,7 @@ const CONCURRENCY_MEMBERS = ['type', 'matcher', 'max_concurrency', 'max_concuren
 const CAPACITY_MEMBERS = ['type', 'matcher', 'max_capacity'] as const;
 const MATCHER_MEMBERS = ['kind', 'status', 'fields'] as const;
 
-/** The member `rules` of a task: what holds it back while too much runs that is like it, by kind and input. */
+/** Reads the member `rules` of a task: its concurrency rules. */
 export function readRules(task: Members): Rule[] {
   const value = task.raw('rules');
   if (value === undefined || value === null) return [];

@@ -7,10 +7,10 @@ import { pathOf, placeOf, quoted } from './path.ts';
 import type { Place } from './path.ts';
 import { suggestName } from '../suggest.ts';
 
-/** Levels of nodes, the outermost included. */
+/** Maximum depth of a tree, its root included. */
 export const TREE_DEPTH_MAX = 1000;
 
-/** A container whose children are being read. */
+/** Container whose children are being read. */
 interface Frame {
   given: readonly unknown[];
   children: NewNode[];
@@ -19,8 +19,8 @@ interface Frame {
 }
 
 /**
- * Reads a node with everything below it, in the order of the document, so that ids that are made grow with it. Works on a
- * stack of its own: the depth of a tree is the submitter's choice.
+ * Reads a node and its descendants in document order, so that generated ids increase in that order. Uses an explicit
+ * stack, since submitters choose the depth of a tree.
  */
 export class TreeReader {
   readonly #faults: Faults;
@@ -37,7 +37,7 @@ export class TreeReader {
     this.#nodesMax = nodesMax;
   }
 
-  /** The node, or null where it is none; what it holds is only right where no fault was found. */
+  /** Returns the node, or null if it is not one; its content is only valid if there are no faults. */
   read(value: unknown, place: Place): NewNode | null {
     const outermost = this.#readNode(value, place);
     for (let frame = this.#open.at(-1); frame !== undefined; frame = this.#open.at(-1)) {
@@ -82,7 +82,7 @@ export class TreeReader {
   #claim(taken: Map<string, Place>, id: string, place: Place): void {
     const first = taken.get(id);
     if (first === undefined) taken.set(id, place);
-    else this.#faults.add(place, `repeats ${quoted(id)} of ${pathOf(first)}; give each node an id of its own`);
+    else this.#faults.add(place, `repeats ${quoted(id)} of ${pathOf(first)}; give each node its own id`);
   }
 
   #openChildren(node: Members): NewNode[] {
@@ -93,7 +93,7 @@ export class TreeReader {
     } else if (!Array.isArray(given)) {
       node.fault('children', `must be an array of nodes, not ${shown(given)}`);
     } else if (given.length > 0 && this.#open.length + 1 >= TREE_DEPTH_MAX) {
-      node.fault('children', `lie deeper than ${TREE_DEPTH_MAX} levels; flatten the tree`);
+      node.fault('children', `are nested deeper than ${TREE_DEPTH_MAX} levels; flatten the tree`);
     } else {
       this.#open.push({ given, children, place: node.at('children'), next: 0 });
     }

@@ -8,15 +8,15 @@ import { placeOf } from './path.ts';
 import type { Place } from './path.ts';
 import { TreeReader } from './tree.ts';
 
-/** Nodes of one submission. */
+/** Maximum nodes per submission. */
 export const SUBMISSION_NODES_MAX = 100_000;
-/** Nodes of one CreateTask message. */
+/** Maximum nodes per CreateTask message. */
 export const CREATION_NODES_MAX = 1000;
 
 export interface ParsedWorkflow {
   name: string | null;
   root: NewContainerNode;
-  /** Who is told when it ends. */
+  /** Recipients of its end notification. */
   notify: readonly WorkflowNotification[];
 }
 
@@ -26,7 +26,7 @@ export type NodeParse = { ok: true; node: NewNode } | { ok: false; faults: strin
 /**
  * Parses `{ name?, root, notify? }`.
  *
- * @param newId makes an id for each node that has none; called once for each of them, in the order of the document
+ * @param newId creates an id for each node without one, in document order
  * @returns the workflow, or every fault (at most 100) as `root.children[2].mode: must be …`
  */
 export function parseWorkflow(value: unknown, newId: () => string): WorkflowParse {
@@ -36,9 +36,9 @@ export function parseWorkflow(value: unknown, newId: () => string): WorkflowPars
 }
 
 /**
- * Parses one node with all that is below it, as a generator creates it.
+ * Parses one node with its descendants, as a generator creates it.
  *
- * @param path what the faults' paths start with
+ * @param path start of the faults' paths
  */
 export function parseNode(value: unknown, newId: () => string, path = 'task'): NodeParse {
   const faults = new Faults();
@@ -46,7 +46,7 @@ export function parseNode(value: unknown, newId: () => string, path = 'task'): N
   return node === null ? { ok: false, faults: faults.list } : { ok: true, node };
 }
 
-/** The workflow, or null where anything is wrong with it. `place` is null where it is the whole document. */
+/** Returns the workflow, or null if it is invalid. `place` is null if it is the whole document. */
 export function readWorkflow(
   value: unknown,
   place: Place | null,
@@ -78,7 +78,7 @@ export function readCreatedNode(value: unknown, place: Place, faults: Faults, ne
   return faults.list.length > before ? null : node;
 }
 
-/** The members of a whole document: their paths start with their own names. */
+/** Reads the members of a whole document: their paths start with their own names. */
 export class TopLevel extends Members {
   constructor(object: Record<string, unknown>, faults: Faults) {
     super(object, placeOf(null, ''), faults);

@@ -7,14 +7,14 @@ import type { SharedData } from './port.ts';
 
 export interface SharedDataOptions {
   database: Database;
-  /** The moment that statements work with: null lets the database say. */
+  /** Time that statements use; null: the database's clock. */
   readonly now?: () => string | null;
 }
 
-/** Results of one page: they may be large. */
+/** Results per page; they may be large. */
 const PAGE_RESULTS = 50;
 
-/** The shared data of the workflows of one database. */
+/** Shared data of the workflows of one database. */
 export function createSharedData({ database, now }: SharedDataOptions): SharedData {
   return {
     async put(entry) {

@@ -8,13 +8,13 @@ import type { Findings, ScanBooks } from './port.ts';
 
 export interface FindingsOptions extends BooksOptions {
   readonly newId: () => string;
-  /** How long what is gone is kept, and the books of old runs. */
+  /** Retention of gone findings and of old runs. */
   keepMs: number;
-  /** How long what scans left behind waits to be merged: findings, and records of recon. */
+  /** Retention of unmerged scan output: findings and recon records. */
   chunksMs: number;
 }
 
-/** The findings of one database. */
+/** Findings of one database. */
 export function createFindings(options: FindingsOptions): Findings & ScanBooks {
   const { database, keepMs, chunksMs } = options;
   const now = options.now ?? (() => null);
@@ -47,7 +47,7 @@ async function merge({ database, newId }: FindingsOptions, id: string, findings:
   }
 }
 
-/** One of each fingerprint, the first: a statement touches a row once. */
+/** Keeps the first finding of each fingerprint, since a statement may touch a row only once. */
 function distinct(findings: readonly ReportedFinding[]): ReportedFinding[] {
   const byFingerprint = new Map<string, ReportedFinding>();
   for (const finding of findings) {

@@ -9,46 +9,44 @@ import type {
 import type { TaskId } from '../../domain/ids.ts';
 import type { TaskState } from '../../domain/task-state.ts';
 
-/** Part of what one attempt of a scan found. */
+/** Part of the findings of one scan attempt. */
 export interface ChunkKey {
   task_id: TaskId;
   attempt: number;
-  /** From 0. */
+  /** Counts from 0. */
   ordinal: number;
 }
 
-/** What scans leave behind, and who merges it. Every method is safe to repeat, with the same effect. */
+/** Stores scan output and merges it. Every method is idempotent. */
 export interface ScanBooks {
-  /** Keeps findings that are too many for the result of their task. */
+  /** Stores findings that are too many for the result of their task. */
   putChunk(key: ChunkKey, findings: readonly ReportedFinding[]): Promise<void>;
-  /** Null where there is none, or none any more. */
+  /** Returns null if there is none, or no longer. */
   readChunk(key: ChunkKey): Promise<readonly ReportedFinding[] | null>;
-  /** Tasks of these kinds that stand before a task in its sequence, by state. */
+  /** Returns tasks of these kinds that precede a task in its sequence, by state. */
   countTasksBefore(task_id: TaskId, kinds: readonly string[]): Promise<Partial<Record<TaskState, number>>>;
   /**
-   * Begins a run of a target, or goes on with it. Runs are numbered in the order in which they begin.
+   * Begins or continues a run of a target. Runs are numbered in the order in which they begin.
    *
    * @param id the task that merges
-   * @returns whether it may merge: not where it has ended and a later run has begun, since its findings are history
+   * @returns whether it may merge: false if it has ended and a later run has begun, since its findings are outdated
    */
   beginRun(id: TaskId, target: string): Promise<{ open: boolean; run: ScanRun }>;
-  /** Merges findings into a run that was begun; those of one call may hold a fingerprint several times. */
+  /** Merges findings into a run; one call may hold a fingerprint several times. */
   merge(id: TaskId, findings: readonly ReportedFinding[]): Promise<void>;
-  /**
-   * Ends a run. What it has not seen is gone where `complete` says that it looked at everything.
-   */
+  /** Ends a run. If `complete`, marks the findings that it has not seen as gone. */
   finishRun(id: TaskId, complete: boolean): Promise<ScanRun>;
 }
 
-/** What the API does with findings. */
+/** Operations of the API on findings. */
 export interface Findings {
-  /** Newest first, after the one with the id `after`. */
+  /** Returns findings, newest first, after the one with the id `after`. */
   list(filter: FindingFilter, page: { after: string | null; limit: number }): Promise<TrackedFinding[]>;
   get(id: string): Promise<TrackedFinding | null>;
-  /** Null where there is no such finding. */
+  /** Returns null if there is no such finding. */
   triage(id: string, change: TriageChange): Promise<TrackedFinding | null>;
-  /** By name. */
+  /** Sorted by name. */
   targets(page: { offset: number; limit: number }): Promise<ScanTarget[]>;
-  /** Deletes what has been gone for long, old runs and old chunks; at most `limit` of each. */
+  /** Deletes expired gone findings, old runs and old chunks; at most `limit` of each. */
   retain(limit: number): Promise<void>;
 }

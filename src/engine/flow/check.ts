@@ -4,10 +4,10 @@ import type { NewNode } from '../../domain/workflow.ts';
 import { planFlow, type TaskReads } from './plan.ts';
 
 /**
- * What the tasks of a workflow read of each other.
+ * Checks the expressions of a workflow and returns what its tasks read of each other.
  *
- * @param place what the tree is called in the request
- * @throws HeddleError VALIDATION_FAILED that names each expression that is wrong, or reads what it cannot
+ * @param place path of the tree in the request
+ * @throws HeddleError VALIDATION_FAILED listing every invalid expression and every invalid read
  */
 export function requireSoundFlow(root: NewNode, place: Place): Map<string, TaskReads> {
   const { reads, faults } = planFlow(root, place);

@@ -2,29 +2,29 @@ import type { JsonObject, JsonValue } from '../../domain/json.ts';
 import { CONDITIONAL_KIND } from '../../domain/conditional.ts';
 import { isWithinTemplates } from '../notices/task-templates.ts';
 
-/** The one member of an object that stands for the value of an expression. */
+/** Single member of an object that is replaced by the value of its expression. */
 export const EXPRESSION_MEMBER = '$expr';
-/** Expressions that the input of one task may hold. */
+/** Maximum number of expressions in the input of one task. */
 export const EXPRESSIONS_MAX = 32;
 
-/** An expression in an input, with the steps that lead to it. */
+/** Expression in an input, with its path. */
 export interface InputExpression {
   path: readonly (string | number)[];
-  /** Not a text where the submitter wrote something else. */
+  /** Not a string if the submitter wrote something else. */
   text: unknown;
-  /** Its object has other members as well, which would be lost. */
+  /** True if its object has other members, which would be lost. */
   alone: boolean;
 }
 
-/** Kinds whose inputs hold expressions as plain texts, and where. */
+/** Kinds whose inputs hold expressions as plain strings, and where. */
 const PLAIN_EXPRESSIONS: Readonly<Record<string, string>> = { [CONDITIONAL_KIND]: 'when' };
 
-/** The member of a kind's input whose text is an expression. */
+/** Member of a kind's input that is an expression. */
 export function plainExpressionOf(kind: string): string | null {
   return Object.hasOwn(PLAIN_EXPRESSIONS, kind) ? PLAIN_EXPRESSIONS[kind]! : null;
 }
 
-/** All expressions of an input, in its order; most inputs hold none, and that is found out fast. */
+/** Returns all expressions of an input in order; most inputs hold none, which is detected quickly. */
 export function expressionsOf(kind: string, input: JsonObject): InputExpression[] {
   const found: InputExpression[] = [];
   const plain = plainExpressionOf(kind);
@@ -54,7 +54,7 @@ function collect(value: JsonValue, path: readonly (string | number)[], found: In
   }
 }
 
-/** The expressions of an input that `replaceExpressions` asks for the values of, in the order in which it does. */
+/** Returns the expressions of an input that `replaceExpressions` evaluates, in the same order. */
 export function replacedExpressions(
   kind: string,
   input: JsonObject,
@@ -68,9 +68,9 @@ export function replacedExpressions(
 }
 
 /**
- * The input with every expression replaced by what `evaluate` says of it; those within the templates of notifications stay.
+ * Replaces every expression of the input by the result of `evaluate`, except in templates of notifications.
  *
- * @param evaluate told the text and the path of each
+ * @param evaluate receives the source and the path of each expression
  */
 export function replaceExpressions(
   kind: string,

@@ -4,24 +4,23 @@ import type { ClaimedTask } from '../port.ts';
 import { report } from '../report.ts';
 import { resolveInputs, type ResolvedInputs } from './resolve.ts';
 
-/** What a claim hands out, and how many tasks it put back because its budget did not suffice for their expressions. */
+/** Tasks that a claim hands out, and the number it put back because its budget was too small for their expressions. */
 export interface HandedOut {
   tasks: ClaimedTask[];
   deferred: number;
 }
 
 interface HandOutOptions {
-  /** Those whose inputs hold expressions. */
+  /** Tasks whose inputs hold expressions. */
   computed: ReadonlySet<string>;
-  /** Whether others may claim what the budget does not suffice for; else every task has a budget of its own. */
+  /** Whether other claimers may take tasks that exceed the budget; otherwise every task has its own budget. */
   defers: boolean;
 }
 
 /**
- * The claimed tasks as they are handed out. Those whose expressions fail end failed; those that did not fit into the
- * budget of the claim are ready again, as if nobody had claimed them; where what they read cannot be read, they are handed
- * back: the others of the set go out in any case. Should this process die in between, their leases and deadlines end them
- * like any other attempt that nobody carries on.
+ * Returns the claimed tasks that can be handed out. Tasks whose expressions fail end as failed; tasks beyond the
+ * claim's budget become ready again; tasks whose inputs cannot be read are handed back, without delaying the others. If
+ * this process dies in between, their leases and deadlines end them like any abandoned attempt.
  */
 export async function withInputs(
   context: EngineContext,
@@ -34,13 +33,10 @@ export async function withInputs(
     inputs = await (defers ? resolveInputs(context, handed) : resolveAll(context, handed));
     if (inputs.failures.length > 0) await report(context, inputs.failures);
   } catch (error) {
-    context.log.error(
-      { err: error, tasks: computed.size },
-      'Inputs could not be computed; their tasks are handed back',
-    );
+    context.log.error({ err: error, tasks: computed.size }, 'inputs could not be computed; handing their tasks back');
     const attempts = tasks.flatMap(({ id: task_id, attempt }) => (computed.has(task_id) ? [{ task_id, attempt }] : []));
     await release(context, attempts).catch((again: unknown) => {
-      context.log.error({ err: again }, 'Tasks could not be handed back; their leases end them');
+      context.log.error({ err: again }, 'tasks could not be handed back; their leases will expire');
     });
     return { tasks: tasks.filter(({ id }) => !computed.has(id)), deferred: 0 };
   }
@@ -50,7 +46,10 @@ export async function withInputs(
       context,
       deferred.map(({ id: task_id, attempt }) => ({ task_id, attempt })),
     ).catch((error: unknown) => {
-      context.log.error({ err: error, tasks: deferred.length }, 'Tasks could not be put back; their leases end them');
+      context.log.error(
+        { err: error, tasks: deferred.length },
+        'tasks could not be put back; their leases will expire',
+      );
     });
   }
   return { tasks: resolved.map(({ computed: _computed, ...task }) => task), deferred: deferred.length };

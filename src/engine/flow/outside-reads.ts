@@ -4,12 +4,12 @@ import type { Queryable } from '../../store/database.ts';
 import { findNodesBefore, type NamedRead } from '../../store/flow.ts';
 import { planFlow, type FlowPlan, type TaskReads } from './plan.ts';
 
-/** The expressions of a node that a generator made, checked as far as the node alone tells. */
+/** Checked expressions of a node that a generator created, as far as the node alone allows. */
 export function planCreated(node: NewNode): FlowPlan {
   return planFlow(node, placeOf(null, 'task'), true);
 }
 
-/** Where a new node goes. */
+/** Parent of the new node. */
 export interface NewPlace {
   n: number;
   workflow_id: string;
@@ -17,13 +17,13 @@ export interface NewPlace {
   position: number;
 }
 
-/** What became of the reads of one new node. */
+/** Result of resolving the reads of one new node. */
 export type ReadsOutcome =
   | { reads: Map<string, TaskReads> }
-  /** `missing`: the workflow has no such node yet, but the message that makes it may be on its way. */
+  /** `missing`: the workflow has no such node yet, but the message that creates it may be on its way. */
   | { fault: string; missing: string | null };
 
-/** Looks up what the expressions of new nodes read of the workflows that they go into, in one statement. */
+/** Resolves in one statement what the expressions of new nodes read from their workflows. */
 export async function resolveOutside(
   tx: Queryable,
   places: readonly NewPlace[],
@@ -45,14 +45,14 @@ export async function resolveOutside(
           return [
             n,
             {
-              fault: `${field}: there is no node ${quoted(name)} in the workflow, or there are several`,
+              fault: `${field}: the workflow must have exactly one node ${quoted(name)}`,
               missing: name,
             },
           ];
         }
         if (!node.before)
-          return [n, { fault: `${field}: the node ${quoted(name)} does not stand before this task`, missing: null }];
-        // Templates read by name, when they are worked out.
+          return [n, { fault: `${field}: the node ${quoted(name)} does not precede this task`, missing: null }];
+        // Templates read by name when they are rendered.
         const own = reads.get(task_id);
         if (own !== undefined) own.nodes[name] = node.id;
       }

@@ -10,23 +10,23 @@ import { compileTaskTemplates, isWithinTemplates, standsAboveTemplates } from '.
 import { flatten, idOf, isContainer, isTask, localIdOf, type FlatNode } from '../trees/flatten.ts';
 import { EXPRESSION_MEMBER, EXPRESSIONS_MAX, expressionsOf, type InputExpression } from './expressions.ts';
 
-/** What the expressions of one task read. */
+/** Reads of the expressions of one task. */
 export interface TaskReads {
-  /** Nodes before it: their ids, by the names that expressions use. */
+  /** Preceding nodes: their ids by the names that expressions use. */
   nodes: Record<string, string>;
   data: string[];
 }
 
-/** A node that is not in the subtree at hand: whether the workflow has it, and before the new one, is still to be found out. */
+/** Node outside of the given subtree, still to be checked: it must exist in the workflow and precede the new one. */
 export interface OutsideRead {
   task_id: string;
   name: string;
-  /** The field that names it. */
+  /** Field that names it. */
   field: string;
 }
 
 export interface FlowPlan {
-  /** By task, of those whose input holds expressions. */
+  /** By task, for tasks whose input holds expressions. */
   reads: Map<string, TaskReads>;
   outside: OutsideRead[];
   faults: string[];
@@ -35,11 +35,11 @@ export interface FlowPlan {
 const FAULTS_MAX = 100;
 
 /**
- * Checks the expressions in the inputs of a tree's tasks: their syntax, what they may read, and that every node they
- * read stands before them; the branches of conditionals; and the templates of notifications.
+ * Checks the expressions in the inputs of a tree's tasks (syntax, allowed variables, and that every node they read
+ * precedes them), the branches of conditionals, and the templates of notifications.
  *
- * @param place what the tree is called in faults
- * @param grows the subtree goes into a workflow that is there: names that it does not know may be known there
+ * @param place path of the tree in faults
+ * @param grows the subtree is added to an existing workflow, which may know names that the subtree does not
  */
 export function planFlow(root: NewNode, place: Place, grows = false): FlowPlan {
   const plan: FlowPlan = { reads: new Map(), outside: [], faults: [] };
@@ -87,11 +87,14 @@ class FlowPlanner {
     if (task.kind === CONDITIONAL_KIND) this.#checkConditional(index, input);
     if (expressions.length === 0) return;
     if (expressions.length > EXPRESSIONS_MAX) {
-      this.#fault(input, `holds ${expressions.length} expressions; ${EXPRESSIONS_MAX} are allowed`);
+      this.#fault(input, `holds ${expressions.length} expressions; at most ${EXPRESSIONS_MAX} are allowed`);
       return;
     }
     if (task.actions.some(({ trigger }) => trigger === 'start')) {
-      this.#fault(input, `holds "${EXPRESSION_MEMBER}", which tasks that start by a webhook do not have computed`);
+      this.#fault(
+        input,
+        `holds "${EXPRESSION_MEMBER}", but expressions are not evaluated in tasks that start by a webhook`,
+      );
       return;
     }
     const reads: TaskReads = { nodes: {}, data: [] };
@@ -103,7 +106,7 @@ class FlowPlanner {
     this.#plan.reads.set(task.id, reads);
   }
 
-  /** What is told is worked out by the task itself, but what is wrong with it is known now. */
+  /** Checks templates at submission; the task renders them when it runs. */
   addTemplates(index: number, expressions: readonly InputExpression[]): void {
     const { kind, metadata } = (this.#list[index] as FlatNode & { node: Extract<NewNode, { type: 'task' }> }).node.task;
     const input = placeOf(this.#placeOf(index), 'input');
@@ -112,7 +115,7 @@ class FlowPlanner {
       if (standsAboveTemplates(kind, path)) {
         this.#fault(at, 'cannot be an expression, since it holds templates; its members may hold expressions');
       } else if (isWithinTemplates(kind, path) && path[0] !== 'payload') {
-        this.#fault(at, 'must be a text; what it reads stands in it as {{ expression }}');
+        this.#fault(at, 'must be a string; write what it reads as {{ expression }}');
       }
     }
     const compiled = compileTaskTemplates(kind, metadata, input);
@@ -126,7 +129,7 @@ class FlowPlanner {
 
   #compile({ text, alone }: InputExpression, at: Place): References | null {
     if (typeof text !== 'string') {
-      this.#fault(at, 'must be a text with an expression');
+      this.#fault(at, 'must be a string with an expression');
       return null;
     }
     if (!alone) {
@@ -163,7 +166,7 @@ class FlowPlanner {
       else
         this.#fault(
           at,
-          `the node ${quoted(name)} does not stand before this task; only what its sequences come to earlier has ended by then`,
+          `the node ${quoted(name)} does not precede this task; an expression may only read earlier nodes of its sequences`,
         );
     } else if (this.#grows) {
       this.#plan.outside.push({ task_id: idOf(this.#list[index]!), name, field: pathOf(at) });
@@ -177,9 +180,9 @@ class FlowPlanner {
     const { node, parent } = this.#list[index] as FlatNode & { node: Extract<NewNode, { type: 'task' }> };
     const { metadata } = node.task;
     if (metadata['when'] === undefined)
-      this.#fault(placeOf(input, 'when'), 'is required: an expression that gives true or false');
+      this.#fault(placeOf(input, 'when'), 'is required: an expression that returns true or false');
     else if (!['string', 'boolean', 'object'].includes(typeof metadata['when']) || metadata['when'] === null) {
-      this.#fault(placeOf(input, 'when'), 'must be an expression that gives true or false');
+      this.#fault(placeOf(input, 'when'), 'must be an expression that returns true or false');
     }
     for (const name of Object.keys(metadata)) {
       if (name !== 'when' && !BRANCHES.some((branch) => branch === name)) {
@@ -194,7 +197,7 @@ class FlowPlanner {
       named += names?.length ?? 1;
       for (const name of names ?? []) this.#checkBranch(index, parent, name, at);
     }
-    if (named === 0) this.#fault(input, 'names no node in then or else; there is nothing to decide');
+    if (named === 0) this.#fault(input, 'must name a node in then or else');
   }
 
   #checkBranch(index: number, parent: number, name: string, at: Place): void {
@@ -202,9 +205,9 @@ class FlowPlanner {
     const container = parent < 0 ? undefined : this.#list[parent];
     const inSequence = container !== undefined && isContainer(container) && container.node.mode === 'sequential';
     if (!inSequence) {
-      this.#fault(at, `names ${quoted(name)}, but this task does not stand in a sequence that was submitted with it`);
+      this.#fault(at, `names ${quoted(name)}, but this task is not in a sequence that was submitted with it`);
     } else if (found === undefined || this.#list[found]!.parent !== parent || found <= index) {
-      this.#fault(at, `names ${quoted(name)}, which is no node after this one in its own sequence`);
+      this.#fault(at, `names ${quoted(name)}, which is not a later node of the same sequence`);
     }
   }
 
@@ -223,7 +226,7 @@ class FlowPlanner {
   }
 }
 
-/** Whether the closest container above both runs its children one after the other, and comes to the first one earlier. */
+/** Whether the closest common container runs its children in sequence and runs the first one earlier. */
 function standsBefore(list: readonly FlatNode[], earlier: number, later: number): boolean {
   let branch = later;
   for (let at = list[later]!.parent; at >= 0; at = list[at]!.parent) {

@@ -11,20 +11,20 @@ import type { Report } from '../port.ts';
 import { excessReason } from './excess.ts';
 import { replacedExpressions, replaceExpressions } from './expressions.ts';
 
-/** Bytes that an input may have once its expressions have their values. */
+/** Maximum size of an input with the values of its expressions, bytes. */
 export const RESOLVED_BYTES_MAX = 1_048_576;
 /**
- * Steps that the expressions of all tasks of one claim may take together, and so those of one task. Four expressions may
- * each take all that one is allowed.
+ * Steps that the expressions of all tasks of one claim, and so of one task, may take together: four times the limit of
+ * a single expression.
  */
 export const CLAIM_STEPS_MAX = 4 * WORK_MAX;
 
-/** A budget for the expressions of the tasks of one claim. */
+/** Budget for the expressions of the tasks of one claim. */
 export function claimBudget(): SlicedWork {
   return new SlicedWork({ steps_max: CLAIM_STEPS_MAX, slice_steps: SLICE_STEPS });
 }
 
-/** A task that was just claimed, as far as its input is concerned. */
+/** Part of a claimed task that the evaluation of its input needs. */
 interface Handed {
   id: string;
   workflow_id: string;
@@ -34,24 +34,23 @@ interface Handed {
   local_id: string | null;
   linked: boolean;
   metadata: JsonObject;
-  /** Its input holds expressions. */
+  /** True if its input holds expressions. */
   computed: boolean;
 }
 
 export interface ResolvedInputs<Task> {
-  /** Those that can be handed out. */
+  /** Tasks that can be handed out. */
   resolved: Task[];
-  /** The ends of those whose expressions failed. */
+  /** Failure reports of the tasks whose expressions failed. */
   failures: Report[];
-  /** Those for which the budget did not suffice, beginning with the first that it was too little for. */
+  /** Tasks beyond the budget, beginning with the first that it was too small for. */
   deferred: Task[];
 }
 
 /**
- * Works out the expressions in the inputs of tasks that were just claimed, with what they read: one statement does for as
- * many tasks as its own budget allows. It goes on slice by slice, so that everything else in the process goes on, too.
- * The first task has all of the budget, so that every claim gets at least one task further; what it does not suffice for
- * fails, since no later claim has more.
+ * Evaluates the expressions in the inputs of claimed tasks; one statement reads the data of as many tasks as its own
+ * budget allows. Works in slices, so that it does not block the process. The first task may use the whole budget, so
+ * that every claim makes progress; if that is not enough the task fails, since no later claim has more.
  */
 export async function resolveInputs<Task extends Handed>(
   context: Pick<EngineContext, 'database' | 'clock'>,
@@ -68,7 +67,7 @@ export async function resolveInputs<Task extends Handed>(
       resolved.push(task);
       continue;
     }
-    // Once one has to wait, those after it do, so that their order stays.
+    // Once one task has to wait, all later ones wait too, which keeps their order.
     if (deferred.length > 0) {
       deferred.push(task);
       continue;
@@ -106,14 +105,16 @@ async function inputOf(task: Handed, variables: Variables, budget: SlicedWork): 
   const input = replaceExpressions(task.kind, task.metadata, () => values[next++]!);
   const bytes = Buffer.byteLength(JSON.stringify(input));
   if (bytes > RESOLVED_BYTES_MAX) {
-    throw new Error(`input: has ${bytes} bytes with the values of its expressions; ${RESOLVED_BYTES_MAX} are allowed`);
+    throw new Error(
+      `input: has ${bytes} bytes with the values of its expressions; at most ${RESOLVED_BYTES_MAX} are allowed`,
+    );
   }
   return input;
 }
 
 const INPUT: Place = placeOf(null, 'input');
 
-/** The budget of a claim does not suffice for an expression that may be sound by itself. */
+/** The remaining budget of a claim is too small for an expression that may be valid by itself. */
 class BudgetSpentError extends Error {}
 
 async function evaluate(
@@ -130,8 +131,8 @@ async function evaluate(
   } catch (error) {
     if (error instanceof AllowanceSpentError) {
       throw new BudgetSpentError(
-        `${place()}: with it the expressions of this input take more than ${budget.steps_max} steps; look at fewer ` +
-          'values, nest fewer macros, or divide the work among several tasks',
+        `${place()}: with it the expressions of this input take more than ${budget.steps_max} steps; read fewer ` +
+          'values, nest fewer macros, or split the work into several tasks',
         { cause: error },
       );
     }
@@ -140,7 +141,7 @@ async function evaluate(
   }
 }
 
-/** No further attempt would do better: what stands before the task has ended, and stays as it is. */
+/** Retrying is useless: the preceding nodes have ended and do not change. */
 function failureOf({ id, attempt, workflow_id, linked }: Handed, error: unknown): Report {
   const reason = (error instanceof Error ? error.message : String(error)).replaceAll('\0', '\uFFFD').toWellFormed();
   return { task_id: id, attempt, outcome: 'failed', reason, final: true, workflow: { id: workflow_id, linked } };

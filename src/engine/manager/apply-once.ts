@@ -6,17 +6,17 @@ import type { ManagerContext } from './context.ts';
 import { faultOf, reasonOf } from './faults.ts';
 
 export interface Application<Message extends ManagerMessage> {
-  /** Which messages the inbox remembers; all unless given. Others may have their effect again. */
+  /** Returns whether the inbox remembers a message; all by default. Others may be applied more than once. */
   remembers?(message: Message): boolean;
-  /** Handles a set within a transaction; one verdict a message, in order. */
+  /** Handles a set within a transaction; returns one verdict per message, in order. */
   apply(engine: Engine, messages: readonly Message[]): Promise<Verdict[]>;
 }
 
 /**
- * Handles a set of messages, each once however often it comes: the inbox's rows and the effect commit together. A set
- * that fails for what may lie in one message is halved until that one is alone; the others go through.
+ * Handles a set of messages, each exactly once however often it is delivered: the inbox rows and the effect commit
+ * together. A set that fails because of a single message is halved until that message is alone; the others are applied.
  *
- * @throws where the database is away
+ * @throws if the database is unavailable
  */
 export async function applyOnce<Message extends ManagerMessage>(
   context: ManagerContext,
@@ -33,10 +33,10 @@ export async function applyOnce<Message extends ManagerMessage>(
     const fault = faultOf(error);
     if (fault === 'away') throw error;
     if (fault === 'busy') {
-      context.log.warn({ err: error, messages: set.length }, 'Messages have to wait: the database is busy');
+      context.log.warn({ err: error, messages: set.length }, 'database is busy; messages will be redelivered');
       batch.postpone(set, reasonOf(error));
     } else if (set.length === 1) {
-      context.log.warn({ err: error, message: set[0]!.id }, 'A message could not be handled');
+      context.log.warn({ err: error, message: set[0]!.id }, 'message failed');
       batch.settle(set[0]!, { outcome: fault === 'message' ? 'buried' : 'failed', reason: reasonOf(error) });
     } else {
       const middle = set.length >> 1;
@@ -53,7 +53,7 @@ function applySet<Message extends ManagerMessage>(
   application: Application<Message>,
 ): Promise<Verdict[]> {
   const remembered = set.filter(({ message }) => application.remembers?.(message) ?? true);
-  // What may have its effect again needs no transaction with the inbox.
+  // Messages that may be applied again need no transaction with the inbox.
   if (remembered.length === 0) {
     return application.apply(
       context.engine,
@@ -66,7 +66,7 @@ function applySet<Message extends ManagerMessage>(
     const fresh: number[] = [];
     const firstOf = new Map<string, number>();
     set.forEach(({ key }, index) => {
-      // Of two with one key, the first is taken: its key is gone when the second one asks.
+      // Of two messages with one key, the first is handled: the key is taken when the second is checked.
       if (keys.has(key) && unseen.delete(key)) firstOf.set(key, index);
       else if (keys.has(key)) return;
       fresh.push(index);
@@ -82,12 +82,12 @@ function applySet<Message extends ManagerMessage>(
       verdicts[index] = answers[at]!;
       if ('reason' in answers[at]! && keys.has(set[index]!.key)) unhandled.push(set[index]!.key);
     });
-    // What was not handled was not repeated either: the queue may know both by one id, and would drop both.
+    // A message that failed must not be repeated either: the queue may know both by one id, and would drop both.
     set.forEach(({ key }, index) => {
       const verdict = verdicts[firstOf.get(key) ?? index]!;
       if ('reason' in verdict) verdicts[index] = verdict;
     });
-    // It comes again, at once or out of the dead letters, and must not pass for a repetition then.
+    // It will be redelivered, at once or out of the dead letters, and must not count as a repetition then.
     if (unhandled.length > 0) await forgetMessages(tx, unhandled);
     return verdicts;
   });

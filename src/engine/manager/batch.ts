@@ -7,15 +7,15 @@ import type { ReceivedMessage } from '../../queue/port.ts';
 
 export type MessageOutcome = (typeof MANAGER_MESSAGE_OUTCOMES)[number];
 
-/** What a step says of one message. */
+/** Verdict of a step on one message. */
 export type Verdict =
   { outcome: Exclude<MessageOutcome, 'buried' | 'failed'> } | { outcome: 'buried' | 'failed'; reason: string };
 
-/** A message of the batch that could be read. */
+/** Parsed message of the batch. */
 export interface Parsed<Message extends ManagerMessage = ManagerMessage> {
-  /** The queue's name for it. */
+  /** Id in the queue. */
   id: string;
-  /** What the inbox knows it by. */
+  /** Key in the inbox. */
   key: string;
   receive_count: number;
   message: Message;
@@ -23,14 +23,14 @@ export interface Parsed<Message extends ManagerMessage = ManagerMessage> {
 
 export type MessageType = ManagerMessage['type'];
 
-/** How often a message that fails for reasons of its own is delivered before it is buried. */
+/** Number of deliveries after which a message that keeps failing is dead-lettered. */
 const RECEIVES_MAX = 10;
 
-/** The messages of one run: what kind each is, what became of it, and which workflows are to be looked at again. */
+/** Messages of one run: the kind and the verdict of each, and the workflows to reevaluate. */
 export class Batch {
-  /** Root containers of everything that had activity. */
+  /** Root containers of all workflows with activity. */
   readonly roots = new Set<string>();
-  /** Tasks of which an end was told, applied or not: what stands above them is looked at. */
+  /** Tasks with a reported end, applied or not; the containers above them are reevaluated. */
   readonly ended = new Set<string>();
   readonly #messages: readonly ReceivedMessage[];
   readonly #parsed = new Map<MessageType, Parsed[]>();
@@ -55,7 +55,7 @@ export class Batch {
     this.#refusedJobRuns.push({ job_run_id, reason });
   }
 
-  /** Runs of jobs whose workflows nothing will ever start. */
+  /** Rejects the runs of jobs whose workflows will never start. */
   get refusedJobRuns(): { job_run_id: string; reason: string }[] {
     const refused = this.of('CreateTaskCollection').flatMap(({ id, message: { job_run_id } }) => {
       const verdict = this.#verdicts.get(id);
@@ -64,7 +64,7 @@ export class Batch {
     return [...this.#refusedJobRuns, ...refused];
   }
 
-  /** Whether it holds what may be the last that a generator's end waits for. */
+  /** Returns whether the batch may hold the last message that a generator waits for. */
   get mayCompleteGenerators(): boolean {
     return (
       this.#parsed.has('CreateTask') ||
@@ -72,19 +72,19 @@ export class Batch {
     );
   }
 
-  /** Says what became of a message; one that goes on failing for reasons of its own is buried in the end. */
+  /** Records the verdict on a message; dead-letters one that has failed too often. */
   settle(message: Pick<Parsed, 'id' | 'receive_count'>, verdict: Verdict): void {
     const isHopeless = verdict.outcome === 'failed' && message.receive_count >= RECEIVES_MAX;
     const reason = isHopeless ? `failed ${message.receive_count} times, the last time so: ${verdict.reason}` : '';
     this.#verdicts.set(message.id, isHopeless ? { outcome: 'buried', reason } : verdict);
   }
 
-  /** To be delivered again, however often it was: the fault is not its own. */
+  /** Marks a message for redelivery regardless of its receive count, since the failure is not its own. */
   postpone(messages: readonly Pick<Parsed, 'id'>[], reason: string): void {
     for (const { id } of messages) this.#verdicts.set(id, { outcome: 'failed', reason });
   }
 
-  /** Whatever has not been buried is to be delivered again. */
+  /** Marks every message that was not dead-lettered for redelivery. */
   postponeAll(reason: string): void {
     this.postpone(
       this.#messages.filter(({ id }) => this.#verdicts.get(id)?.outcome !== 'buried'),
@@ -102,7 +102,7 @@ export class Batch {
     );
   }
 
-  /** How many messages of each type came to each outcome; `unknown` is the type of what could not be read. */
+  /** Counts messages by type and outcome; the type of unreadable messages is `unknown`. */
   counts(): { type: MessageType | 'unknown'; outcome: MessageOutcome; count: number }[] {
     const typeOf = new Map<string, MessageType>();
     for (const [type, list] of this.#parsed) for (const { id } of list) typeOf.set(id, type);
@@ -121,7 +121,7 @@ export class Batch {
   }
 }
 
-/** What the inbox knows a message by: a UUID as it is, any other name by its hash. */
+/** Returns the inbox key of a message: a UUID itself, or the hash of any other id. */
 export function inboxKey(messageId: string): string {
   if (isUuid(messageId)) return messageId.toLowerCase();
   const hex = createHash('sha256').update(messageId).digest('hex');

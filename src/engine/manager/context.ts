@@ -6,25 +6,25 @@ import type { TransactionalEngine } from '../engine.ts';
 import type { RunnerDesk } from '../runners/port.ts';
 import type { JobContext } from '../schedule/context.ts';
 
-/** What a step did that no message asks for; `more`: it stopped at its bound, and the rest waits for the next run. */
+/** Result of a step that is driven by time; `more`: it stopped at its limit, and the rest waits for the next run. */
 export interface StepResult {
   count: number;
   more: boolean;
 }
 
-/** What every step of the manager works with. Nothing in it changes from run to run. */
+/** Context shared by all steps of the manager; it does not change between runs. */
 export interface ManagerContext {
   engine: TransactionalEngine;
   database: Database;
   jobs: JobContext;
-  /** Where tasks wait for their workers: asked what its service buried by itself. */
+  /** Queues of workers; polled for messages that the queue service dead-lettered by itself. */
   queue?: Pick<MessageQueue, 'listBuried'>;
-  /** Where tasks that need runners get them; without it they wait for a manager that has one. */
+  /** Source of runners for tasks; without it such tasks wait for a manager that has one. */
   desk?: RunnerDesk | undefined;
   log: Logger;
   metrics?: Metrics | undefined;
-  /** Makes the ids of nodes that were sent without one. */
+  /** Generates ids for nodes sent without one. */
   newId: () => string;
-  /** In whose name tasks are claimed for the queues of their workers. */
+  /** Claimer name of tasks that are dispatched to queues. */
   holder: string;
 }

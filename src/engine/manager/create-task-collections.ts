@@ -8,8 +8,8 @@ import type { ManagerContext } from './context.ts';
 import { faultOf } from './faults.ts';
 
 /**
- * Step 3: stores workflows, containers first. Storing one a second time changes nothing. Where one is refused for good,
- * the job that sent it learns so and goes on with its next run.
+ * Step 3: stores workflows, containers first. Storing one twice changes nothing. If one is rejected for good, the job
+ * that sent it is notified and continues with its next run.
  */
 export async function createTaskCollections(context: ManagerContext, batch: Batch, now: number): Promise<void> {
   await applyOnce(context, batch, now, batch.of('CreateTaskCollection'), {
@@ -21,7 +21,7 @@ export async function createTaskCollections(context: ManagerContext, batch: Batc
   await tellJobs(context, batch);
 }
 
-/** A job that cannot be told keeps no message of the batch back; its next trigger or an operator finds it. */
+/** Does not fail the batch if a job cannot be notified; its next trigger or an operator will find out. */
 async function tellJobs(context: ManagerContext, batch: Batch): Promise<void> {
   const rejections = batch.refusedJobRuns.map(({ job_run_id, reason }) => ({
     job_run_id,
@@ -32,13 +32,13 @@ async function tellJobs(context: ManagerContext, batch: Batch): Promise<void> {
     await context.database.transaction((tx) => rejectJobRuns(context.jobs, tx, rejections));
   } catch (error) {
     if (faultOf(error) === 'away') throw error;
-    context.log.error({ err: error, job_runs: rejections }, 'Jobs could not be told that their workflows were refused');
+    context.log.error({ err: error, job_runs: rejections }, 'could not notify jobs of rejected workflows');
   }
 }
 
 function submissionOf({ collection, job_run_id, traceparent: given }: CreateTaskCollectionMessage): WorkflowSubmission {
   const { name, root, notify } = collection;
-  // The standard says to ignore what is malformed.
+  // The specification says to ignore malformed workflows.
   const traceparent = given !== undefined && parseTraceparent(given) !== null ? given : null;
   return { name, root, notify, traceparent, idempotency: null, job_run_id };
 }

@@ -3,7 +3,7 @@ import { applyOnce } from './apply-once.ts';
 import type { Batch, Verdict } from './batch.ts';
 import type { ManagerContext } from './context.ts';
 
-/** Step 4: adds what generators made; what can have no place any more is buried with the reason. */
+/** Step 4: adds nodes that generators created; dead-letters those that can no longer be placed, with the reason. */
 export async function createTasksFromGenerators(context: ManagerContext, batch: Batch, now: number): Promise<void> {
   await applyOnce(context, batch, now, batch.of('CreateTask'), {
     async apply(engine, messages) {
@@ -29,7 +29,7 @@ function verdictOf(creation: NodeCreationResult): Verdict {
     case 'stale_attempt':
       return { outcome: 'refused' };
     case 'rejected':
-      // The message that makes its container may be on its way.
+      // The message that creates its container may be on its way.
       return { outcome: creation.transient ? 'failed' : 'buried', reason: creation.reason };
   }
 }

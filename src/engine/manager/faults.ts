@@ -2,9 +2,8 @@ import { HeddleError } from '../../domain/errors.ts';
 import { statementFault } from '../../store/statement-fault.ts';
 
 /**
- * Whose fault an error is: `away` (the database cannot be had: nothing more can be done now); `busy` (it can, but not in
- * time, or not for now); `message` (something in one message that will never be right); `unknown` (perhaps something in
- * one message).
+ * Classifies an error: `away` (the database is unavailable; stop for now), `busy` (it is available, but timed out or
+ * rejects writes for now), `message` (one message is permanently invalid), `unknown` (possibly one message).
  */
 export type Fault = 'away' | 'busy' | 'message' | 'unknown';
 
@@ -18,7 +17,7 @@ export function faultOf(error: unknown): Fault {
   return fault === 'data' ? 'message' : (fault ?? 'unknown');
 }
 
-/** What an error says, with what a HeddleError says in detail. */
+/** Returns the message of an error, with the details of a HeddleError. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const details = error instanceof HeddleError ? error.details : [];

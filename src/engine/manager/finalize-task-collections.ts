@@ -2,13 +2,13 @@ import { deleteFinalizations, findEndedJobRuns, takeEndedTrees } from '../../sto
 import { finishJobRuns } from '../schedule/finish-job-runs.ts';
 import type { ManagerContext, StepResult } from './context.ts';
 
-/** Trees that one transaction finishes; a full one is followed by the next. */
+/** Trees that one transaction finalizes; a full one is followed by another. */
 const TREES_MAX = 200;
 const TRANSACTIONS_MAX = 50;
 
 /**
- * Step 8: does once, at the end of a tree, what is to be done then: the history of its job learns how it ended, a run that
- * waited for it starts, and whoever asked is told. The tree itself leaves the hot tables with the retention.
+ * Step 8: finalizes each ended tree once: records the result in the history of its job, starts a run that waited for
+ * it, and sends its notifications. Retention removes the tree itself from the hot tables later.
  */
 export async function finalizeTaskCollections({ engine, jobs }: ManagerContext): Promise<StepResult> {
   let count = 0;

@@ -19,55 +19,57 @@ import { startDueTaskCollections } from './start-due-task-collections.ts';
 
 type ManagerStep = (typeof MANAGER_STEPS)[number];
 
-/** What one run came to. */
+/** Result of one run. */
 export interface ManagerRun {
-  /** Ids of messages to be delivered again. */
+  /** Ids of messages to redeliver. */
   failed: string[];
-  /** Messages that nothing will mend, each with the reason: for the dead letters. */
+  /** Messages to dead-letter, each with the reason. */
   buried: { id: string; reason: string }[];
   timed_out: number;
   generators_completed: number;
   dispatched: number;
   finalized: number;
   jobs_started: number;
-  /** Whether a step that no message asks for stopped at its bound: the next run goes on there, and need not wait. */
+  /** Whether a time-driven step stopped at its limit, so that the next run should follow at once. */
   busy: boolean;
-  /** What kept the run from its end: the database went away, and every message that was not buried comes again. */
+  /**
+   * Error that stopped the run: the database became unavailable, and every message not dead-lettered is redelivered.
+   */
   error: Error | null;
 }
 
 export interface RunOptions {
   /**
-   * Whether the steps that time sets in motion run as well (timeouts, ends of trees, due jobs); true by default. A
-   * process that receives many batches a second need not look at the clock in each.
+   * Whether the time-driven steps run as well (timeouts, ends of trees, due jobs); true by default. A process that
+   * receives many batches per second need not run them for each.
    */
   upkeep?: boolean;
-  /** Whether runners are asked for; true by default. */
+  /** Whether the run requests runners; true by default. */
   runners?: boolean;
 }
 
 /**
- * The orchestrator: takes messages through nine steps in a fixed order. It keeps nothing between runs, so that any
- * number of them, in any number of processes, may share one queue and one database.
+ * Orchestrator that takes messages through nine steps in a fixed order. It keeps no state between runs, so any number
+ * of managers, in any number of processes, may share one queue and one database.
  */
 export interface Manager {
   /**
-   * Handles a batch. Every step takes all its messages as one set; a message that cannot be handled is named in the
-   * answer and holds back no other.
+   * Handles a batch. Every step takes all its messages as one set; a message that fails is listed in the result and
+   * does not hold back any other.
    *
    * @param now milliseconds since the epoch
    */
   run(messages: readonly ReceivedMessage[], now: number, options?: RunOptions): Promise<ManagerRun>;
-  /** Resolves where the database answers: after a run that did not come to its end, before the next one. */
+  /** Resolves when the database answers; call it after a run that failed, before the next one. */
   ping(): Promise<void>;
-  /** Kinds whose ready tasks step 7 hands out. */
+  /** Kinds whose ready tasks step 7 dispatches. */
   dispatchedKinds(): Promise<string[]>;
   /**
-   * Looks for messages of workers that the queue's service buried by itself, so that their tasks come to an end; returns
-   * how many there were.
+   * Reads workers' messages that the queue service dead-lettered by itself, so that their tasks end; returns their
+   * number.
    */
   noteBuried(): Promise<number>;
-  /** Forgets messages that were handled before this moment, at most `limit`; returns how many. */
+  /** Deletes at most `limit` messages handled before this time; returns their number. */
   forgetMessages(before: number, limit: number): Promise<number>;
 }
 
@@ -107,7 +109,7 @@ async function run(
 
 type Counts = Omit<ManagerRun, 'failed' | 'buried' | 'error'>;
 
-/** The order keeps each step on the most current state: what is overdue ends before late reports of it are looked at. */
+/** Runs the steps in an order that keeps state current: overdue tasks end before late reports of them are applied. */
 async function runSteps(
   context: ManagerContext,
   batch: Batch,
@@ -133,14 +135,14 @@ async function runSteps(
   counts.jobs_started = await step('start_due_task_collections', () => startDueTaskCollections(context));
 }
 
-/** A step in which no message is at fault must not take the messages of the batch with it: it runs again at the next. */
+/** Runs a time-driven step; if it fails, the batch goes on and the step runs again in the next. */
 async function guard(context: ManagerContext, step: ManagerStep, work: () => Promise<StepResult>): Promise<StepResult> {
   try {
     return await work();
   } catch (error) {
     if (faultOf(error) === 'away') throw error;
     context.metrics?.managerStepFailures.inc({ step });
-    context.log.error({ err: error, step }, `The manager's step ${step} failed; the next run tries it again`);
+    context.log.error({ err: error, step }, 'manager step failed; retrying in the next run');
     return { count: 0, more: false };
   }
 }

@@ -4,10 +4,10 @@ import { noteDeadLetters } from '../../store/queue-messages.ts';
 import type { ManagerContext } from './context.ts';
 
 /**
- * Writes down which messages of workers' queues the queue's service buried by itself: the tasks that they start end, or
- * are tried again, when their leases are looked at next.
+ * Records messages of workers' queues that the queue service dead-lettered by itself: the tasks that they start end, or
+ * are retried, at the next check of their leases.
  *
- * @returns how many messages there were, those of earlier calls included
+ * @returns number of messages, those of earlier calls included
  */
 export async function noteBuried({ database, queue }: ManagerContext): Promise<number> {
   if (queue?.listBuried === undefined) return 0;

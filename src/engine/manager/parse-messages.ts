@@ -4,7 +4,7 @@ import type { ReceivedMessage } from '../../queue/port.ts';
 import { Batch, inboxKey } from './batch.ts';
 import type { ManagerContext } from './context.ts';
 
-/** Step 1: sorts messages by what they are; what cannot be read is buried with the reason, and stops nothing. */
+/** Step 1: sorts messages by type; dead-letters unreadable ones with the reason. */
 export function parseMessages(context: ManagerContext, messages: readonly ReceivedMessage[]): Batch {
   const batch = new Batch(messages);
   for (const { id, body, receive_count } of messages) {
@@ -20,7 +20,7 @@ export function parseMessages(context: ManagerContext, messages: readonly Receiv
   return batch;
 }
 
-/** The run of a job that waits for a workflow which cannot be read; a job must not wait for it for ever. */
+/** Returns the job run that waits for an unreadable workflow, so that its job does not wait forever. */
 function jobRunOf(body: string): string | null {
   if (!body.includes('"job_run_id"')) return null;
   try {

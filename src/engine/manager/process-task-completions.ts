@@ -14,13 +14,13 @@ const OUTCOME = {
 } as const satisfies Record<CompletionState, Outcome>;
 
 /**
- * Step 5: what workers say. Presence and signs of life first, since the first sign of life is what starts an attempt
- * whose end may be in the same batch. The root of every completion is looked at again, also where applying it failed.
+ * Step 5: applies the messages of workers. Presence and heartbeats come first, since the first heartbeat starts an
+ * attempt that may end in the same batch. The root of every completion is reevaluated, even if applying it failed.
  */
 export async function processTaskCompletions(context: ManagerContext, batch: Batch, now: number): Promise<void> {
   await noteWorkers(context, batch, now);
   await applyOnce(context, batch, now, batch.of('HeartbeatTask'), {
-    // Without counts a repeated sign of life says nothing new, and they are too many to remember for nothing.
+    // Repeated heartbeats without counts have no effect, and are too many to remember.
     remembers: ({ new_success, new_failures }) => new_success > 0 || new_failures > 0,
     apply: async (engine, beats) => (await engine.heartbeat(beats.map(beatOf))).map(verdictOfBeat),
   });
@@ -63,7 +63,7 @@ function beatOf({ task_id, attempt, new_success, new_failures }: HeartbeatTaskMe
   return { task_id, attempt, new_success, new_failures };
 }
 
-/** A worker learns elsewhere that it should stop; here it is enough that its sign of life changed nothing. */
+/** Accepts unchanged heartbeats: workers learn elsewhere that they must stop. */
 function verdictOfBeat(result: HeartbeatResult): Verdict {
   return { outcome: result === 'applied' ? 'applied' : 'refused' };
 }
@@ -93,7 +93,7 @@ function verdictOfReport(result: TransitionResult, { task_id, attempt }: Complet
     case 'stale_attempt':
       return { outcome: 'refused' };
     case 'not_started':
-      // The attempt that it names lost its claim, and the next one has not begun.
+      // Its attempt lost its claim, and the next one has not begun.
       if (attempt !== null) return { outcome: 'refused' };
       return { outcome: 'buried', reason: `the task ${task_id} has not started` };
     case 'not_found':

@@ -2,19 +2,19 @@ import type { Batch } from './batch.ts';
 import type { ManagerContext, StepResult } from './context.ts';
 import { faultOf, reasonOf } from './faults.ts';
 
-/** Tasks that one claim takes; a full one is followed by the next. */
+/** Tasks per claim; a full claim is followed by another. */
 const DISPATCH_MAX = 500;
 const CLAIMS_MAX = 200;
 
-/** Tasks that one call asks for runners for. */
+/** Tasks per call that requests runners. */
 const DEMANDS_MAX = 500;
 const CALLS_MAX = 20;
 
 /**
- * Step 7: looks again at every workflow that had activity, asks for the runners that ready tasks need, then hands the
- * tasks that are ready, of kinds whose workers read queues, to those queues.
+ * Step 7: reevaluates every workflow with activity, requests the runners that ready tasks need, then dispatches ready
+ * tasks of kinds whose workers read queues.
  *
- * @param asks whether runners are asked for
+ * @param asks whether runners are requested
  */
 export async function scheduleNextTasks(context: ManagerContext, batch: Batch, asks: boolean): Promise<StepResult> {
   if (batch.roots.size > 0) await reevaluate(context, batch);
@@ -28,7 +28,7 @@ export async function scheduleNextTasks(context: ManagerContext, batch: Batch, a
   return { count, more: true };
 }
 
-/** Whether it stopped at its bound. A pool that cannot be asked keeps no task from the queues. */
+/** Returns whether it stopped at its limit. An unavailable pool does not keep tasks from the queues. */
 async function askForRunners({ engine, desk, log }: ManagerContext): Promise<boolean> {
   if (desk === undefined) return false;
   try {
@@ -38,12 +38,12 @@ async function askForRunners({ engine, desk, log }: ManagerContext): Promise<boo
     return true;
   } catch (error) {
     if (faultOf(error) === 'away') throw error;
-    log.error({ err: error }, 'Runners could not be asked for; the next run tries it again');
+    log.error({ err: error }, 'runner request failed; retrying in the next run');
     return false;
   }
 }
 
-/** One workflow that cannot be looked at must not keep the others from it: its messages come again. */
+/** Reevaluates workflows one by one if the set fails, so that only the messages of the failing one are redelivered. */
 async function reevaluate(context: ManagerContext, batch: Batch): Promise<void> {
   const { engine, log } = context;
   const roots = [...batch.roots];
@@ -52,17 +52,20 @@ async function reevaluate(context: ManagerContext, batch: Batch): Promise<void> 
     return;
   } catch (error) {
     if (faultOf(error) === 'away') throw error;
-    log.warn({ err: error, workflows: roots.length }, 'Workflows are looked at one by one, since together it failed');
+    log.warn({ err: error, workflows: roots.length }, 'reevaluation failed; retrying workflows one by one');
   }
   for (const root of roots) {
     try {
       await engine.reevaluate([root]);
     } catch (error) {
       if (faultOf(error) === 'away') throw error;
-      log.error({ err: error, workflow: root }, 'A workflow could not be looked at again');
+      log.error({ err: error, workflow: root }, 'workflow could not be reevaluated');
       const completions = batch.of('CompleteTask').filter(({ message }) => message.root_container_id === root);
       for (const completion of completions) {
-        batch.settle(completion, { outcome: 'failed', reason: `its workflow could not move on: ${reasonOf(error)}` });
+        batch.settle(completion, {
+          outcome: 'failed',
+          reason: `its workflow could not be reevaluated: ${reasonOf(error)}`,
+        });
       }
     }
   }

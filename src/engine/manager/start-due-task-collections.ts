@@ -2,13 +2,13 @@ import { JOB_OUTCOMES } from '../../runtime/metrics.ts';
 import { startDueJobs } from '../schedule/start-due-jobs.ts';
 import type { ManagerContext, StepResult } from './context.ts';
 
-/** Jobs that one transaction looks at; where there are more, the next one follows. */
+/** Jobs per transaction; if there are more, another one follows. */
 const JOBS_MAX = 100;
 const TRANSACTIONS_MAX = 20;
 
 /**
- * Step 9: starts the jobs whose time has come, each occurrence once however many managers look. Their workflows come
- * back as CreateTaskCollection messages.
+ * Step 9: starts due jobs, each occurrence once however many managers run. Their workflows arrive as
+ * CreateTaskCollection messages.
  */
 export async function startDueTaskCollections({ jobs, metrics }: ManagerContext): Promise<StepResult> {
   let count = 0;

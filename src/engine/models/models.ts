@@ -9,11 +9,11 @@ import { requireReportable } from './reportable.ts';
 
 export interface ModelsOptions extends BooksOptions {
   readonly newId: () => string;
-  /** How long what is gone is kept, and the books of old runs. */
+  /** Retention of gone records and of old runs. */
   keepMs: number;
 }
 
-/** The models of one database. */
+/** Models of one database. */
 export function createModels(options: ModelsOptions): Models & ModelBooks {
   const { database, keepMs } = options;
   const now = options.now ?? (() => null);

@@ -31,21 +31,21 @@ const WORDS_OF_STATE = {
   disabled: 'was disabled',
 } as const satisfies Record<EndToTell['state'], string>;
 
-/** Deliveries that one statement writes: a payload may have 256 KiB. */
+/** Deliveries per statement; a payload may have 256 KiB. */
 const ROWS_AT_ONCE = 200;
 
-/** One of those who asked to be told of an end. */
+/** Recipient of a workflow-end notification. */
 interface ToldEntry {
   end: EndToTell;
   entry: WorkflowNotification;
-  /** Its templates; what is wrong with them where they do not compile. */
+  /** Its templates, or their faults if they do not compile. */
   notification: CompiledNotification | Error;
   reads: TemplateReads | null;
 }
 
 /**
- * Writes what is to be told of the ends of these workflows: once for each run of a workflow, however often and in however
- * many processes it is called. Belongs into the transaction that saw them end. Returns how many deliveries that are.
+ * Writes the notifications about the ends of these workflows, once per run of a workflow, however often and in however
+ * many processes it is called. Runs in the transaction that recorded the ends. Returns the number of deliveries.
  */
 export async function announceEnds(context: EngineContext, ids: readonly string[]): Promise<number> {
   const { database } = context;
@@ -120,7 +120,7 @@ async function noticesOf(
   return composeNotices(entry.channel, await rendered(context, told, upstream, facts, allowance), subject);
 }
 
-/** A template that fails must not keep an end from being told: Heddle's own words take its place, and say why. */
+/** Renders a notification; if its template fails, the default message replaces it and includes the error. */
 async function rendered(
   { log }: EngineContext,
   { end, notification }: ToldEntry,
@@ -135,10 +135,7 @@ async function rendered(
     return await notification.render(variables, words, allowance);
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    log.warn(
-      { err: error, workflow_id: end.workflow_id },
-      'A notification is told in plain words: its template failed',
-    );
+    log.warn({ err: error, workflow_id: end.workflow_id }, 'notification template failed; sending the default message');
     return plainWords(words, error);
   }
 }
@@ -152,7 +149,7 @@ function wordsOf({ name, workflow_id, state, reason, counts }: EndToTell): Defau
   };
 }
 
-/** The variable `workflow`, and what a webhook is told of it. Every state has its count. */
+/** Builds the variable `workflow`, which webhooks receive too. Every state has its count. */
 function workflowFacts(end: EndToTell): JsonObject {
   const { workflow_id: id, name, state, reason, counts, run, job_run_id, created_at, ended_at } = end;
   return {

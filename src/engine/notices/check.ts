@@ -7,15 +7,14 @@ import { flatten, idOf, isTask, localIdOf } from '../trees/flatten.ts';
 import { compileNotification, WORKFLOW_VARIABLES, type PlacedExpression } from './render.ts';
 
 /**
- * What is wrong with the templates of a workflow's `notify`, each with its path: what does not compile, and nodes that
- * the workflow does not have.
- *
+ * Returns the faults of the templates in a workflow's `notify`, each with its path: templates that do not compile and
+ * nodes that the workflow does not have.
  */
 export function notifyFaults(entries: readonly WorkflowNotification[], root: NewNode): string[] {
   if (entries.length === 0) return [];
   const nodes = flatten(root);
   const names = new Set(nodes.flatMap((node) => localIdOf(node) ?? []));
-  // What generators make may have any name.
+  // Nodes created by generators may have any name.
   const open = nodes.some((flat) => isTask(flat) && flat.node.generates);
   const known = (name: string): boolean =>
     open || names.has(name) || nodes.some((node) => idOf(node) === name.toLowerCase());
@@ -28,20 +27,20 @@ export function notifyFaults(entries: readonly WorkflowNotification[], root: New
   });
 }
 
-/** The nodes that templates name, each with where. */
+/** Returns the nodes that templates name, each with its path. */
 export function nodesRead(expressions: readonly PlacedExpression[]): { at: Place; name: string }[] {
   return expressions.flatMap(({ at, expression }) =>
     [...(expression.references.get('nodes')?.members.keys() ?? [])].map((name) => ({ at, name })),
   );
 }
 
-/** That there is no such node, and which one may be meant. */
+/** Builds the message for an unknown node, with a suggestion if one is near. */
 export function unknownNode(name: string, known: readonly string[]): string {
   const near = suggestName(name, known);
   return `there is no node ${quoted(name)}${near === null ? '' : `; did you mean ${quoted(near)}?`}`;
 }
 
-/** @throws HeddleError VALIDATION_FAILED that names every template which is wrong */
+/** @throws HeddleError VALIDATION_FAILED listing every invalid template */
 export function requireTemplates(entries: readonly WorkflowNotification[], root: NewNode): void {
   const details = notifyFaults(entries, root);
   if (details.length > 0) throw new HeddleError('VALIDATION_FAILED', undefined, { details });

@@ -15,11 +15,11 @@ import { readVariables } from './variables.ts';
 export interface NoticesOptions {
   database: Database;
   log: Logger;
-  /** The moment that statements work with: null lets the database say. */
+  /** Time that statements use; null: the database's clock. */
   readonly now?: () => string | null;
 }
 
-/** What tasks that tell something ask of one database. */
+/** Reads what notification tasks need from one database. */
 export function createNotices(options: NoticesOptions): Notices {
   const { database } = options;
   return {
@@ -61,14 +61,14 @@ async function render(
     await work.nextSlice();
     return await compiled.render({ ...variables, ...read }, words, work);
   } catch (error) {
-    // What the database says is not the template's fault.
+    // An error of the database is not the template's fault.
     if (!plainly || !(error instanceof Error) || 'code' in error) throw error;
-    log.warn({ err: error, task_id: task.id }, 'A notification is told in plain words: its template failed');
+    log.warn({ err: error, task_id: task.id }, 'notification template failed; sending the default message');
     return plainWords(words, error);
   }
 }
 
-/** Heddle's own words in the place of a template that failed, with why. */
+/** Builds the default message that replaces a failed template, with the error. */
 export function plainWords({ title, text }: DefaultWords, error: Error): RenderedNotification {
   const why = `The template of this notification failed: ${error.message}`;
   return { title, text: text === '' ? why : `${text}\n\n${why}`, subject: title, payload: undefined };

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../domain/json.ts';
 import type { NoticeAction, Notification } from '../../domain/notification/notification.ts';
 import type { TaskState } from '../../domain/task-state.ts';
 
-/** The task that tells something. */
+/** Task that sends a notification. */
 export interface TellingTask {
   id: TaskId;
   workflow_id: WorkflowId;
@@ -18,15 +18,15 @@ export interface Telling {
   notification: Notification;
   /** `task.notification`, `task.results`, `workflow.error`. */
   type: string;
-  /** Variables beside those of every template, and members of a webhook's `data`. */
+  /** Variables beyond those of every template, and members of a webhook's `data`. */
   facts: JsonObject;
-  /** Where the notification has none. Told the workflow's name. */
+  /** Default message; receives the workflow's name. */
   words: (workflow: string) => { title: string; text: string };
-  /** A template that fails is told of in plain words; otherwise the telling fails. */
+  /** Whether a failing template is replaced by the default message; otherwise rendering fails. */
   plain_if_template_fails: boolean;
 }
 
-/** What ended badly, in the words of its failure. */
+/** Task that failed, with its reason. */
 export interface BadEnd {
   id: TaskId;
   name: string;
@@ -35,26 +35,26 @@ export interface BadEnd {
   reason: string | null;
 }
 
-/** What tasks need that tell something. Nothing of it changes anything. */
+/** Read-only operations of notification tasks. */
 export interface Notices {
   /**
-   * Works out the templates and says what is to be sent.
+   * Renders the templates and returns what to send.
    *
-   * @throws Error that names the member whose template does not compile or failed
+   * @throws Error naming the member whose template does not compile or failed
    */
   compose(telling: Telling): Promise<NoticeAction[]>;
-  /** What stands before a task in its container, and below it, that ended badly: how many, and the first `limit`. */
+  /** Returns the number of failed tasks that precede a task in its container, and the first `limit` of them. */
   badEndsBefore(id: TaskId, limit: number): Promise<{ total: number; first: BadEnd[] }>;
-  /** The same tasks, however they ended, by state. */
+  /** Counts the same tasks by state, whatever it is. */
   countBefore(id: TaskId): Promise<Partial<Record<TaskState, number>>>;
 }
 
-/** Notices that a task's success sends off. */
+/** Notices sent by a task's success. */
 export interface TaskNotices {
   actions: readonly NoticeAction[];
   /**
-   * Only the first such task of a workflow sends its own, once again after each retry of the workflow; the member `sent`
-   * of the result of any other becomes false.
+   * Only the first such task of a workflow sends its own, and again after each retry of the workflow; for any other,
+   * the member `sent` of the result becomes false.
    */
   once_per_workflow: boolean;
 }

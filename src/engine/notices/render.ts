@@ -7,32 +7,32 @@ import { AllowanceSpentError, ExpressionError } from '../../expression/fault.ts'
 import { WORK_MAX, type SlicedAllowance } from '../../expression/meter.ts';
 import { compileTemplate } from '../../expression/template.ts';
 
-/** The words of a notification where its submitter gave none. */
+/** Default message of a notification. */
 export interface DefaultWords {
   title: string;
   text: string;
 }
 
-/** What templates of a task may use, and those of a workflow's end, which has no task. */
+/** Variables of templates in tasks, and of templates about a workflow's end, which have no task. */
 export const TASK_VARIABLES: readonly string[] = FLOW_VARIABLES;
 export const WORKFLOW_VARIABLES: readonly string[] = FLOW_VARIABLES.filter((name) => name !== 'task');
 
-/** Expressions of one notification: what tells of an end is worked out while the end is being recorded. */
+/** Maximum number of expressions per notification, since end notifications are rendered while the end is recorded. */
 const EXPRESSIONS_MAX = 32;
-/** Steps that the expressions of one notification may take together: as many as one expression may. */
+/** Steps that all expressions of one notification may take together: the limit of a single expression. */
 export const NOTIFICATION_STEPS_MAX = WORK_MAX;
 const TEXT_CHARACTERS_MAX = 30_000;
 const PAYLOAD_BYTES_MAX = 262_144;
 
-/** A notification whose templates compile. */
+/** Notification whose templates compile. */
 export interface CompiledNotification {
-  /** Everything that its templates read, each with where it stands. */
+  /** All reads of its templates, each with its path. */
   readonly expressions: readonly PlacedExpression[];
   /**
-   * Its texts with every expression worked out.
+   * Renders its strings with every expression evaluated.
    *
-   * @param allowance `NOTIFICATION_STEPS_MAX` steps, or what is left of more
-   * @throws Error that names the member, and the expression where one failed
+   * @param allowance `NOTIFICATION_STEPS_MAX` steps, or the remainder of a larger budget
+   * @throws Error naming the member, and the expression if one failed
    */
   render(variables: Variables, words: DefaultWords, allowance: SlicedAllowance): Promise<RenderedNotification>;
 }
@@ -50,8 +50,8 @@ type Rendering<Value> = {
 /**
  * Compiles the templates of a notification.
  *
- * @param variables what they may use
- * @param place what the notification is called in faults; null where it is the whole of it
+ * @param variables variables they may use
+ * @param place path of the notification in faults; null if it is the root
  */
 export function compileNotification(
   { channel, title, text, payload }: Notification,
@@ -72,7 +72,7 @@ export function compileNotification(
   if (compiler.faults.length > 0) return { ok: false, faults: compiler.faults };
   const expressions = Object.values(parts).flatMap((part) => part?.expressions ?? []);
   if (expressions.length > EXPRESSIONS_MAX) {
-    const message = `holds ${expressions.length} expressions; ${EXPRESSIONS_MAX} are allowed in one notification`;
+    const message = `holds ${expressions.length} expressions; at most ${EXPRESSIONS_MAX} are allowed in one notification`;
     return { ok: false, faults: [`${pathOf(place ?? at('text'))}: ${message}`] };
   }
   return {
@@ -93,7 +93,7 @@ export function compileNotification(
   };
 }
 
-/** Of a notification that was checked before: faults are a programmer's error. */
+/** Compiles a notification that was checked before, so faults are programming errors. */
 export function requireNotification(notification: Notification, variables: readonly string[]): CompiledNotification {
   const compiled = compileNotification(notification, variables);
   if (compiled.ok) return compiled.notification;
@@ -103,12 +103,12 @@ export function requireNotification(notification: Notification, variables: reado
 function boundedPayload(payload: JsonValue): JsonValue {
   const bytes = Buffer.byteLength(JSON.stringify(payload));
   if (bytes > PAYLOAD_BYTES_MAX) {
-    throw new Error(`payload: comes to ${bytes} bytes as JSON; ${PAYLOAD_BYTES_MAX} are allowed`);
+    throw new Error(`payload: has ${bytes} bytes as JSON; at most ${PAYLOAD_BYTES_MAX} are allowed`);
   }
   return payload;
 }
 
-/** Compiles texts and values, and gathers what is wrong with them. */
+/** Compiles strings and values, and collects faults. */
 class Compiler {
   readonly faults: string[] = [];
   readonly #variables: readonly string[];
@@ -126,7 +126,7 @@ class Compiler {
     return { expressions, value: (values, allowance) => placed(at, () => template.render(values, allowance)) };
   }
 
-  /** Texts are templates, and `{ "$expr": CEL }` is any value. */
+  /** Compiles strings as templates, and `{ "$expr": CEL }` as a value of any type. */
   json(at: Place, value: JsonValue): Rendering<JsonValue> {
     if (typeof value === 'string') return this.text(at, value);
     if (typeof value !== 'object' || value === null) return { expressions: [], value: () => value };
@@ -165,7 +165,7 @@ class Compiler {
     };
   }
 
-  /** Results are read by name, and never all of a workflow. */
+  /** Requires results to be read by name, so that no template reads all results of a workflow. */
   #checkNodes(at: Place, { text, references }: Expression): void {
     for (const variable of ['nodes', 'data']) {
       const offset = references.get(variable)?.whole_at ?? null;

@@ -4,17 +4,17 @@ import type { Channel, Notification } from '../../domain/notification/notificati
 import type { Place } from '../../domain/parse/path.ts';
 import { compileNotification, TASK_VARIABLES, type CompiledNotification } from './render.ts';
 
-/** The members of a notification whose texts are templates. */
+/** Members of a notification whose strings are templates. */
 const TEMPLATES: readonly (readonly string[])[] = [['title'], ['text'], ['payload'], ['to', 'email', 'subject']];
 
-/** What stands above them: a value of it that was worked out would bring texts of others along, as templates. */
+/** Their parents: computing one of these would treat strings of others as templates. */
 const ABOVE: readonly (readonly string[])[] = [[], ['to'], ['to', 'email']];
 
 type Path = readonly (string | number)[];
 
 /**
- * Whether what stands at a place of a task's input is worked out when the notification is written, not before: a value
- * that went into a template would be read as one, and what a scan has found may hold any text.
+ * Returns whether a place of a task's input is evaluated when the notification is rendered, not before: a computed
+ * value inside a template would be parsed as a template, and scan output may hold any string.
  *
  * @param path of an expression, its own member last
  */
@@ -22,7 +22,7 @@ export function isWithinTemplates(kind: string, path: Path): boolean {
   return NOTIFICATION_KINDS.has(kind) && TEMPLATES.some((place) => place.every((step, index) => path[index] === step));
 }
 
-/** Whether an expression stands for a part of a notification that holds templates. */
+/** Returns whether an expression replaces a part of a notification that holds templates. */
 export function standsAboveTemplates(kind: string, path: Path): boolean {
   const above = path.slice(0, -1);
   return NOTIFICATION_KINDS.has(kind) && ABOVE.some((place) => isSame(place, above));
@@ -33,10 +33,10 @@ function isSame(one: Path, other: Path): boolean {
 }
 
 /**
- * The templates in the input of a task that tells something; null where it is of another kind. The rest of its input is
- * read when it runs, since addresses may be worked out until then.
+ * Returns the templates in the input of a notification task; null for any other kind. The rest of its input is read
+ * when the task runs, since addresses may be computed until then.
  *
- * @param place of the input, in faults
+ * @param place path of the input in faults
  */
 export function compileTaskTemplates(
   kind: string,

@@ -4,7 +4,7 @@ import { readForTemplates, type TemplateReads, type Upstream } from '../../store
 import { excessReason } from '../flow/excess.ts';
 import type { PlacedExpression } from './render.ts';
 
-/** What the expressions of one notification read of a workflow's nodes and of its data; null where that is nothing. */
+/** Data that the expressions of one notification read from a workflow; null if they read none. */
 export function readsOf(workflowId: string, expressions: readonly PlacedExpression[]): TemplateReads | null {
   const names = namesRead(expressions, 'nodes');
   const data = namesRead(expressions, 'data');
@@ -12,10 +12,10 @@ export function readsOf(workflowId: string, expressions: readonly PlacedExpressi
 }
 
 /**
- * What was read, as variables of templates.
+ * Converts the data read to variables of templates.
  *
- * @param upstream null where nothing was asked for
- * @throws Error where it is more than 8 MiB
+ * @param upstream null if nothing was requested
+ * @throws Error if it exceeds 8 MiB
  */
 export function variablesOf(upstream: Upstream | null): { nodes: JsonObject; data: JsonObject } {
   if (upstream === null) return { nodes: {}, data: {} };
@@ -25,10 +25,9 @@ export function variablesOf(upstream: Upstream | null): { nodes: JsonObject; dat
 }
 
 /**
- * The variables of one notification: what its expressions name, and nothing else, is fetched. Names that stand for nothing
- * are absent.
+ * Fetches the variables of one notification: only what its expressions name. Names that do not exist are absent.
  *
- * @throws Error where that is more than 8 MiB
+ * @throws Error if they exceed 8 MiB
  */
 export async function readVariables(
   queryable: Queryable,

@@ -5,29 +5,29 @@ import { CATCH_UP_MAX, type DueOccurrences } from '../../domain/schedule.ts';
 
 const CRON_CHARS_MAX = 200;
 const TIME_ZONE_CHARS_MAX = 100;
-/** Due occurrences that are counted one by one; beyond, only the latest are looked at. */
+/** Number of due occurrences counted one by one; beyond it, only the latest are checked. */
 const WALK_MAX = 1000;
 
-/** A cron expression in a time zone, as pure arithmetic: it reads no clock. Moments are milliseconds since the epoch. */
+/** Cron expression in a time zone, as pure arithmetic without a clock. Times are milliseconds since the epoch. */
 export interface Schedule {
-  /** The first occurrence after this moment; null where none follows. */
+  /** Returns the first occurrence after this time; null if none follows. */
   next(after: number): number | null;
-  /** At most `count` occurrences after this moment. */
+  /** Returns at most `count` occurrences after this time. */
   upcoming(after: number, count: number): number[];
-  /** The occurrences from `first`, which is one, up to `now`. */
+  /** Returns the occurrences from `first`, which is one itself, up to `now`. */
   due(first: number, now: number): DueOccurrences;
 }
 
 /**
- * Reads an expression of 5 fields (minute hour day month weekday), of 6 (with seconds in front) or a nickname
- * (`@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`), and an IANA time zone.
+ * Parses an expression of 5 fields (minute hour day month weekday), of 6 (with seconds first) or a nickname (`@hourly`,
+ * `@daily`, `@weekly`, `@monthly`, `@yearly`), and an IANA time zone.
  *
- * Where clocks change: an expression whose hour, minute and second are plain values, lists or ranges names times of day.
- * One that does not exist occurs at the first moment after the gap, one that exists twice occurs the first time only.
- * Any other (with a `*` or a step in one of them) names intervals: those in a gap are left out, those in an hour that
- * comes twice occur twice.
+ * At clock changes: an expression whose hour, minute and second are plain values, lists or ranges names times of day. A
+ * time that does not exist occurs at the first instant after the gap; one that exists twice occurs the first time only.
+ * Any other expression (with a `*` or a step in one of them) names intervals: those in a gap are skipped, those in a
+ * repeated hour occur twice.
  *
- * @throws HeddleError VALIDATION_FAILED, one detail a fault (`cron: …`, `time_zone: …`)
+ * @throws HeddleError VALIDATION_FAILED, one detail per fault (`cron: …`, `time_zone: …`)
  */
 export function parseSchedule(cron: string, timeZone: string): Schedule {
   const details = scheduleFaults(cron, timeZone);
@@ -35,7 +35,7 @@ export function parseSchedule(cron: string, timeZone: string): Schedule {
   return new CronSchedule(read(cron, timeZone));
 }
 
-/** What is wrong with an expression and a time zone, each fault with its member's name. */
+/** Returns the faults of an expression and a time zone, each with its member's name. */
 export function scheduleFaults(cron: string, timeZone: string): string[] {
   return [timeZoneFault(timeZone), cronFault(cron)].filter((fault) => fault !== null);
 }
@@ -45,7 +45,7 @@ function read(cron: string, timezone: string): Cron {
 }
 
 function timeZoneFault(timeZone: string): string | null {
-  // A fixed offset is no time zone: what is meant by it changes twice a year.
+  // A fixed offset is not a time zone: the intended zone changes its offset twice a year.
   if (timeZone.length <= TIME_ZONE_CHARS_MAX && /^[A-Za-z]/.test(timeZone)) {
     try {
       new Intl.DateTimeFormat('en', { timeZone });
@@ -60,14 +60,14 @@ function timeZoneFault(timeZone: string): string | null {
 function cronFault(cron: string): string | null {
   if (cron.length > CRON_CHARS_MAX) return `cron: must have at most ${CRON_CHARS_MAX} characters`;
   try {
-    // The library also takes a date, which would be a schedule of one moment.
+    // The library also accepts a date, which would be a schedule of a single occurrence.
     if (read(cron, 'UTC').getPattern() !== undefined) return null;
   } catch (error) {
     const reason = (error as Error).message.replace(/^Cron\w*: /, '');
-    // Of the number of fields the library says what it takes elsewhere.
+    // The library's own message about the number of fields describes its own syntax.
     if (!/^(?:invalid configuration format|mode)/.test(reason)) return `cron: ${reason}`;
   }
-  return `cron: must have five fields (minute, hour, day of month, month, weekday), six with seconds in front, or be a nickname such as @daily; not ${JSON.stringify(cron.slice(0, 40))}`;
+  return `cron: must have five fields (minute, hour, day of month, month, weekday), six with seconds first, or be a nickname such as @daily; not ${JSON.stringify(cron.slice(0, 40))}`;
 }
 
 class CronSchedule implements Schedule {
@@ -96,7 +96,7 @@ class CronSchedule implements Schedule {
     return { first, times, count: times.length };
   }
 
-  /** The last occurrences up to `now`: found from the end, and walked forwards as all others are. */
+  /** Returns the last occurrences up to `now`, found backwards and returned in ascending order. */
   #latest(now: number): number[] {
     const start = this.#cron.previousRuns(CATCH_UP_MAX, new Date(now)).at(-1)!.getTime();
     const times = [start];

@@ -17,13 +17,13 @@ import type { JobContext } from './context.ts';
 import type { JobRunEnd } from './port.ts';
 import { readDefinition, sendRuns } from './send-runs.ts';
 
-/** A message to the manager is handled within seconds; after so long it is looked for. */
+/** Age after which an unhandled message to the manager is looked for; it is usually handled within seconds. */
 const LOST_AFTER_MS = 6 * 3_600_000;
 const LOST = 'its workflow never began: its message was lost, or is among the dead letters of the queue manager';
 
 /**
  * Records how the workflows of jobs ended, within the transaction that saw them end, and starts the runs that waited
- * for them. Safe to repeat; a workflow that was tried again and ended once more replaces what was recorded.
+ * for them. Idempotent; if a retried workflow ends once more, the new result replaces the recorded one.
  */
 export async function finishJobRuns(context: JobContext, tx: Queryable, ends: readonly JobRunEnd[]): Promise<void> {
   await record(
@@ -40,7 +40,9 @@ export async function finishJobRuns(context: JobContext, tx: Queryable, ends: re
   );
 }
 
-/** Records that runs could not begin: the manager refused their messages. Their jobs go on with the next run. */
+/**
+ * Records runs that could not begin because the manager rejected their messages; their jobs go on with the next run.
+ */
 export async function rejectJobRuns(
   context: JobContext,
   tx: Queryable,
@@ -61,7 +63,7 @@ export async function rejectJobRuns(
 
 async function record(context: JobContext, tx: Queryable, ends: readonly EndedRun[]): Promise<void> {
   if (ends.length === 0) return;
-  // Jobs first, as whoever starts runs has them: nobody decides on a run that is just ending.
+  // Jobs are locked first, as by all code that starts runs, so that no decision is based on a run that is ending.
   const jobs = await jobsOfRuns(
     tx,
     ends.map(({ run_id }) => run_id),
@@ -73,8 +75,8 @@ async function record(context: JobContext, tx: Queryable, ends: readonly EndedRu
 }
 
 /**
- * What has not ended of each of these jobs, whose locks the caller holds; jobs without any are absent. A run whose
- * workflow never came to be, because its message is among the dead letters, does not keep its job for ever: it fails.
+ * Returns the open runs of each of these jobs, whose locks the caller holds; jobs without any are absent. Fails runs
+ * whose workflow was never created because its message was dead-lettered, so that they do not block their job forever.
  */
 export async function openRunsOf(
   context: JobContext,
@@ -98,7 +100,7 @@ export async function openRunsOf(
 }
 
 /**
- * Starts what waits of these jobs and may start now. The caller holds the jobs' locks.
+ * Starts the waiting runs of these jobs that may start now. The caller holds the jobs' locks.
  */
 export async function startWaitingRuns(context: JobContext, tx: Queryable, jobIds: readonly string[]): Promise<void> {
   if (jobIds.length === 0) return;

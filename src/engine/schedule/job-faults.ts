@@ -3,7 +3,7 @@ import type { Job, WorkflowDefinition } from '../../domain/schedule.ts';
 import { scheduleFaults } from './cron.ts';
 import { definitionFaults } from './send-runs.ts';
 
-/** What is wrong with the members of a job that are there, each fault with its member's name. */
+/** Returns the faults of the given members of a job, each with its member's name. */
 export function jobFaults(
   {
     name,
@@ -16,9 +16,9 @@ export function jobFaults(
   newId: () => string,
 ): string[] {
   const faults: string[] = [];
-  // Whatever looks like an id is taken for one.
-  if (name !== undefined && isUuid(name)) faults.push('name: must not be of the form of an id');
-  // An expression that may recur is all that is needed to judge the time zone alone.
+  // A key of the form of an id is always read as an id.
+  if (name !== undefined && isUuid(name)) faults.push('name: must not have the form of an id');
+  // Any expression that recurs suffices to check the time zone alone.
   if (cron !== undefined || time_zone !== undefined) {
     faults.push(...scheduleFaults(cron ?? '@daily', time_zone ?? 'UTC'));
   }

@@ -22,7 +22,7 @@ import { requireDefinition, sendRuns } from './send-runs.ts';
 
 const UNIQUE_VIOLATION = '23505';
 
-/** The jobs of one database. */
+/** Jobs of one database. */
 export function createJobs(context: JobContext): Jobs {
   const { database } = context;
   return {
@@ -75,7 +75,7 @@ async function update(context: JobContext, key: string, change: JobChange): Prom
     if (changed.paused || changed.recurrence === 0) changed.next_run_at = null;
     else if (isNewSchedule || changed.next_run_at === null) changed.next_run_at = schedule.next(now);
     const stored = await store(tx, changed, workflow, now);
-    // What waited may run beside the others now.
+    // Waiting runs may be allowed to run in parallel now.
     if (changed.overlap !== job.overlap) await startWaitingRuns(context, tx, [job.id]);
     return stored;
   });
@@ -113,7 +113,7 @@ async function resume(
   return resumed;
 }
 
-/** The job is locked, so that two requests with one key come here in turn. */
+/** Locks the job, so that two requests with one key are handled one after the other. */
 async function trigger(
   context: JobContext,
   tx: Queryable,
@@ -146,13 +146,13 @@ async function upcoming(context: JobContext, key: string, count: number): Return
   if (job.next_run_at === null) return { job, times: [] };
   const wanted = Math.min(count, job.recurrence ?? count);
   const schedule = parseSchedule(job.cron, job.time_zone);
-  // The stored moment comes first, also where it has passed and nobody started it yet.
+  // The stored occurrence comes first, even if it has passed and has not been started yet.
   return { job, times: [job.next_run_at, ...schedule.upcoming(job.next_run_at, wanted - 1)] };
 }
 
 /**
- * @param job `workflow` null: it stays as it is
- * @throws HeddleError VALIDATION_FAILED with every fault of every member
+ * @param job `workflow` null: unchanged
+ * @throws HeddleError VALIDATION_FAILED listing every fault of every member
  */
 function requireValid(
   context: JobContext,
@@ -163,7 +163,7 @@ function requireValid(
   return parseSchedule(job.cron, job.time_zone);
 }
 
-/** Runs a change of one job under its lock; null where there is no such job. */
+/** Changes one job under its lock; returns null if there is no such job. */
 function changing<T>(
   context: JobContext,
   key: string,
@@ -175,20 +175,20 @@ function changing<T>(
   });
 }
 
-/** @throws HeddleError VALIDATION_FAILED where the schedule never comes */
+/** @throws HeddleError VALIDATION_FAILED if the schedule never occurs */
 function requireOccurrence(schedule: Schedule, now: number): number {
   const next = schedule.next(now);
   if (next !== null) return next;
-  throw new HeddleError('VALIDATION_FAILED', undefined, { details: ['cron: names a day that never comes'] });
+  throw new HeddleError('VALIDATION_FAILED', undefined, { details: ['cron: names a day that never occurs'] });
 }
 
-/** Names never look like ids. */
+/** Returns whether a key is an id; names never look like ids. */
 function keyOf(key: string): JobKey {
   return isUuid(key) ? { id: key.toLowerCase(), name: null } : { id: null, name: key };
 }
 
 function nameTaken(name: string): HeddleError {
-  return new HeddleError('CONFLICT', `There is a job ${name} already`, {
+  return new HeddleError('CONFLICT', `Job ${name} already exists`, {
     details: [`name: ${name} is taken; update that job, or choose another name`],
   });
 }

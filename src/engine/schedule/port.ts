@@ -9,64 +9,65 @@ import type {
 } from '../../domain/schedule.ts';
 import type { ContainerState, TaskState } from '../../domain/task-state.ts';
 
-/** What the API does with jobs. A key is a job's id or its name; where there is no such job, the answer is null. */
+/** Operations of the API on jobs. A key is a job's id or its name; the result is null if there is no such job. */
 export interface Jobs {
-  /** @throws HeddleError VALIDATION_FAILED; CONFLICT where the name is taken */
+  /** @throws HeddleError VALIDATION_FAILED; CONFLICT if the name is taken */
   create(job: NewJob): Promise<JobWithDefinition>;
   get(key: string): Promise<JobWithDefinition | null>;
-  /** By name, without definitions, each with the latest entry of its history. */
+  /** Sorted by name, without definitions, each with the latest entry of its history. */
   list(page: { paused?: boolean; offset: number; limit: number }): Promise<ListedJob[]>;
   /**
-   * A new expression or time zone counts from now on.
+   * Updates a job. A new expression or time zone applies from now on.
    *
-   * @throws HeddleError VALIDATION_FAILED; CONFLICT where the new name is taken
+   * @throws HeddleError VALIDATION_FAILED; CONFLICT if the new name is taken
    */
   update(key: string, change: JobChange): Promise<JobWithDefinition | null>;
-  /** Removes it with its history; runs that are under way go on. Whether there was one. */
+  /** Deletes a job with its history; running runs continue. Returns whether there was one. */
   remove(key: string): Promise<boolean>;
-  /** Nothing starts by its schedule until it is resumed. */
+  /** Pauses a job: its schedule starts nothing until it is resumed. */
   pause(key: string): Promise<JobWithDefinition | null>;
   /**
-   * Its next occurrence is the first from now on: what passed while it was paused was not missed.
+   * Resumes a job. Its next occurrence is the first from now on; those that passed while it was paused do not count as
+   * missed.
    *
-   * @throws HeddleError VALIDATION_FAILED where its expression or definition is not valid
+   * @throws HeddleError VALIDATION_FAILED if its expression or definition is invalid
    */
   resume(key: string): Promise<JobWithDefinition | null>;
   /**
-   * Starts it now, also where it is paused or used up; the recurrence stays as it is.
+   * Starts a job now, even if it is paused or used up; its schedule does not change.
    *
-   * @throws HeddleError CONFLICT where its overlap policy does not allow another run; VALIDATION_FAILED where its
-   * definition is not valid any more
+   * @throws HeddleError CONFLICT if its overlap policy does not allow another run; VALIDATION_FAILED if its definition
+   * is no longer valid
    *
-   * @param once an idempotency key: a repeat answers the run of the first time as it now is, and starts nothing
+   * @param once idempotency key: a repeat returns the current state of the first run, and starts nothing
    */
   trigger(key: string, once?: string | null): Promise<JobRun | null>;
-  /** Its next occurrences, at most as many as it will still start; none while it is paused. */
+  /** Returns its next occurrences, at most as many as it will still start; none while it is paused. */
   upcoming(key: string, count: number): Promise<{ job: Job; times: number[] } | null>;
-  /** Latest occurrence first. */
+  /** Returns the latest occurrence first. */
   history(key: string, page: { state?: JobRunState; offset: number; limit: number }): Promise<JobRun[] | null>;
 }
 
-/** A workflow of a job that has ended. */
+/** Ended workflow of a job. */
 export interface JobRunEnd {
   workflow_id: string;
   job_run_id: string;
   root_state: Exclude<ContainerState, 'waiting' | 'running'>;
   /** Milliseconds since the epoch. */
   ended_at: number;
-  /** Its tasks by state. */
+  /** Number of its tasks by state. */
   counts: Partial<Record<TaskState, number>>;
   reason?: string | null;
 }
 
-/** What one pass over the due jobs did. */
+/** Result of one pass over the due jobs. */
 export interface DueJobsResult {
   started: number;
   queued: number;
-  /** Entries of the history for occurrences that do not run. */
+  /** Occurrences recorded in the history without a run. */
   skipped: number;
   /** Jobs that were paused because they cannot be started. */
   paused: number;
-  /** As many jobs were due as were asked for: there may be more. */
+  /** Whether the limit of due jobs was reached, so there may be more. */
   more: boolean;
 }

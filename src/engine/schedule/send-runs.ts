@@ -9,19 +9,19 @@ import { planFlow } from '../flow/plan.ts';
 import { notifyFaults } from '../notices/check.ts';
 import type { JobContext } from './context.ts';
 
-/** A definition is kept in every message that starts it; generators make large workflows out of small ones. */
+/** Limit of a definition, since every message that starts it holds a copy; generators make small workflows large. */
 export const DEFINITION_BYTES_MAX = 1024 * 1024;
 const DETAILS_MAX = 20;
-/** Messages sent with one call: a definition may be large. */
+/** Messages per call; a definition may be large. */
 const SEND_MAX = 10;
 
 export type DefinitionCheck = ({ ok: true } & ParsedWorkflow) | { ok: false; faults: string[] };
 
-/** Reads a job's workflow with new ids for its nodes, or says what is wrong with it. Never throws. */
+/** Parses a job's workflow with new ids for its nodes, or returns its faults. Never throws. */
 export function readDefinition(workflow: WorkflowDefinition, newId: () => string): DefinitionCheck {
   const bytes = Buffer.byteLength(JSON.stringify(workflow));
   if (bytes > DEFINITION_BYTES_MAX) {
-    return { ok: false, faults: [`workflow: must have at most ${DEFINITION_BYTES_MAX} bytes, not ${bytes}`] };
+    return { ok: false, faults: [`workflow: must have at most ${DEFINITION_BYTES_MAX} bytes (got ${bytes})`] };
   }
   const parsed = parseWorkflow(workflow, newId);
   const faults = parsed.ok
@@ -39,7 +39,7 @@ function atWorkflow(fault: string): string {
   return fault.startsWith('body:') ? `workflow${fault.slice('body'.length)}` : `workflow.${fault}`;
 }
 
-/** Every fault of a definition, each with its path from `workflow`. */
+/** Returns every fault of a definition, each with its path from `workflow`. */
 export function definitionFaults(workflow: WorkflowDefinition, newId: () => string): string[] {
   const read = readDefinition(workflow, newId);
   return read.ok ? [] : read.faults;
@@ -51,14 +51,14 @@ export function requireDefinition(workflow: WorkflowDefinition, newId: () => str
   if (details.length > 0) throw new HeddleError('VALIDATION_FAILED', undefined, { details });
 }
 
-/** A run to start: its workflow has the id of the run, so that the same message twice stores one workflow. */
+/** Run to start; its workflow has the id of the run, so that a repeated message stores one workflow. */
 export interface RunToStart {
   run_id: string;
   job_name: string;
   workflow: WorkflowDefinition;
 }
 
-/** Hands runs to the manager; their messages leave when the transaction commits, and only then. */
+/** Hands runs to the manager; their messages are sent if and when the transaction commits. */
 export async function sendRuns(context: JobContext, tx: Queryable, runs: readonly RunToStart[]): Promise<void> {
   for (let from = 0; from < runs.length; from += SEND_MAX) {
     const messages = runs

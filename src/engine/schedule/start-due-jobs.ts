@@ -9,7 +9,7 @@ import { openRunsOf } from './finish-job-runs.ts';
 import type { DueJobsResult } from './port.ts';
 import { readDefinition, sendRuns } from './send-runs.ts';
 
-/** Of each job's history stay the latest runs, the latest skipped occurrences, and nothing older than 90 days. */
+/** Retention of each job's history: the latest runs, the latest skipped occurrences, nothing older than 90 days. */
 export const HISTORY_RUNS_MAX = 1000;
 export const HISTORY_SKIPPED_MAX = 200;
 export const HISTORY_AGE_MAX_MS = 90 * 86_400_000;
@@ -17,22 +17,22 @@ export const HISTORY_AGE_MAX_MS = 90 * 86_400_000;
 /** Jobs whose definitions are in memory at once. */
 const SET_MAX = 10;
 
-/** What becomes of a due job. */
+/** Decision on a due job. */
 type Plan =
   | { type: 'runs'; job: Job; runs: PlannedRun[]; next_run_at: number | null; recurrence: number | null }
   | { type: 'pause'; job: Job; reason: string };
 
 /**
- * Starts what is due of at most `limit` jobs, longest overdue first, in one transaction: entries of the history, the
- * jobs' next occurrences, and a CreateTaskCollection message a run commit together or not at all. Any number of servers
- * may do so at once: each job is looked at by one of them. A job that cannot be started is paused with the reason.
+ * Starts what is due for at most `limit` jobs, longest overdue first, in one transaction: history entries, the jobs'
+ * next occurrences, and one CreateTaskCollection message per run commit together or not at all. Any number of servers
+ * may do so at once: each job is handled by one of them. A job that cannot be started is paused with the reason.
  */
 export async function startDueJobs(context: JobContext, limit: number): Promise<DueJobsResult> {
   const { paused, ...result } = await context.database.transaction(async (tx) => {
     const { jobs, now } = await lockDueJobs(tx, limit, context.now());
     const total: Total = { started: 0, queued: 0, skipped: 0, paused: [], more: jobs.length === limit };
     if (jobs.length === 0) return total;
-    // A statement of its own: only what begins after the locks were had sees what their last holders did.
+    // A separate statement: only one that begins after the locks are held sees what their last holders did.
     const open = await openRunsOf(
       context,
       tx,
@@ -46,12 +46,12 @@ export async function startDueJobs(context: JobContext, limit: number): Promise<
     return total;
   });
   for (const { job, reason } of paused) {
-    context.log.warn({ job: job.name, job_id: job.id, reason }, 'A job was paused because it cannot be started');
+    context.log.warn({ job: job.name, job_id: job.id, reason }, 'job paused because it cannot be started');
   }
   return { ...result, paused: paused.length };
 }
 
-/** When the next job is due, milliseconds since the epoch; null where none will be. */
+/** Returns when the next job is due, milliseconds since the epoch; null if none will be. */
 export function nextJobAt(context: JobContext): Promise<number | null> {
   return nextDueAt(context.database);
 }
@@ -121,14 +121,14 @@ async function carryOut(
   total.paused.push(...paused);
 }
 
-/** The plan, unless the job's workflow cannot be read. */
+/** Returns the plan, unless the job's workflow cannot be read. */
 function withDefinition(context: JobContext, plan: Plan, workflow: WorkflowDefinition | undefined): Plan {
   if (plan.type === 'pause' || workflow === undefined) return plan;
   const read = readDefinition(workflow, () => context.newId());
   return read.ok ? plan : { type: 'pause', job: plan.job, reason: read.faults[0]! };
 }
 
-/** The entries of the history that a plan makes. */
+/** Returns the history entries of a plan. */
 function runsOf(context: JobContext, plan: Plan): { run: NewRun; job: Job }[] {
   const { job } = plan;
   const runs: PlannedRun[] =
@@ -141,7 +141,7 @@ function runsOf(context: JobContext, plan: Plan): { run: NewRun; job: Job }[] {
   }));
 }
 
-/** In one line why a job cannot be started. */
+/** Returns in one line why a job cannot be started. */
 export function reasonOf(error: unknown): string {
   if (error instanceof HeddleError && error.details.length > 0) return error.details.join('; ');
   return error instanceof Error ? error.message : String(error);

@@ -3,7 +3,7 @@ import type { EngineContext } from '../context.ts';
 import type { TransitionOutcome } from '../port.ts';
 import type { AttemptEnd } from './traces.ts';
 
-/** The open attempts among these tasks that have a trace, looked up before they end. None, at no cost, while tracing is off. */
+/** Returns the open attempts with a trace among these tasks, before they end. Costs nothing while tracing is off. */
 export async function openAttempts(
   context: EngineContext,
   ids: readonly string[],
@@ -15,7 +15,7 @@ export async function openAttempts(
 
 const NONE: ReadonlyMap<string, TracedAttempt> = new Map();
 
-/** Records those of the attempts that a transition ended, each once; `endOf` says how, by the place in the outcomes. */
+/** Records the attempts that a transition ended, each once; `endOf` returns the end by index of the outcome. */
 export function recordEnds(
   context: EngineContext,
   open: ReadonlyMap<string, TracedAttempt>,
@@ -33,7 +33,7 @@ export function recordEnds(
   context.observer.attemptsEnded(ended);
 }
 
-/** Attempts that nobody reported on, all with one end. */
+/** Records attempts that ended without a report, all with the same end. */
 export function recordUnreported(
   context: EngineContext,
   attempts: readonly TracedAttempt[] | null | undefined,

@@ -5,11 +5,11 @@ import { attemptContext, beginsTrace, workflowContext, workflowSpanId } from '..
 import type { Database } from '../../store/database.ts';
 import { findTracedWorkflows, type TracedAttempt, type TracedWorkflow } from '../../store/traces.ts';
 
-/** How an attempt ended, as its span tells it. */
+/** End of an attempt as recorded in its span. */
 export interface AttemptEnd {
   outcome: 'succeeded' | 'failed' | 'timed_out' | 'partially_failed' | 'canceled' | 'lost' | 'handed_back';
   reason?: string | undefined;
-  /** Whether the task is tried again. */
+  /** Whether the task is retried. */
   retrying?: boolean;
 }
 
@@ -18,10 +18,10 @@ export interface EndedAttempt {
   end: AttemptEnd;
 }
 
-/** Ends that are no failure of the attempt. */
+/** Ends that are not failures of the attempt. */
 const NO_FAILURE: ReadonlySet<AttemptEnd['outcome']> = new Set(['succeeded', 'canceled', 'handed_back'] as const);
 
-/** The spans of workflows and of the attempts of their tasks. There is one only while tracing is on. */
+/** Records spans of workflows and of their tasks' attempts; exists only while tracing is on. */
 export class Traces {
   readonly tracing: Tracing;
   readonly #database: Database;
@@ -33,12 +33,12 @@ export class Traces {
     this.#log = log;
   }
 
-  /** The context to store with a workflow: the submitter's, or that of a trace which begins with the workflow. */
+  /** Returns the context to store with a workflow: the submitter's, or that of a new trace. */
   submitted(workflowId: string, traceparent: string | null): string | null {
     return traceparent ?? this.tracing.newContext('workflow', workflowSpanId(workflowId));
   }
 
-  /** Records the spans of attempts that are over: from the moment they were ready, with their start as an event. */
+  /** Records the spans of ended attempts: from when they became ready, with their start as an event. */
   attemptsEnded(ended: readonly EndedAttempt[]): void {
     for (const { attempt, end } of ended) this.#recordAttempt(attempt, end);
   }
@@ -67,14 +67,14 @@ export class Traces {
     });
   }
 
-  /** What a generator made belongs to the attempt that made it. */
+  /** Makes nodes created by a generator children of the attempt that created them. */
   #parentOf({ workflow_id, traceparent, generator_id, generator_attempt }: TracedAttempt): string | null {
     return generator_id === null || generator_attempt === null
       ? workflowContext(this.tracing, traceparent, workflow_id)
       : attemptContext(this.tracing, traceparent, generator_id, generator_attempt);
   }
 
-  /** Records the spans of workflows that ended just now. A trace is no reason to fail what ended them. */
+  /** Records the spans of workflows that just ended; a failure to trace must not fail the caller. */
   async workflowsEnded(ids: readonly string[]): Promise<void> {
     try {
       for (const workflow of await findTracedWorkflows(this.#database, ids)) this.#recordWorkflow(workflow);

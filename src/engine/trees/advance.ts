@@ -4,7 +4,7 @@ import { retryTasks } from '../../store/transitions.ts';
 import { completeGenerators as complete, findRetryable, pauseWorkflow, reevaluate as look } from '../../store/trees.ts';
 import type { EngineContext } from '../context.ts';
 
-/** Ends generators whose announced nodes all exist; returns the workflows that moved, at most 17 of a set. */
+/** Ends generators whose announced nodes all exist; returns the workflows that changed, at most 17 per set. */
 export async function completeGenerators(context: EngineContext, limit: number): Promise<string[]> {
   const moved = await complete(context.database, limit, context.random.next(), context.now());
   if (moved === null) return [];
@@ -13,9 +13,9 @@ export async function completeGenerators(context: EngineContext, limit: number):
 }
 
 /**
- * Looks at the open containers of some workflows again; where the counts are in order this locks nothing.
+ * Reevaluates the open containers of some workflows; locks nothing if their counts are consistent.
  *
- * @param tasks only the root containers and those above these tasks are looked at; null: all of the workflows
+ * @param tasks restricts it to the root containers and those above these tasks; null: all containers
  */
 export async function reevaluate(
   context: EngineContext,
@@ -25,11 +25,11 @@ export async function reevaluate(
   if (ids.length === 0) return;
   const moved = await look(context.database, [...new Set(ids)], tasks, context.now());
   if (moved === null) return;
-  context.log.warn({ workflows: moved.workflows }, 'Containers of workflows had to be moved on by a second look');
+  context.log.warn({ workflows: moved.workflows }, 'reconciliation advanced stalled containers');
   await context.observer.moved(moved);
 }
 
-/** Returns how many tasks were paused or resumed; null where there is no such workflow. */
+/** Pauses or resumes a workflow; returns the number of tasks changed, or null if there is no such workflow. */
 export async function setPaused(context: EngineContext, id: string, paused: boolean): Promise<number | null> {
   const moved = await pauseWorkflow(context.database, id, paused, context.now());
   if (moved === null) return (await findWorkflow(context.database, id)) === null ? null : 0;
@@ -37,14 +37,14 @@ export async function setPaused(context: EngineContext, id: string, paused: bool
   return moved.codes?.filter((code) => code === 0).length ?? 0;
 }
 
-/** Re-opens what ended badly in a workflow, also out of the archive; returns how many tasks asked for it. */
+/** Reopens failed nodes of a workflow, archived ones included; returns the number of tasks. */
 export async function retryWorkflow(context: EngineContext, id: string): Promise<number | null> {
   const workflow = await findWorkflow(context.database, id);
   if (workflow === null) return null;
   if (workflow.root_state !== null && workflow.remaining > 0) {
     throw new HeddleError(
       'CONFLICT',
-      `${workflow.remaining} tasks of the workflow have not ended; wait or cancel it first`,
+      `${workflow.remaining} tasks of the workflow have not ended; wait for them, or cancel the workflow`,
     );
   }
   const ids = await findRetryable(context.database, id);

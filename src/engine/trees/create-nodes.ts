@@ -17,18 +17,18 @@ const CREATED = 0;
 const EXISTS = 1;
 const NO_CONTAINER = 4;
 const STALE_ATTEMPT = 6;
-/** Ours: an expression is wrong; it reads a node that is not there yet. */
+/** Codes of this module: an expression is invalid; it reads a node that does not exist yet. */
 const FAULTY = 7;
 const NO_NODE = 8;
 
-/** What is known of a set of creations before the transaction. */
+/** Data looked up for a set of creations before the transaction. */
 interface Prepared {
   vocabulary: Vocabulary;
-  /** One for each creation. */
+  /** One entry per creation. */
   plans: readonly FlowPlan[];
 }
 
-/** Adds what generators made, in one transaction. A node may go into a container that an earlier one of the set is. */
+/** Adds nodes that generators created, in one transaction. A node may go into a container created by the same set. */
 export async function createNodes(
   context: EngineContext,
   creations: readonly NodeCreation[],
@@ -49,7 +49,7 @@ export async function createNodes(
   return results;
 }
 
-/** What the pool does not have is as wrong as an expression that is. */
+// A runner class that the pool does not have is rejected like an invalid expression.
 function planOf(node: NewNode, { resourceClasses }: EngineContext): FlowPlan {
   const plan = planCreated(node);
   plan.faults.push(...treeClassFaults(node, placeOf(null, 'task'), resourceClasses));
@@ -72,7 +72,7 @@ async function createAll(
       if (!firstOf.has(id)) firstOf.set(id, index);
     }
     await createDistinct(context, tx, creations, [...firstOf.values()], prepared, results, moves);
-    // Of several nodes with one id the first counts, unless it came of an attempt that is over.
+    // Of several nodes with one id the first counts, unless it came from an ended attempt.
     const repeated = left.filter((index) => results[index] === undefined);
     left = [];
     for (const index of repeated) {
@@ -84,7 +84,7 @@ async function createAll(
   return { results, moves };
 }
 
-/** Of these no two have one id. */
+/** Selects nodes with distinct ids. */
 async function createDistinct(
   context: EngineContext,
   tx: Queryable,
@@ -120,7 +120,7 @@ async function createDistinct(
   }
 }
 
-/** Everything that the nodes stored in this round may be called by: as parents of others, or as what others read. */
+/** Collects every name of the nodes stored in this round: as parents of others, or as read by others. */
 function namesOf(creations: readonly NodeCreation[], placements: readonly Placement[]): Set<string> {
   const names = new Set<string>();
   for (const { n, code } of placements) {
@@ -134,7 +134,7 @@ function namesOf(creations: readonly NodeCreation[], placements: readonly Placem
   return names;
 }
 
-/** Nodes of an earlier attempt that this one makes again count for it. */
+/** Counts nodes of an earlier attempt that the current one creates again for the current one. */
 async function adoptRound(
   tx: Queryable,
   creations: readonly NodeCreation[],
@@ -146,7 +146,7 @@ async function adoptRound(
   if (adopted.length > 0) await adoptNodes(tx, adopted);
 }
 
-/** What the expressions of the nodes of a round read; the codes of those where that is wrong say so from here on. */
+/** Resolves what the expressions of a round's nodes read; sets the codes of the nodes with faults. */
 interface RoundReads {
   of(n: number): ReadonlyMap<string, TaskReads>;
   missing(n: number): string | null;
@@ -207,7 +207,7 @@ async function storeRound(
       begun: begun === true,
       reads: reads.of(n),
     });
-    // One whose turn has not come, whose earlier attempt made this, may wait for just that container.
+    // A generator that waits, and whose earlier attempt created this, may wait for just that container.
     if (beside === true && begun === true) builder.addFiller(generator_id, container_id!);
   }
   return storeNodes(tx, builder.rows, context.now());
@@ -224,7 +224,7 @@ function resultOf({ code, detail }: Placement, { generator_id, parent }: NodeCre
     case 2:
       return rejected(`generator_id: there is no task ${generator_id} in a workflow's tree`);
     case 3:
-      return rejected(`generator_id: the task ${generator_id} has ended; only one that runs may create nodes`);
+      return rejected(`generator_id: the task ${generator_id} has ended; only a running generator may create nodes`);
     case FAULTY:
       return rejected(detail ?? '');
     case NO_NODE:

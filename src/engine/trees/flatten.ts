@@ -2,21 +2,21 @@ import { HeddleError } from '../../domain/errors.ts';
 import type { NewContainerNode, NewNode, NewTaskNode } from '../../domain/workflow.ts';
 import { withoutCircles } from './waits-for-itself.ts';
 
-/** A tree as a list: parents before children, siblings in order. */
+/** Tree as a list: parents before children, siblings in order. */
 export interface FlatNode {
   node: NewNode;
   /** Index of the parent in the list; -1 for the first. */
   parent: number;
-  /** Among its siblings. */
+  /** Position among its siblings. */
   position: number;
-  /** Index behind the last node below it. */
+  /** Index after its last descendant. */
   end: number;
 }
 
-/** Most pairs of a generator and an empty container that it may fill, in one submission. */
+/** Maximum number of pairs of a generator and an empty container that it may fill, per submission. */
 const FILLERS_MAX = 100_000;
 
-/** Without recursion: a tree may be deeper than the call stack. */
+/** Works without recursion, since a tree may be deeper than the call stack. */
 export function flatten(root: NewNode): FlatNode[] {
   const list: FlatNode[] = [];
   const stack: { node: NewNode; parent: number; position: number }[] = [{ node: root, parent: -1, position: 0 }];
@@ -40,7 +40,7 @@ export function idOf({ node }: { node: NewNode }): string {
   return node.type === 'container' ? node.id : node.task.id;
 }
 
-/** What its submitter calls it. */
+/** Submitter's name of the node. */
 export function localIdOf({ node }: { node: NewNode }): string | null {
   return node.type === 'container' ? node.local_id : node.task.local_id;
 }
@@ -54,8 +54,9 @@ export function isTask(flat: FlatNode): flat is FlatNode & { node: NewTaskNode }
 }
 
 /**
- * Which generators keep which empty containers from ending: those that may run while the container is open, since the
- * closest container above both runs its children side by side. A generator that waits for the container is none of them.
+ * Returns which generators keep which empty containers from ending: those that may run while the container is open,
+ * since the closest common container runs its children in parallel. A generator that waits for the container is not one
+ * of them.
  */
 export function fillersOf(list: readonly FlatNode[]): [generator: string, container: string][] {
   const generators = list.flatMap((flat, index) =>

@@ -25,10 +25,10 @@ export function tasksOf(root: NewNode): NewTask[] {
 }
 
 /**
- * Stores workflows that are trees, all or none of them; those that were stored before stay as they are.
+ * Stores workflows that are trees, all or none of them; those stored before stay unchanged.
  *
- * @throws HeddleError IDEMPOTENCY_MISMATCH where a key was used with another body; VALIDATION_FAILED where an expression or a
- * template is wrong, or a class of runner is not known
+ * @throws HeddleError IDEMPOTENCY_MISMATCH if a key was used with another body; VALIDATION_FAILED if an expression or a
+ * template is invalid, or a runner class is unknown
  */
 export async function submitWorkflows(
   context: EngineContext,
@@ -108,7 +108,7 @@ async function store(
       continue;
     }
     const { created_at, task_count, container_count } = stored.get(root.id)!;
-    // Of two submissions of one workflow in a set the second is a repeat.
+    // A second submission of the same workflow in a set is a repeat.
     const replayed = !fresh.delete(root.id);
     const result = { workflow_id: root.id as string, created_at, task_count, container_count, replayed };
     if (idempotency !== null) await answerIdempotencyKey(tx, ROUTE, idempotency.key, JSON.stringify(result));

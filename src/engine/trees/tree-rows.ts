@@ -11,18 +11,18 @@ import type { TaskReads } from '../flow/plan.ts';
 import { RowBuilder, type Generator, type Vocabulary } from '../submission-rows.ts';
 import { fillersOf, flatten, idOf, isContainer, isTask, type FlatNode } from './flatten.ts';
 
-/** Where a new subtree goes. */
+/** Position of a new subtree. */
 export interface Target {
   workflow_id: string;
   /** Null for the root of a workflow. */
   container_id: string | null;
   position: number;
-  /** Its container is open and runs its children side by side: the turn of this node has come. */
+  /** Its container is open and runs its children in parallel, so the node may start. */
   opens: boolean;
   generator: Generator | null;
-  /** The generator's turn has come: what it makes may wait for it. */
+  /** The generator may start, so its nodes may wait for it. */
   begun: boolean;
-  /** What the expressions in its tasks' inputs read. */
+  /** Reads of the expressions in its tasks' inputs. */
   reads: ReadonlyMap<string, TaskReads>;
 }
 
@@ -132,14 +132,14 @@ export class TreeRowBuilder {
     if (isRoot) this.#joinContainer(target, node.disabled);
   }
 
-  /** A container that was there gets one more child. */
+  /** Counts one more child of an existing container. */
   #joinContainer({ container_id, opens }: Target, disabled: boolean): void {
     if (container_id === null) return;
     const parent = this.#parents.get(container_id) ?? { c: container_id, n: 0, d: 0 };
     parent.n += 1;
     if (disabled) parent.d += 1;
     this.#parents.set(container_id, parent);
-    // A sequence may have nothing left to do but this.
+    // The new child may be the only thing a sequence has left to do.
     if (!opens || disabled) this.#touched.add(container_id);
   }
 

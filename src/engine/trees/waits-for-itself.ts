@@ -2,8 +2,8 @@ import type { NewContainerNode } from '../../domain/workflow.ts';
 import type { FlatNode } from './flatten.ts';
 
 /**
- * Leaves out the pairs of a generator and an empty container where the generator, by the order of the sequences and by
- * what other empty containers wait for, starts only after the container has ended: neither would ever end.
+ * Removes the pairs of a generator and an empty container in which the generator, by the order of the sequences and by
+ * the waits of other empty containers, starts only after the container has ended: neither would ever end.
  *
  * @param pairs indices of a generator and of a container in the list
  */
@@ -19,7 +19,7 @@ export function withoutCircles(
 const startOf = (index: number): number => 2 * index;
 const endOf = (index: number): number => 2 * index + 1;
 
-/** What the start and the end of each node come after. */
+/** Builds a graph of what the start and the end of each node come after. */
 function edgesOf(list: readonly FlatNode[], pairs: readonly (readonly [number, number])[]): number[][] {
   const edges: number[][] = list.flatMap((_, index) => [[], [startOf(index)]]);
   const lastChild = new Map<number, number>();
@@ -38,8 +38,8 @@ function edgesOf(list: readonly FlatNode[], pairs: readonly (readonly [number, n
 }
 
 /**
- * Names of the strongly connected components: two moments have the same one where each comes after the other. Tarjan's
- * algorithm on a stack of its own, since a tree may be deeper than the call stack.
+ * Numbers the strongly connected components: two events share one if each comes after the other. Uses Tarjan's
+ * algorithm with an explicit stack, since a tree may be deeper than the call stack.
  */
 function circlesOf(edges: readonly (readonly number[])[]): Int32Array {
   const order = new Int32Array(edges.length).fill(-1);

@@ -1,4 +1,4 @@
-/** Whether a character, by its code point, is one of a class. */
+/** Whether a character, by its code point, belongs to a class. */
 export type CharacterTest = (code: number) => boolean;
 
 export interface Parsed<T> {
@@ -50,7 +50,7 @@ const SINGLE_LETTERS: ReadonlyMap<string, number> = new Map([
   ['a', 7],
 ]);
 
-/** `\d`, `\pL`, `\p{Lu}`; `at` stands behind the backslash. */
+/** Parses `\d`, `\pL`, `\p{Lu}`; `at` points after the backslash. */
 export function classEscape(characters: readonly string[], at: number): Parsed<CharacterTest> | null {
   const name = characters[at];
   const simple = name === undefined ? undefined : CLASS_LETTERS.get(name);
@@ -67,7 +67,7 @@ export function classEscape(characters: readonly string[], at: number): Parsed<C
 function propertyTest(name: string): CharacterTest | null {
   for (const property of [name, `Script=${name}`]) {
     try {
-      // One character at a time: there is nothing that could backtrack.
+      // A single character cannot backtrack.
       const pattern = new RegExp(`^\\p{${property}}$`, 'u');
       return (code) => pattern.test(String.fromCodePoint(code));
     } catch {
@@ -77,7 +77,7 @@ function propertyTest(name: string): CharacterTest | null {
   return null;
 }
 
-/** An escape that stands for one character; `at` stands behind the backslash. */
+/** Parses an escape for one character; `at` points after the backslash. */
 export function singleEscape(characters: readonly string[], at: number): { next: number; code: number } | null {
   const character = characters[at];
   if (character === undefined) return null;
@@ -91,7 +91,7 @@ export function singleEscape(characters: readonly string[], at: number): { next:
   return /^[A-Za-z0-9]$/.test(character) ? null : { next: at + 1, code: character.codePointAt(0)! };
 }
 
-/** A class in brackets; `at` stands behind the opening one. Null where it is none. */
+/** Parses a bracketed class; `at` points after the opening bracket. Null if it is invalid. */
 export function parseClass(
   characters: readonly string[],
   at: number,

@@ -5,7 +5,7 @@ import type { Pattern } from './pattern.ts';
 /** Characters between two reports of the work done. */
 const REPORT_EVERY_CHARS = 256;
 
-/** The alternatives that are followed at one place of the text, each at most once. */
+/** Alternatives followed at one position of the string, each at most once. */
 class Threads {
   readonly list: Uint32Array;
   readonly #seenAt: Int32Array;
@@ -16,7 +16,7 @@ class Threads {
     this.#seenAt = new Int32Array(size).fill(-1);
   }
 
-  /** Whether this one is new at this place. */
+  /** Returns whether this one is new at this position. */
   enter(instruction: number, place: number): boolean {
     if (this.#seenAt[instruction] === place) return false;
     this.#seenAt[instruction] = place;
@@ -25,8 +25,8 @@ class Threads {
 }
 
 /**
- * Whether the pattern matches anywhere in the text, in at most text length x program length steps.
- * @param spend told the steps taken since the last time; throws to end the match.
+ * Returns whether the pattern matches anywhere in the text, in at most text length x program length steps.
+ * @param spend receives the steps taken since the last call; throws to end the match.
  */
 export function runPattern(pattern: Pattern, text: string, spend: (steps: number) => void): boolean {
   const { program } = pattern;
@@ -35,7 +35,9 @@ export function runPattern(pattern: Pattern, text: string, spend: (steps: number
   const pending: number[] = [];
   let steps = 0;
 
-  /** Follows all that can be reached from an instruction without taking a character; true where the pattern is through. */
+  /**
+   * Follows everything reachable from an instruction without consuming a character; true if the pattern has matched.
+   */
   const follow = (threads: Threads, start: number, at: number): boolean => {
     pending.push(start);
     for (let index = pending.pop(); index !== undefined; index = pending.pop()) {

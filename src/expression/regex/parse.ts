@@ -1,7 +1,7 @@
 import { classEscape, parseClass, singleEscape } from './classes.ts';
 import type { CharacterTest } from './classes.ts';
 
-/** A pattern as a tree. Groups leave no trace: a match only says yes or no. */
+/** Pattern as a tree. Groups leave no trace: a match only returns yes or no. */
 export type PatternNode =
   | { type: 'empty' }
   | { type: 'character'; test: CharacterTest }
@@ -11,9 +11,9 @@ export type PatternNode =
 
 export type Assertion = 'text_start' | 'text_end' | 'line_start' | 'line_end' | 'word_edge' | 'no_word_edge';
 
-/** Characters that a pattern may have. */
+/** Maximum characters of a pattern. */
 export const PATTERN_CHARS_MAX = 1000;
-/** What `{n,m}` may ask for. */
+/** Maximum bound of `{n,m}`. */
 export const REPEAT_MAX = 1000;
 const GROUPS_DEPTH_MAX = 50;
 
@@ -23,7 +23,7 @@ interface Flags {
   multiline: boolean;
 }
 
-/** The pattern of RE2's syntax as a tree; throws an Error that says what is not allowed and where. */
+/** Parses a pattern in RE2 syntax; throws an Error that names the fault and its position. */
 export function parsePattern(source: string): PatternNode {
   if (source.length > PATTERN_CHARS_MAX) throw new Error(`a pattern may have at most ${PATTERN_CHARS_MAX} characters`);
   const parser = new PatternParser(source);
@@ -41,7 +41,7 @@ class PatternParser {
 
   parse(): PatternNode {
     const node = this.#choice({ ignoreCase: false, dotAll: false, multiline: false });
-    if (this.#at < this.#characters.length) this.#fail('has a ")" that closes nothing');
+    if (this.#at < this.#characters.length) this.#fail('has an unmatched ")"');
     return node;
   }
 
@@ -73,7 +73,7 @@ class PatternParser {
   #repeated(atom: PatternNode): PatternNode {
     const bounds = this.#bounds();
     if (bounds === null) return atom;
-    // Whether a repetition is greedy cannot change the answer yes or no.
+    // Greediness cannot change a yes-or-no answer.
     this.#take('?');
     if (this.#bounds() !== null) this.#fail('repeats a repetition');
     return { type: 'repeat', node: atom, ...bounds };

@@ -2,22 +2,22 @@ import type { CharacterTest } from './classes.ts';
 import { parsePattern } from './parse.ts';
 import type { Assertion, PatternNode } from './parse.ts';
 
-/** One instruction of a pattern's program. */
+/** Instruction of a pattern's program. */
 export type Instruction =
   | { do: 'take'; test: CharacterTest }
   | { do: 'assert'; kind: Assertion }
   | { do: 'split'; first: number; second: number }
   | { do: 'match' };
 
-/** A pattern that is matched by following all its alternatives at once, so that its time is linear in the text. */
+/** Pattern matched by following all alternatives at once, so that its time is linear in the text. */
 export interface Pattern {
   program: readonly Instruction[];
 }
 
-/** Instructions that a pattern may have once its repetitions are written out. */
+/** Maximum instructions of a pattern with its repetitions expanded. */
 export const PROGRAM_MAX = 2000;
 
-/** @throws Error with a sentence about what the pattern has that is not allowed. */
+/** @throws Error naming the part of the pattern that is not allowed */
 export function compilePattern(source: string): Pattern {
   const program: Instruction[] = [];
   emit(parsePattern(source), program);
@@ -26,7 +26,7 @@ export function compilePattern(source: string): Pattern {
 }
 
 function add(program: Instruction[], instruction: Instruction): number {
-  if (program.length >= PROGRAM_MAX) throw new Error('the pattern is too large once its repetitions are written out');
+  if (program.length >= PROGRAM_MAX) throw new Error('the pattern is too large once its repetitions are expanded');
   return program.push(instruction) - 1;
 }
 
@@ -81,7 +81,7 @@ function emitRepeat(node: PatternNode, min: number, max: number, program: Instru
   for (const split of splits) program[split] = { do: 'split', first: split + 1, second: program.length };
 }
 
-/** Counts even what emits nothing, so that repetitions of nothing end as well. */
+/** Counts even what emits no instruction, so that repetitions of nothing end as well. */
 function emitOnce(node: PatternNode, program: Instruction[]): void {
   const before = program.length;
   emit(node, program);

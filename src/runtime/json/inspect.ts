@@ -1,15 +1,15 @@
 import { elementPath, memberPath, quoted } from './path.ts';
 
-/** `faulty`: a fault that only a second, slower look can name; else the members found. */
+/** `faulty`: a fault that only a second, slower pass can name; else the number of members. */
 export type Inspection = { faulty: true } | { faulty: false; members: number };
 
 const FAULT = -1;
 
 /**
- * Looks through a parsed value for what JSON allows and the database or JavaScript does not keep: numbers beyond the safe
+ * Checks a parsed value for what JSON allows but the database or JavaScript cannot store: numbers beyond the safe
  * range, NUL and lone surrogates, members named `__proto__`. The value's depth must be bounded already.
  *
- * @param textsToo false where the text held no escape that could smuggle such a character in
+ * @param textsToo false if the source held no escape that could produce such a character
  */
 export function inspectValue(value: unknown, textsToo: boolean): Inspection {
   const members = textsToo ? countChecked(value) : count(value);
@@ -65,14 +65,14 @@ function countChecked(value: unknown): number {
   return members;
 }
 
-/** Whether PostgreSQL can keep the text: no NUL, no half of a surrogate pair. */
+/** Returns whether PostgreSQL can store the string: no NUL, no lone surrogate. */
 export function isStorable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed();
 }
 
 const SAFE_RANGE = 'must lie within ±9007199254740991, or it would lose digits; send it as a string';
 
-/** Names what `inspectValue` refused, at most `limit` faults. */
+/** Names what `inspectValue` rejected, at most `limit` faults. */
 export function describeFaults(value: unknown, path: string, limit: number): string[] {
   const faults: string[] = [];
   const visit = (inner: unknown, at: string): void => {

@@ -1,10 +1,10 @@
 import { elementPath, memberPath } from './path.ts';
 
-/** A fault of the text itself, found by walking it with the path at hand. */
+/** Fault of the source text, found by walking it with the path. */
 export interface TextFaults {
-  /** Paths of members whose name their object holds already. */
+  /** Paths of duplicate members. */
   duplicates: string[];
-  /** The first path that lies deeper than allowed. */
+  /** First path nested deeper than allowed. */
   tooDeep: string | null;
 }
 
@@ -15,8 +15,8 @@ interface Level {
 }
 
 /**
- * Walks a valid JSON text (or one valid up to its fault) and names repeated members and excessive nesting by path.
- * Only called once a fault is known to be there, so it may be slow.
+ * Walks a valid JSON text (or one valid up to its fault) and returns duplicate members and excessive nesting by path.
+ * Only called once a fault is known to exist, so it may be slow.
  */
 export function locateTextFaults(text: string, rootPath: string, maxDepth: number, limit: number): TextFaults {
   const faults: TextFaults = { duplicates: [], tooDeep: null };
@@ -58,13 +58,13 @@ const SPACE = /[ \t\r\n]*/y;
 const ATOM = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const STRING = /"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
 
-/** Where a text stops being JSON, line and column counted from 1; its end where it is only cut off. */
+/** Returns where a text stops being JSON, line and column counted from 1; its end if it is truncated. */
 export function positionOfSyntaxError(text: string): { line: number; column: number } {
   const before = text.slice(0, offsetOfSyntaxError(text));
   return { line: before.split('\n').length, column: before.length - before.lastIndexOf('\n') };
 }
 
-/** Takes one token after another that may stand where it stands, until one may not. */
+/** Consumes valid tokens until one is not allowed. */
 function offsetOfSyntaxError(text: string): number {
   const open: ('{' | '[')[] = [];
   let at = 0;

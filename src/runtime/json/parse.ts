@@ -5,18 +5,18 @@ import { describeFaults, inspectValue } from './inspect.ts';
 import { locateTextFaults, positionOfSyntaxError } from './locate.ts';
 import { scanJson, type JsonScan, type ScanLimits } from './scan.ts';
 
-/** Nesting that a request may have; deeper documents are refused before anything walks them. */
+/** Maximum nesting of a request; deeper documents are rejected before anything walks them. */
 export const MAX_JSON_DEPTH = 64;
-/** Faults that one answer names. */
+/** Maximum faults per answer. */
 export const MAX_DETAILS = 100;
 
 /**
- * Parses a request's body more strictly than JSON.parse: no repeated or dangerous member names, bounded depth, and nothing
- * that would be stored as something else. Throws MALFORMED_BODY (not JSON) or VALIDATION_FAILED, naming each field.
+ * Parses a request body more strictly than JSON.parse: no duplicate or dangerous member names, bounded depth, and
+ * nothing that would be stored differently. Throws MALFORMED_BODY (not JSON) or VALIDATION_FAILED, naming each field.
  *
- * @param rootPath what paths start with: `tasks` for an array of them, empty for an object
- * @param depthMax levels of nesting that the document may have
- * @param limits what it may hold; refused before anything of it is built
+ * @param rootPath start of paths: `tasks` for an array of them, empty for an object
+ * @param depthMax maximum nesting of the document
+ * @param limits limits of its content; checked before any value is built
  * @param numbers beyond the safe range: those written as floats, or so that no digit is lost, may be among `floats`
  */
 export function parseStrictJson(
@@ -51,10 +51,10 @@ export function parseStrictJson(
   ]);
 }
 
-/** JSON.parse of Node gives a number's text too; not every version of its types says so. */
+/** Declares the third argument of JSON.parse's reviver, which not every version of Node's types has. */
 type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown;
 
-/** The value with nothing in place of each number that loses nothing: a float is rounded wherever it is read. */
+/** Returns the value with null in place of each number that loses nothing: a float is rounded wherever it is read. */
 function withoutFloats(text: string): unknown {
   const reviver: Reviver = (_key, value, { source = '' }) =>
     typeof value === 'number' && Number.isFinite(value) && (/[.eE]/.test(source) || String(value) === source)

@@ -1,22 +1,22 @@
-/** What one pass over a JSON text finds without building anything. Meaningless where the text is not valid JSON. */
+/** Counts found by one pass over a JSON text without building values. Meaningless if the text is not valid JSON. */
 export interface JsonScan {
-  /** Members of all objects, a repeated one counted each time. */
+  /** Members of all objects, duplicates included. */
   members: number;
-  /** Values of any sort: never fewer than the text holds, and at most one more for each empty object or array. */
+  /** Values of any type: never fewer than the text holds, and at most one more for each empty object or array. */
   values: number;
   /** Elements of the outermost array, or members of the outermost object. */
   outermost: number;
-  /** Different names of members, estimated from below. */
+  /** Distinct member names, a lower bound. */
   names: number;
   /** Deepest nesting of objects and arrays; the outermost is 1. */
   depth: number;
-  /** Whether any string holds a `\u` escape: the only way to write NUL or half of a surrogate pair in valid UTF-8. */
+  /** Whether any string holds a `\u` escape: the only way to write NUL or a lone surrogate in valid UTF-8. */
   hasUnicodeEscape: boolean;
-  /** The limit that ended the scan; null where the whole text was scanned. */
+  /** Limit that ended the scan; null if the whole text was scanned. */
   exceeded: 'values' | 'outermost' | 'names' | null;
 }
 
-/** What a text may hold; absent: any number. */
+/** Limits of a text's content; absent: unlimited. */
 export interface ScanLimits {
   values?: number;
   outermost?: number;
@@ -32,9 +32,9 @@ const NEWLINE = 0x0a;
 const SPACE = 0x20;
 
 /**
- * Counts what a JSON text holds in one pass over its bytes, and ends at a limit: what parsing would build costs far more
- * memory and time than the text. A parsed value that holds fewer members than its text announces has lost some to duplicate
- * keys: comparing two numbers costs far less than a set of keys per object.
+ * Counts the content of a JSON text in one pass over its bytes, and stops at a limit: parsing costs far more memory and
+ * time than the text. A parsed value with fewer members than its text has lost some to duplicate keys: comparing two
+ * numbers costs far less than a set of keys per object.
  */
 export function scanJson(bytes: Uint8Array, limits: ScanLimits = {}): JsonScan {
   const { values: valuesMax = Infinity, outermost: outermostMax = Infinity, names: namesMax = Infinity } = limits;
@@ -65,7 +65,7 @@ export function scanJson(bytes: Uint8Array, limits: ScanLimits = {}): JsonScan {
         }
       }
     } else if (byte === NEWLINE) {
-      // Indentation is most of an indented document.
+      // Most of an indented document is indentation.
       while (bytes[at] === SPACE) at += 1;
     } else if (byte === COMMA) {
       if (++found.values > valuesMax) return { ...found, exceeded: 'values' };
@@ -86,14 +86,14 @@ export function scanJson(bytes: Uint8Array, limits: ScanLimits = {}): JsonScan {
   return found;
 }
 
-/** Bits of the table: names that fall on the same one count as one. */
+/** Bits of the table: names with the same bit count as one. */
 const TABLE_BITS = 20;
 
-/** Counts different names in fixed memory. A parser keeps each name once, which costs much more than to repeat one. */
+/** Counts distinct names in fixed memory. A parser stores each name once, which costs much more than a repetition. */
 class NameCounter {
   readonly #table = new Uint8Array(2 ** (TABLE_BITS - 3));
 
-  /** 1 for a name that is new, else 0. */
+  /** Returns 1 for a new name, else 0. */
   add(bytes: Uint8Array, from: number, to: number): number {
     let hash = 0x811c9dc5;
     for (let at = from; at < to; at += 1) hash = Math.imul(hash ^ bytes[at]!, 0x01000193);

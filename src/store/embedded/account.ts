@@ -5,12 +5,12 @@ import type { Logger } from '../../runtime/log.ts';
 import { EmbeddedPostgresError } from './failure.ts';
 import { runCommand, type Account } from './processes.ts';
 
-/** Tried in this order: an account of our own first, then the one that distributions make for PostgreSQL. */
+/** Tried in this order: Heddle's own account, then the one that distributions create for PostgreSQL. */
 const KNOWN_ACCOUNTS = ['heddle', 'postgres'];
 
 /**
- * The unprivileged user that PostgreSQL runs as, because it refuses to run as root; undefined where we are not root and
- * it simply runs as we do. The owner of an existing data directory stays its owner.
+ * Returns the unprivileged user for PostgreSQL, which refuses to run as root; undefined if this process is not root and
+ * PostgreSQL runs as the same user. The owner of an existing data directory stays its owner.
  */
 export async function findAccount(clusterDirectory: string, log: Logger): Promise<Account | undefined> {
   if (process.getuid?.() !== 0) return undefined;
@@ -23,7 +23,7 @@ export async function findAccount(clusterDirectory: string, log: Logger): Promis
   await runCommand('useradd', ['--system', '--no-create-home', '--shell', '/usr/sbin/nologin', 'heddle']);
   const created = await lookUp('heddle');
   if (created !== undefined) {
-    log.info({ account: 'heddle' }, 'Created the system user that the embedded database runs as');
+    log.info({ account: 'heddle' }, 'created the system user of the embedded database');
     return created;
   }
   const nobody = await lookUp('nobody');
@@ -40,12 +40,12 @@ async function lookUp(name: string): Promise<Account | undefined> {
   return { uid: Number(uid.output), gid: Number(gid.output), name };
 }
 
-/** Whether the account can enter a directory: asked of the system, because modes alone do not tell (ACLs, mounts). */
+/** Checks whether the account can enter a directory by trying it, since modes alone do not tell (ACLs, mounts). */
 export async function canEnter(directory: string, account: Account | undefined): Promise<boolean> {
   return (await runCommand('/bin/sh', ['-c', 'cd "$0"', directory], account)).code === 0;
 }
 
-/** Creates a directory that others can pass through, whatever the umask; directories that exist stay as they are. */
+/** Creates a directory that others can traverse, whatever the umask; existing directories stay unchanged. */
 export async function makePassable(directory: string): Promise<void> {
   const path = resolve(directory);
   const first = await mkdir(path, { recursive: true });

@@ -11,7 +11,7 @@ import { runCommand, type Account } from './processes.ts';
 export interface Binaries {
   initdb: string;
   postgres: string;
-  /** Such as `18.4`. */
+  /** For example `18.4`. */
   version: string;
 }
 
@@ -20,7 +20,7 @@ interface BinariesOptions {
   log: Logger;
   /** The platform package; found among the dependencies by default. */
   packageDirectory?: string;
-  /** Where copies may go, best first. */
+  /** Candidate directories for copies, best first. */
   copyDirectories?: readonly string[];
 }
 
@@ -29,8 +29,8 @@ type Manifest = Record<string, number>;
 const COMPLETE = 'complete.json';
 
 /**
- * Finds the binaries of the platform's npm package and makes sure that they run as `account`: missing library links are
- * made again, and where that user cannot reach the package (or we cannot write to it), a copy is used.
+ * Finds the binaries in the platform's npm package and ensures that they run as `account`: restores missing library
+ * links, and uses a copy if that user cannot read the package (or this process cannot write to it).
  */
 export async function provideBinaries(options: BinariesOptions): Promise<Binaries> {
   const packageDirectory = options.packageDirectory ?? findPackage();
@@ -39,7 +39,7 @@ export async function provideBinaries(options: BinariesOptions): Promise<Binarie
   const inPlace = await tryBinaries(native, options.account);
   if (linksMade && typeof inPlace === 'object') return inPlace;
   let copied: Binaries | string = '';
-  // A second time, because another process may be replacing a damaged copy at this moment.
+  // Retried once, because another process may be replacing a damaged copy.
   for (let attempt = 1; attempt <= 2; attempt += 1) {
     const copy = await copyBinaries(packageDirectory, options);
     copied = await tryBinaries(join(copy, 'native'), options.account);
@@ -62,7 +62,7 @@ function findPackage(): string {
   }
 }
 
-/** The binaries, or what went wrong when `postgres --version` was run as the account. */
+/** Returns the binaries, or the error of running `postgres --version` as the account. */
 async function tryBinaries(native: string, account: Account | undefined): Promise<Binaries | string> {
   const bin = join(native, 'bin');
   const { code, output } = await runCommand(join(bin, 'postgres'), ['--version'], account);
@@ -71,7 +71,7 @@ async function tryBinaries(native: string, account: Account | undefined): Promis
   return { initdb: join(bin, 'initdb'), postgres: join(bin, 'postgres'), version };
 }
 
-/** Makes the library links that npm leaves out where install scripts are blocked; false where we may not write. */
+/** Creates the library links that npm omits if install scripts are blocked; false without write permission. */
 async function makeLinks(packageDirectory: string, listedIn: string): Promise<boolean> {
   const list = join(listedIn, 'native', 'pg-symlinks.json');
   const links = JSON.parse(await readFile(list, 'utf8')) as { source: string; target: string }[];
@@ -93,7 +93,7 @@ async function makeLinks(packageDirectory: string, listedIn: string): Promise<bo
   }
 }
 
-/** Copies the package where everybody can reach it, once: a copy counts only with its list of files, put in last. */
+/** Copies the package once to a readable place: a copy is valid only with its list of files, written last. */
 async function copyBinaries(packageDirectory: string, options: BinariesOptions): Promise<string> {
   const { version } = JSON.parse(await readFile(join(packageDirectory, 'package.json'), 'utf8')) as { version: string };
   const manifest = await listFiles(join(packageDirectory, 'native'));
@@ -105,7 +105,7 @@ async function copyBinaries(packageDirectory: string, options: BinariesOptions):
     try {
       if (await isComplete(target, manifest)) return target;
       await copyTo(packageDirectory, target, manifest);
-      options.log.info({ from: packageDirectory, to: target }, 'Copied the PostgreSQL binaries to where they can run');
+      options.log.info({ from: packageDirectory, to: target }, 'copied the PostgreSQL binaries');
       return target;
     } catch (error) {
       failures.push(error);
@@ -135,7 +135,7 @@ async function copyTo(packageDirectory: string, target: string, manifest: Manife
   }
 }
 
-/** A directory cannot be renamed onto a filled one: whoever comes second finds the first one's copy and uses it. */
+/** A directory cannot be renamed onto a non-empty one: the second process finds and uses the first one's copy. */
 async function putInPlace(draft: string, target: string, manifest: Manifest): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -145,7 +145,7 @@ async function putInPlace(draft: string, target: string, manifest: Manifest): Pr
       if (attempt > 3 || !isErrno(error, 'ENOTEMPTY', 'EEXIST')) throw error;
     }
     if (await isComplete(target, manifest)) return;
-    // Renaming, not removing, keeps a server alive that still runs from the damaged copy.
+    // Renaming instead of removing keeps a server alive that still runs from the damaged copy.
     await rename(target, `${draft}.old`).catch((error: unknown) => {
       if (!isErrno(error, 'ENOENT')) throw error;
     });
@@ -167,7 +167,7 @@ async function isComplete(target: string, manifest: Manifest): Promise<boolean> 
   }
 }
 
-/** Sizes of all regular files below a directory, by relative path, in order. */
+/** Returns the sizes of all regular files below a directory, by relative path, sorted. */
 async function listFiles(directory: string): Promise<Manifest> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));

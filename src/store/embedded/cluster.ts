@@ -26,9 +26,11 @@ import { settingsText, type ServerSettings } from './settings.ts';
 
 export const ADMIN_ROLE = 'heddle_admin';
 
-/** Where everything of one embedded database lies. */
+/** File locations of one embedded database. */
 export interface Layout {
-  /** What the caller named: holds the secret, the log, the owner's mark, and the rest where its user can reach it. */
+  /**
+   * Directory given by the caller: holds the secret, the log, the lock file, and the data if its user can access it.
+   */
   dataDir: string;
   /** PostgreSQL's own data directory. */
   cluster: string;
@@ -37,12 +39,12 @@ export interface Layout {
   account: Account | undefined;
 }
 
-/** Addresses of Unix sockets end at 104 bytes on macOS and 108 on Linux. */
+/** Maximum length of Unix socket addresses: 104 bytes on macOS, 108 on Linux. */
 const SOCKET_PATH_MAX_BYTES = 103;
 
 /**
- * Decides who runs the server and where its files lie. A data directory that the database's user cannot enter (under a
- * private home, started as root) is replaced by one under /var/lib/heddle, which `location` in the directory names.
+ * Decides which user runs the server and where its files are. A data directory that this user cannot enter (under a
+ * private home, started as root) is replaced by one under /var/lib/heddle, recorded in the file `location` there.
  */
 export async function layOut(requestedDir: string, port: number, log: Logger): Promise<Layout> {
   const dataDir = await realpath(requestedDir);
@@ -60,14 +62,14 @@ export async function layOut(requestedDir: string, port: number, log: Logger): P
   if (home !== dataDir) {
     log.warn(
       { data_dir: dataDir, used_instead: home },
-      `The database's user cannot reach ${dataDir}: its data is in ${home}`,
+      `the database's user cannot access ${dataDir}; its data is in ${home}`,
     );
   }
   const socketDirectory = await makeSocketDirectory(home, port, account);
   return { dataDir, cluster: join(home, 'cluster'), socketDirectory, logFile: join(dataDir, 'postgres.log'), account };
 }
 
-/** Random, not derived from the path: a new checkout at an old path must not meet the data of the old one. */
+/** Random, not derived from the path: a new checkout at an old path must not use the data of the old one. */
 async function homeElsewhere(): Promise<string> {
   await makePassable('/var/lib/heddle');
   const home = await mkdtemp('/var/lib/heddle/data-');
@@ -90,13 +92,13 @@ async function makeSocketDirectory(home: string, port: number, account: Account 
   if (found.isDirectory() && found.uid === uid && (found.mode & 0o077) === 0) return directory;
   if (fits)
     throw new EmbeddedPostgresError(`${directory} must be a directory of ${account?.name ?? 'this user'}, mode 0700`);
-  // Somebody else took the name in /tmp: anyone can, so that must not stop us.
+  // Another user created the name in /tmp; anyone can, so that must not stop the start.
   const other = await mkdtemp('/tmp/heddle-');
   if (account !== undefined) await chown(other, account.uid, account.gid);
   return other;
 }
 
-/** The password of both roles: made once, readable by Heddle's user only. */
+/** Password of both roles: created once, readable by Heddle's user only. */
 export async function provideSecret(dataDir: string, random: Random): Promise<string> {
   const path = join(dataDir, 'secret');
   try {
@@ -109,7 +111,7 @@ export async function provideSecret(dataDir: string, random: Random): Promise<st
   return secret;
 }
 
-/** Creates the cluster where there is none, checks its version otherwise, and writes the settings of this version. */
+/** Creates the cluster if missing, checks the version of an existing one, and writes the current settings. */
 export async function prepareCluster(
   layout: Layout,
   binaries: Binaries,
@@ -120,7 +122,7 @@ export async function prepareCluster(
   const home = join(cluster, '..');
   for (const name of await readdir(home)) {
     if (!name.startsWith('initdb-')) continue;
-    // Left by a start that was killed half-way. Its initdb may still be writing for a moment: then it stays until next time.
+    // Left by a killed start. Its initdb may still be writing; then it stays until the next start.
     await rm(join(home, name), { recursive: true, force: true }).catch(() => undefined);
   }
   const version = await readFile(join(cluster, 'PG_VERSION'), 'utf8').catch(() => undefined);
@@ -140,7 +142,7 @@ function checkVersion(cluster: string, found: string, ours: string): void {
   );
 }
 
-/** Builds the cluster beside its place and renames it, so that a half-made one is never taken for whole. */
+/** Builds the cluster next to its place and renames it, so that an incomplete one is never used. */
 async function createCluster(home: string, layout: Layout, binaries: Binaries, secret: string): Promise<void> {
   const { cluster, account } = layout;
   const draft = await mkdtemp(join(home, 'initdb-'));
@@ -159,7 +161,7 @@ async function createCluster(home: string, layout: Layout, binaries: Binaries, s
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
     if (isErrno(error, 'ENOTEMPTY', 'EEXIST')) {
-      throw new EmbeddedPostgresError(`${cluster} exists but is no data directory of PostgreSQL: move it away`, error);
+      throw new EmbeddedPostgresError(`${cluster} exists but is not a PostgreSQL data directory: move it away`, error);
     }
     throw error;
   } finally {
@@ -174,7 +176,7 @@ function initdbArguments(directory: string, passwordFile: string): string[] {
     `--pwfile=${passwordFile}`,
     '--auth=scram-sha-256',
     '--encoding=UTF8',
-    // Order by code point, the same on every machine and after every upgrade of its libraries.
+    // Collation by code point, the same on every machine and after every library upgrade.
     '--locale=C',
     '--locale-provider=builtin',
     '--builtin-locale=C.UTF-8',

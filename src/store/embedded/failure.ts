@@ -1,4 +1,4 @@
-/** The embedded database cannot run here; the message says why and what to do. */
+/** The embedded database cannot run on this machine; the message gives the reason and the remedy. */
 export class EmbeddedPostgresError extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });

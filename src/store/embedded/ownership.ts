@@ -10,10 +10,10 @@ interface Owner {
 }
 
 /**
- * Makes this process the only Heddle on a data directory until the returned function is called or the process ends.
- * The mark of a dead process is taken over.
+ * Locks a data directory for this process until the returned function is called or the process ends. Takes over the
+ * lock of a dead process.
  *
- * @throws EmbeddedPostgresError where a live process (or this one) owns the directory
+ * @throws EmbeddedPostgresError if a live process (or this one) holds the lock
  */
 export async function takeOwnership(dataDir: string): Promise<() => Promise<void>> {
   const mark = join(dataDir, 'owner');
@@ -32,7 +32,7 @@ export async function takeOwnership(dataDir: string): Promise<() => Promise<void
   return () => rm(mark, { force: true });
 }
 
-/** Linking is the one way to create a file with its content in it that fails where the name is taken. */
+/** Linking is the only way to create a file with its content that fails if the name exists. */
 async function linked(draft: string, mark: string): Promise<boolean> {
   try {
     await link(draft, mark);
@@ -43,7 +43,7 @@ async function linked(draft: string, mark: string): Promise<boolean> {
   }
 }
 
-/** Removes a dead mark; where another process was quicker and the mark is alive again, it goes back to its place. */
+/** Removes a stale lock; if another process took over meanwhile, restores its lock. */
 async function setAside(mark: string, dataDir: string): Promise<void> {
   const aside = `${mark}.stale.${process.pid}`;
   try {

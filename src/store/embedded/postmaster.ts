@@ -19,7 +19,7 @@ export interface LaunchOptions {
   signal: AbortSignal;
 }
 
-/** A server that is our child and accepts connections. */
+/** Running server, a child process that accepts connections. */
 export interface Postmaster {
   readonly pid: number;
   /** Resolves with a description when the process has ended. */
@@ -28,7 +28,7 @@ export interface Postmaster {
 }
 
 const POLL_MS = 20;
-/** How long a start is tried again while shared memory of a killed server is released. */
+/** How long a start is retried while shared memory of a killed server is released. */
 const RETRY_FOR_MS = 60_000;
 const LOG_MAX_BYTES = 10 * 1024 * 1024;
 const STOP_STEPS: { signal: NodeJS.Signals; waitMs: number }[] = [
@@ -36,16 +36,16 @@ const STOP_STEPS: { signal: NodeJS.Signals; waitMs: number }[] = [
   { signal: 'SIGINT', waitMs: 30_000 },
   // Immediate: recovery happens at the next start.
   { signal: 'SIGQUIT', waitMs: 5_000 },
-  // Ends it as soon as the disk has answered what it waits for.
+  // Ends it as soon as pending disk operations have finished.
   { signal: 'SIGKILL', waitMs: 60_000 },
 ];
 
-/** What a start may meet shortly after a server of the same directory was killed. */
+/** Errors of a start shortly after a server of the same directory was killed. */
 const PASSING = /pre-existing shared memory block|lock file ".*" already exists|Address already in use|could not bind/;
 
 /**
- * Starts the server and waits until it accepts connections, however long recovery takes. A server that an earlier
- * Heddle left behind on this directory is stopped first.
+ * Starts the server and waits until it accepts connections, however long recovery takes. First stops a server that an
+ * earlier Heddle left running on this directory.
  *
  * @throws EmbeddedPostgresError with the end of the server's log
  */
@@ -59,16 +59,16 @@ export async function launch(options: LaunchOptions): Promise<Postmaster> {
     if (signal.aborted || elapsedMs > RETRY_FOR_MS || !PASSING.test(tried)) {
       throw new EmbeddedPostgresError(`PostgreSQL did not start: ${tried} (its log: ${layout.logFile})`);
     }
-    log.warn({ reason: tried }, 'PostgreSQL could not start yet; trying again');
-    // Sessions of a killed server end by themselves when idle; a busy one would hold the memory for as long as it runs.
-    // Their shared memory is lost with the server, so that nothing is spoilt by killing those that do not heed.
+    log.warn({ reason: tried }, 'PostgreSQL could not start yet; retrying');
+    // Idle sessions of a killed server end by themselves; a busy one would keep the memory for as long as it runs.
+    // Their shared memory is lost with the server, so killing those that ignore the signal loses nothing.
     const signalName = elapsedMs > 3_000 ? 'SIGKILL' : 'SIGQUIT';
     if (elapsedMs > 500) for (const pid of orphanedBackends(layout.cluster)) signalProcess(pid, signalName);
     await clock.sleep(waitMs, signal);
   }
 }
 
-/** A running server, or why it ended. */
+/** Running server, or why it ended. */
 async function launchOnce(options: LaunchOptions): Promise<Postmaster | string> {
   const { layout, clock, log } = options;
   await clearPidFile(layout.cluster, clock, log);
@@ -86,14 +86,14 @@ async function launchOnce(options: LaunchOptions): Promise<Postmaster | string> 
   return `${await ended}: ${await logSince(layout.logFile, logStart)}`;
 }
 
-/** Stops the server that the pid file names, if it is one of this directory; returns whether there was one. */
+/** Stops the server that the pid file names, if it belongs to this directory; returns whether there was one. */
 export async function stopOrphan(cluster: string, clock: Clock, log: Logger): Promise<boolean> {
   const pid = await readPid(cluster);
   if (pid === undefined) return false;
-  // Read before anything else: its watchdog may be stopping it already, so that it ends at any moment.
+  // Read first: its watchdog may be stopping it already, so that it may end at any time.
   const start = processStart(pid);
   if (start === undefined || !isPostgresOf(pid, cluster)) return false;
-  log.warn({ pid }, 'A database server was left running by a Heddle that was killed; stopping it');
+  log.warn({ pid }, 'found a database server of a killed Heddle process; stopping it');
   for (const { signal, waitMs } of STOP_STEPS) {
     signalProcess(pid, signal);
     const deadline = clock.monotonic() + waitMs;
@@ -108,9 +108,9 @@ export async function stopOrphan(cluster: string, clock: Clock, log: Logger): Pr
 async function clearPidFile(cluster: string, clock: Clock, log: Logger): Promise<void> {
   if (await stopOrphan(cluster, clock, log)) return;
   const pid = await readPid(cluster);
-  // PostgreSQL clears the file of a dead server itself, but takes any live process with that number for a server.
+  // PostgreSQL removes the file of a dead server itself, but takes any live process with that number for a server.
   if (pid === undefined || processStart(pid) === undefined) return;
-  log.warn({ pid }, 'The process number of a dead database server belongs to another program now; clearing its file');
+  log.warn({ pid }, 'the process number of a dead database server was reused; removing its pid file');
   await rm(pidFile(cluster), { force: true });
 }
 
@@ -126,7 +126,7 @@ async function spawnServer({ layout, postgres }: LaunchOptions): Promise<ChildPr
     const child = spawn(postgres, ['-D', layout.cluster], {
       cwd: '/',
       env: CHILD_ENVIRONMENT,
-      // A session of its own: Ctrl-C in the terminal must not stop it before Heddle has finished its work.
+      // Its own session, so that Ctrl-C in the terminal does not stop it before Heddle has finished its work.
       detached: true,
       stdio: ['ignore', output.fd, output.fd],
       ...runAs(layout.account),
@@ -147,7 +147,7 @@ async function spawnServer({ layout, postgres }: LaunchOptions): Promise<ChildPr
 function exitOf(child: ChildProcess): Promise<string> {
   const describe = (code: number | null, signal: NodeJS.Signals | null): string =>
     signal === null ? `exit code ${String(code)}` : `killed by ${signal}`;
-  // It may have ended while the caller waited for something else: that event does not come again.
+  // It may have ended before this handler was added, in which case the event does not fire again.
   const { exitCode, signalCode } = child;
   if (exitCode !== null || signalCode !== null) return Promise.resolve(describe(exitCode, signalCode));
   return new Promise((resolve) => {
@@ -178,7 +178,7 @@ async function accepts(adminUrl: string): Promise<boolean> {
   }
 }
 
-/** Keeps one old log, and returns how long the current one is. */
+/** Rotates the log, keeping one old file; returns the size of the current one. */
 async function rotateLog(file: string): Promise<number> {
   const size = (await stat(file).catch(() => undefined))?.size ?? 0;
   if (size < LOG_MAX_BYTES) return size;

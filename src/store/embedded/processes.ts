@@ -1,7 +1,7 @@
 import { execFileSync, spawn, type StdioOptions } from 'node:child_process';
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
 
-/** The user that a child runs as. */
+/** User that a child runs as. */
 export interface Account {
   uid: number;
   gid: number;
@@ -9,22 +9,22 @@ export interface Account {
 }
 
 export interface CommandResult {
-  /** Null where the command could not be started or was killed. */
+  /** Null if the command could not be started or was killed. */
   code: number | null;
   output: string;
 }
 
 const LINUX = process.platform === 'linux';
 
-/** Children see a fixed environment, so that variables such as PGDATA or LC_ALL of the caller change nothing. */
+/** Children get a fixed environment, so that variables such as PGDATA or LC_ALL of the caller have no effect. */
 export const CHILD_ENVIRONMENT = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C', TZ: 'UTC' };
 
-/** How `spawn` runs a child as another user; an absent account means our own. */
+/** Options of `spawn` to run a child as another user; no account means the current user. */
 export function runAs(account: Account | undefined): { uid?: number; gid?: number } {
   return account === undefined ? {} : { uid: account.uid, gid: account.gid };
 }
 
-/** Runs a command to its end; never throws. The output is standard output and error together. */
+/** Runs a command to completion; never throws. The output is standard output and error combined. */
 export function runCommand(command: string, args: readonly string[], account?: Account): Promise<CommandResult> {
   return new Promise((resolve) => {
     const options = { cwd: '/', env: CHILD_ENVIRONMENT, ...runAs(account) };
@@ -45,13 +45,14 @@ export function runCommand(command: string, args: readonly string[], account?: A
 }
 
 /**
- * What tells a process from a later one with the same number; undefined where it is gone (a zombie counts as gone).
+ * Returns a mark that distinguishes a process from a later one with the same number; undefined if it is gone (a zombie
+ * counts as gone).
  */
 export function processStart(pid: number): string | undefined {
   try {
     if (!LINUX) return ps(pid, 'lstart') ?? undefined;
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name in parentheses may hold spaces; the state follows it as field 3, the start time is field 22.
+    // The name in parentheses may contain spaces; the state follows it as field 3, the start time is field 22.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (fields[0] === 'Z' || fields[0] === 'X') return undefined;
     return `${fields[19] ?? ''}@${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}`;
@@ -60,7 +61,7 @@ export function processStart(pid: number): string | undefined {
   }
 }
 
-/** Whether a live process is a PostgreSQL server (or, on Linux, one of its children) of this data directory. */
+/** Returns whether a live process is a PostgreSQL server (on Linux, or one of its children) of this data directory. */
 export function isPostgresOf(pid: number, clusterDirectory: string): boolean {
   if (processStart(pid) === undefined) return false;
   try {
@@ -77,7 +78,7 @@ export function isPostgresOf(pid: number, clusterDirectory: string): boolean {
   }
 }
 
-/** Children of a killed server that still run; known on Linux only. */
+/** Returns the running children of a killed server; Linux only. */
 export function orphanedBackends(clusterDirectory: string): number[] {
   if (!LINUX) return [];
   return readdirSync('/proc')
@@ -86,7 +87,7 @@ export function orphanedBackends(clusterDirectory: string): number[] {
     .filter((pid) => pid !== process.pid && isPostgresOf(pid, clusterDirectory));
 }
 
-/** Sends a signal; false where the process is gone. */
+/** Sends a signal; returns false if the process is gone. */
 export function signalProcess(pid: number, signal: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, signal);

@@ -15,32 +15,32 @@ import { launch, stopOrphan, type LaunchOptions, type Postmaster } from './postm
 import { Watchdog } from './watchdog.ts';
 
 export interface EmbeddedPostgresOptions {
-  /** Created where missing; holds everything, or says where it is. */
+  /** Created if missing; holds everything, or names the actual location. */
   dataDir: string;
   clock: Clock;
   log: Logger;
   random?: Random;
-  /** Listen on this port of 127.0.0.1 too; the Unix socket alone by default. */
+  /** Also listens on this port of 127.0.0.1; only on the Unix socket by default. */
   tcpPort?: number;
   maxConnections?: number;
-  /** Off loses data with the power; for databases of tests only. */
+  /** False loses data on a power failure; for test databases only. */
   fsync?: boolean;
   /** The platform package with the binaries; found among the dependencies by default. */
   packageDirectory?: string;
 }
 
 export interface EmbeddedPostgres {
-  /** Of Heddle's role and database, over the Unix socket. It stays valid when the server is restarted. */
+  /** URL of Heddle's role and database over the Unix socket. It stays valid when the server is restarted. */
   readonly url: string;
   /** The same with superuser rights, for maintenance. */
   readonly adminUrl: string;
-  /** Where PostgreSQL's files are. */
+  /** Directory of PostgreSQL's files. */
   readonly clusterDirectory: string;
   readonly version: string;
-  /** The server's process number now; 0 while it restarts. */
+  /** Current process number of the server; 0 while it restarts. */
   readonly pid: number;
   readonly watchdogPid: number | undefined;
-  /** True where a server of a killed Heddle was found running and had to be stopped first. */
+  /** True if a server of a killed Heddle process was running and had to be stopped first. */
   readonly replacedOrphan: boolean;
   /** Stops the server (fast) and resolves when its process is gone. */
   stop(): Promise<void>;
@@ -56,10 +56,10 @@ const GRANT_MONITOR = `grant pg_monitor, pg_signal_backend to ${ROLE}`;
 const CREATE_DATABASE = `create database ${DATABASE} owner ${ROLE}`;
 
 /**
- * Starts a PostgreSQL of our own on `dataDir` and keeps it running: a server that dies is started again; when this
- * process is killed, a watchdog stops the server; one that was left running all the same is stopped by the next start.
+ * Starts an embedded PostgreSQL on `dataDir` and keeps it running: restarts a server that dies. If this process is
+ * killed, a watchdog stops the server; the next start stops one that is still running.
  *
- * @throws EmbeddedPostgresError where another live process uses the directory, or the server cannot run here
+ * @throws EmbeddedPostgresError if another live process uses the directory, or the server cannot run on this machine
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   await makePassable(options.dataDir);
@@ -91,7 +91,7 @@ async function startOwned(options: EmbeddedPostgresOptions, disown: () => Promis
     disown,
   );
   await server.start(secret);
-  log.info({ pid: server.pid, data_dir: layout.cluster, version: binaries.version }, 'The embedded database runs');
+  log.info({ pid: server.pid, data_dir: layout.cluster, version: binaries.version }, 'embedded database started');
   return Object.assign(server, {
     ...urls,
     clusterDirectory: layout.cluster,
@@ -100,7 +100,7 @@ async function startOwned(options: EmbeddedPostgresOptions, disown: () => Promis
   });
 }
 
-/** `host` as a parameter is how `pg`, `postgres` and libpq alike take the directory of a Unix socket. */
+/** As the `host` parameter, `pg`, `postgres` and libpq all accept the directory of a Unix socket. */
 function urlOf(role: string, database: string, at: { socketDirectory: string; port: number; secret: string }): string {
   const host = encodeURIComponent(at.socketDirectory);
   return `postgresql://${role}:${at.secret}@localhost:${at.port}/${database}?host=${host}`;
@@ -163,7 +163,7 @@ class SupervisedServer {
     void postmaster.ended.then((how) => {
       this.#postmaster = undefined;
       if (this.#stopping.signal.aborted) return;
-      this.#options.log.error({ pid: postmaster.pid, how }, 'The embedded database died; starting it again');
+      this.#options.log.error({ pid: postmaster.pid, how }, 'embedded database died; restarting it');
       this.#restarting = this.#restart();
     });
   }
@@ -172,17 +172,17 @@ class SupervisedServer {
     return this.#stopping.signal.aborted;
   }
 
-  /** Tries for as long as this process lives: a full disk, say, may be freed. */
+  /** Retries for as long as this process lives, since the cause, such as a full disk, may pass. */
   async #restart(): Promise<void> {
     const { clock, log } = this.#options;
     for (let waitMs = RESTART_WAIT_MS.first; !this.#stopping.signal.aborted;) {
       try {
         await this.#launch();
-        log.info({ pid: this.pid }, 'The embedded database runs again');
+        log.info({ pid: this.pid }, 'embedded database restarted');
         return;
       } catch (error) {
         if (this.#isStopping()) return;
-        log.error({ err: error }, 'The embedded database cannot be started again yet');
+        log.error({ err: error }, 'embedded database could not be restarted; retrying');
         await clock.sleep(waitMs, this.#stopping.signal);
         waitMs = Math.min(waitMs * 2, RESTART_WAIT_MS.max);
       }
@@ -190,7 +190,7 @@ class SupervisedServer {
   }
 }
 
-/** Heddle works as a role without superuser rights, which may create databases. */
+/** Heddle uses a role without superuser rights that may create databases. */
 async function provideDatabase(adminUrl: string, secret: string): Promise<void> {
   const client = await connect({ url: adminUrl, connectTimeoutMs: 10_000, pipeline: false });
   try {

@@ -3,7 +3,7 @@ import { totalmem } from 'node:os';
 export interface ServerSettings {
   socketDirectory: string;
   port: number;
-  /** Listen on 127.0.0.1 too; the Unix socket alone otherwise. */
+  /** Also listen on 127.0.0.1; otherwise only on the Unix socket. */
   tcp: boolean;
   maxConnections: number;
   fsync: boolean;
@@ -11,7 +11,7 @@ export interface ServerSettings {
 
 const MIB = 1024 * 1024;
 
-/** The text of `heddle.conf`, which the server's `postgresql.conf` includes. Each setting stands beside its reason. */
+/** Builds `heddle.conf`, which the server's `postgresql.conf` includes. Each setting has its reason beside it. */
 export function settingsText(settings: ServerSettings, memoryBytes = totalmem()): string {
   const sharedBuffers = Math.max(32, Math.min(256, Math.floor(memoryBytes / 8 / MIB)));
   const lines: [setting: string, value: string, reason: string][] = [

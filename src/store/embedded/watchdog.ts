@@ -5,8 +5,8 @@ import type { Logger } from '../../runtime/log.ts';
 import { CHILD_ENVIRONMENT, runAs, type Account } from './processes.ts';
 
 /**
- * Reads lines until its pipe closes, which the kernel does when this process ends, however it ends. Unless `stopped` was
- * announced, it then stops the server (fast, after 20 s at once), but only one that is still the one announced.
+ * Reads lines until its pipe closes, which the kernel does however this process ends. Unless `stopped` was announced,
+ * it then stops the server (fast, after 20 s immediately), but only if it is still the announced one.
  */
 const SCRIPT = `
 trap '' HUP INT QUIT TERM PIPE
@@ -26,7 +26,7 @@ still "$1" && kill -QUIT "$pid"
 exit 0
 `;
 
-/** A tiny shell process that outlives a killed Heddle for as long as it takes to stop the server. */
+/** Small shell process that outlives a killed Heddle for as long as it takes to stop the server. */
 export class Watchdog {
   readonly #clusterDirectory: string;
   readonly #account: Account | undefined;
@@ -46,13 +46,13 @@ export class Watchdog {
     return this.#child?.pid;
   }
 
-  /** Tells which server to stop. */
+  /** Announces which server to stop. */
   guard(serverPid: number): void {
     this.#server = serverPid;
     this.#say(`server ${serverPid}`);
   }
 
-  /** The server was stopped in order: nothing is left to watch. */
+  /** Announces that the server was stopped, so that nothing is left to watch. */
   dismiss(): void {
     this.#dismissed = true;
     this.#say('stopped');
@@ -60,25 +60,27 @@ export class Watchdog {
   }
 
   #start(): void {
-    // An argument, not a line: this process may be killed before it has written one.
+    // Passed as an argument, since this process may be killed before it has written a line.
     const server = this.#server === undefined ? [] : [String(this.#server)];
     const child = spawn('/bin/sh', ['-c', SCRIPT, 'heddle-watchdog', this.#clusterDirectory, ...server], {
       cwd: '/',
       env: CHILD_ENVIRONMENT,
-      // A session of its own: Ctrl-C in the terminal is for Heddle, which then stops the server in order.
+      // Its own session: Ctrl-C in the terminal is for Heddle, which then stops the server.
       detached: true,
       stdio: ['pipe', 'ignore', 'ignore'],
       ...runAs(this.#account),
     });
     this.#child = child;
     child.unref();
-    // A pipe of a child is a socket, whose handle would keep this process alive.
+    // A child's pipe is a socket, whose handle would keep this process alive.
     (child.stdin as unknown as { unref?(): void }).unref?.();
     child.stdin.on('error', () => undefined);
-    child.on('error', (error) => this.#log.warn({ err: error }, 'The watchdog of the embedded database did not start'));
+    child.on('error', (error) =>
+      this.#log.warn({ err: error }, 'watchdog of the embedded database could not be started'),
+    );
     child.on('exit', () => {
       if (this.#dismissed || this.#child !== child) return;
-      this.#log.warn({}, 'The watchdog of the embedded database was killed; starting another');
+      this.#log.warn({}, 'watchdog of the embedded database was killed; restarting it');
       this.#start();
     });
   }
@@ -88,7 +90,7 @@ export class Watchdog {
   }
 }
 
-/** Where a server notes its process number. */
+/** File in which a server records its process number. */
 export function pidFile(clusterDirectory: string): string {
   return join(clusterDirectory, 'postmaster.pid');
 }

@@ -168,7 +168,7 @@ test('a generator may report the state that it enters, with the number of nodes 
   assert.equal(parsed.message.state, 'Succeeded');
   assert.equal(parsed.message.expected_task_count, 3);
   for (const missing of [report, { ...report, expected_task_count: null }]) {
-    assert.equal(reasonOf(missing), 'expected_task_count: is required where the state is "PendingTaskCreation"');
+    assert.equal(reasonOf(missing), 'expected_task_count: is required if the state is "PendingTaskCreation"');
   }
 });
 

@@ -173,7 +173,7 @@ test('faults of tasks', () => {
     ],
     [{ id: '' }, '.id: must have 1 to 100 characters, not 0'],
     [{ id: 'x'.repeat(101) }, '.id: must have 1 to 100 characters, not 101'],
-    [{ id: 'a', local_id: 'b' }, '.local_id: is given beside a local name in id; keep one of the two'],
+    [{ id: 'a', local_id: 'b' }, '.local_id: conflicts with the local name in id; remove one of the two'],
     [{ name: 'a\0b' }, '.name: holds a NUL character (\\u0000), which cannot be stored; remove it'],
     [{ input: [] }, '.input: must be an object, not an array'],
     [
@@ -207,8 +207,8 @@ test('ids and local names are unique', () => {
       },
     }),
     [
-      'root.children[1].id: repeats "x" of root.id; give each node an id of its own',
-      `root.children[2].id: repeats "${ID}" of root.children[0].id; give each node an id of its own`,
+      'root.children[1].id: repeats "x" of root.id; give each node its own id',
+      `root.children[2].id: repeats "${ID}" of root.children[0].id; give each node its own id`,
     ],
   );
 });
@@ -220,7 +220,7 @@ test('at most a hundred faults are named', () => {
 test('a tree may be 1,000 levels deep, and a deeper one is refused without walking it', () => {
   assert.deepEqual(faultsOf({ root: deepChain(1000) }), []);
   const [fault, ...others] = faultsOf({ root: deepChain(100_000) });
-  assert.match(fault!, /^root\.children\[0\].*….*children: lie deeper than 1000 levels; flatten the tree$/);
+  assert.match(fault!, /^root\.children\[0\].*….*children: are nested deeper than 1000 levels; flatten the tree$/);
   assert.deepEqual(others, []);
   const circle: Record<string, unknown> = { mode: 'parallel' };
   circle['children'] = [circle];

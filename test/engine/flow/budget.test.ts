@@ -126,7 +126,7 @@ describe('the budget of a claim for expressions', { concurrency: false }, () => 
     assert.deepEqual([failed.state, failed.attempt], ['failed', 1]);
     assert.match(
       (await bench.engine.getTask(failed.id))!.failure_reason!,
-      /^input\.all\[\d+\]\.\$expr: with it the expressions of this input take more than 8000000 steps; look at fewer values/,
+      /^input\.all\[\d+\]\.\$expr: with it the expressions of this input take more than 8000000 steps; read fewer values/,
     );
   });
 

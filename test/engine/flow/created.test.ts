@@ -68,7 +68,7 @@ describe('expressions in what generators make', { concurrency: false }, () => {
     assert.deepEqual((await claimKind(engine, 'use'))[0]!.metadata, { n: 3 });
   });
 
-  it('are refused where they read what does not stand before them, or is wrong', async () => {
+  it('are refused where they read what does not precede them, or is wrong', async () => {
     const { create } = await startGenerator();
     const results = await create(
       'fan',
@@ -80,7 +80,7 @@ describe('expressions in what generators make', { concurrency: false }, () => {
     assert.deepEqual(results, [
       {
         result: 'rejected',
-        reason: 'task.input.n.$expr: the node "last" does not stand before this task',
+        reason: 'task.input.n.$expr: the node "last" does not precede this task',
         transient: false,
       },
       {
@@ -90,12 +90,12 @@ describe('expressions in what generators make', { concurrency: false }, () => {
       },
       {
         result: 'rejected',
-        reason: 'task.input.n.$expr: there is no node "nobody" in the workflow, or there are several',
+        reason: 'task.input.n.$expr: the workflow must have exactly one node "nobody"',
         transient: true,
       },
       {
         result: 'rejected',
-        reason: 'task.input.n.$expr: the node "fan" does not stand before this task',
+        reason: 'task.input.n.$expr: the node "fan" does not precede this task',
         transient: false,
       },
     ]);

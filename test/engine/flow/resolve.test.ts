@@ -67,7 +67,7 @@ describe('inputs with expressions', { concurrency: false }, () => {
     assert.deepEqual(task!.metadata, { all: ['a', 'b'], one: 5, none: false });
   });
 
-  it('are worked out anew for each attempt, and after a retry of the workflow', async () => {
+  it('are worked out again for each attempt, and after a retry of the workflow', async () => {
     const { engine } = await newBench();
     const id = await submitTree(
       engine,
@@ -192,7 +192,7 @@ describe('inputs with expressions', { concurrency: false }, () => {
     assert.match(
       (await engine.getTask(bad.id))!.failure_reason!,
       new RegExp(
-        `^input: what it reads is too large: ${shown} and 4 more, where 8388608 bytes are allowed at once; .* an aggregator`,
+        `^input: what it reads is too large: ${shown} and 4 more; at most 8388608 bytes are allowed at once; .* an aggregator`,
       ),
     );
   });
@@ -293,18 +293,18 @@ describe('faults of expressions in inputs', () => {
     [
       'a later node',
       seq({ kind: 'b', input: { x: expr('nodes.scan.result') } }, { id: 'scan', kind: 'a' }),
-      /the node "scan" does not stand before this task/,
+      /the node "scan" does not precede this task/,
     ],
     [
       'a node beside it',
       par({ id: 'scan', kind: 'a' }, { kind: 'b', input: { x: expr('nodes.scan.result') } }),
-      /does not stand before/,
+      /does not precede/,
     ],
-    ['itself', seq({ id: 'me', kind: 'b', input: { x: expr('nodes.me.state') } }), /does not stand before/],
+    ['itself', seq({ id: 'me', kind: 'b', input: { x: expr('nodes.me.state') } }), /does not precede/],
     [
       'a container around it',
       seq({ id: 'all', ...seq({ kind: 'b', input: { x: expr('nodes.all.state') } }) }),
-      /does not stand before/,
+      /does not precede/,
     ],
     ['all nodes', seq({ kind: 'b', input: { x: expr('size(nodes)') } }), /"nodes" is read by name only/],
     [
@@ -312,12 +312,16 @@ describe('faults of expressions in inputs', () => {
       seq({ kind: 'b', input: { x: expr('node.a') } }),
       /there is no variable "node"; did you mean "nodes"\?/,
     ],
-    ['no text', seq({ kind: 'b', input: { x: { $expr: 5 } } }), /input\.x\.\$expr: must be a text with an expression$/],
+    [
+      'no text',
+      seq({ kind: 'b', input: { x: { $expr: 5 } } }),
+      /input\.x\.\$expr: must be a string with an expression$/,
+    ],
     ['other members', seq({ kind: 'b', input: { x: { $expr: '1', y: 2 } } }), /must be the only member of its object/],
     [
       'too many',
       seq({ kind: 'b', input: { x: Array.from({ length: 33 }, () => expr('1')) } }),
-      /holds 33 expressions; 32 are allowed/,
+      /holds 33 expressions; at most 32 are allowed/,
     ],
   ];
   for (const [name, root, expected] of faults) {

@@ -62,7 +62,7 @@ for (const [fault, spoil] of [
   ['holds the id of a task that is there', (root: Root, taken: string) => (root.children[0]!.id = taken)],
   ['cannot be read', (root: Root) => (root.children[0]!.kind = '')],
 ] as const) {
-  it(`a job whose message ${fault} learns so, and does not wait for its workflow for ever`, async () => {
+  it(`a job whose message ${fault} learns so, and does not wait for its workflow forever`, async () => {
     const bench = await newBench();
     const jobs = createJobs(bench.jobs);
     const taken = newId();

@@ -65,7 +65,7 @@ describe('a run of the manager', () => {
     assert.deepEqual([traceOf.get(traced), traceOf.get(malformed)], [trace, undefined]);
   });
 
-  it('takes a workflow from its message to its end, one step after the other', async () => {
+  it('takes a workflow from its message to completion, one step after the other', async () => {
     const bench = await newBench();
     const { manager, queue, engine } = bench;
     const id = newId();
@@ -200,7 +200,7 @@ describe('a message that cannot be handled', () => {
     }
   });
 
-  it('comes again where it cannot be told why, and is buried in the end', async () => {
+  it('is redelivered where it cannot be told why, and is buried in the end', async () => {
     const broken = (): Promise<never> => Promise.reject(new Error('a defect'));
     const bench = await newBench({}, (inner) => {
       return new CrashingDatabase(inner, { statement: 'trees.insert_workflows', call: 1, when: 'before' }, broken);
@@ -221,7 +221,7 @@ describe('a message that cannot be handled', () => {
     assert.deepEqual([failed, buried], [[], [{ id: last.id, reason: 'failed 10 times, the last time so: a defect' }]]);
   });
 
-  it('waits for the container that it names, and can be redriven once it was given up', async () => {
+  it('waits for the container that it names, and can be redriven once it was abandoned', async () => {
     const bench = await newBench();
     const generator = (await startGenerator(bench, newId())).task.id;
     const late = message(creation(generator, newId(), 'later'));
@@ -238,7 +238,7 @@ describe('a message that cannot be handled', () => {
     assert.equal((await started(bench.queue, 'made')).length, 1);
   });
 
-  it('comes again where the queue handed it out twice at once', async () => {
+  it('is redelivered where the queue handed it out twice at once', async () => {
     const bench = await newBench();
     const start = await startGenerator(bench, newId());
     const child = newId();
@@ -259,7 +259,7 @@ describe('a message that cannot be handled', () => {
     const child = creation(generator.task.id, newId());
     const { buried } = await run(bench.manager, child, { type: 'CompleteTask', task_id: newId(), state: 'Failed' });
     assert.equal(buried.length, 2);
-    assert.match(buried[0]!.reason, /only one that runs may create nodes/);
+    assert.match(buried[0]!.reason, /only a running generator may create nodes/);
     assert.match(buried[1]!.reason, /^there is no task/);
     assert.equal(await inboxSize(bench), 2, 'dead letters are not remembered');
   });
@@ -311,7 +311,7 @@ describe('a message that is delivered again', () => {
     assert.equal((await engine.getTask(second!.task.id))?.state, 'claimed');
   });
 
-  it('counts the units of a heartbeat once, and does not remember signs of life without any', async () => {
+  it('counts the units of a heartbeat once, and does not remember heartbeats without any', async () => {
     const bench = await newBench();
     await feed(bench.manager, workerSeen('count'), collection({ mode: 'parallel', children: [{ kind: 'count' }] }));
     const { task } = (await started(bench.queue, 'count'))[0]!;

@@ -227,10 +227,10 @@ describe('models over runs', () => {
     await models.beginRun(id, 'refused');
     const wrong: [ReportedModel, RegExp][] = [
       [{ model: 'a b', key: 'k', data: {} }, /^models\[1\]\.model: must be 1 to 100/],
-      [{ model: 'm', key: '', data: {} }, /^models\[1\]\.key: must be a text of 1 to 500/],
+      [{ model: 'm', key: '', data: {} }, /^models\[1\]\.key: must be a string of 1 to 500/],
       [{ model: 'm', key: 'k\0', data: {} }, /^models\[1\]\.key: /],
       [{ model: 'm', key: 'k', data: [] as never }, /^models\[1\]\.data: must be an object/],
-      [{ model: 'm', key: 'k', data: { x: 'y'.repeat(70_000) } }, /64 KiB of JSON, not 69$/],
+      [{ model: 'm', key: 'k', data: { x: 'y'.repeat(70_000) } }, /64 KiB of JSON \(got 69\)$/],
       [{ model: 'm', key: 'k', data: { x: '\ud800' } }, /cannot be stored/],
       [{ model: 'm', key: 'k', data: { x: ['\0'] } }, /cannot be stored/],
     ];

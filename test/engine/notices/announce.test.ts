@@ -48,7 +48,7 @@ function bodyOf(delivery: Delivery | undefined): JsonObject {
 }
 
 describe('the end of a workflow', () => {
-  it('is told in plain words where nothing else is asked for, with the workflow as subject', async () => {
+  it('falls back to the default message where nothing else is asked for, with the workflow as subject', async () => {
     const bench = await newBench();
     const id = newId();
     await feed(bench.manager, workflow(id, [{ to: WEBHOOK }]));
@@ -121,7 +121,7 @@ describe('the end of a workflow', () => {
     assert.equal(new Set([webhook, first, second].map((each) => each!.idempotency_key)).size, 3);
   });
 
-  it('is told in plain words where a template fails', async () => {
+  it('falls back to the default message where a template fails', async () => {
     const bench = await newBench();
     await feed(bench.manager, workflow(newId(), [{ to: WEBHOOK, text: '{{ nodes.second.result.none }}' }]));
     await end(bench, 'failed');
@@ -173,7 +173,7 @@ describe('the end of a workflow', () => {
     }
   });
 
-  it('is told in plain words where a template reads too much, and to the others as they asked', async () => {
+  it('falls back to the default message where a template reads too much, and to the others as they asked', async () => {
     const bench = await newBench();
     const id = newId();
     const notify = [
@@ -191,7 +191,7 @@ describe('the end of a workflow', () => {
     const text = (bodyOf(plain)['data'] as JsonObject)['text'] as string;
     assert.match(
       text,
-      /Tasks: 2 succeeded\.[^]* failed: what it reads is too large: data\.large \(90\d{5} bytes\), where 8388608/,
+      /Tasks: 2 succeeded\.[^]* failed: what it reads is too large: data\.large \(90\d{5} bytes\); at most 8388608/,
     );
     assert.deepEqual(bodyOf(second), 'first: Succeeded');
   });

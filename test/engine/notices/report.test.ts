@@ -37,7 +37,7 @@ describe('a report with notices', () => {
     assert.equal((await engine.listDeliveries({ task_id: task!.id, offset: 0, limit: 9 })).length, 2);
   });
 
-  it('writes nothing for an attempt that is over, nor for a failure', async () => {
+  it('writes nothing for an ended attempt, nor for a failure', async () => {
     const { engine } = await newBench();
     const retry = { max_attempts: 2, base_ms: 0, factor: 1, max_ms: 0, jitter: 0 };
     await submitTasks(engine, [newTask({ retry })]);

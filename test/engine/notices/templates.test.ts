@@ -52,12 +52,12 @@ describe('templates of tasks', () => {
     [
       'a later node',
       seq(told({ payload: { a: ['{{ nodes.scan.result }}'] } }), { id: 'scan', kind: 'a' }),
-      /^root\.children\[0\]\.input\.payload\.a\[0\]: the node "scan" does not stand before this task/,
+      /^root\.children\[0\]\.input\.payload\.a\[0\]: the node "scan" does not precede this task/,
     ],
     [
       'a node beside it',
       par({ id: 'scan', kind: 'a' }, told({ payload: { a: expr('nodes.scan.result') } })),
-      /^root\.children\[1\]\.input\.payload\.a: the node "scan" does not stand before/,
+      /^root\.children\[1\]\.input\.payload\.a: the node "scan" does not precede/,
     ],
     [
       'the subject',
@@ -68,7 +68,7 @@ describe('templates of tasks', () => {
     [
       'a text from an expression',
       seq(told({ text: expr('"a"') })),
-      /^root\.children\[0\]\.input\.text: must be a text; .*\{\{/,
+      /^root\.children\[0\]\.input\.text: must be a string; .*\{\{/,
     ],
     [
       'an address with its subject',
@@ -119,7 +119,7 @@ describe('templates of tasks', () => {
       await putCollectionData(database, { ...entry, task_id: newId(), data: ['x'.repeat(1_000_000)] }, null);
       if (part < 9) assert.equal(((await read()).data['large'] as JsonValue[]).length, part);
     }
-    await assert.rejects(read(), /data\.large \(9\d{6} bytes\), where 8388608 bytes are allowed/);
+    await assert.rejects(read(), /data\.large \(9\d{6} bytes\); at most 8388608 bytes are allowed/);
   });
 
   it('leave no text in a payload that the database refuses', async () => {

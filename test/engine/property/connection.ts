@@ -23,7 +23,7 @@ type Play<Of> = (scenario: Of) => Promise<void>;
 
 /**
  * Makes a database and an engine on virtual time. Scenarios play one after the other on an emptied database: one that was
- * interrupted at its test's time limit still comes to its end first.
+ * interrupted at its test's time limit still comes to completion first.
  */
 async function openPlayer<Of>(
   play: (subject: Subject, prefix: string, scenario: Of) => Promise<void>,

@@ -268,7 +268,7 @@ export class SideBySide {
       this.#tell(`start delivery ${verdict}, attempt ${attempt}:`, [task_id]);
       const same = task?.attempt === attempt;
       if (same) this.#apply({ type: 'try_start', ids: [task_id] });
-      // A result for an attempt that is over, or that was canceled, moves nothing.
+      // A result for an ended or canceled attempt changes nothing.
       const current =
         task?.attempt_open === true && task.attempt === attempt && task.state !== 'canceled' && !task.started;
       if (verdict === 'delivered') {
@@ -287,7 +287,7 @@ export class SideBySide {
     return deliveries.length;
   }
 
-  /** A claim without its delivery lapses at the latest at the second look, and looks are a claim timeout apart. */
+  /** A claim without its delivery expires at the latest at the second look, and looks are a claim timeout apart. */
   async #loseDelivery(event: ModelEvent | null): Promise<void> {
     if (event?.type !== 'lose_delivery') return;
     this.#tell('lose the start delivery of', event.ids);
@@ -302,7 +302,7 @@ export class SideBySide {
     await this.#sweep();
   }
 
-  /** Lets everything run to its end: whatever the scenario did, no task may be stuck. */
+  /** Lets everything run to completion: whatever the scenario did, no task may be stuck. */
   async #drain(): Promise<void> {
     const open = (): TaskId[] =>
       [...this.#model.tasks.values()].filter((task) => !isTerminal(task.state)).map((task) => task.definition.id);

@@ -144,7 +144,7 @@ export class TreesSideBySide {
     assert.deepEqual(answers, expected, `the answers to ${event.type}`);
   }
 
-  /** Lets everything run to its end: whatever the scenario did, no task and no container may be stuck. */
+  /** Lets everything run to completion: whatever the scenario did, no task and no container may be stuck. */
   async #drain(): Promise<void> {
     const open = (): string[] =>
       [...this.#model.tasks.values()].filter((task) => !isTerminal(task.state)).map((task) => task.definition.id);

@@ -64,7 +64,7 @@ test('overlap allow: runs stand side by side', async () => {
   assert.equal((await sent()).length, 3);
 });
 
-test('ends are recorded once; a workflow that was tried again ends once more, and an older end changes nothing', async () => {
+test('ends are recorded once; a workflow that was retried ends once more, and an older end changes nothing', async () => {
   const { jobs, at, start, finish, history } = await newJobBench();
   await jobs.create(newJob());
   await at('2026-06-01T01:00:00Z');
@@ -100,7 +100,7 @@ test('a run whose message was refused fails with the reason and keeps no other f
   assert.equal(runs[0]!.reason, 'too deep');
 });
 
-test('a run whose workflow never came to be does not keep its job for ever; what waited for it starts', async () => {
+test('a run whose workflow never came to be does not keep its job forever; what waited for it starts', async () => {
   const { jobs, at, start, finish, history, database, clock } = await newJobBench();
   await jobs.create(newJob({ overlap: 'queue', cron: '0 */4 * * *' }));
   for (const hour of ['04', '08']) {
@@ -153,7 +153,7 @@ for (const [catch_up, overlap, expected] of [
     assert.equal((await jobs.get('nightly'))!.next_run_at, Date.parse('2026-06-01T06:00:00Z'));
     if (catch_up !== 'all') {
       const [missed] = await history('nightly');
-      assert.match(missed!.reason!, catch_up === 'once' ? /^4 occurrences from .* stands for them$/ : /^5 occurrences/);
+      assert.match(missed!.reason!, catch_up === 'once' ? /^4 occurrences from .* covers them$/ : /^5 occurrences/);
     }
     // What waits runs one after the other.
     for (const entry of expected.filter((each) => each.endsWith('Queued') || each.endsWith('Running'))) {
@@ -172,7 +172,7 @@ test('an occurrence found a moment late was not missed, whatever the catch-up po
   assert.deepEqual(told(await history('nightly')), ['01:00 Running']);
 });
 
-test('catch-up all is bounded: the latest hundred are made up for, the rest is one entry; the recurrence counts', async () => {
+test('catch-up all is bounded: the latest hundred are caught up, the rest is one entry; the recurrence counts', async () => {
   const { jobs, at, start, history } = await newJobBench();
   await jobs.create(newJob({ catch_up: 'all', cron: '* * * * *' }));
   await jobs.create(newJob({ name: 'thrice', catch_up: 'all', cron: '* * * * *', recurrence: 3 }));
@@ -181,7 +181,7 @@ test('catch-up all is bounded: the latest hundred are made up for, the rest is o
   const runs = await history('nightly');
   assert.match(
     runs[0]!.reason!,
-    /^very many occurrences from 2026-06-01T00:01:00.000Z on .* the latest 100 are made up for$/,
+    /^very many occurrences from 2026-06-01T00:01:00.000Z on .* the latest 100 are caught up$/,
   );
   assert.equal(runs[1]!.scheduled_for, Date.parse('2026-06-03T00:00:00Z') - 99 * MINUTE_MS);
   assert.equal((await jobs.get('thrice'))!.recurrence, 0);
@@ -284,10 +284,10 @@ test('a job is changed: a new schedule counts from now on, anything else keeps i
 
   await assert.rejects(jobs.update(id, { name: 'other' }), {
     code: 'CONFLICT',
-    message: 'There is a job other already',
+    message: 'Job other already exists',
   });
   await assert.rejects(jobs.update(id, { cron: '0 0 31 2 *' }), {
-    details: ['cron: names a day that never comes'],
+    details: ['cron: names a day that never occurs'],
   });
   await assert.rejects(jobs.update(id, { workflow: { root: 7 } }), { code: 'VALIDATION_FAILED' });
   assert.equal(await jobs.update('unknown', {}), null);
@@ -304,8 +304,8 @@ test('what a job may start is checked before it is stored', async () => {
   const fixed = { id: uuid, mode: 'parallel', children: [{ id: uuid.replace('8057', '8058'), kind: 'Scan' }] };
   await assert.rejects(jobs.create(newJob({ workflow: { root: fixed } })), {
     details: [
-      'workflow.root.id: must not be a UUID in a job: each run makes its own; give a name',
-      'workflow.root.children[0].id: must not be a UUID in a job: each run makes its own; give a name',
+      'workflow.root.id: must not be a UUID in a job, since each run creates its own; use a name',
+      'workflow.root.children[0].id: must not be a UUID in a job, since each run creates its own; use a name',
     ],
   });
   const large = {
@@ -313,11 +313,11 @@ test('what a job may start is checked before it is stored', async () => {
     children: Array.from({ length: 40 }, () => ({ kind: 'Scan', input: { text: 'x'.repeat(30_000) } })),
   };
   await assert.rejects(jobs.create(newJob({ workflow: { root: large } })), {
-    details: ['workflow: must have at most 1048576 bytes, not 1201481'],
+    details: ['workflow: must have at most 1048576 bytes (got 1201481)'],
   });
 
   await jobs.create(newJob({ workflow: { name: 'named', root: { id: 'top', mode: 'parallel', children: [] } } }));
-  await assert.rejects(jobs.create(newJob()), { code: 'CONFLICT', message: 'There is a job nightly already' });
+  await assert.rejects(jobs.create(newJob()), { code: 'CONFLICT', message: 'Job nightly already exists' });
   const run = await jobs.trigger('nightly');
   const [message] = await sent();
   assert.equal(message!.collection.name, 'named');

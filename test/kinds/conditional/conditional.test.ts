@@ -128,7 +128,7 @@ describe('Conditional', { concurrency: false }, () => {
       const { tree: read } = (await engine.getTree(id))!;
       return (await engine.getTask(read.tasks.find(({ local_id }) => local_id === 'if')!.id))!.failure_reason;
     };
-    assert.equal(await reasonOf(number), 'the input is not valid: input.when: must come to true or false, not 2');
+    assert.equal(await reasonOf(number), 'the input is not valid: input.when: must evaluate to true or false (got 2)');
     assert.equal(await reasonOf(broken), 'input.when: No such key: y (character 16 of "nodes.x.result.y")');
   });
 
@@ -176,15 +176,19 @@ describe('Conditional', { concurrency: false }, () => {
     [
       'a branch before it',
       seq({ id: 'a', kind: 'w' }, when('true', { then: 'a' })),
-      /^root\.children\[1\]\.input\.then: names "a", which is no node after this one in its own sequence$/,
+      /^root\.children\[1\]\.input\.then: names "a", which is not a later node of the same sequence$/,
     ],
     [
       'a branch elsewhere',
       seq(when('true', { then: 'b' }), seq({ id: 'b', kind: 'w' })),
-      /names "b", which is no node after this one/,
+      /names "b", which is not a later node/,
     ],
-    ['a parallel container', par(when('true', { then: 'a' }), { id: 'a', kind: 'w' }), /does not stand in a sequence/],
-    ['no branch', seq(when('true', {}), { kind: 'w' }), /^root\.children\[0\]\.input: names no node in then or else/],
+    ['a parallel container', par(when('true', { then: 'a' }), { id: 'a', kind: 'w' }), /is not in a sequence/],
+    [
+      'no branch',
+      seq(when('true', {}), { kind: 'w' }),
+      /^root\.children\[0\]\.input: must name a node in then or else/,
+    ],
     [
       'no expression',
       seq({ kind: 'Conditional', input: { then: 'a' } }, { id: 'a', kind: 'w' }),

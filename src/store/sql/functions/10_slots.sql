@@ -1,4 +1,4 @@
--- The slot that metadata stands for under a shape; a field that is missing counts as null.
+-- Returns the slot of some metadata under a shape; a missing field counts as null.
 create or replace function slot_of(p_shape integer, p_type smallint, p_fields text[], p_metadata jsonb)
 returns bigint language sql immutable as $$
   select (hashtextextended(
@@ -20,8 +20,8 @@ returns bigint language sql immutable as $$
   select case when p_slot & 1 = 0 then 1 else greatest(coalesce(p_expected, 0) - p_success - p_failure, 0) end
 $$;
 
--- Hands free room of these slots (locked by the caller) to the oldest tasks that wait for it; returns the lanes where
--- tasks became ready. A task that needs this slot alone gets it here; others go back to be claimed with all their needs.
+-- Hands free capacity of these slots (locked by the caller) to the oldest tasks that wait for it; returns the lanes
+-- where tasks became ready. A task that needs only this slot gets it here; others return to be claimed with all needs.
 create or replace function grant_slots(p_slots bigint[])
 returns integer[] language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
@@ -70,8 +70,8 @@ begin
   return v_lanes;
 end $$;
 
--- Returns amounts to slots and lets waiting tasks have them. Slots are locked in the order of their ids, the new
--- counts are read in the next statement: a count read by the locking statement would be of an older snapshot.
+-- Returns amounts to slots and serves waiting tasks. Slots are locked in the order of their ids, and the new counts are
+-- read in the next statement: the locking statement would read them in an older snapshot.
 create or replace function return_slots(p_slots bigint[], p_amounts bigint[])
 returns integer[] language plpgsql set plan_cache_mode = force_generic_plan as $$
 begin
@@ -83,8 +83,8 @@ begin
   return grant_slots(p_slots);
 end $$;
 
--- Lets others have what these pending tasks were sent off to claim, since they will not: a task that waits for a slot
--- among others is sent to its lane when the slot has room, and nothing is kept for it.
+-- Offers to others what these pending tasks were released to claim but will not: a task that waits for one of several
+-- slots is moved to its lane when the slot has free capacity, and no slot is reserved for it.
 create or replace function yield_slots(p_tasks uuid[])
 returns integer[] language plpgsql as $$
 declare
@@ -94,7 +94,7 @@ begin
   return return_slots(v_slots, array_fill(0::bigint, array[coalesce(cardinality(v_slots), 0)]));
 end $$;
 
--- Finds slots that have room and waiting tasks, which no return of a slot has served: the safety net of the sweep.
+-- Finds slots with free capacity and waiting tasks that no returned slot has served: the fallback of the sweep.
 create or replace function regrant(p_limit integer)
 returns integer[] language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
@@ -118,7 +118,7 @@ returns bigint[] language sql stable as $$
   from shape s where s.kind_id = p_kind
 $$;
 
--- What tasks that hold slots of capacities give back when they get so much done (one entry a task), before it is counted.
+-- What tasks that hold capacity slots return for this much work done (one entry per task), before it is counted.
 create or replace function freed_by_progress(p_holders uuid[], p_ids uuid[], p_success bigint[], p_failure bigint[],
   out slots bigint[], out amounts bigint[])
 language sql stable set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
@@ -130,8 +130,8 @@ language sql stable set plan_cache_mode = force_generic_plan set enable_seqscan 
   where h.slot & 1 = 1
 $$;
 
--- Registers what a rule counts, once: from then on every task of the kind is counted. Attempts that are open now are
--- counted in the same transaction; the exclusive lock on the kind keeps claims out until it commits.
+-- Registers a rule shape once: from then on every task of the kind is counted. Open attempts are counted in the same
+-- transaction; the exclusive lock on the kind keeps claims out until it commits.
 create or replace function register_shape(p_kind integer, p_type smallint, p_fields text[])
 returns integer language plpgsql as $$
 declare

@@ -18,12 +18,12 @@ begin
   return store_tasks(p_tasks, p_specs, p_kinds, v_now);
 end $$;
 
--- Inserts tasks of stored workflows; returns the lanes where tasks became ready. Keys are short since every task repeats
--- them. p_tasks: i id, w workflow, k kind, n name, l local id, t timeout, b deadline basis, p priority,
--- d delay in ms, m metadata, e expected count, g open gates, x linked, h starts by a webhook, nr needs a runner, s has a
--- spec, a has actions, r rules [[shape, max], ...]; z, f and c: state, reason and cause of one that ended at once, because a
--- stored parent had or because it is disabled. In trees: cc container, q position, y policy, sl sealed, gn may generate,
--- gg generator, ga its attempt, v computed input.
+-- Inserts tasks of stored workflows; returns the lanes where tasks became ready. Keys are short since every task
+-- repeats them. p_tasks: i id, w workflow, k kind, n name, l local id, t timeout, b deadline basis, p priority,
+-- d delay in ms, m metadata, e expected count, g open gates, x linked, h starts by a webhook, nr needs a runner, s has
+-- a spec, a has actions, r rules [[shape, max], ...]; z, f and c: state, reason and cause of one that ended at once,
+-- because a stored parent had or because it is disabled. In trees: cc container, q position, y policy, sl sealed, gn
+-- may generate, gg generator, ga its attempt, v computed input.
 create or replace function store_tasks(p_tasks json, p_specs json, p_kinds integer[], p_now timestamptz)
 returns integer[] language plpgsql as $$
 declare
@@ -96,7 +96,7 @@ returns void language sql as $$
   on conflict do nothing
 $$;
 
--- Registers fields that tasks of a kind are compared by; those stored already get their entries here.
+-- Registers fields by which tasks of a kind are compared; stored tasks get their entries here.
 create or replace function register_dedupe_shape(p_kind integer, p_fields text[])
 returns integer language plpgsql as $$
 declare
@@ -119,8 +119,8 @@ begin
   return v_shape;
 end $$;
 
--- Finds what makes new tasks unnecessary. p_probes: [{n: number, s: shape, m: metadata, t: [states]}]. The keys are
--- locked in order first, so that of two submissions with one key the second sees the first one's task.
+-- Finds existing tasks that make new ones unnecessary. p_probes: [{n: number, s: shape, m: metadata, t: [states]}]. The
+-- keys are locked in order first, so that of two submissions with one key the second sees the first one's task.
 create or replace function find_duplicates(p_kinds integer[], p_probes jsonb)
 returns table (n integer, task_id uuid, probe_key bigint) language plpgsql as $$
 begin

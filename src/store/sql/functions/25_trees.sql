@@ -1,5 +1,5 @@
--- Stores the workflows of trees that are not there yet; returns their ids. Whoever stores one at the same time is waited
--- for.
+-- Stores the workflows of trees that do not exist yet; returns their ids. Waits for concurrent inserts of the same
+-- ones.
 create or replace function insert_trees(p_workflows jsonb, p_now timestamptz)
 returns uuid[] language plpgsql as $$
 declare
@@ -17,10 +17,10 @@ begin
   return v_new;
 end $$;
 
--- Where each new node of a generator goes. p_nodes: [{n: number, i: id of the node, g: generator, a: its attempt, or null,
--- p: container, by id or name, or null}]. Locks the workflows. Codes: 0 to be created, 1 exists, 2 no such generator, 3 the
--- generator is over, 4 no such container, 5 the container is over, 6 the attempt is not the generator's. `adopts`: it
--- exists, and an earlier attempt of the generator made it.
+-- Returns the place of each new node of a generator. p_nodes: [{n: number, i: id of the node, g: generator, a: its
+-- attempt, or null, p: container, by id or name, or null}]. Locks the workflows. Codes: 0 to be created, 1 exists, 2 no
+-- such generator, 3 the generator has ended, 4 no such container, 5 the container has ended, 6 the attempt is not the
+-- generator's. `adopts`: it exists, and an earlier attempt of the generator created it.
 create or replace function place_nodes(p_nodes jsonb)
 returns table (n integer, code integer, workflow_id uuid, container_id uuid, "position" integer, opens boolean,
   beside boolean, begun boolean, attempt integer, adopts boolean, detail text)
@@ -34,7 +34,7 @@ begin
   with asked as (
     select x.n, x.i, x.p, g.id as generator_id, g.state as generator_state, g.attempt, g.workflow_id, g.container_id as own,
       not g.sealed as begun, x.a is not null and x.a <> g.attempt as stale,
-      -- Looked up one by one: of "exists" the planner may make a hash of the whole table.
+      -- Looked up one by one, since for "exists" the planner may hash the whole table.
       coalesce((select true from task t where t.id = x.i limit 1), (select true from container k where k.id = x.i limit 1),
         (select true from archive_task t where t.id = x.i limit 1),
         (select true from archive_container k where k.id = x.i limit 1), false) as there
@@ -48,7 +48,7 @@ begin
         where a.p is not null and c.workflow_id = a.workflow_id and c.local_id = a.p
         union all
         select 1, c.* from container c
-        -- By its id alone: the planner may take the workflow's index for as good.
+        -- By its id alone, since the planner may consider the workflow's index as good.
         where (c.workflow_id = a.workflow_id) is true and c.id = case when a.p is null then a.own
           when a.p ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then a.p::uuid end) k
       where a.generator_id is not null order by k.rank, k.id limit 1) c on true
@@ -72,11 +72,12 @@ begin
   from judged j order by j.n;
 end $$;
 
--- Stores nodes of trees whose workflows the caller holds, and lets the trees move on. p_containers: i id, w workflow,
--- p parent, q position, m mode, y policy, l local id, n children, d disabled ones among them, g generator, a its attempt.
--- p_tasks as in store_tasks. p_parents: containers that were there and get children [{c: container, n: children, d: disabled ones}].
--- p_counts: [{w: workflow, t: tasks, r: of them not ended}]. p_generators as in count_created. p_fillers:
--- [[generator, container], ...]. p_touched and p_opened as in walk_containers. Returns what settle returns.
+-- Stores nodes of trees whose workflows the caller holds, and advances the trees. p_containers: i id, w workflow,
+-- p parent, q position, m mode, y policy, l local id, n children, d disabled ones among them, g generator, a its
+-- attempt. p_tasks as in store_tasks. p_parents: containers that were there and get children [{c: container, n:
+-- children, d: disabled ones}]. p_counts: [{w: workflow, t: tasks, r: of them not ended}]. p_generators as in
+-- count_created. p_fillers: [[generator, container], ...]. p_touched and p_opened as in walk_containers. Returns what
+-- settle returns.
 create or replace function store_nodes(p_containers json, p_tasks json, p_specs json, p_parents json, p_counts json,
   p_generators json, p_fillers json, p_touched uuid[], p_opened uuid[], p_kinds integer[], p_now timestamptz)
 returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
@@ -108,7 +109,7 @@ begin
     update container c set fillers = c.fillers + k.n
     from (select container_id, count(*)::integer as n from kept group by container_id) k where c.id = k.container_id;
   end if;
-  -- A paused workflow takes nodes, but starts none.
+  -- A paused workflow accepts nodes, but starts none.
   if exists (select 1 from json_to_recordset(p_counts) as c(w uuid) join workflow w on w.id = c.w where w.paused) then
     update task t set state = 5, paused_from = t.state, paused_at = v_now
     from json_to_recordset(p_tasks) as x(i uuid, w uuid) join workflow w on w.id = x.w and w.paused
@@ -126,7 +127,7 @@ begin
     'workflows', (select json_agg(x.w) from (select c.w from json_to_recordset(p_counts) as c(w uuid) limit 17) x));
 end $$;
 
--- Counts what attempts of generators made: [{g: generator, a: attempt, n: nodes}]. A new attempt begins at none.
+-- Counts nodes created by generator attempts: [{g: generator, a: attempt, n: nodes}]. A new attempt begins at zero.
 create or replace function count_created(p_generators json)
 returns void language sql as $$
   insert into generator (task_id, attempt, created)
@@ -135,7 +136,7 @@ returns void language sql as $$
     created = excluded.created + case when generator.attempt = excluded.attempt then generator.created else 0 end
 $$;
 
--- These nodes, made by earlier attempts of their generators, were made again: they count for the current ones.
+-- Assigns nodes that were created again to the current attempts of their generators.
 -- p_nodes: [{i: id of the node, a: attempt}]; their workflows are locked by the caller.
 create or replace function adopt_nodes(p_nodes json)
 returns void language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
@@ -157,7 +158,7 @@ begin
   perform count_created(v_counts);
 end $$;
 
--- Ends generators that have all the nodes they announced; returns what settle returns, or null where there is none.
+-- Ends generators whose announced nodes all exist; returns what settle returns, or null if there are none.
 create or replace function complete_generators(p_limit integer, p_jitter double precision, p_now timestamptz)
 returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
@@ -187,8 +188,7 @@ begin
     p_jitter, v_now, null, null, v_tasks.moved, '{}', v_tasks.ids, v_tasks.containers);
 end $$;
 
--- Generators that ended otherwise than by having all their nodes are not looked at again. Whoever holds one of them is
--- not waited for, since nothing hangs on it.
+-- Generators that ended in another way are not checked again. Locked ones are skipped, since nothing depends on them.
 create or replace function close_generators()
 returns void language sql set plan_cache_mode = force_generic_plan as $$
   update generator set open = false where task_id in (
@@ -196,7 +196,7 @@ returns void language sql set plan_cache_mode = force_generic_plan as $$
     where g.open and not coalesce(t.state + 0 = 4 or t.paused_from = 4, false) for update of g skip locked)
 $$;
 
--- Of accepted reports of success, those of generators whose announced nodes are not all there: they are expanding.
+-- Returns the accepted successes of generators whose announced nodes do not all exist yet: they are expanding.
 -- p_extras: [{i: id, x: nodes announced}].
 create or replace function begin_expansion(p_ids uuid[], p_to smallint[], p_extras jsonb, p_now timestamptz)
 returns uuid[] language plpgsql set plan_cache_mode = force_generic_plan as $$
@@ -217,7 +217,7 @@ begin
     update task t set state = 4, updated_at = p_now, deadline_at = t.deadline_at + coalesce(p_now - t.paused_at, interval '0'),
       paused_at = null, paused_from = null
     where t.id = any(v_waiting) and (t.state + 0) in (2, 3, 5);
-    -- One that reports before its start was heard of has no deadline yet.
+    -- One that reports before its start was recorded has no deadline yet.
     update task t set deadline_at = p_now + t.timeout_secs * interval '1 second', started_at = coalesce(t.started_at, p_now)
     where t.id = any(v_waiting) and t.deadline_at is null;
     perform check_leases_sooner(v_waiting);

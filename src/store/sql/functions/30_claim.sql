@@ -1,12 +1,12 @@
--- Decides which of the locked pending tasks may start, in the order given, and takes their slots: all or none each.
--- Tasks that may not start leave the ready lanes for the lane of the slot that stopped them.
+-- Decides which of the locked pending tasks may start, in the order given, and takes their slots, all or none per task.
+-- Tasks that may not start move from the ready lanes to the lane of the slot that blocked them.
 -- p_grants: per task the slots that were handed to its ready row already, as text of an array, or null.
 create or replace function admit(p_ids uuid[], p_lanes integer[], p_grants text[])
 returns uuid[] language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   v_ids uuid[] := p_ids;
   v_stale boolean;
-  -- What the tasks need, flat: a slot that is taken (no max) or only looked at (max).
+  -- The needs of the tasks, flat: a slot that is taken (no max) or only checked (max).
   v_need_tasks uuid[];
   v_need_slots bigint[];
   v_need_amounts bigint[];
@@ -23,7 +23,7 @@ begin
     v_ids := array(
       select u.id from unnest(p_ids, p_grants) u(id, granted) join task t on t.id = u.id
       where u.granted is null or t.wants is null or not u.granted::bigint[] = t.wants);
-    -- A grant that no longer is what the task takes goes back before the needs are looked at.
+    -- An outdated grant is returned before the needs are checked.
     perform return_slots(array_agg(g.slot), array_agg(1::bigint))
     from unnest(p_ids, p_grants) u(id, granted) join unnest(v_ids) i(id) on i.id = u.id,
       unnest(u.granted::bigint[]) g(slot)
@@ -51,7 +51,7 @@ begin
   v_slots := array(select distinct n.slot from unnest(v_need_slots) n(slot));
   perform lock_slots(v_slots, v_ids);
 
-  -- Slots that cannot hold everything this set asks of them; the others need no look at single tasks.
+  -- Slots that cannot hold all that this set requests; tasks of other slots need no individual check.
   with demand as (
     select n.slot, sum(n.amount) as amount, min(n.max) as max, bool_or(n.outside) as outside
     from unnest(v_need_slots, v_need_amounts, v_need_maxima, v_need_outside) n(slot, amount, max, outside)
@@ -81,8 +81,7 @@ begin
     left join unnest(v_refused) r(id) on r.id = n.id
     where n.max is null and r.id is null group by n.slot) d
   where s.id = d.slot and d.amount <> 0;
-  -- Room that this set did not use after all, because one of its slots refused a task that had others, is for those who
-  -- wait for it.
+  -- Capacity that this set did not use after all, because one of a task's slots rejected it, goes to waiting tasks.
   if v_contended is not null then
     perform grant_slots(v_slots);
   end if;
@@ -92,8 +91,8 @@ begin
     where r.id is null order by u.ord);
 end $$;
 
--- Which of these tasks, given in the order of their turns, a slot stops, each with that slot, were they to begin one after the
--- other: p_used is what is taken of the slots before the first.
+-- Returns which of these tasks, in order, a slot blocks, each with that slot, if they began one after the other: p_used
+-- is the amount taken from the slots before the first.
 create or replace function refused_by_slots(p_ids uuid[], p_slots bigint[], p_used bigint[], out o_ids uuid[], out o_slots bigint[])
 language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
@@ -132,7 +131,7 @@ begin
   end loop;
 end $$;
 
--- Locks slots that these tasks take or look at, in the order of their ids; idle ones are removed in time, so any may be missing.
+-- Locks slots that these tasks take or check, in the order of their ids; idle ones are deleted, so any may be missing.
 create or replace function lock_slots(p_slots bigint[], p_tasks uuid[])
 returns void language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
@@ -153,7 +152,7 @@ begin
   end loop;
 end $$;
 
--- The slots that a task's own rules look at, for metadata that changed.
+-- The slots that a task's own rules check, for metadata that changed.
 create or replace function rule_slots_of(p_task uuid, p_metadata jsonb)
 returns bigint[] language sql stable as $$
   select array_agg(slot_of(s.id, s.type, s.fields, p_metadata) order by r.ord)
@@ -162,7 +161,7 @@ returns bigint[] language sql stable as $$
   where sp.task_id = p_task
 $$;
 
--- Computes anew the slots of pending tasks that were computed for an older version of their kind, or for metadata that
+-- Recomputes the slots of pending tasks that were computed for an older version of their kind, or for metadata that has
 -- changed since.
 create or replace function refresh_slots(p_ids uuid[])
 returns void language sql as $$
@@ -171,10 +170,10 @@ returns void language sql as $$
   from kind k where k.id = t.kind_id and t.id = any(p_ids) and t.slot_version <> k.slot_version
 $$;
 
--- Every function that a transition starts with keeps the planner to index scans: its estimates of passing states and of
--- limits it cannot see are always wrong, and one scan of a whole table costs more than thousands of tasks.
+-- Every function that begins a transition restricts the planner to index scans: its estimates of transient states and
+-- of limits it cannot see are always wrong, and one full table scan costs more than thousands of tasks.
 --
--- Keeps the shapes of these kinds as they are until the end of the transaction. The first lock of any, in order.
+-- Locks the shapes of these kinds until the end of the transaction. The first lock of any, in order.
 create or replace function lock_kinds(p_kinds integer[])
 returns void language sql as $$
   select pg_advisory_xact_lock_shared(7201, o.k) from (select distinct u.k from unnest(p_kinds) u(k) where u.k > 0 order by 1) o
@@ -183,8 +182,8 @@ $$;
 -- Claims pending tasks of these lanes, highest priority first, oldest first among equals. p_start says how they start:
 -- 'run': at once, the claimer runs them itself; 'deliver': they are claimed and their start deliveries are written
 -- (lane 0); 'queue': they are claimed and the caller writes them into the queue of their kind, the only lane.
--- p_lease_ms: how long an attempt is kept without a sign of life; null: until its deadline. Returns them in the order of
--- the claim; where rules sent tasks off to wait, a last row without an id tells in waited_ms how many.
+-- p_lease_ms: the lease without a heartbeat; null: until its deadline. Returns them in the order of the claim; if rules
+-- blocked tasks, a last row without an id has their number in waited_ms.
 create or replace function claim(p_lanes integer[], p_limit integer, p_holder text, p_start text,
   p_claim_timeout_ms integer, p_lease_ms integer, p_now timestamptz)
 returns table (id uuid, workflow_id uuid, kind_id integer, name text, attempt integer, metadata jsonb,
@@ -219,15 +218,15 @@ begin
     order by r.rank, r.task_id limit p_limit) c;
   if v_ids is null then return; end if;
 
-  -- Kinds before tasks: whoever stores tasks of a kind may wait for the tasks they depend on. A lane above that of
-  -- webhooks is a kind.
+  -- Kinds before tasks: a transaction that stores tasks of a kind may wait for tasks that they depend on. A lane above
+  -- that of webhooks is a kind.
   if 0 >= any(v_lanes) then
     perform lock_kinds(array(select t.kind_id from task t where t.id = any(v_ids)));
   else
     perform lock_kinds(v_lanes);
   end if;
 
-  -- A task that somebody else holds right now keeps its ready row and is met again.
+  -- A task locked by another transaction keeps its ready row and is found again.
   select array_agg(t.id), array_agg(distinct t.kind_id) filter (where t.state + 0 = 1), bool_or(t.rule_slots is not null),
     max(t.run_at) filter (where t.state + 0 = 1)
   into v_pending, v_kinds, v_ruled, v_latest
@@ -235,7 +234,7 @@ begin
     select t.id, t.kind_id, t.state, t.rule_slots, t.run_at from task t
     where t.id = any(v_ids) order by t.id for no key update skip locked) t;
   if v_pending is null then return; end if;
-  -- Only now: a task may have become ready after this function began, and its moment must not lie ahead of the claim's.
+  -- Read only now: a task may have become ready after this function began, and its time must not be after the claim's.
   v_now := coalesce(p_now, clock_timestamp());
   if cardinality(v_pending) < cardinality(v_ids)
      and exists (select 1 from task t where t.id = any(v_ids) and t.id <> all(v_pending)) then
@@ -246,7 +245,7 @@ begin
     where not exists (select 1 from task t where t.id = u.id and t.id <> all(v_pending));
   end if;
   delete from ready where ctid = any(v_tids);
-  -- A clock that was set back: the moment of these comes once more.
+  -- A clock was set back: these tasks become due once more.
   if v_latest > v_now then
     insert into delayed (run_at, task_id)
     select t.run_at, t.id from task t where t.id = any(v_ids) and (t.state + 0) = 1 and t.run_at > v_now
@@ -321,7 +320,7 @@ begin
   end if;
 end $$;
 
--- Gives back the slots of ready rows whose task is not pending any more.
+-- Returns the slots of ready rows whose task is no longer pending.
 create or replace function return_stale_grants(p_ids uuid[], p_grants text[], p_now timestamptz)
 returns void language sql as $$
   select return_slots(array_agg(g.slot), array_agg(1::bigint))

@@ -1,8 +1,9 @@
--- Signs of life of attempts, with what they got done since the last one (distinct ids). The first one starts a claimed
--- attempt. A running one's lease is counted from the task's updated_at, so that no lease is touched and every attempt
--- lapses by itself, whoever shares its lease. Attempts that waited in a queue move to a lease of p_lease_ms: from here on
--- somebody is at work who may be lost. A paused attempt's clock stands. Returns {codes: 0 applied, 1 ended, 2 not found,
--- 3 stale attempt for each, in order; begun: [[kind, [waits in ms]]]; lanes; workflows}.
+-- Applies heartbeats of attempts, with the work done since the last one (distinct ids). The first one starts a claimed
+-- attempt. A running attempt's lease counts from the task's updated_at, so that no lease row is updated and every
+-- attempt expires by itself, whatever else shares its lease. Attempts that waited in a queue move to a lease of
+-- p_lease_ms, since from here on their worker may be lost. The clock of a paused attempt stands still. Returns {codes:
+-- 0 applied, 1 ended, 2 not found, 3 stale attempt for each, in order; begun: [[kind, [waits in ms]]]; lanes;
+-- workflows}.
 create or replace function heartbeat(p_ids uuid[], p_attempts integer[], p_success bigint[], p_failure bigint[],
   p_lease_ms integer, p_now timestamptz)
 returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off
@@ -32,7 +33,7 @@ begin
   ), decided as (
     select r.ord, r.s, r.f, l.*, coalesce(l.state = 2 or (l.state = 5 and l.paused_from = 2), false) as starts,
       case when l.id is null then 2 when r.attempt <> l.attempt then 3 when l.state >= 10 then 1
-        -- The attempt was lost, or failed and is tried again: the next one is not it.
+        -- The attempt was lost, or failed and is retried: its id is not the next attempt's.
         when l.state in (0, 1) or (l.state = 5 and l.paused_from in (0, 1)) then 3 else 0 end::smallint as code
     from unnest(p_ids, p_attempts, p_success, p_failure) with ordinality r(id, attempt, s, f, ord)
     left join locked l on l.id = r.id
@@ -82,7 +83,7 @@ begin
     from task t where t.id = any(v_dequeued);
     perform close_leases(v_left);
   end if;
-  -- What starts otherwise has a deadline only now, which may come before the next look at its lease.
+  -- Attempts started in another way get a deadline only now, which may come before the next check of their lease.
   if cardinality(v_started) > coalesce(cardinality(v_dequeued), 0) then
     perform check_leases_sooner(v_started);
   end if;
@@ -91,21 +92,21 @@ begin
 end $$;
 
 -- How many attempts may wait in the queue of a kind: enough that its workers never wait for the next pass, and no more,
--- since what waits there heeds neither priorities nor pauses.
+-- since messages in the queue ignore priorities and pauses.
 create or replace function queue_window(p_concurrency integer)
 returns integer language sql immutable as $$
   select greatest(100, least(p_concurrency, 100000) * 2)
 $$;
 
--- Whether a worker that reads the queue of a kind was seen within a minute. Without one its tasks stay where others, in
--- a server's process or over the pull API, find them.
+-- Whether a worker that reads the queue of a kind was seen within a minute. Without one its tasks stay available to
+-- workers in a server's process or over the pull API.
 create or replace function reads_queue(p_kind integer, p_now timestamptz)
 returns boolean language sql stable as $$
   select exists (select 1 from claimer c
     where c.lane = p_kind and c.concurrency is not null and c.seen_at > p_now - interval '1 minute')
 $$;
 
--- Kinds whose workers' queues have room while tasks are ready, the emptiest queue first.
+-- Kinds whose queues have free capacity while tasks are ready, the emptiest queue first.
 create or replace function dispatchable(p_limit integer, p_now timestamptz)
 returns table (kind_id integer) language sql stable set enable_seqscan = off set enable_bitmapscan = off as $$
   select k.id from kind k
@@ -113,14 +114,14 @@ returns table (kind_id integer) language sql stable set enable_seqscan = off set
     select l.queued_kind, sum(l.open) as queued from lease l where l.queued_kind is not null group by l.queued_kind) q
   on q.queued_kind = k.id
   where k.dispatched and coalesce(q.queued, 0) < queue_window(k.worker_concurrency)
-    -- The limit keeps it a look at one row of each lane: of "exists" the planner may make a hash of all that is ready.
+    -- The limit keeps it a lookup of one row per lane: for "exists" the planner may hash all ready rows.
     and (select true from ready r where r.lane = k.id limit 1)
     and reads_queue(k.id, coalesce(p_now, clock_timestamp()))
   order by coalesce(q.queued, 0), k.id limit p_limit
 $$;
 
--- Claims ready tasks of a kind for its queue, as many as the window has room for; nothing while another transaction does.
--- Returns what claim does.
+-- Claims ready tasks of a kind for its queue, as many as the window allows; nothing while another transaction does.
+-- Returns what claim returns.
 create or replace function dispatch(p_kind integer, p_limit integer, p_holder text, p_now timestamptz)
 returns table (id uuid, workflow_id uuid, kind_id integer, name text, attempt integer, metadata jsonb,
   timeout_secs integer, deadline_basis smallint, linked boolean, container_id uuid, local_id text, computed boolean, waited_ms bigint)
@@ -137,8 +138,8 @@ begin
   return query select c.* from claim(array[p_kind], least(v_room, p_limit)::integer, p_holder, 'queue', 0, null, p_now) c;
 end $$;
 
--- Workers that read queues show themselves: their kinds go through queues from now on, for as many attempts as the live
--- ones run together. One entry a lane and worker, in the order of both.
+-- Records the presence of workers that read queues: their kinds go through queues from now on, for as many attempts as
+-- the live ones run together. One entry per lane and worker, in the order of both.
 create or replace function workers_seen(p_lanes integer[], p_workers text[], p_concurrency integer[],
   p_now timestamptz)
 returns void language plpgsql as $$
@@ -158,8 +159,8 @@ begin
   where k.id = a.lane and not (k.dispatched and k.worker_concurrency = a.concurrency);
 end $$;
 
--- Workers hand back attempts that they will not finish (distinct ids): others may have them at once. Codes as in settle;
--- a canceled attempt lets go of what it held.
+-- Requeues attempts that their workers will not finish (distinct ids): they are ready at once. Codes as in settle; a
+-- canceled attempt releases what it held.
 create or replace function release_attempts(p_ids uuid[], p_attempts integer[], p_now timestamptz)
 returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off
 set enable_bitmapscan = off as $$
@@ -176,7 +177,7 @@ begin
   ), decided as (
     select r.ord, r.id, case when l.id is null then 6 when r.attempt <> l.attempt then 5
         when l.state in (0, 1) or (l.state = 5 and l.paused_from in (0, 1)) then 2
-        -- A webhook's target does not take work, and what waits for its children is nobody's.
+        -- A webhook target does not claim tasks, and a task that waits for its children has no holder.
         when l.state >= 10 or l.starts_by_webhook or 4 in (l.state, l.paused_from) then 3 else 0 end::smallint as code
     from unnest(p_ids, p_attempts) with ordinality r(id, attempt, ord) left join locked l on l.id = r.id
   )
@@ -187,15 +188,15 @@ begin
     select t.state from unnest(p_ids) with ordinality q(id, ord) left join task t on t.id = q.id order by q.ord));
 end $$;
 
--- Puts attempts back that a claim opened and told nobody of (distinct ids), as release_attempts does: the next claim opens
--- the same attempt.
+-- Puts attempts back that a claim opened and never handed out (distinct ids), as release_attempts does: the next claim
+-- opens the same attempt.
 create or replace function put_back_attempts(p_ids uuid[], p_attempts integer[], p_now timestamptz)
 returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off
 set enable_bitmapscan = off as $$
 declare
   v_released json := release_attempts(p_ids, p_attempts, p_now);
 begin
-  -- The tasks are locked: what is open again here was given back just now.
+  -- The tasks are locked: those that are open again here were released just now.
   update task t set attempt = t.attempt - 1
   from unnest(p_ids, p_attempts, array(select c::smallint from json_array_elements_text(v_released -> 'codes') c))
     r(id, attempt, code)

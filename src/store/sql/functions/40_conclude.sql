@@ -1,5 +1,5 @@
--- Takes closed gates off these children: one whose last gate closed is ready, one with a cause fails where it has not
--- started. Locks them in the order of their ids.
+-- Closes gates of these children: one whose last gate closed is ready, one with a cause fails unless it has started.
+-- Locks them in the order of their ids.
 create or replace function close_gates(p_children uuid[], p_closed integer[], p_causes uuid[], p_now timestamptz,
   out failed uuid[], out opened integer, out lanes integer[])
 language plpgsql set plan_cache_mode = force_generic_plan as $$
@@ -47,9 +47,9 @@ begin
   if v_later is not null then perform make_ready(v_later, p_now); end if;
 end $$;
 
--- What fails because this task did, however deep: all that has not started behind gates that require a success. Found in
--- one statement, since a chain is as many levels as tasks. The planner, which knows nothing of what it walks through,
--- is kept to the way that costs the same for each.
+-- Finds everything that fails because this task did, at any depth: all unstarted tasks behind gates that require
+-- success. In one statement, since a chain is as many levels as tasks. The planner, which knows nothing of what it
+-- walks through, is kept to the way that costs the same for each.
 create or replace function falling_below(p_id uuid)
 returns uuid[] language plpgsql set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
 begin
@@ -66,7 +66,7 @@ begin
     select f.id from falls f);
 end $$;
 
--- Closes the gates behind a set of tasks that ended, of which only one, p_failed, did not end well enough: nothing below
+-- Closes the gates behind a set of tasks that ended, of which only one, p_failed, did not succeed: nothing below
 -- can have another cause, so that failures and openings are one step, as deep as they go.
 create or replace function propagate_failure(p_parents uuid[], p_failed uuid, p_cause uuid, p_now timestamptz,
   out failed_ids uuid[], out unblocked integer, out lanes integer[], out crosses boolean)
@@ -103,9 +103,9 @@ returns jsonb language sql stable set enable_seqscan = off as $$
     where p.id = any(p_parents) and not e.crosses group by p.state) g
 $$;
 
--- Closes the gates behind tasks that ended, level by level: one round a level of depth. Returns the tasks that ended
--- because of it, the lanes where tasks became ready, and the dependencies it went through. The caller holds the workflows
--- and the parents, and says whether all of those succeeded: then nobody needs to look at them.
+-- Closes the gates behind tasks that ended, level by level: one round per level. Returns the tasks that ended
+-- because of it, the lanes where tasks became ready, and the dependencies it went through. The caller holds the
+-- workflows and the parents, and says whether all of those succeeded: then they need no check.
 create or replace function propagate(p_parents uuid[], p_succeeded boolean, p_now timestamptz, out failed_ids uuid[],
   out unblocked integer, out lanes integer[], out crosses boolean, out propagations jsonb)
 language plpgsql set plan_cache_mode = force_generic_plan as $$
@@ -137,7 +137,7 @@ begin
   lanes := '{}';
   crosses := false;
   while cardinality(v_front) > 0 loop
-    -- Aggregated by child: two parents of one child in a set close two gates.
+    -- Aggregated by child, since two parents of one child in a set close two gates.
     if v_succeeded then
       select array_agg(c.child_id) filter (where c.closed > 0), array_agg(c.closed) filter (where c.closed > 0),
         bool_or(c.crosses)
@@ -173,7 +173,7 @@ begin
   if not p_succeeded then propagations := propagations_of(p_parents || failed_ids); end if;
 end $$;
 
--- What a task that failed by dependency says: the root of it, and how that ended.
+-- The reason of a task that failed by dependency: the root cause, and how that ended.
 create or replace function reason_of(p_cause uuid)
 returns text language sql stable as $$
   select 'the task it depends on, "' || left(r.name, 200) || '" (' || r.id || '), '
@@ -181,7 +181,7 @@ returns text language sql stable as $$
   from task r where r.id = p_cause
 $$;
 
--- Puts pending tasks where claims find them: in their lane, or aside until their moment comes.
+-- Moves pending tasks to where claims find them: to their lane, or aside until they are due.
 create or replace function make_ready(p_ids uuid[], p_now timestamptz)
 returns integer[] language sql as $$
   with fresh as (
@@ -200,7 +200,7 @@ $$;
 -- Everything that follows from tasks having ended: their children's gates, leases, slots, end deliveries, and their
 -- workflows' counts. p_workflows, p_leases, p_slots and p_amounts are what the transition that ended them saw; p_linked
 -- and p_actions say whether any of them has dependencies or actions, so that sets without them pay nothing for either.
--- p_containers: the containers that they stand in, null where none of them is in a tree.
+-- p_containers: their containers, null if none of them is in a tree.
 create or replace function conclude(p_ids uuid[], p_workflows uuid[], p_linked boolean, p_succeeded boolean, p_actions boolean,
   p_leases bigint[], p_slots bigint[], p_amounts bigint[], p_now timestamptz, p_containers uuid[],
   out cascaded uuid[], out unblocked integer, out lanes integer[], out deliveries integer, out ended uuid[],
@@ -242,14 +242,14 @@ begin
   ended := count_ended(v_workflows, p_now);
 end $$;
 
--- Takes ended attempts off their leases; a lease without open attempts goes.
+-- Removes ended attempts from their leases; a lease without open attempts is deleted.
 create or replace function close_leases(p_leases bigint[])
 returns void language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   v_gone integer;
 begin
   if p_leases is null then return; end if;
-  -- A claim of one task ends with it: most leases of an idle system.
+  -- A claim of one task ends with it, which is the most common lease of an idle system.
   if cardinality(p_leases) = 1 then
     delete from lease where id = p_leases[1] and cardinality(task_ids) = 1;
     get diagnostics v_gone = row_count;
@@ -262,7 +262,7 @@ begin
   delete from lease where id = any(p_leases) and open <= 0;
 end $$;
 
--- Writes what the ends of tasks announce. While a start delivery of the task is under way, they wait for it.
+-- Writes the end deliveries of tasks. They wait while a start delivery of the task is open.
 create or replace function write_end_deliveries(p_ids uuid[], p_now timestamptz)
 returns integer language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
@@ -295,7 +295,7 @@ begin
   return v_written;
 end $$;
 
--- Counts ended tasks off their workflows (one entry a task), in the order of the workflows' ids; workflows without
+-- Counts ended tasks off their workflows (one entry per task), in the order of the workflows' ids; workflows without
 -- dependencies are locked only here, last of all. Returns those with a trace that ended now; null where there is none.
 create or replace function count_ended(p_workflows uuid[], p_now timestamptz)
 returns uuid[] language plpgsql set plan_cache_mode = force_generic_plan as $$
@@ -330,7 +330,7 @@ begin
   return v_ended;
 end $$;
 
--- Trees that ended wait for what is done once at their end.
+-- Ended trees wait for their finalization.
 create or replace function note_ended_trees(p_workflows uuid[], p_now timestamptz)
 returns void language plpgsql as $$
 begin
@@ -339,7 +339,7 @@ begin
   on conflict do nothing;
 end $$;
 
--- Locks the workflows with dependencies that these tasks belong to, in the order of their ids: first of all locks.
+-- Locks the workflows with dependencies that these tasks belong to, in the order of their ids: the first of all locks.
 create or replace function lock_workflows(p_ids uuid[])
 returns void language plpgsql set plan_cache_mode = force_generic_plan as $$
 begin

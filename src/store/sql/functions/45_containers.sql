@@ -1,10 +1,10 @@
--- Whether a sequence goes on after a node that ended so, as its policy says.
+-- Whether a sequence continues after a node that ended like this, by its policy.
 create or replace function passes(p_policy smallint, p_state smallint)
 returns boolean language sql immutable as $$
   select p_state in (10, 15) or p_policy = 2 or (p_policy = 1 and p_state = 13)
 $$;
 
--- What a container without open children has become.
+-- The state of a container without open children.
 create or replace function derived_state(p_stopped boolean, p_children integer, p_succeeded integer, p_timed_out integer,
   p_partially_failed integer, p_disabled integer, p_tolerated integer)
 returns smallint language sql immutable as $$
@@ -18,7 +18,7 @@ returns smallint language sql immutable as $$
     else 13 end::smallint
 $$;
 
--- Counts ended children (one entry a child) off their containers.
+-- Counts ended children (one entry per child) off their containers.
 create or replace function count_children(p_parents uuid[], p_states smallint[], p_policies smallint[])
 returns void language plpgsql set plan_cache_mode = force_generic_plan as $$
 begin
@@ -38,7 +38,7 @@ begin
   where c.id = e.parent_id;
 end $$;
 
--- Generators that ended keep no container open any more; returns the containers.
+-- Releases containers that ended generators kept open; returns the containers.
 create or replace function release_fillers(p_tasks uuid[])
 returns uuid[] language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
@@ -55,7 +55,7 @@ begin
   return v_containers;
 end $$;
 
--- The turn of these tasks has come: one gate less, and those without another one are ready.
+-- Lets these tasks start: closes one gate each; those without another one are ready.
 create or replace function unseal(p_ids uuid[], p_now timestamptz, out opened integer, out lanes integer[])
 language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
@@ -78,15 +78,15 @@ begin
   if v_later is not null then perform make_ready(v_later, p_now); end if;
 end $$;
 
--- How a node that ended badly is spoken of.
+-- Describes a node that did not succeed.
 create or replace function bad_end_of(p_state smallint)
 returns text language sql immutable as $$
   select case p_state when 14 then 'was canceled' when 12 then 'timed out' when 13 then 'partially failed' else 'failed' end
 $$;
 
--- Ends sequences at nodes that they do not pass: every later child that has not ended is disabled, with all below it.
--- Returns the disabled tasks with their workflows.
--- p_reasons: what they are told; p_stops: what is told of the sequences.
+-- Stops sequences at nodes that they do not tolerate: disables every later child that has not ended, with its
+-- descendants. Returns the disabled tasks with their workflows.
+-- p_reasons: the reasons of the nodes; p_stops: those of the sequences.
 create or replace function stop_sequences(p_ids uuid[], p_positions integer[], p_causes uuid[], p_reasons text[],
   p_stops text[], p_now timestamptz, out tasks uuid[], out workflows uuid[])
 language plpgsql set plan_cache_mode = force_generic_plan as $$
@@ -124,10 +124,10 @@ begin
   from unnest(p_ids, p_positions, p_stops) s(id, position, reason) where c.id = s.id;
 end $$;
 
--- Moves the containers of trees on after something happened to them: ends those that are over, lets sequences take their
--- next step, opens what they come to, up and down the tree until nothing moves. p_touched: whose counts changed;
--- p_opened: whose turn has come, or whose children may be new. The caller holds the workflows. Ends come before steps,
--- so that what two ends of one set cause does not hang on their order.
+-- Advances the containers of trees after changes: ends those that have finished, lets sequences take their
+-- next step, opens what comes next, up and down the tree until nothing changes. p_touched: whose counts changed;
+-- p_opened: which may start, or may have new children. The caller holds the workflows. Ends come before steps,
+-- so that what two ends of one set cause does not depend on their order.
 create or replace function walk_containers(p_touched uuid[], p_opened uuid[], p_now timestamptz, out disabled uuid[],
   out workflows uuid[], out unblocked integer, out lanes integer[])
 language plpgsql set plan_cache_mode = force_generic_plan as $$
@@ -182,7 +182,8 @@ begin
       continue;
     end if;
 
-    -- Where each sequence stands: its first child, from the cursor on, that has not ended or that it does not pass.
+    -- The current child of each sequence: the first, from the cursor on, that has not ended or that it does not
+    -- tolerate.
     with stands as materialized (
       select c.id, c.parent_id, c.policy, c.cursor, c.open, c.fillers, n.position, n.id as node_id, n.state, n.is_task,
         n.title
@@ -253,7 +254,7 @@ begin
   end loop;
 end $$;
 
--- What follows in their trees from tasks that ended. p_containers has one entry a task, null where it stands in none.
+-- Applies the ends of tasks to their trees. p_containers has one entry per task, null if it has no container.
 create or replace function leave_containers(p_ids uuid[], p_containers uuid[], p_succeeded boolean, p_now timestamptz,
   out disabled uuid[], out workflows uuid[], out unblocked integer, out lanes integer[])
 language plpgsql set plan_cache_mode = force_generic_plan as $$
@@ -276,9 +277,9 @@ begin
     p_now) w;
 end $$;
 
--- Looks again at the open containers of some workflows; returns what settle returns. Where the counts are in order there
--- is nothing to find, and nothing is locked. p_tasks: only the roots and what stands above these tasks is looked at, so
--- that a look costs no more in a large tree than in a small one; null: everything.
+-- Reevaluates the open containers of some workflows; returns what settle returns. If the counts are consistent there is
+-- nothing to find, and nothing is locked. p_tasks: restricts it to the roots and the containers above these tasks, so
+-- that it costs the same in large and small trees; null: everything.
 create or replace function reevaluate_workflows(p_workflows uuid[], p_tasks uuid[], p_now timestamptz)
 returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare

@@ -1,6 +1,6 @@
--- Which nodes of their workflows are meant by the names that expressions of new nodes read, and whether they stand before
--- those. p_reads: [{n: number, workflow_id, container_id, position: where the new node goes, names}]. No id: there is no
--- such node, or there are several.
+-- Resolves the names that expressions of new nodes read to nodes of their workflows, and returns whether they precede
+-- the new nodes. p_reads: [{n: number, workflow_id, container_id, position: place of the new node, names}]. No id:
+-- there is no such node, or there are several.
 create or replace function find_nodes_before(p_reads jsonb)
 returns table (n integer, name text, id uuid, before boolean)
 language plpgsql stable set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
@@ -36,9 +36,9 @@ begin
   from asked a left join unique_name u on u.n = a.n and u.name = a.name left join earlier e on e.n = a.n and e.name = a.name;
 end $$;
 
--- Disables nodes that stand after tasks in their own sequences, with all below them, since the tasks' success says so.
--- p_extras: [{i: task, k: [names or ids of nodes]}]; those of p_ids that succeeded count. The caller holds the workflows
--- and has accepted the reports, but the tasks have not ended yet. Names that mean no such node are told in `ignored`.
+-- Disables nodes that follow tasks in their own sequences, with their descendants, as the tasks' success requests.
+-- p_extras: [{i: task, k: [names or ids of nodes]}]; those of p_ids that succeeded count. The caller holds the
+-- workflows and has accepted the reports, but the tasks have not ended yet. Unknown names are returned in `ignored`.
 create or replace function disable_branches(p_ids uuid[], p_to smallint[], p_extras jsonb, p_now timestamptz,
   out lanes integer[], out unblocked integer, out ignored json)
 language plpgsql set plan_cache_mode = force_generic_plan as $$
@@ -107,7 +107,8 @@ begin
       array_fill(0::smallint, array[cardinality(v_tasks)]));
   end if;
   if v_skipped is null then return; end if;
-  -- What generators among them kept open may be over; the sequences themselves still wait for the tasks that decided.
+  -- Containers kept open by generators among them may end; the sequences themselves still wait for the tasks that
+  -- decided.
   select * into v_walk from walk_containers(release_fillers(v_skipped), '{}', p_now);
   perform count_ended(v_workflows || v_walk.workflows, p_now);
   lanes := v_walk.lanes;

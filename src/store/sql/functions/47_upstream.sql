@@ -1,11 +1,11 @@
--- What expressions read, each thing once, and no more of it than memory shall hold. p_asks: [{w: workflow, nodes: {name:
+-- Reads the data of expressions, each item once and within a memory budget. p_asks: [{w: workflow, nodes: {name:
 -- id}, data: [names]}], answered in their order; `ask` is the place of one among them, from 0. What comes back:
 --   ask: this one is answered; value: what it asked for
---   excess: this one reads more than p_ask_bytes of results and data; value: {what it reads: bytes}, as far as they were
---     counted
---   later: this one, and those after it, would come to more than p_bytes with those before it, and wait for the next call
---   task, container, data: what was read, by its id; data by its workflow's
--- The first is always answered, so whoever calls again with those that wait gets to the end.
+--   excess: this one reads more than p_ask_bytes of results and data; value: {what it reads: bytes}, as far as they
+-- were     counted
+--   later: this one, and those after it, would come to more than p_bytes with those before it, and wait for the next
+-- call   task, container, data: what was read, by its id; data by its workflow's
+-- The first is always answered, so repeated calls with the rest terminate.
 create or replace function read_upstream(p_asks jsonb, p_ask_bytes bigint, p_bytes bigint)
 returns table (what text, ask integer, id uuid, value jsonb)
 language plpgsql stable set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
@@ -13,7 +13,7 @@ language plpgsql stable set plan_cache_mode = force_generic_plan set enable_seqs
 declare
   v_ask record;
   v_item record;
-  -- Of all that was counted for any of them. What is too much for one counts as well: counting takes time.
+  -- The total of all counted items. What is too much for one counts as well, since counting takes time.
   v_sizes jsonb := '{}';
   v_counted bigint := 0;
   v_keys text[];
@@ -81,7 +81,7 @@ begin
       jsonb_build_object('children', c.children, 'succeeded', c.succeeded, 'failed', c.failed, 'timed_out', c.timed_out,
         'partially_failed', c.partially_failed, 'disabled', c.disabled))
     from container_all c where c.id = any(v_nodes);
-  -- Of values the latest holds, of lists all parts, in the order in which they were first put.
+  -- Of values the latest is kept, of lists all parts, in the order in which they were first stored.
   return query
     select 'data', null::integer, n.workflow_id, jsonb_build_object('name', n.name, 'list', h.list, 'data', case when h.list
       then (select jsonb_agg(d.data order by d.created_at, d.task_id) from task_collection_data d
@@ -96,7 +96,7 @@ begin
     where h.list is not null;
 end $$;
 
--- Of a task, as JSON; 0 where it left nothing, or is a container.
+-- Size of a task's result as JSON; 0 if it has none, or is a container.
 create or replace function result_bytes(p_task uuid) returns bigint
 language plpgsql stable set plan_cache_mode = force_generic_plan as $$
 begin
@@ -104,7 +104,7 @@ begin
     (select octet_length(a.data::text) from archive_task_data a where a.task_id = p_task), 0);
 end $$;
 
--- Of what `data.NAME` is, as JSON: of lists all parts, of values the latest.
+-- Size of `data.NAME` as JSON: of lists all parts, of values the latest.
 create or replace function data_bytes(p_workflow uuid, p_name text) returns bigint
 language plpgsql stable set plan_cache_mode = force_generic_plan as $$
 begin
@@ -115,8 +115,8 @@ begin
     from task_collection_data d where d.workflow_id = p_workflow and d.name = p_name);
 end $$;
 
--- read_upstream for the expressions in the inputs of some tasks, with the names of their workflows. `ask` is the place of
--- a task in p_tasks.
+-- read_upstream for the expressions in the inputs of some tasks, with the names of their workflows. `ask` is the place
+-- of a task in p_tasks.
 create or replace function read_for_inputs(p_tasks uuid[], p_task_bytes bigint, p_bytes bigint)
 returns table (what text, ask integer, id uuid, value jsonb)
 language plpgsql stable set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
@@ -132,7 +132,7 @@ begin
 end $$;
 
 -- read_upstream for templates, which read nodes of their workflows by whatever names they have. p_asks: [{w: workflow,
--- names: [of nodes, or ids], data: [names]}]. Names that stand for nothing are left out.
+-- names: [of nodes, or ids], data: [names]}]. Unknown names are omitted.
 create or replace function read_for_templates(p_asks jsonb, p_ask_bytes bigint, p_bytes bigint)
 returns table (what text, ask integer, id uuid, value jsonb)
 language plpgsql stable set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
@@ -144,7 +144,7 @@ begin
     select a.ord, (a.value ->> 'w')::uuid as workflow_id, a.value -> 'data' as data, a.value -> 'names' as names
     from jsonb_array_elements(p_asks) with ordinality a(value, ord)
   ), wanted as materialized (
-    -- All names of a workflow together: its nodes are gone through once.
+    -- All names of a workflow together, so that its nodes are scanned once.
     select a.workflow_id, array_agg(distinct n.value) as names,
       array_agg(distinct lower(n.value)) filter (where length(n.value) = 36) as ids
     from asked a, jsonb_array_elements_text(a.names) n(value) group by a.workflow_id

@@ -1,14 +1,14 @@
--- Settles a set of reports (distinct ids; a null attempt speaks for the current one) in one transaction: the reports'
+-- Settles a set of reports (distinct ids; a null attempt means the current one) in one transaction: the reports'
 -- extras, the tasks' ends or next attempts, and everything that follows from them.
 -- p_expire: only tasks whose deadline has passed end. p_workflows: where the caller knows them, the
 -- workflows with dependencies that the tasks belong to; null: they are looked up.
--- p_extras: [{i: id, m: metadata patch, s: new successes, f: new failures, x: nodes that a generator announced, z: true where
--- trying again is in vain, k: [nodes after the task in its sequence that its success disables]}], applied to what is
--- accepted.
+-- p_extras: [{i: id, m: metadata patch, s: new successes, f: new failures, x: nodes that a generator announced, z: true
+-- if the failure is permanent, k: [nodes after the task in its sequence that its success disables]}], applied to what
+-- is accepted.
 -- Returns {codes, states: a number for each report, or null where all were applied as asked; moved: [[kind, from, to,
 -- [duration in ms]]]; cascaded: [[kind, count]]; propagations: [[state of the parent, count]]; lanes; deliveries;
 -- unblocked; workflows}. Codes: 0 applied, 1 retrying, 2 unchanged, 3 conflict, 4 not started, 5 stale attempt, 6 not
--- found. Ids in ascending order are settled fastest: where the locked rows answer the reports one by one, nothing has to
+-- found. Ids in ascending order are settled fastest: if the locked rows match the reports one by one, nothing has to
 -- be joined.
 create or replace function settle(p_ids uuid[], p_attempts integer[], p_states smallint[], p_reasons text[],
   p_extras jsonb, p_expire boolean, p_workflows uuid[], p_jitter double precision, p_now timestamptz)
@@ -150,8 +150,8 @@ begin
     'unblocked', (v_settled ->> 'unblocked')::integer + v_branches.unblocked))::json;
 end $$;
 
--- The second half of settle: the tasks are locked and their reports accepted. p_final: those that the retry policy has no
--- say in.
+-- The second half of settle: the tasks are locked and their reports accepted. p_final: permanent failures, which are
+-- not retried.
 create or replace function settle_accepted(p_ids uuid[], p_workflows uuid[], p_leases bigint[], p_to smallint[],
   p_reasons text[], p_linked boolean, p_spec boolean, p_actions boolean, p_holds boolean,
   p_jitter double precision, p_now timestamptz,
@@ -185,7 +185,7 @@ begin
   end if;
 
   if v_retry is not null then
-    -- What is tried again has not ended: it is told apart before its row changes.
+    -- Retried tasks have not ended; they are separated before their row changes.
     select json_agg(json_build_array(g.kind_id, g.state, g.target, g.durations)) into v_moved from (
       select m.kind_id, m.state, m.target,
         json_agg((date_part('epoch', p_now - m.started_at) * 1000)::bigint) filter (where m.started_at is not null)
@@ -211,7 +211,7 @@ begin
       select array_agg(u.container_id) into v_containers
       from unnest(p_ids, p_containers) u(id, container_id) where u.id <> all(v_retry);
     end if;
-    -- From here on the answer cannot be "all as asked".
+    -- From here on the answer cannot be "all applied as asked".
     v_codes := array(select coalesce(case when q.id = any(v_retry) then 1 end, p_codes[q.ord], 0)
       from unnest(p_asked) with ordinality q(id, ord) order by q.ord)::smallint[];
   end if;
@@ -249,8 +249,8 @@ returns json language sql stable as $$
     from (select t.kind_id, count(*) as n from task t where t.id = any(p_ids) group by t.kind_id) g) end
 $$;
 
--- How long the next attempt waits: min(base * factor^(attempt - 1), max), less a drawn share of `jitter` of it. One
--- drawn number serves a set: the task's id spreads it.
+-- Delay before the next attempt: min(base * factor^(attempt - 1), max), less a random share of `jitter` of it. One
+-- random number serves a set: the task's id spreads it.
 create or replace function retry_delay(p_retry jsonb, p_attempt integer, p_id uuid, p_jitter double precision)
 returns interval language sql immutable as $$
   select least(
@@ -261,7 +261,7 @@ returns interval language sql immutable as $$
     * interval '1 millisecond'
 $$;
 
--- A report on a canceled attempt changes nothing but frees what the attempt still held.
+-- A report on a canceled attempt only releases what the attempt still held.
 create or replace function release_canceled(p_ids uuid[], p_codes smallint[])
 returns integer[] language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare

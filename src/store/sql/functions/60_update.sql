@@ -18,7 +18,7 @@ begin
   return v_result;
 end $$;
 
--- Adds counters and merges metadata of tasks that the caller has locked; only those named in p_ids. Slots that an open
+-- Adds counters and merges metadata of tasks that the caller has locked, only those in p_ids. Slots that an open
 -- attempt holds follow: capacity shrinks with the remaining work, changed fields move the attempt to other slots.
 create or replace function apply_extras(p_ids uuid[], p_extras jsonb, p_now timestamptz)
 returns integer[] language plpgsql set plan_cache_mode = force_generic_plan as $$
@@ -64,7 +64,7 @@ begin
       select distinct on (n.id) n.id, n.shape_id, n.key from (
         select slot_of(s.id, s.type, s.fields, t.metadata) as id, s.id as shape_id, slot_key_of(s.fields, t.metadata) as key
         from task t join shape s on s.kind_id = t.kind_id where t.id = any(v_merged) and t.id = any(v_held)) n
-      -- Touched, so that an idle slot is not removed before it is counted up below.
+      -- Touched, so that an idle slot is not deleted before it is counted up below.
       order by n.id on conflict (id) do update set key = excluded.key;
       update task t set slots = wanted_slots(t.kind_id, t.metadata)
       where t.id = any(v_merged) and t.id = any(v_held);
@@ -111,7 +111,7 @@ begin
   return json_build_object('codes', v_codes, 'states', v_states, 'lanes', v_lanes, 'workflows', v_workflows);
 end $$;
 
--- Counters of many tasks in one commit (distinct ids; a null attempt speaks for the current one). Returns 0 applied,
+-- Counters of many tasks in one commit (distinct ids; a null attempt means the current one). Returns 0 applied,
 -- 1 terminal, 2 not found, 3 stale attempt for each, in order.
 create or replace function add_progress(p_ids uuid[], p_attempts integer[], p_success bigint[], p_failure bigint[],
   p_now timestamptz)

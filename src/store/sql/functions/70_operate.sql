@@ -1,6 +1,6 @@
--- Cancels whatever of these is not terminal. An attempt that is open keeps its slots until its report or its deadline:
--- its work may go on. Only one whose start was never tried has nobody at work, and one that waits for the nodes it
--- announced. Returns codes (0 applied, 3 conflict, 6 not found) and states in order, and what settle returns.
+-- Cancels the tasks that are not terminal. An open attempt keeps its slots until its report or its deadline, since its
+-- work may continue. An attempt whose start was never tried has no worker, and neither has one that waits for its
+-- announced nodes. Returns codes (0 applied, 3 conflict, 6 not found) and states in order, and what settle returns.
 create or replace function cancel_tasks(p_ids uuid[], p_reason text, p_now timestamptz)
 returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
@@ -71,7 +71,7 @@ begin
     paused_at = null, paused_from = null
   where t.id = any(v_ids) and (t.state + 0) < 10;
   perform check_leases_sooner(v_ids);
-  -- Slots that pending ones were sent off to claim are offered to others: nothing is returned, only looked at again.
+  -- Slots that pending ones were released to claim are offered to others; nothing is returned, only checked again.
   v_offered := array(select distinct r.slot from task t, unnest(t.rule_slots) r(slot) where t.id = any(v_pending));
   select * into v_after from conclude(v_ids, v_workflows, v_linked, false, v_actions, v_leases, v_slots || v_offered,
     v_amounts || array_fill(0::bigint, array[cardinality(v_offered)]), v_now, case when v_in_trees then v_containers end);
@@ -81,7 +81,7 @@ begin
     'workflows', (select json_agg(w.id) from (select distinct unnest(v_workflows) as id limit 17) w));
 end $$;
 
--- Frees what canceled attempts hold, on the word of an operator who knows that nobody is at work. Codes: 0 applied,
+-- Releases the slots of canceled attempts, when an operator vouches that no process works on them. Codes: 0 applied,
 -- 2 unchanged (it holds nothing), 3 conflict (not canceled), 6 not found.
 create or replace function release_tasks(p_ids uuid[])
 returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -130,8 +130,8 @@ begin
     'lanes', yield_slots(v_pending));
 end $$;
 
--- Resumes paused tasks to where they now belong: an open attempt goes on, its deadline moved by the pause; anything
--- else is pending or waiting as its gates say. Codes as in pause.
+-- Resumes paused tasks: an open attempt continues, its deadline extended by the pause; any other task is pending or
+-- waiting as its gates imply. Codes as in pause.
 create or replace function resume_tasks(p_ids uuid[], p_now timestamptz)
 returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
@@ -163,14 +163,14 @@ begin
     paused_at = null, paused_from = null, updated_at = v_now
   where t.id = any(v_ids) and (t.state + 0) = 5;
   v_lanes := make_ready(array(select t.id from task t where t.id = any(v_ids) and (t.state + 0) = 1), v_now);
-  -- The sweeper looks at leases by a lower bound of their deadlines, which paused tasks did not count in.
+  -- The sweep finds leases by a lower bound of their deadlines, which did not include paused tasks.
   perform check_leases_sooner(v_ids);
   return json_build_object('codes', v_codes, 'moved', v_moved, 'lanes', v_lanes, 'workflows', v_workflows);
 end $$;
 
--- The tasks that failed by dependency and re-open with these, however deep below them: those that no other required
--- parent holds down. A walk down finds all that might, a walk from the parents that stay as they ended takes away again
--- what those hold: two statements, however many levels. The planner is kept to the way that costs the same for each.
+-- The tasks that failed by dependency and reopen with these, at any depth: those that no other required parent blocks.
+-- A walk down finds all candidates, a walk from the parents that stay ended removes those that they block: two
+-- statements, whatever the number of levels. The planner is restricted to the plan whose cost does not vary.
 create or replace function reopening_below(p_ids uuid[])
 returns uuid[] language plpgsql set plan_cache_mode = force_generic_plan
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
@@ -202,7 +202,7 @@ begin
     select id from unnest(v_below) b(id) except select id from held);
 end $$;
 
--- How many gates stand open before tasks that re-open together, and how many more than now before their children.
+-- How many gates are open before tasks that reopen together, and how many more than now before their children.
 create or replace function gates_around(p_ids uuid[], out ids uuid[], out gates integer[], out reopens boolean[])
 language sql set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
   select array_agg(g.id), array_agg(g.gates), array_agg(g.reopens)
@@ -219,7 +219,7 @@ language sql set enable_hashjoin = off set enable_mergejoin = off set enable_seq
     group by u.id order by u.id) g
 $$;
 
--- Re-opens failed, timed out and canceled tasks, and with them whatever failed only because of them. Codes: 0 applied,
+-- Reopens failed, timed-out and canceled tasks, and those that failed only because of them. Codes: 0 applied,
 -- 2 unchanged (pending or waiting), 3 conflict, 6 not found.
 create or replace function retry_tasks(p_ids uuid[], p_now timestamptz)
 returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -257,8 +257,7 @@ begin
   if v_in_trees is not null then
     v_lanes := retry_in_trees(v_in_trees, v_now);
   end if;
-  -- A task whose required parent stays as it ended cannot run: its parent is what wants the retry. One that is held
-  -- back may hold back others.
+  -- A task whose required parent stays ended cannot run: retry the parent instead. A blocked task may block others.
   loop
     v_held := array(
       select t.id from task t where t.id = any(v_open) and t.cause is not null and exists (
@@ -280,7 +279,7 @@ begin
   v_regated := array(select g.id from unnest(v_around, v_reopens) g(id, reopens) where not g.reopens);
   perform 1 from task t where t.id = any(v_around) order by t.id for no key update;
 
-  -- What canceled attempts still held goes back first.
+  -- What canceled attempts still held is returned first.
   select array_agg(t.lease_id) into v_leases from task t where t.id = any(v_open) and t.lease_id is not null;
   select array_agg(h.slot), array_agg(slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count))
   into v_slots, v_amounts from task t, unnest(t.slots) h(slot) where t.id = any(v_open);
@@ -297,7 +296,7 @@ begin
     reason = null, cause = null, slots = null, lease_id = null
   from unnest(v_around, v_gates, v_reopens) g(id, gates, reopens)
   where t.id = g.id and g.reopens;
-  -- The gates of children that stayed as they are close again; one that had not started waits again.
+  -- The gates of children that stayed unchanged close again; one that had not started waits again.
   update task t set open_gates = t.open_gates + g.gates, state = case when t.state = 1 then 0 else t.state end
   from unnest(v_around, v_gates, v_reopens) g(id, gates, reopens)
   where t.id = g.id and not g.reopens;

@@ -1,14 +1,14 @@
--- Whether a node is on a branch that was not taken, and the task that decided so is none of p_reopened.
+-- Whether a node is on a branch that was not taken, and the task that decided so is not among p_reopened.
 create or replace function stays_untaken(p_state smallint, p_cause uuid, p_reopened uuid[])
 returns boolean language sql stable as $$
   select p_state = 15 and p_cause is not null and p_cause <> all(p_reopened)
     and exists (select 1 from task d where d.id = p_cause and d.state + 0 = 10)
 $$;
 
--- Re-opens tasks of trees that have ended, with everything that came after them in their sequences: that worked on their
--- results, or was skipped because of them. What the submitter disabled stays so, and so do branches that were not taken,
--- unless the tasks that decided are re-opened, too; those are re-opened where anything on such a branch is. The caller
--- holds the workflows. Returns the lanes where tasks became ready.
+-- Reopens ended tasks of trees with everything that follows them in their sequences, since that worked on their results
+-- or was skipped because of them. Nodes disabled by the submitter stay so, and so do branches that were not taken,
+-- unless the tasks that decided are reopened too; those are reopened if anything on such a branch is. The caller holds
+-- the workflows. Returns the lanes where tasks became ready.
 create or replace function retry_in_trees(p_ids uuid[], p_now timestamptz)
 returns integer[] language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
@@ -24,7 +24,7 @@ declare
   v_lanes integer[];
   v_walk record;
 begin
-  -- A generator that runs again may fill other containers again, and those have things after them, too.
+  -- A generator that runs again may fill other containers again, which have successors too.
   loop
     v_filled := array(select distinct f.container_id from filler f where f.task_id = any(v_tasks));
     with recursive above as (
@@ -96,7 +96,7 @@ begin
         where t.workflow_id = any(v_workflows) and (t.state + 0) < 10 group by t.workflow_id) n
   where w.id = n.workflow_id;
   delete from finalization where workflow_id = any(v_workflows);
-  -- What follows is another run, and its end is told of again.
+  -- What follows is another run, whose end is notified again.
   insert into workflow_notice as n (workflow_id, run) select u.id, 1 from unnest(v_workflows) u(id) order by u.id
   on conflict (workflow_id) do update set run = n.run + 1;
   perform close_leases(v_leases);
@@ -107,8 +107,8 @@ begin
   return v_lanes || v_walk.lanes;
 end $$;
 
--- Pauses or resumes a whole workflow: nodes that come while it is paused are paused, too. Returns what pause_tasks and
--- resume_tasks return, or null where there is no such workflow.
+-- Pauses or resumes a whole workflow: nodes added while it is paused are paused too. Returns what pause_tasks and
+-- resume_tasks return, or null if there is no such workflow.
 create or replace function pause_workflow(p_workflow uuid, p_pause boolean, p_now timestamptz)
 returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare

@@ -1,4 +1,4 @@
--- Pending tasks whose moment has come go to their lanes.
+-- Moves pending tasks that are due to their lanes.
 create or replace function promote_delayed(p_limit integer, p_now timestamptz)
 returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
@@ -17,9 +17,9 @@ begin
   return json_build_object('promoted', cardinality(v_ids), 'lanes', v_lanes);
 end $$;
 
--- Looks at leases whose moment has come: ends what is overdue, takes attempts back whose workers are lost, requeues
--- claims that nobody delivers, frees canceled attempts that never reported, and sets the next moment. Safe beside
--- reports: every step repeats its condition.
+-- Checks leases that are due: ends overdue tasks, requeues attempts whose workers are lost and claims that were never
+-- delivered, frees canceled attempts without a report, and sets the next check. Safe to run concurrently with reports:
+-- every step repeats its condition.
 create or replace function sweep_leases(p_limit integer, p_claim_timeout_ms integer, p_jitter double precision,
   p_now timestamptz)
 returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -61,7 +61,7 @@ begin
   if v_lapsing then v_lost := take_back_lost(v_tasks, v_leases, p_jitter, v_now); end if;
   if v_waiting then v_queued := sweep_queued(v_tasks, v_leases, p_jitter, v_now); end if;
 
-  -- Who holds a lease that lapses is told of the cancellation by the next heartbeat: nobody is at work after it.
+  -- The next heartbeat of a lease's holder reports the cancellation; after it no worker runs the task.
   v_held := array(select t.id from task t join lease l on l.id = t.lease_id
     where t.id = any(v_tasks) and t.lease_id = any(v_leases) and t.state >= 10
       and (t.deadline_at <= v_now or t.updated_at + l.lease_ms * interval '1 millisecond' <= v_now)
@@ -99,13 +99,13 @@ begin
     'undelivered', v_undelivered);
 end $$;
 
--- Takes running attempts of these leases from workers of which nothing was heard for as long as the lease lasts: they go
--- back to be claimed as the next attempt, and reports of the old one are refused. The retry policy has no say in it, for
--- it speaks of work that failed, and of this nobody knows that it did; but an attempt is an attempt to the policy when the
--- work fails later. A task that takes its workers down with it must not do so for ever: nine lost attempts beyond what
--- its policy allows fail it. An attempt that waits for its children has no worker to lose. Where the manager is behind
--- with its queue, signs of life from workers of queues wait there, and their attempts are not taken for lost. Returns
--- {failed: what settle does, requeued: what give_back does, attempts: those with a trace}, or null.
+-- Requeues running attempts of these leases whose workers sent no heartbeat for as long as the lease lasts: they are
+-- claimed again as the next attempt, and reports of the old one are rejected. The retry policy does not apply, since it
+-- covers failed work, and this work is not known to have failed; but the attempt counts if the work fails later. A task
+-- that crashes its workers must not do so forever: nine lost attempts beyond its policy fail it. An attempt that waits
+-- for its children has no worker to lose. While the manager is behind with its queue, heartbeats from queue workers
+-- wait there, and their attempts do not count as lost. Returns {failed: what settle returns, requeued: what give_back
+-- returns, attempts: those with a trace}, or null.
 create or replace function take_back_lost(p_tasks uuid[], p_leases bigint[], p_jitter double precision,
   p_now timestamptz)
 returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -126,7 +126,7 @@ begin
       and t.updated_at + l.lease_ms * interval '1 millisecond' <= p_now
       and not (v_behind and exists (select 1 from kind k where k.id = t.kind_id and k.dispatched))) o;
   if v_ids is null then return null; end if;
-  -- Whoever fails below needs its workflow, and those come before tasks.
+  -- Tasks that fail below need their workflow, and workflows are locked before tasks.
   if v_worn is not null then perform lock_workflows(v_worn); end if;
   select array_agg(o.id), array_agg(o.id) filter (where o.worn), array_agg(o.attempt) filter (where o.worn),
     array_agg('its worker was lost: nothing was heard of attempt ' || o.attempt || ' for ' || o.lease_ms / 1000.0
@@ -148,15 +148,15 @@ begin
   return json_build_object('failed', v_settled, 'requeued', give_back(v_ids, p_now), 'attempts', v_traced);
 end $$;
 
--- Whether a task whose worker was lost at this attempt has lost enough of them.
+-- Whether a task whose worker was lost at this attempt has lost too many of them.
 create or replace function is_worn(p_task uuid, p_attempt integer)
 returns boolean language sql stable as $$
   select p_attempt >= 10 and p_attempt >= 9 + coalesce(
     (select (sp.retry ->> 'max_attempts')::integer from task_spec sp where sp.task_id = p_task), 1)
 $$;
 
--- Ends the attempts of tasks (claimed or running, locked by the caller) without an outcome, and puts the tasks where the
--- next claim finds them. A paused one stays so. Returns {count, moved, lanes, workflows}.
+-- Ends the attempts of tasks (claimed or running, locked by the caller) without an outcome, and requeues the tasks. A
+-- paused one stays paused. Returns {count, moved, lanes, workflows}.
 create or replace function give_back(p_ids uuid[], p_now timestamptz)
 returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off
 set enable_bitmapscan = off as $$
@@ -187,8 +187,8 @@ begin
     'lanes', v_lanes || make_ready(array(select t.id from task t where t.id = any(p_ids) and (t.state + 0) = 1), p_now));
 end $$;
 
--- Gives back attempts that were opened before a moment: of a restored database nobody knows what became of them. Those
--- whose start is still to be delivered need nothing. Returns how many, at most p_limit; again until it is 0.
+-- Requeues attempts that were opened before a time, since in a restored database their outcome is unknown. Those whose
+-- start is still to be delivered need nothing. Returns their number, at most p_limit; repeat until it is 0.
 create or replace function recover_attempts(p_before timestamptz, p_limit integer)
 returns integer language plpgsql as $$
 declare
@@ -204,7 +204,7 @@ begin
   return cardinality(v_ids);
 end $$;
 
--- The sweeper looks at a lease by a lower bound of its deadlines; where these tasks' deadlines come sooner, so does the look.
+-- The sweep finds a lease by a lower bound of its deadlines; if these tasks' deadlines come sooner, so does the check.
 create or replace function check_leases_sooner(p_tasks uuid[])
 returns void language plpgsql as $$
 declare
@@ -219,7 +219,8 @@ begin
   where l.id = m.lease_id and l.check_at > m.check_at;
 end $$;
 
--- Carries the ends of parents to children in other workflows, one parent a transaction; returns null when none is left.
+-- Carries the ends of parents to children in other workflows, one parent per transaction; returns null when none is
+-- left.
 create or replace function relay_one(p_now timestamptz)
 returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare

@@ -1,5 +1,5 @@
--- The id of the message that starts an attempt through a queue, as derivedId() makes it: whoever knows the attempt finds
--- its message, or its dead letter.
+-- The id of the message that starts an attempt through a queue, as derivedId() creates it, so that the message or its
+-- dead letter can be found by the attempt.
 create or replace function start_message_id(p_task uuid, p_attempt integer)
 returns uuid language sql immutable as $$
   select (left(p_task::text, 13) || '-7' || left(h.hash, 3)
@@ -8,11 +8,11 @@ returns uuid language sql immutable as $$
   from (select encode(sha256(convert_to(p_task || '#' || p_attempt, 'UTF8')), 'hex') as hash) h
 $$;
 
--- Looks after attempts that wait in queues (of these leases, whose moment has come), where they would wait for ever:
--- those whose message is a dead letter fail, for it was handed out and nobody brought it to an end; those that nobody
--- reads go back together with their messages, where others take tasks of the kind; those whose message is gone for longer
--- than any queue keeps one go back, too. Returns {failed: what settle does, attempts: those of them with a trace,
--- requeued: what give_back does, returned: those of them with a trace}, or null.
+-- Checks attempts in queues (of these leases, which are due) that would wait there forever: those with a dead-lettered
+-- message fail, since it was delivered and never settled; those whose queue has no reader are requeued and their
+-- messages deleted, so that other workers can take them; those whose message has been gone for longer than any queue
+-- keeps one are requeued, too. Returns {failed: what settle returns, attempts: those of them with a trace, requeued:
+-- what give_back returns, returned: those of them with a trace}, or null.
 create or replace function sweep_queued(p_tasks uuid[], p_leases bigint[], p_jitter double precision, p_now timestamptz)
 returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off
 set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -51,7 +51,7 @@ begin
       and (l.queued_kind = any(v_unread) or l.claimed_at <= p_now - interval '15 days')
     order by t.id for no key update of t skip locked
   ), taken as (
-    -- What somebody received already may be at work.
+    -- A message that was received may have a running handler.
     delete from queue_message m using held h join kind k on k.id = h.kind_id
     where m.queue = 'worker:' || k.name and m.id = start_message_id(h.id, h.attempt)
       and k.id = any(v_unread) and (m.receipt is null or m.visible_at <= p_now)

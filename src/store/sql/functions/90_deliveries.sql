@@ -1,13 +1,13 @@
--- The id of a delivery, which receivers get as webhook-id: the same whenever the same delivery is written, also in a
--- database that was restored to an earlier moment, so that receivers who saw it know it again.
+-- The id of a delivery, sent as webhook-id: the same whenever the same delivery is written, also in a restored
+-- database, so that receivers can recognize a repeat.
 create or replace function delivery_id(p_task uuid, p_attempt integer, p_trigger text, p_ordinal integer)
 returns uuid language sql immutable strict parallel safe as $$
   select substr(encode(sha256(convert_to(p_task || '/' || p_attempt || '/' || p_trigger || '/' || p_ordinal, 'UTF8')),
     'hex'), 1, 32)::uuid
 $$;
 
--- Takes due deliveries for one try each: at most p_per_origin of an origin, oldest first, none of a saturated origin.
--- Until the lease ends nobody else takes them; a process that dies leaves them to be tried again.
+-- Claims due deliveries for one try each: at most p_per_origin per origin, oldest first, none of a saturated origin.
+-- The claim lasts until the lease expires; deliveries of a dead process are then retried.
 create or replace function claim_deliveries(p_holder text, p_limit integer, p_per_origin integer, p_saturated text[],
   p_lease_ms integer, p_now timestamptz)
 returns setof delivery language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -36,10 +36,10 @@ begin
   returning d.*;
 end $$;
 
--- Applies what tries came to: [{i: id, n: tries, o: outcome, s: status, e: error, d: delay in ms, c: cancel action}].
--- A start that was acknowledged makes its task running, one that was given up fails it; either way what the task's end
--- announces need not wait any longer. A cancel that was acknowledged frees what its attempt holds. A result of a try that
--- somebody took over is ignored.
+-- Applies the results of tries: [{i: id, n: tries, o: outcome, s: status, e: error, d: delay in ms, c: cancel action}].
+-- An acknowledged start makes its task running, an abandoned one fails it; either way the end deliveries of the task
+-- need not wait any longer. An acknowledged cancel frees what its attempt holds. A result of a try that another process
+-- took over is ignored.
 create or replace function settle_deliveries(p_results jsonb, p_jitter double precision, p_now timestamptz)
 returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
@@ -71,14 +71,14 @@ begin
 
   v_conflicts := (select count(*) from jsonb_to_recordset(p_results) as r(i uuid, n integer)
     join delivery d on d.id = r.i where d.state <> 'due' or d.tries <> r.n);
-  -- Starts whose attempt is over are not tried again.
+  -- Starts whose attempt has ended are not retried.
   v_over := array(
     select d.id from jsonb_to_recordset(p_results) as r(i uuid, n integer, o text)
     join delivery d on d.id = r.i left join task t on t.id = d.task_id
     where d.trigger = 'start' and r.o <> 'delivered' and d.state = 'due' and d.tries = r.n
       and not coalesce(t.attempt = d.attempt and (t.state + 0 = 2 or (t.state = 5 and t.paused_from = 2)), false));
 
-  -- What a canceled attempt holds is free where its start was not acknowledged: nobody is at work.
+  -- A canceled attempt releases its slots if its start was not acknowledged: no worker runs it.
   v_unstarted := array(
     select d.task_id from jsonb_to_recordset(p_results) as r(i uuid, n integer, o text)
     join delivery d on d.id = r.i join task t on t.id = d.task_id
@@ -137,7 +137,7 @@ begin
   from jsonb_to_recordset(p_results) as r(i uuid, n integer, o text, s integer, e text, d bigint)
   where d.id = r.i and d.state = 'due' and d.tries = r.n;
 
-  -- So is what a canceled attempt holds whose target confirmed every cancel action: it has stopped.
+  -- It also releases them if its target confirmed every cancel action: it has stopped.
   v_stopped := v_unstarted || array(
     select distinct d.task_id from jsonb_to_recordset(p_results) as r(i uuid, o text)
     join delivery d on d.id = r.i join task t on t.id = d.task_id
@@ -165,7 +165,7 @@ begin
     'deliveries', (select count(*) from jsonb_to_recordset(p_results) as r(i uuid)));
 end $$;
 
--- Deliveries that waited for a start delivery which is over become due.
+-- Deliveries that waited for a start delivery which has ended become due.
 create or replace function release_held(p_tasks uuid[], p_now timestamptz)
 returns integer language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
@@ -180,8 +180,7 @@ begin
 end $$;
 
 -- Writes notices: [{t: task, or the workflow itself, w: workflow, a: attempt, or the run of the workflow, o: ordinal,
--- c: what is sent, with its origin, k: idempotency key}]. What was written before is left as it is. Returns how many are
--- new.
+-- c: content with its origin, k: idempotency key}]. Existing notices stay unchanged. Returns the number of new ones.
 create or replace function write_notices(p_notices jsonb, p_now timestamptz)
 returns integer language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
@@ -198,8 +197,8 @@ begin
   return v_written;
 end $$;
 
--- settle_with_results, with what tasks that succeeded tell: [{i: id, n: [what is sent, with its origin], u: once a run of
--- the workflow}]. Of tasks that tell once, the first of a run does; the member `sent` of what the others leave is false.
+-- settle_with_results, with notices of succeeded tasks: [{i: id, n: [content with its origin], u: once per run of the
+-- workflow}]. Of tasks that notify once, the first of a run does; the member `sent` of the others' results is false.
 create or replace function settle_with_notices(p_ids uuid[], p_attempts integer[], p_states smallint[], p_reasons text[],
   p_extras jsonb, p_workflows uuid[], p_jitter double precision, p_now timestamptz, p_results jsonb, p_notices jsonb)
 returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
@@ -243,14 +242,14 @@ begin
     coalesce((v_settled ->> 'deliveries')::integer, 0) + coalesce(v_written, 0)))::json;
 end $$;
 
--- Of workflows that ended, what each asked to be told of: once a run, whoever asks.
+-- Returns the notification requests of ended workflows, once per run.
 create or replace function take_ends(p_workflows uuid[])
 returns table (workflow_id uuid, run integer, entries jsonb, name text, state smallint, reason text,
   created_at timestamptz, ended_at timestamptz, job_run_id uuid, counts jsonb)
 language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
-  -- Most ask for nothing.
+  -- Most have none.
   v_asking uuid[] := array(
     select n.workflow_id from workflow_notice n
     where n.workflow_id = any(p_workflows) and n.entries is not null and n.ended_run is distinct from n.run);

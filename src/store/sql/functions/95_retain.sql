@@ -1,4 +1,4 @@
--- The columns that two tables have in common, as a list for a statement: what only one of them has stays behind.
+-- Returns the columns that two tables have in common, as a list for a statement; other columns are not copied.
 create or replace function common_columns(p_one regclass, p_other regclass)
 returns text language sql stable as $$
   select string_agg(quote_ident(a.attname), ', ' order by a.attnum)
@@ -14,8 +14,8 @@ begin
     p_to, common_columns(p_from, p_to), p_from, p_key) using p_ids;
 end $$;
 
--- Moves whole workflows that ended before a moment into the archive; returns how many tasks moved. Workflows whose
--- deliveries or relays are under way wait.
+-- Moves whole workflows that ended before a time to the archive; returns the number of tasks. Workflows with open
+-- deliveries or relays wait.
 create or replace function archive_workflows(p_before timestamptz, p_limit integer, p_now timestamptz)
 returns json language plpgsql as $$
 declare
@@ -26,7 +26,7 @@ begin
   select array_agg(w.id) into v_workflows from (
     select c.id from (
       select w.id, w.ended_at, sum(w.task_count) over (order by w.ended_at, w.id) - w.task_count as before
-      -- Deliveries under way keep their workflow where it is.
+      -- Open deliveries keep their workflow in place.
       from (select o.id, o.ended_at, o.task_count from workflow o
             where o.ended_at is not null and o.ended_at < p_before and not exists (
               select 1 from delivery d where d.workflow_id = o.id and d.state in ('due', 'held'))
@@ -35,7 +35,7 @@ begin
   if v_workflows is null then return json_build_object('archived', 0, 'workflows', 0); end if;
   select array_agg(w.id) into v_workflows from (
     select id from workflow where id = any(v_workflows) and remaining = 0 order by id for update skip locked) w;
-  -- So do attempts that still hold something, and ends that other workflows have not been told.
+  -- So do attempts that still hold slots, and ends not yet propagated to other workflows.
   v_workflows := array(
     select u.id from unnest(v_workflows) u(id)
     where not exists (select 1 from task t where t.workflow_id = u.id and t.lease_id is not null)
@@ -57,7 +57,7 @@ begin
   delete from edge where child_id = any(v_tasks);
   delete from task_data where task_id = any(v_tasks);
   delete from task_spec where task_id = any(v_tasks);
-  -- What tells of a workflow has its id in the place of a task's.
+  -- A delivery about a workflow has its id in the place of a task's.
   delete from delivery where task_id = any(v_tasks || v_workflows) and state = 'delivered';
   delete from task where id = any(v_tasks);
   delete from workflow where id = any(v_workflows);
@@ -88,7 +88,7 @@ begin
   delete from archive_container where workflow_id = p_workflow;
 end $$;
 
--- Brings a workflow back from the archive, for a retry. True where it was there.
+-- Restores a workflow from the archive, for a retry. Returns true if it was there.
 create or replace function unarchive_workflow(p_workflow uuid)
 returns boolean language plpgsql as $$
 declare
@@ -114,7 +114,7 @@ begin
   return true;
 end $$;
 
--- Deletes archived workflows that ended before a moment; returns how many tasks went.
+-- Deletes archived workflows that ended before a time; returns the number of tasks.
 create or replace function delete_archived(p_before timestamptz, p_limit integer)
 returns integer language plpgsql as $$
 declare

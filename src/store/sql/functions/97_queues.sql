@@ -1,10 +1,10 @@
--- Messages of queues. What only makes a message be handed out once more when it is lost in a crash does not wait for
--- the disk: deliveries, their ends and their extensions. Joins are by the array given, never over the table, whatever
--- the statistics of a table that fills and empties say.
+-- Messages of queues. Writes whose loss in a crash only causes a redelivery do not wait for the disk: deliveries, their
+-- ends and their extensions. Joins are driven by the given array, never by the table, whatever the statistics of a
+-- table that fills and empties say.
 
--- Hands out at most p_max messages that are due, oldest first, from p_from_ms on (null: from the beginning), of at most
--- about p_bytes together. What was handed out p_max_receives times already becomes a dead letter instead. `mark` is
--- the moment that the message was due. Where there is nothing: one row without id, with how many died, and in `mark`
+-- Delivers at most p_max due messages, oldest first, from p_from_ms on (null: from the beginning), of at most about
+-- p_bytes together. Messages delivered p_max_receives times already are dead-lettered instead. `mark` is when the
+-- message was due. If there is nothing: one row without id, with the number of dead-lettered messages, and in `mark`
 -- when the next one is due.
 create or replace function receive_messages(p_queue text, p_max integer, p_visibility_ms bigint, p_max_receives integer,
   p_bytes bigint, p_from_ms bigint, p_now timestamptz)
@@ -57,7 +57,7 @@ begin
   returning m.id, m.receipt, m.receive_count, m.sent_at, m.body, v_mark, v_now;
 end $$;
 
--- Deletes what the receipts hold; returns how many.
+-- Deletes the messages of these receipts; returns their number.
 create or replace function delete_messages(p_queue text, p_ids uuid[], p_receipts bigint[])
 returns integer
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -71,7 +71,8 @@ begin
   return v_deleted;
 end $$;
 
--- Makes what the receipts hold visible p_delay_ms from now; with p_release the receipts are over. Returns how many.
+-- Makes the messages of these receipts visible p_delay_ms from now; with p_release the receipts end. Returns their
+-- number.
 create or replace function hide_messages(p_queue text, p_ids uuid[], p_receipts bigint[], p_delay_ms bigint,
   p_release boolean, p_now timestamptz)
 returns integer
@@ -89,7 +90,7 @@ begin
   return v_hidden;
 end $$;
 
--- Moves what the receipts hold to the dead letters; returns how many.
+-- Dead-letters the messages of these receipts; returns their number.
 create or replace function bury_messages(p_queue text, p_ids uuid[], p_receipts bigint[], p_reasons text[], p_now timestamptz)
 returns integer
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -109,7 +110,7 @@ begin
   return v_buried;
 end $$;
 
--- Makes at most p_limit dead letters ordinary messages again, as if they had just been sent; returns how many.
+-- Turns at most p_limit dead letters into ordinary messages, as if just sent; returns their number.
 create or replace function redrive_messages(p_queue text, p_ids uuid[], p_limit integer, p_now timestamptz)
 returns integer
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -133,8 +134,8 @@ begin
   return v_moved;
 end $$;
 
--- Takes messages of the outbox for one try each, in the order in which they were written; until the lease ends nobody
--- else takes them. Of a group, a message is not taken before those ahead of it are sent.
+-- Claims messages of the outbox for one try each, in the order in which they were written, until the lease expires.
+-- Within a group, a message is not claimed before those ahead of it are sent.
 create or replace function claim_outgoing(p_limit integer, p_bytes bigint, p_lease_ms bigint, p_now timestamptz)
 returns table ("position" bigint, queue text, id uuid, message_group text, body text, tries integer)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -143,7 +144,7 @@ declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_taken bigint[];
 begin
-  -- One claim at a time: another that is not committed yet could hold the messages ahead.
+  -- One claim at a time: another, uncommitted one could hold the messages ahead.
   perform pg_advisory_xact_lock(hashtextextended('heddle.queue_outgoing', 0));
   select array_agg(l.position) filter (where l.bytes_before < p_bytes) into v_taken
   from (

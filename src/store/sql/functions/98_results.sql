@@ -1,5 +1,5 @@
--- settle, with what tasks left: [{i: id, d: the data}], kept of those whose report was applied. One statement, so that what
--- the reports lock is not held for a second trip.
+-- settle, with the results of tasks: [{i: id, d: the data}], stored for applied reports. One statement, so that the
+-- locks of the reports are not held for a second round trip.
 create or replace function settle_with_results(p_ids uuid[], p_attempts integer[], p_states smallint[], p_reasons text[],
   p_extras jsonb, p_workflows uuid[], p_jitter double precision, p_now timestamptz, p_results jsonb)
 returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
@@ -17,9 +17,9 @@ begin
   return v_settled;
 end $$;
 
--- A page of the results that tasks left: those of a workflow, those below a container, or those of what stands before a
--- task in its container. In the order of containers and of positions within them, after the task p_after: each page goes
--- on where the last one ended, whatever it takes to get there. One row without a state where p_after is no task of them.
+-- Returns a page of results: of a workflow, below a container, or of what precedes a task in its container. Ordered by
+-- container and position, after the task p_after: each page continues where the last one ended, whatever the cost of
+-- finding it. One row without a state if p_after is not among these tasks.
 create or replace function read_results(p_scope text, p_id uuid, p_after uuid, p_limit integer)
 returns table (task_id uuid, local_id text, state smallint, data jsonb, kind text)
 language plpgsql stable set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$

@@ -1,5 +1,4 @@
--- How many tasks of these kinds (null: of all) stand before a task in its sequence, in all the containers there, by their
--- states.
+-- Counts the tasks of these kinds (null: all) that precede a task in its sequence, at any depth, by state.
 create or replace function count_tasks_before(p_task uuid, p_kinds text[])
 returns table (state smallint, n bigint)
 language plpgsql stable set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$

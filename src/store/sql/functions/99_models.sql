@@ -1,5 +1,5 @@
--- What several reports of one run say of one member: lists together make one, sorted, of at most 1,000 elements; of other
--- values the greatest counts, so that the order in which they come makes no difference.
+-- Combines reports of one run on one member: lists are united, sorted, at most 1,000 elements; of other values the
+-- greatest counts, so that their order makes no difference.
 create or replace function combined_value(p_values jsonb[]) returns jsonb
 language sql immutable as $$
   select case
@@ -11,8 +11,9 @@ language sql immutable as $$
   from unnest(p_values) v
 $$;
 
--- Whether a text stands in a model's key, or in a text or number anywhere in its data, whatever its case. The JSON as a whole
--- is looked through first: most models do not have it there either, and taking values out of JSON takes ten times as long.
+-- Whether a model's key, or a string or number anywhere in its data, contains a text, case-insensitively. The JSON as a
+-- whole is searched first: most models do not contain it at all, and extracting values from JSON takes ten times as
+-- long.
 create or replace function model_contains(p_key text, p_data jsonb, p_text text) returns boolean
 language plpgsql immutable parallel safe as $$
 declare
@@ -26,9 +27,9 @@ begin
     where jsonb_typeof(v) in ('string', 'number') and position(v_text in lower(v #>> '{}')) > 0);
 end $$;
 
--- Merges one page of what a run saw. A row that the run has merged already is put together with what comes now and judged
--- again, so that neither repeats nor the order of pages make a difference; one that a later run has seen, or found gone,
--- is left to that run.
+-- Merges one page of a run. A row that the run has merged already is combined with the new data and compared again, so
+-- that neither repeats nor the order of pages make a difference; one that a later run has seen, or found gone, is left
+-- to that run.
 create or replace function merge_models(p_run uuid, p_items jsonb) returns void
 language plpgsql set enable_seqscan = off as $$
 #variable_conflict use_column
@@ -65,7 +66,7 @@ begin
   ), judged as (
     select f.*, coalesce(u.data, f.given_data) as now_data, f.last_run is null as is_first,
       coalesce(f.last_run = v_number, false) as is_again,
-      -- As it was before this run.
+      -- The state before this run.
       case when f.last_run = v_number and f.changed_run = v_number then f.previous else f.data end as base
     from found f left join united u on u.model = f.model and u.key = f.key
   ), states as (

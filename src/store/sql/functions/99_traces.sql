@@ -1,5 +1,5 @@
--- The W3C trace contexts of those of these workflows that have one, by their ids. Volatile, so that it sees workflows that
--- were stored after the statement which asks began.
+-- Returns the W3C trace contexts of those of these workflows that have one, by id. Volatile, so that it sees workflows
+-- stored after the calling statement began.
 create or replace function traceparents_of(p_workflows uuid[])
 returns jsonb language plpgsql volatile set enable_seqscan = off as $$
 begin
@@ -7,8 +7,8 @@ begin
     where w.id = any(p_workflows) and w.traceparent is not null);
 end $$;
 
--- What the spans of open attempts tell, of those tasks whose workflows have a trace. An attempt that waits for the nodes
--- it announced has its span already.
+-- Returns the span data of open attempts among those tasks whose workflows have a trace. An attempt that waits for its
+-- announced nodes has its span already.
 create or replace function traced_attempts(p_ids uuid[], p_now timestamptz)
 returns table (id uuid, workflow_id uuid, kind text, name text, attempt integer, traceparent text, generator_id uuid,
   generator_attempt integer, ready_ms double precision, started_ms double precision, now_ms double precision)
@@ -20,7 +20,7 @@ language sql stable set enable_seqscan = off as $$
   where t.id = any(p_ids) and w.traceparent is not null and ((t.state + 0) in (2, 3) or t.paused_from in (2, 3))
 $$;
 
--- Those of traced attempts that a settle of these tasks ended, with whether their tasks are tried again.
+-- The traced attempts ended by a settle of these tasks, with whether their tasks are retried.
 create or replace function traced_ends(p_traced json, p_ids uuid[], p_settled json)
 returns json language sql immutable as $$
   select json_agg(a.value::jsonb || jsonb_build_object('retrying', c.code = 1))
