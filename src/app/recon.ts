@@ -17,7 +17,7 @@ import { untilInterrupted } from './signals.ts';
 
 export { projectDiscoveryLine } from '../recon/projectdiscovery.ts';
 
-/** Refusals and names without an address that are told one by one. */
+/** Refused targets and names without an address that are listed one by one. */
 const TOLD_MAX = 20;
 const SEEDS = 2 ** 32;
 
@@ -34,7 +34,7 @@ export async function runRecon(request: ReconRequest, terminal: ReconTerminal): 
   }
 }
 
-/** Details say what to do; some messages are nothing but them. */
+/** The details say what to do; some messages consist of nothing else. */
 function withDetails({ message, details }: HeddleError): string {
   return [message, ...details.filter((detail) => !message.includes(detail))].join('\n  ');
 }
@@ -65,10 +65,10 @@ async function recon(request: ReconRequest, terminal: ReconTerminal, interrupted
   return run.start(aims, { seed, words });
 }
 
-/** Lines of naabu are open ports: closed ones would read as open. */
+/** Lines in the style of naabu stand for open ports: closed ones would read as open. */
 function requireStateless(request: ReconRequest): void {
   if (request.probe !== 'tcp' || !request.allStates || request.jsonStyle !== 'projectdiscovery') return;
-  throw refused('--json-style projectdiscovery has no member for the state of a port; leave out --all-states');
+  throw refused('--json-style projectdiscovery has no member for the state of a port; remove --all-states');
 }
 
 async function wordsIn(path: string | undefined): Promise<number | null> {
@@ -79,7 +79,7 @@ async function wordsIn(path: string | undefined): Promise<number | null> {
   }
 }
 
-/** One probe under way, with the reasons to end it early. */
+/** One running probe, with the reasons to end it early. */
 class Run {
   readonly #request: ReconRequest;
   readonly #terminal: ReconTerminal;
@@ -89,7 +89,7 @@ class Run {
   #ending: 'interrupted' | 'closed' | 'failed' | null = null;
   #failure: unknown = null;
   #progress: ProbeProgress = { done: 0, total: 0, sent: 0, found: 0 };
-  /** Endpoints that were given to the probe. */
+  /** Endpoints passed to the probe. */
   #given = 0;
   /** Targets that turned out to be refused, or to have no address. */
   #refused = 0;
@@ -103,7 +103,7 @@ class Run {
     else interrupted.addEventListener('abort', () => this.#end('interrupted'), { once: true });
     terminal.onClosed((error) => {
       if (error.code !== 'EPIPE')
-        this.#failure = refused(`standard output cannot be written: ${systemFault(error)}`, error);
+        this.#failure = refused(`cannot write to standard output: ${systemFault(error)}`, error);
       this.#end(error.code === 'EPIPE' ? 'closed' : 'failed');
     });
   }
@@ -157,7 +157,10 @@ class Run {
     }
   }
 
-  /** Endpoints that count what falls out of them; names are looked up by one set of sockets, until it is closed. */
+  /**
+   * Endpoints also count targets that are dropped later; names are looked up by one set of sockets, which is closed at
+   * the end.
+   */
   async #endpoints(aims: Aims, seed: number): Promise<EndpointSource & { close: () => void }> {
     const { openResolver } = await import('../recon/resolve.ts');
     const { RECON_DEFAULTS } = await import('../recon/options.ts');
@@ -247,7 +250,7 @@ function exitOf({ refusedHosts }: Pick<Aims, 'refusedHosts'>, given: number, unr
   return refusedHosts > 0n || unresolved ? RECON_EXIT.incomplete : RECON_EXIT.done;
 }
 
-/** Notices, the first ones one by one, and how many more there were. */
+/** Notices: prints the first ones one by one, then the number of the rest. */
 class Told {
   readonly #notice: (text: string) => void;
   #count = 0;

@@ -5,9 +5,9 @@ import { ConfigurationError } from './failure.ts';
 import { commandLog } from './process-log.ts';
 
 export interface Recovery {
-  /** Attempts that were opened before the moment. */
+  /** Attempts that were opened before the given time. */
   attempts: number;
-  /** False where they were only counted. */
+  /** False if they were only counted. */
   requeued: boolean;
 }
 

@@ -6,11 +6,11 @@ import { taskResultNotification } from '../kinds/notification/task-result.ts';
 
 export interface TellingKindsOptions {
   notices: Notices;
-  /** What is wrong with an address that a webhook is to go to; null where nothing is. */
+  /** Returns why a webhook may not call an address; null if it may. */
   ssrf: (url: string) => string | null;
 }
 
-/** The kinds that tell something. They run in servers: what they send is stored with their success. */
+/** The kinds that send notifications. They run in servers: what they send is stored together with their success. */
 export function tellingKinds(options: TellingKindsOptions): KindDefinition[] {
   return [genericNotification(options), taskResultNotification(options), errorNotification(options)];
 }

@@ -13,14 +13,14 @@ export interface HoldOptions extends RequirementOptions {
   id?: string;
   holder?: string;
   tenant?: string;
-  /** Seconds; false: not at all. */
+  /** Seconds; false for no wait. */
   wait: number | false;
 }
 
-/** One answer of the server takes no longer, so that what it waits for can be told. */
+/** Upper bound of one long poll, so that the reason for waiting can be shown. */
 const WAIT_STEP_SECS = 5;
 
-/** Asks for runners and waits for them; the request stays when the wait is over. */
+/** Requests runners and waits for them; the request remains when the wait ends. */
 export async function holdRunners(context: ClientContext, options: HoldOptions): Promise<ClientExit | undefined> {
   const { id, holder, tenant, wait } = options;
   const body = { requirements: requirementsOf(options), ...given({ id, holder, tenant }) };
@@ -29,7 +29,7 @@ export async function holdRunners(context: ClientContext, options: HoldOptions):
   if (request.state === 'granted') return undefined;
   if (request.state === 'ended') return CLIENT_EXIT.failed;
   context.output.notice(
-    `it waits on; to wait for it again: the same command with --id ${request.id}; to end it: heddle pool let-go ${request.id}`,
+    `the request is still waiting; to wait for it again: the same command with --id ${request.id}; to end it: heddle pool let-go ${request.id}`,
   );
   if (interrupted) return CLIENT_EXIT.interrupted;
   return wait === false ? undefined : CLIENT_EXIT.unavailable;
@@ -37,7 +37,7 @@ export async function holdRunners(context: ClientContext, options: HoldOptions):
 
 type HoldBody = Parameters<ClientContext['client']['pool']['hold']>[0];
 
-/** The request when it waits no more, or as it is when the wait is over or Ctrl-C is pressed. */
+/** The request once it no longer waits, or as it is when the wait ends or Ctrl-C is pressed. */
 async function awaitGrant(
   { client, io, output }: ClientContext,
   body: HoldBody,
@@ -71,7 +71,7 @@ async function awaitGrant(
 
 interface Waiting {
   request: PoolRequestDetail;
-  /** What holds back launches. */
+  /** The reason that holds back launches. */
   obstacle: string | null;
 }
 

@@ -3,7 +3,7 @@ import type { Engine } from '../../engine/port.ts';
 import { changesToWire } from '../wire/batch.ts';
 import { NODES_PER_EVENT, Told, type Feed, type FeedNews } from './feed.ts';
 
-/** The tasks of a batch that changed. */
+/** Reads the changed tasks of a batch. */
 export class BatchFeed implements Feed {
   readonly workflowId: string;
   readonly #engine: Engine;

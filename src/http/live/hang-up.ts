@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 
-/** Aborts when the caller is gone before it was answered. */
+/** Returns a signal that aborts if the caller disconnects before the response. */
 export function hangUpOf(reply: FastifyReply): AbortSignal {
   const gone = new AbortController();
   reply.raw.once('close', () => {

@@ -5,7 +5,7 @@ import { treeChangesToWire } from '../wire/workflow.ts';
 import { versionOf } from './batch-feed.ts';
 import { NODES_PER_EVENT, Told, type Feed, type FeedNews } from './feed.ts';
 
-/** The containers and tasks of a tree that changed. */
+/** Reads the changed containers and tasks of a tree. */
 export class WorkflowFeed implements Feed {
   readonly workflowId: string;
   readonly #engine: Engine;
@@ -27,7 +27,7 @@ export class WorkflowFeed implements Feed {
       },
     });
     const parts: unknown[] = [];
-    // Containers first, so that a task finds the one that it stands in.
+    // Containers come first, so that a task's container is known.
     for (let at = 0; at < containers.length + tasks.length; at += NODES_PER_EVENT) {
       const taskAt = at - containers.length;
       parts.push({
