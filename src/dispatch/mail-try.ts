@@ -4,13 +4,13 @@ import type { MailServer } from './mail.ts';
 import { dead, excerpt, retryOrGiveUp, type RetryDependencies } from './try-result.ts';
 
 export interface MailDependencies extends RetryDependencies {
-  /** Null where `HEDDLE_SMTP_URL` is not set. */
+  /** Null if `HEDDLE_SMTP_URL` is not set. */
   mail?: MailServer | null | undefined;
 }
 
 const NO_SERVER = 'this server has no mail server: set HEDDLE_SMTP_URL';
 
-/** One try of a delivery by mail. */
+/** Performs one try of a delivery by mail. */
 export async function mailTry(
   delivery: Delivery,
   message: MailMessage,
