@@ -112,7 +112,7 @@ describe('the configuration', () => {
     const faults = faultsOf({ HEDDLE_DATA_DIR: dataDir });
     rmSync(dataDir, { recursive: true });
     assert.deepEqual([values.port, file], [7, join(dataDir, 'heddle.yaml')]);
-    assert.match(faults.join(), /^HEDDLE_CONFIG: .*heddle\.json and .*heddle\.yaml are both there; keep one$/);
+    assert.match(faults.join(), /^HEDDLE_CONFIG: .*heddle\.json and .*heddle\.yaml both exist; keep one$/);
   });
 
   test('names the place of what is no YAML', () => {
@@ -203,7 +203,7 @@ describe('the configuration', () => {
     const cases: [content: unknown, fault: RegExp][] = [
       ['{"PORT": 1,}', /bad\.json: is not JSON/],
       [[1], /bad\.json: must be an object/],
-      [{ PROT: 1 }, /^PROT: there is no such setting \(file\)/],
+      [{ PROT: 1 }, /^PROT: unknown setting \(file\)/],
       [{ PORT: { a: 1 } }, /^PORT: must be a string, a number/],
       [{ PORT: 'x' }, /^PORT: must be a whole number .* not "x" \(file\)/],
     ];
@@ -250,7 +250,7 @@ describe('the configuration', () => {
   test('notices misspelt variables of its own, and no others', () => {
     const { unknownVariables } = load({ HEDDLE_DATADIR: '/x', HEDDLE_TOKEN: 't', HEDDLE_URL: 'u', PATH: '/bin' });
     assert.deepEqual(unknownVariables, ['HEDDLE_DATADIR']);
-    assert.match(faultsOf({}, { PROT: '1' }).join(), /PROT: there is no such setting \(flag\)/);
+    assert.match(faultsOf({}, { PROT: '1' }).join(), /PROT: unknown setting \(flag\)/);
   });
 });
 

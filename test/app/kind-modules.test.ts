@@ -51,7 +51,7 @@ describe('modules with kinds', () => {
   });
 
   it('are refused by name where they cannot be used', async () => {
-    await assert.rejects(namesOf('absent.ts'), /^CommandFailure: There is no module .*absent\.ts$/);
+    await assert.rejects(namesOf('absent.ts'), /^CommandFailure: Module not found: .*absent\.ts$/);
     await assert.rejects(namesOf(write('empty.ts', 'export {};')), /The module empty\.ts exports no kind/);
     await assert.rejects(
       namesOf(write('broken.ts', `throw new RangeError('no table');`)),
@@ -86,6 +86,6 @@ describe('modules with kinds', () => {
       ['x', 'z'],
     );
     assert.equal(selectKinds(kinds, []).length, 3);
-    assert.throws(() => selectKinds(kinds, ['w']), /--kind w: no module defines it; there is: x, y, z/);
+    assert.throws(() => selectKinds(kinds, ['w']), /--kind w: not defined by any module; defined: x, y, z/);
   });
 });

@@ -66,7 +66,7 @@ describe('heddle server', () => {
     assert.equal(code, 1);
     assert.match(
       stderr,
-      /The database postgres:\/\/heddle:redacted@127\.0\.0\.1:1\/heddle cannot be reached: .*ECONNREFUSED/,
+      /The database postgres:\/\/heddle:redacted@127\.0\.0\.1:1\/heddle is unreachable: .*ECONNREFUSED/,
     );
     assert.doesNotMatch(stderr, /hunter2/);
   });
@@ -76,7 +76,7 @@ describe('heddle server', () => {
     const environment = environmentOf(database);
     const old = server(environment);
     assert.equal(await old.exited, 1);
-    assert.match(old.stderr, /holds no Heddle schema yet.*run `heddle migrate`, or start with --migrate/);
+    assert.match(old.stderr, /has no Heddle schema yet.*run `heddle migrate`, or start with --migrate/);
     assert.equal((await heddle(['migrate', '--check'], environment)).code, 1);
 
     assert.equal((await heddle(['migrate'], environment)).code, 0);

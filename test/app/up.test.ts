@@ -80,7 +80,7 @@ describe('heddle up', () => {
       `Log:  ${file}`,
       page,
       'Press Ctrl-C to stop.',
-      'Stopping; Ctrl-C again ends it by force.',
+      'Stopping. Press Ctrl-C again to force.',
       'Stopped.',
     ]);
     assert.equal(run.stderr, '');

@@ -87,7 +87,7 @@ describe('batch', () => {
     assert.match(ran.lines[1]!, new RegExp(`^see it at ${server.url}/view\\?batch=[0-9a-f-]{36}$`));
     assert.equal(
       ran.stderr,
-      'warning: no worker has ever asked for tasks of the kind "test"; they wait until one does\n',
+      'warning: no worker has ever requested tasks of the kind "test"; they wait until one does\n',
     );
   });
 
@@ -98,7 +98,7 @@ describe('batch', () => {
     assert.equal(ran.code, 0);
     assert.equal(
       ran.stderr,
-      'warning: no worker has ever asked for tasks of the kind "FilterModel"; did you mean "FilterModels"? Otherwise they wait until one does\n',
+      'warning: no worker has ever requested tasks of the kind "FilterModel"; did you mean "FilterModels"? Otherwise they wait until one does\n',
     );
     const { warnings } = ran.json() as { warnings: { kind: string; did_you_mean: string | null }[] };
     assert.deepEqual(
@@ -148,7 +148,7 @@ describe('batch', () => {
   for (const [what, stdin, told] of [
     ['text that is not JSON', '{"name": ', /standard input is not valid JSON/],
     ['nothing', '', /standard input is not valid JSON/],
-    ['an object', '{"name":"a"}', /standard input does not hold an array/],
+    ['an object', '{"name":"a"}', /standard input does not contain an array/],
   ] as const) {
     test(`submit refuses ${what}`, async () => {
       const ran = await heddle(['batch', 'submit', '-', '--url', server.url], { stdin });
@@ -161,7 +161,7 @@ describe('batch', () => {
   test('submit names a file that cannot be read', async () => {
     const missing = await on('batch', 'submit', join(directory, 'missing.json'));
     assert.equal(missing.code, 2);
-    assert.match(missing.stderr, /missing\.json cannot be read: there is no such file/);
+    assert.match(missing.stderr, /missing\.json cannot be read: no such file/);
     const folder = await on('batch', 'submit', directory);
     assert.equal(folder.code, 2);
     assert.match(folder.stderr, /it is a directory/);
@@ -194,7 +194,7 @@ describe('batch', () => {
     assert.deepEqual([stopped.code, stopped.json()], [0, { batch_id: batch, canceled: 3 }]);
     assert.ok(!(await ids('--open')).includes(batch));
     assert.ok((await ids('--ended')).includes(batch));
-    assert.match((await on('batch', 'stop', batch)).stdout, /had ended already; nothing was canceled/);
+    assert.match((await on('batch', 'stop', batch)).stdout, /has already completed; nothing was canceled/);
     assert.match((await on('batch', 'list', '--page-size', '1')).stdout, /^ID +NAME +ENDED +CREATED +TOOK\n/);
     assert.equal((await on('batch', 'list', '--open', '--ended')).code, 2);
   });
@@ -231,7 +231,7 @@ describe('task', () => {
     const table = await on('task', 'list', '--batch', batch);
     assert.match(table.lines[0]!, /^ID +STATUS +KIND +NAME +TRY +DONE +RAN$/);
     assert.equal(table.lines.length, 3);
-    assert.equal((await on('task', 'list', '--name', 'no such name')).stdout, 'there are no such tasks\n');
+    assert.equal((await on('task', 'list', '--name', 'no such name')).stdout, 'no matching tasks\n');
   });
 
   test('finish ends a running task with its reason and metadata', async () => {
@@ -305,7 +305,7 @@ describe('task', () => {
     ]);
     await untilStatus(tasks[0]!.id, 'Running');
     const ran = await on('task', 'explain', tasks[1]!.id);
-    assert.match(ran.stdout, /rule: 1 of 1 tasks of kind test\.ruled where tenant="x" are taken by:\n +Running holder/);
+    assert.match(ran.stdout, /rule: 1 of 1 tasks of kind test\.ruled where tenant="x" are held by:\n +Running holder/);
     await target.finish('/holder');
     await untilStatus(tasks[1]!.id, 'Running');
     await target.finish('/held');
@@ -352,13 +352,13 @@ describe('webhook', () => {
     for (const delivery of [dead, await find('Start')]) {
       const refused = await on('webhook', 'replay', delivery.id);
       assert.equal(refused.code, 3);
-      assert.match(refused.stderr, /There is no dead delivery/);
+      assert.match(refused.stderr, /No such dead delivery/);
     }
     assert.equal((await on('webhook', 'list', '--state', 'lost')).code, 2);
   });
 });
 
-describe('where the server is', () => {
+describe('URL of the server', () => {
   test('nobody there: exit code 4, and how to start one', async () => {
     const free = createServer();
     await new Promise<void>((resolve) => free.listen(0, '127.0.0.1', resolve));

@@ -100,7 +100,7 @@ test('a task that was handed over is polled for and canceled', async () => {
   assert.equal(ran.code, 1);
   assert.match(ran.stderr, /CANCELED/);
   const done = (await event(['submit', 'Echo', '--async', '--idempotency-key', 'k'])).lines[0]!;
-  assert.match((await event(['cancel', '--idempotency-key', 'k'])).stdout, /had succeeded before/);
+  assert.match((await event(['cancel', '--idempotency-key', 'k'])).stdout, /had already succeeded/);
   assert.equal((await event(['poll', done, '--wait', '5', '--ack'])).code, 0);
   assert.equal((await event(['poll', done])).code, 3);
 });
@@ -131,7 +131,7 @@ test('why the wait goes on is told, once for each reason', async () => {
   const args = ['submit', 'Echo', '--deadline', '1', '--executor', NOWHERE, '--client-file', clientFile];
   const { stderr } = await heddle(['event', ...args]);
   assert.equal(
-    stderr.match(/^trying again: tcp\+plain:.*ECONNREFUSED.*; with TLS its name has no \+plain$/gm)?.length,
+    stderr.match(/^retrying: tcp\+plain:.*ECONNREFUSED.*; for TLS, remove \+plain from its URL$/gm)?.length,
     1,
   );
   assert.match(stderr, /TASK_TIMEOUT/);

@@ -59,15 +59,15 @@ test('a job from its creation to its removal', async () => {
   assert.match((await job('get', 'yearly')).stdout, /^catch-up +once$/m);
   assert.equal((await job('delete', 'yearly')).stdout, 'job yearly is gone\n');
   assert.equal((await job('get', 'yearly')).code, 3);
-  assert.equal((await job('list')).stdout, 'there are no such jobs\n');
+  assert.equal((await job('list')).stdout, 'no matching jobs\n');
 });
 
 test('what cannot be used is said before or by the server, and nothing is created', async () => {
   const noFile = await job('create', 'bad', '--cron', '@daily', '--workflow', join(directory, 'none.json'));
-  assert.deepEqual([noFile.code, /there is no such file/.test(noFile.stderr)], [2, true]);
+  assert.deepEqual([noFile.code, /no such file/.test(noFile.stderr)], [2, true]);
   const options = { stdin: '{"mode": "sequential", "children": []}' };
   const noRoot = await jobWith(options, 'create', 'bad', '--cron', '@daily', '--workflow', '-');
-  assert.match(noRoot.stderr, /standard input does not hold a workflow/);
+  assert.match(noRoot.stderr, /standard input does not contain a workflow/);
   const badCron = await job('create', 'bad', '--cron', '61 * * * *', '--workflow', file);
   assert.deepEqual([badCron.code, /cron: Invalid value for minute: 61/.test(badCron.stderr)], [2, true]);
   assert.equal((await job('create', 'bad', '--cron', '@daily', '--workflow', file, '--recurrence', 'x')).code, 2);

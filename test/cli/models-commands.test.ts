@@ -40,7 +40,7 @@ test('models are listed with filters, as a table or as JSON', async () => {
     gone.map(({ key }) => key),
     ['10.0.0.1'],
   );
-  assert.equal((await models('list', '--key', '11.')).stdout, 'there are no such models\n');
+  assert.equal((await models('list', '--key', '11.')).stdout, 'no matching models\n');
   const first = (await models('list', '--page-size', '1', '--json')).json() as Listed[];
   const next = (await models('list', '--target', 'net', '--after', first[0]!.id, '--json')).json() as Listed[];
   assert.equal(next.length, 2);
@@ -64,6 +64,6 @@ test('targets are listed; what does not exist is not found', async () => {
   assert.match(targets.lines[1]!, /^net +2 +1 +1 +0 +1 +yes +\d{4}-/);
   const missing = await models('get', newId());
   assert.equal(missing.code, 3);
-  assert.match(missing.stderr, /There is no model/);
+  assert.match(missing.stderr, /No such model/);
   assert.equal((await models('get', 'x')).code, 2);
 });

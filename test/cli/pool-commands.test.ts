@@ -41,7 +41,7 @@ test('the pool is counted by class, and tells what is wrong with it', async () =
   const none = await pool('status');
   assert.deepEqual(none.lines, [
     'runners: 0 of at most 8; started by fake, found by postgres',
-    'there are no runners, and nobody waits for one',
+    'no runners and no waiting requests',
   ]);
   await world.arrive(2);
   world.provider.troubles.push('capacity', 'capacity', 'capacity');
@@ -61,13 +61,13 @@ test('the pool is counted by class, and tells what is wrong with it', async () =
 test('classes are listed', async () => {
   const { lines, code } = await pool('classes');
   assert.equal(code, 0);
-  assert.match(lines[0]!, /^CLASS +PROCESSORS +MIB AT LEAST +KEPT IDLE$/);
+  assert.match(lines[0]!, /^CLASS +PROCESSORS +MIN MIB +MIN IDLE$/);
   assert.match(lines[1]!, /^large +2 +4096 +-$/);
 });
 
 test('runners are launched, listed and shown', async () => {
   const launched = await pool('provision', '--class', 'large', '--count', '2');
-  assert.deepEqual(launched.lines, ['2 runners on the way; see them with: heddle pool list']);
+  assert.deepEqual(launched.lines, ['2 runners launching; list them with: heddle pool list']);
   await agentsSpeakUntil(async () => (await pool('list', '--state', 'idle')).lines.length === 3);
   const { lines } = await pool('list');
   assert.match(lines[0]!, /^ID +NO +STATE +CLASS +USAGE +TYPE +FOR +USES +DOES$/);
@@ -76,7 +76,7 @@ test('runners are launched, listed and shown', async () => {
   const shown = await pool('get', id!);
   assert.match(shown.stdout, /^state +idle$/m);
   assert.match(shown.stdout, /^claims +0, of which 0 began$/m);
-  assert.equal((await pool('list', '--class', 'xlarge')).stdout, 'there are no such runners\n');
+  assert.equal((await pool('list', '--class', 'xlarge')).stdout, 'no matching runners\n');
   assert.equal((await pool('list', '--page', '1', '--page-size', '1', '--json')).jsonLines().length, 1);
   const crowd = await pool('provision', '--class', 'large', '--count', '20');
   assert.equal(crowd.code, 1);
@@ -132,7 +132,7 @@ test('runners are held for work outside, and let go of', async () => {
   assert.match(granted.lines[1]!, new RegExp(`^${request.id} +granted +1 × large, on-demand +acme +build 7 `));
   assert.match((await pool('request', request.id)).stdout, /^for +build 7$/m);
   assert.match((await pool('let-go', request.id)).stdout, /^reason +released by its holder$/m);
-  assert.equal((await pool('requests')).stdout, 'there are no such requests\n');
+  assert.equal((await pool('requests')).stdout, 'no matching requests\n');
   assert.equal((await pool('request', randomUUID())).code, 3);
   assert.equal((await pool('hold', '--class', 'lrge')).code, 2);
   assert.equal((await pool('hold', '--class', 'large', '--wait', 'long')).code, 2);

@@ -20,13 +20,13 @@ const HOSTS = 60;
 const targets = `127.0.0.1-127.0.0.${HOSTS}`;
 const fast = ['--rate', '0', '--host-rate', '0', '--concurrency', '200', '--json'];
 
-test('TLS endpoints are all probed, by fewer connections at once, and a notice says why', async () => {
+test('TLS endpoints are all probed, by fewer Concurrent connections, and a notice says why', async () => {
   const ran = await withFiles(40, 'tls', targets, '-p', '1-5', ...fast);
   assert.equal(ran.code, 0, ran.stderr);
   const errors = recordsOf(ran).map(({ error }) => error);
   assert.equal(errors.length, HOSTS * 5);
   assert.deepEqual([...new Set(errors)], ['connection refused']);
-  assert.match(ran.stderr, /^fewer connections at once: the process may open no more files \(ulimit -n\)$/m);
+  assert.match(ran.stderr, /^fewer Concurrent connections: the process may open no more files \(ulimit -n\)$/m);
 });
 
 test('ports, too', async () => {

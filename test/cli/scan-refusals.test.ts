@@ -44,7 +44,7 @@ const refusals: [string, string[], RegExp][] = [
   [
     'an unknown rule',
     ['--enable', 'test-tokn'],
-    /--enable test-tokn: there is no such rule; did you mean "test-token"/,
+    /--enable test-tokn: unknown rule; did you mean "test-token"/,
   ],
   ['a bucket without a name', ['s3://'], /names no bucket/],
   ['flags of S3 without S3', ['--s3-region', 'x'], /--s3-region needs a path such as s3:/],
@@ -52,12 +52,12 @@ const refusals: [string, string[], RegExp][] = [
   ['a repository by its address', ['--git', 'https://example.com/a.git'], /clone it first/],
   ['the index and a history', ['--staged', '--git', '.'], /--staged and --git contradict each other/],
   ['standard input twice', ['-', '--files-from', '-'], /both read standard input/],
-  ['a directory to write to', ['--output', at('clean')], /--output .*clean: it is a directory; name a file in it/],
-  ['a file in no directory', ['--output', at('no/where')], /there is no directory .*no; make it first/],
+  ['a directory to write to', ['--output', at('clean')], /--output .*clean: is a directory; name a file in it/],
+  ['a file in no directory', ['--output', at('no/where')], /no such directory: .*no; create it first/],
   ['one file for two reports', ['--output', at('x'), '--report', `sarif=${at('./x')}`], /two reports have this name/],
-  ['a baseline that is not there', ['--baseline', at('no.json')], /--baseline .*no\.json: there is no such file/],
+  ['a baseline that is not there', ['--baseline', at('no.json')], /--baseline .*no\.json: no such file/],
   ['a baseline that is none', ['--baseline', at('rules.toml')], /rules\.toml is not valid JSON/],
-  ['rules that are not there', ['--rules', at('no.toml')], /--rules .*no\.toml: there is no such file/],
+  ['rules that are not there', ['--rules', at('no.toml')], /--rules .*no\.toml: no such file/],
   ['an empty path', [''], /a path is empty/],
 ];
 for (const [what, args, message] of refusals) {

@@ -85,7 +85,7 @@ describe('exit codes', () => {
   test('2 where the scan could not be done, before anything that was found', async () => {
     const missing = await scan('src', 'nowhere');
     assert.equal(missing.code, 2);
-    assert.equal(missing.stderr, 'heddle: nowhere: there is no such file or directory\n');
+    assert.equal(missing.stderr, 'heddle: nowhere: no such file or directory\n');
     assert.equal(missing.stdout, '');
   });
 
@@ -117,7 +117,7 @@ describe('exit codes', () => {
       encoding: 'utf8',
     });
     closeSync(full);
-    assert.deepEqual([ran.status, ran.stderr], [2, 'heddle: standard output cannot be written: the disk is full\n']);
+    assert.deepEqual([ran.status, ran.stderr], [2, 'heddle: cannot write to standard output: the disk is full\n']);
   });
 });
 

@@ -121,7 +121,7 @@ describe('batch watch', () => {
     interrupt.abort();
     const ran = await watching;
     assert.equal(ran.code, 130);
-    assert.match(ran.stdout, /0 of 1 task ended after .*; it goes on without being watched/);
+    assert.match(ran.stdout, /0 of 1 task ended after .*; no longer watching/);
     const { code } = await heddle(['batch', 'stop', batch_id, '--url', server.url]);
     assert.equal(code, 0);
   });
@@ -140,7 +140,7 @@ describe('batch watch', () => {
     await target.finish('/held');
     const ran = await watching;
     assert.equal(ran.code, 0, ran.stderr);
-    assert.match(ran.stderr, /^the connection to http:\/\/127\.0\.0\.1:\d+ is lost; trying again in 1\.0 s\n$/);
+    assert.match(ran.stderr, /^lost the connection to http:\/\/127\.0\.0\.1:\d+; retrying in 1\.0 s\n$/);
     assert.match(ran.stdout, /its task succeeded/);
   });
 

@@ -108,7 +108,7 @@ describe('heddle workflow', () => {
     ]);
     const unknown = await on('explain', id, 'nothing');
     assert.equal(unknown.code, 2);
-    assert.match(unknown.stderr, /no container of the workflow is called "nothing"/);
+    assert.match(unknown.stderr, /the workflow has no container named "nothing"/);
     assert.equal((await on('explain', id, UNKNOWN_ID)).code, 3);
     assert.equal((await on('explain', UNKNOWN_ID)).code, 3);
   });
@@ -160,7 +160,7 @@ describe('heddle workflow', () => {
     assert.equal(early.code, 1);
     assert.match(early.stderr, /heddle workflow get ID/);
     assert.deepEqual((await on('cancel', id, '--json')).json(), { workflow_id: id, canceled: 4 });
-    assert.match((await on('cancel', id)).stdout, /had ended already; nothing was canceled/);
+    assert.match((await on('cancel', id)).stdout, /has already completed; nothing was canceled/);
     assert.equal((await on('retry', id)).stdout, 'retried 4 tasks\n');
     await run(kind);
     assert.match((await on('get', id)).stdout, /^ended {4}1 of 4 tasks$/m);
@@ -169,7 +169,7 @@ describe('heddle workflow', () => {
   test('faults: what is no workflow, what does not exist, what is not valid', async () => {
     const none = await heddle(['workflow', 'submit', '-', '--url', server.url], { stdin: '[]' });
     assert.equal(none.code, 2);
-    assert.match(none.stderr, /standard input does not hold a workflow/);
+    assert.match(none.stderr, /standard input does not contain a workflow/);
     const invalid = await heddle(['workflow', 'submit', '-', '--url', server.url], {
       stdin: '{"root":{"mode":"parallel","children":[{"knd":"x"}]}}',
     });

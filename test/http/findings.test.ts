@@ -64,7 +64,7 @@ test('tells one finding, without its secret', async () => {
   assert.ok(!('secret' in finding) && !('match' in finding));
   assert.ok(Number.isFinite(Date.parse(finding.first_seen)));
   const missing = await get<Problem>(`/v1/findings/${newId()}`, 404);
-  assert.match(missing.details[0]!, /^finding_id: no finding is /);
+  assert.match(missing.details[0]!, /^finding_id: no finding has the id /);
 });
 
 test('writes down what people make of a finding, and who did', async () => {

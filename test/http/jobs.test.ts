@@ -153,7 +153,7 @@ test('what is not there is 404, a name that is taken 409', async () => {
     ['POST', '/trigger'],
   ] as const) {
     const problem = await refused(method, `/v1/jobs/${UNKNOWN_ID}${path}`);
-    assert.deepEqual([problem.code, problem.error], ['NOT_FOUND', `There is no job ${UNKNOWN_ID}`]);
+    assert.deepEqual([problem.code, problem.error], ['NOT_FOUND', `No such job: ${UNKNOWN_ID}`]);
   }
   await client.jobs.create(newJob({ name: 'taken' }));
   assert.equal((await refused('POST', '/v1/jobs', newJob({ name: 'taken' }))).code, 'CONFLICT');
@@ -280,7 +280,7 @@ test('a repeated trigger with the same key starts nothing and answers the same r
 test('a body where none is taken is refused, an empty object let pass', async () => {
   await client.jobs.create(newJob({ name: 'bare' }));
   const { details } = await refused('POST', '/v1/jobs/bare/trigger', { input: { n: 1 } });
-  assert.deepEqual(details, ['body: is not taken here; send none']);
+  assert.deepEqual(details, ['body: must be absent; send no body']);
   assert.deepEqual(await client.jobs.history('bare'), []);
   assert.equal((await server.app.inject({ method: 'POST', url: '/v1/jobs/bare/pause', payload: {} })).statusCode, 200);
   await client.jobs.remove('bare');

@@ -66,7 +66,7 @@ test('tells one model, with what has changed', async () => {
   assert.deepEqual(model.changes, [{ field: 'os', old: 'a', new: 'b' }]);
   assert.deepEqual([model['runs'], model['first_run'], model['gone_at']], [2, 1, null]);
   const missing = await get<Problem>(`/v1/models/${newId()}`, 404);
-  assert.match(missing.details[0]!, /^model_id: no model is /);
+  assert.match(missing.details[0]!, /^model_id: no model has the id /);
 });
 
 test('lists targets with their latest runs', async () => {

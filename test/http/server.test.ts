@@ -25,7 +25,7 @@ test('refusals have their own statuses, as problem documents', async (context) =
   const { app } = await serverFor(context, { config: { bodyLimitBytes: 1000 } });
   const json = { 'content-type': 'application/json' };
   const cases: [InjectOptions, number, string, RegExp][] = [
-    [{ method: 'GET', url: '/nothing' }, 404, 'NOT_FOUND', /^path: nothing is at "\/nothing"/],
+    [{ method: 'GET', url: '/nothing' }, 404, 'NOT_FOUND', /^path: no route for "\/nothing"/],
     [
       { method: 'PATCH', url: '/task' },
       405,

@@ -96,7 +96,7 @@ describe('a submission', () => {
 
   const faults: [string, unknown, string[]][] = [
     ['bounds', [task({ timeout: 0 })], ['tasks[0].timeout: must be between 1 and 86400, not 0']],
-    ['quotes', [task({ timeout: '60' })], ['tasks[0].timeout: must be a whole number, not "60"; leave out the quotes']],
+    ['quotes', [task({ timeout: '60' })], ['tasks[0].timeout: must be a whole number, not "60"; remove the quotes']],
     ['unknown fields', [task({ timeuot: 1 })], ['tasks[0].timeuot: is not a known field; did you mean "timeout"?']],
     [
       'lengths',
@@ -110,7 +110,7 @@ describe('a submission', () => {
     [
       'metadata beyond 64 KiB',
       [task({ metadata: { a: 'ü'.repeat(32_768) } })],
-      ['tasks[0].metadata: must have at most 65536 bytes as JSON, not 65544; keep large data elsewhere'],
+      ['tasks[0].metadata: must have at most 65536 bytes as JSON, not 65544; store large data elsewhere'],
     ],
     [
       'a rule that looks at another status',
@@ -128,7 +128,7 @@ describe('a submission', () => {
     [
       'capacity without expected_count',
       [task({ rules: [rule({ type: 'Capacity', max_capacity: 5 })] })],
-      ['tasks[0].expected_count: is required, since a capacity rule counts remaining work'],
+      ['tasks[0].expected_count: is required, because a capacity rule counts remaining work'],
     ],
     [
       'webhook addresses',
@@ -171,7 +171,7 @@ describe('a submission', () => {
         task({ id: 'b' }),
       ],
       [
-        'tasks[0].dependencies[0].id: names no task of this request: "alhpa"; did you mean "alpha"?',
+        'tasks[0].dependencies[0].id: does not name a task of this request: "alhpa"; did you mean "alpha"?',
         'tasks[0].dependencies[1].id: names the task itself ("alpha"); remove it',
         'tasks[0].dependencies[3].id: names "b" a second time; keep one',
       ],

@@ -67,7 +67,7 @@ describe('warnings of submissions', () => {
     ]);
     assert.equal(
       warnings[0]!.message,
-      'no worker has ever asked for tasks of the kind "CountWord"; did you mean "CountWords"? Otherwise they wait until one does',
+      'no worker has ever requested tasks of the kind "CountWord"; did you mean "CountWords"? Otherwise they wait until one does',
     );
     assert.deepEqual(new Set(warnings.map(({ code }) => code)), new Set(['UNKNOWN_KIND']));
     const root = { mode: 'parallel', children: [{ kind: 'CountWord' }, { kind: 'queued.resize' }] };

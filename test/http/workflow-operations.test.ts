@@ -130,7 +130,7 @@ describe('moving workflows', () => {
   test('what does not exist, and what is a batch, is not found', async () => {
     const { batchId } = await client.submit([{ name: 'b', kind: newKind() }]);
     for (const verb of ['cancelWorkflow', 'pauseWorkflow', 'resumeWorkflow', 'retryWorkflow', 'getWorkflow'] as const) {
-      await assert.rejects(client[verb](newId()), refused(404, /workflow_id: no workflow is/));
+      await assert.rejects(client[verb](newId()), refused(404, /workflow_id: no workflow has the id/));
       await assert.rejects(client[verb](batchId!), refused(404, /workflow_id: is a batch/));
     }
     assert.equal((await client.getBatch(batchId!)).remaining, 1);
@@ -372,7 +372,7 @@ describe('explaining a container', () => {
       return failure.message;
     };
     assert.match(await fault(id, nodes['first']!.id), /has no container/);
-    assert.match(await fault(nodes['middle']!.id, nodes['middle']!.id), /There is no workflow/);
+    assert.match(await fault(nodes['middle']!.id, nodes['middle']!.id), /No such workflow/);
   });
 });
 

@@ -77,7 +77,7 @@ export class FixtureJobApi implements FixtureApi {
     const pageOf = <Row>(rows: Row[]): Row[] => rows.slice(page * size, (page + 1) * size);
     const job = [...this.jobs.values()].find((one) => one.id === key || one.name === key);
     if (key === undefined) sendJson(response, pageOf([...this.jobs.values()].map(shown)));
-    else if (job === undefined) sendProblem(response, 404, `There is no job ${key}`);
+    else if (job === undefined) sendProblem(response, 404, `No such job: ${key}`);
     else if (request.method === 'POST') this.operate(job, part ?? '', response);
     else if (part === 'history') sendJson(response, pageOf(job.history));
     else if (part === 'next') sendJson(response, upcoming(job, Number(url.searchParams.get('count'))));

@@ -27,7 +27,7 @@ test('a range that is somebody else’s, or too small, is refused by name and wi
   assert.equal(faults(700_000, 8_192), '');
   assert.equal(faults(165_536, 64), '');
   const overlap = 'HEDDLE_EXECUTOR_FIRST_USER, HEDDLE_EXECUTOR_USER_COUNT: the users';
-  const remedy = ': choose a range that nobody has';
+  const remedy = ': choose an unused range';
   assert.equal(faults(1_000, 64), `${overlap} 1000 to 1063 overlap the user alice (1000) of /etc/passwd${remedy}`);
   assert.match(faults(65_000, 1_000), /overlap the user nobody \(65534\)/);
   assert.match(faults(99_000, 1_001), /overlap the users 100000 to 165535 of alice in \/etc\/subuid/);

@@ -49,7 +49,7 @@ test('a file that extends another one is put after it; circles are refused', () 
   const two = write('two.toml', '[extend]\npath = "one.toml"\n');
   assert.throws(() => idsOf({ files: [two] }), /leads in circles/);
   const lost = write('lost.toml', '[extend]\npath = "nowhere.toml"\n');
-  assert.throws(() => idsOf({ files: [lost] }), /lost\.toml: \[extend\] path .*nowhere\.toml: there is no such file/);
+  assert.throws(() => idsOf({ files: [lost] }), /lost\.toml: \[extend\] path .*nowhere\.toml: no such file/);
 });
 
 test('what is found in a directory holds, is told, and is refused with the way around it', () => {
@@ -60,7 +60,7 @@ test('what is found in a directory holds, is told, and is refused with the way a
     rulesOf(NONE, [directory], (text) => told.push(text)).map(({ name }) => name),
     [join(directory, '.gitleaks.toml')],
   );
-  assert.match(told.join(), /rules: .*\.gitleaks\.toml \(--no-config leaves it out\)/);
+  assert.match(told.join(), /rules: .*\.gitleaks\.toml \(--no-config ignores it\)/);
   assert.ok(idsOf({ discover: false }, [directory]).length > 100);
   write('.heddle-scan.toml', '[[rules]]\nid = 3\n');
   assert.throws(() => idsOf({}, [directory]), /\.heddle-scan\.toml: .*leave it out with --no-config/);
@@ -82,7 +82,7 @@ test('rules are chosen by name, and a wrong name by its neighbour', () => {
     () => idsOf({ enable: ['github-personal-acess-token'] }),
     /did you mean "github-personal-access-token"/,
   );
-  assert.throws(() => idsOf({ disable: ['zzzzzz'] }), /`heddle scan rules` lists them/);
+  assert.throws(() => idsOf({ disable: ['zzzzzz'] }), /`heddle scan rules` lists all rules/);
   assert.equal(listRules({ ...NONE, enable: ['github-personal-access-token'] }, () => undefined).length, 1);
 });
 
@@ -104,6 +104,6 @@ test('files that are none, or no TOML, are told and never thrown', () => {
   mkdirSync(join(directory, 'folder'));
   const toml = write('toml.toml', 'a = = 1');
   assert.match(testRules(join(directory, 'folder')).faults.join(), /it is a directory/);
-  assert.match(testRules(join(directory, 'none')).faults.join(), /there is no such file/);
+  assert.match(testRules(join(directory, 'none')).faults.join(), /no such file/);
   assert.match(testRules(toml).faults.join(), /not valid TOML/);
 });

@@ -117,7 +117,7 @@ describe('a generator', () => {
 
   it('is told what is wrong with a node', async () => {
     const faulty: [unknown, RegExp][] = [
-      ['text', /a node must be made by task\(\), sequential\(\) or parallel\(\)/],
+      ['text', /a node must be created by task\(\), sequential\(\) or parallel\(\)/],
       [task('', {}), /node\.kind: /],
       [task('work', {}, { priority: 0.5, policy: 'Never' as never }), /node\.policy: .*; node\.priority: /],
       [task('work', {}, { timeout: 5 } as never), /node\.timeout: is not a known member; did you mean "timeout_secs"/],

@@ -44,7 +44,7 @@ describe('the input of a kind', () => {
     const { completion } = await runOnce(strict, { input: { ports: [1, 'x'] } });
     assert.equal(completion.outcome, 'failed');
     assert.equal(completion.final, true);
-    assert.match(completion.reason!, /^the input is not valid: input\.host: .+; input\.ports\[1\]: .+/);
+    assert.match(completion.reason!, /^the input is invalid: input\.host: .+; input\.ports\[1\]: .+/);
     assert.equal(called, false);
   });
 
@@ -52,7 +52,7 @@ describe('the input of a kind', () => {
     const own = defineKind({ name: 'own', input: evenNumber, run: ({ n }) => n / 2 });
     assert.equal((await runOnce(own, { input: { n: '8' } })).completion.result, 4);
     const { reason } = (await runOnce(own, { input: { n: 3 } })).completion;
-    assert.equal(reason, 'the input is not valid: input.n: must be even');
+    assert.equal(reason, 'the input is invalid: input.n: must be even');
   });
 
   it('has the types of the specification', () => {
@@ -116,13 +116,13 @@ describe('the end of a run', () => {
     const cyclic: Record<string, unknown> = {};
     cyclic['self'] = cyclic;
     const refused: [unknown, RegExp][] = [
-      [{ at: [new Date(0)] }, /^the result\.at\[0\]: is a Date, which JSON cannot carry/],
+      [{ at: [new Date(0)] }, /^the result\.at\[0\]: is a Date, which JSON cannot represent/],
       [new Map([[1, 2]]), /^the result: is a Map/],
       [{ n: 1n }, /^the result\.n: is a bigint/],
       [{ n: Number.NaN }, /^the result\.n: is NaN/],
       [[undefined], /^the result\[0\]: is an undefined/],
       [() => 1, /^the result: is a function/],
-      [cyclic, /nested more than 200 levels deep, or in itself$/],
+      [cyclic, /nested more than 200 levels deep, or is circular$/],
       ['\u0000', /NUL/],
       [{ text: '\ud800' }, /surrogate/],
       ['x'.repeat(1024 * 1024), /has 1048578 bytes as JSON, 1048576 are allowed$/],

@@ -39,7 +39,7 @@ describe('a worker on queues', () => {
     });
     assert.equal(ends.get(wrong!.id)!.state, 'Failed');
     assert.equal(ends.get(wrong!.id)!.final, true);
-    assert.match(ends.get(wrong!.id)!.reason!, /^the input is not valid: input\.a: /);
+    assert.match(ends.get(wrong!.id)!.reason!, /^the input is invalid: input\.a: /);
     const { state, attempt, reason } = ends.get(fails!.id)!;
     assert.deepEqual([state, attempt, reason], ['Failed', 3, 'no such host']);
     for (const name of ['worker:adds', 'worker:fails']) {
@@ -184,7 +184,7 @@ describe('the signs of life of a worker', () => {
     await clock.advance(6_000);
     const [timedOut] = await told.untilEnded(1);
     assert.deepEqual([timedOut!.task_id, timedOut!.state], [hangs!.id, 'Timeout']);
-    assert.match(timedOut!.reason!, /no sign of progress for 30 s/);
+    assert.match(timedOut!.reason!, /no progress for 30 s/);
     await clock.advance(200_000);
     const ends = await told.untilEnded(2);
     assert.deepEqual([ends[1]!.task_id, ends[1]!.state], [counts!.id, 'Succeeded']);
@@ -310,7 +310,7 @@ describe('messages that come again', () => {
     assert.deepEqual(ran, [wanted!.id]);
     const givenUp = ends.find(({ task_id }) => task_id === poison!.id)!;
     assert.equal(givenUp.state, 'Failed');
-    assert.match(givenUp.reason!, /^its message was handed out 10 times/);
+    assert.match(givenUp.reason!, /^its message was delivered 10 times/);
     await stopped(worker.stop(0), clock);
     assert.equal((await queue.depth('worker:lost')).in_flight, 0);
   });
