@@ -249,7 +249,7 @@ describe('when the engine fails', () => {
 });
 
 describe('the context of an executor', () => {
-  it('counts progress, and learns by it that the task is over', async () => {
+  it('counts progress, and learns from it that the task has ended', async () => {
     const tasks = new FakeTasks();
     const seen: unknown[] = [];
     const worker = workerOf(tasks, {
@@ -263,7 +263,7 @@ describe('the context of an executor', () => {
     worker.start();
     await until('the report', () => tasks.reports.length === 1);
     await worker.stop(1000);
-    assert.deepEqual(seen, ['applied', 'terminal', true, 'the task is over']);
+    assert.deepEqual(seen, ['applied', 'terminal', true, 'the task has ended']);
     assert.deepEqual(tasks.counted[0], {
       task_id: 'canceled',
       attempt: 1,
@@ -306,7 +306,7 @@ describe('the context of an executor', () => {
     );
     tasks.over.add('first').add('second');
     for (let second = 0; second < 5 && worker.running > 0; second += 1) await clock.advance(1000);
-    assert.equal(await gone.promise, 'the task is over');
+    assert.equal(await gone.promise, 'the task has ended');
     await worker.stop(0);
     assert.equal(clock.timers, 0);
   });
@@ -377,7 +377,7 @@ describe('the context of an executor', () => {
     assert.equal(worker.running, 1, 'a task that is not over goes on');
     tasks.over.add('waits');
     await clock.advance(3000);
-    assert.equal(await aborted.promise, 'the task is over');
+    assert.equal(await aborted.promise, 'the task has ended');
     await worker.stop(0);
   });
 });

@@ -80,7 +80,7 @@ test('without executors the page says how to get some', () =>
     executors = [];
     await driver.goto('/');
     await driver.page.getByRole('link', { name: 'Executors' }).click();
-    await driver.page.getByText('This server sends events nowhere.').waitFor();
+    await driver.page.getByText('No executors configured.').waitFor();
     assert.equal(await driver.page.getByRole('link', { name: 'Executors' }).getAttribute('aria-current'), 'page');
   }));
 

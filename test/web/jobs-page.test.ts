@@ -31,7 +31,7 @@ beforeEach(() => {
   api.jobs.clear();
   const states = ['Succeeded', 'Failed', 'Skipped', ...Array.from({ length: 9 }, () => 'Succeeded')];
   const history = states.map((state, i) =>
-    fixtureRun(1, i, state, state === 'Skipped' ? { reason: 'the run before it has not ended' } : {}),
+    fixtureRun(1, i, state, state === 'Skipped' ? { reason: 'the previous run is unfinished' } : {}),
   );
   const next_run_at = '2099-07-14T00:30:00.000Z';
   const jobs = [
@@ -80,7 +80,7 @@ test('a row opens its next runs and its history, page by page, with links to the
     const details = driver.page.getByTestId('job-details');
     assert.equal(await driver.page.getByRole('button', { name: 'nightly-scan' }).getAttribute('aria-expanded'), 'true');
     await details.locator('.next-runs li').nth(4).waitFor();
-    await details.getByText('the run before it has not ended').first().waitFor();
+    await details.getByText('the previous run is unfinished').first().waitFor();
     const failed = details.getByRole('row').filter({ hasText: 'Failed' }).first();
     await failed.getByText('12').waitFor();
     await failed.getByText('1 m 35 s').waitFor();
@@ -102,16 +102,16 @@ test('pause, resume and run now do what they say; running asks first, a refusal 
     await driver.page.getByTestId('job-details').getByText('None while it is paused').waitFor();
     await operations.getByRole('button', { name: 'Resume' }).click();
     await operations.getByRole('button', { name: 'Pause' }).waitFor();
-    server.refusal = { status: 409, error: 'The run before it has not ended', details: ['overlap: is skip'] };
+    server.refusal = { status: 409, error: 'The previous run is unfinished', details: ['overlap: is skip'] };
     await operations.getByRole('button', { name: 'Run now' }).click();
-    await driver.button('Run it');
-    await driver.page.getByRole('alert').getByText('The run before it has not ended').waitFor();
+    await driver.button('Run job');
+    await driver.page.getByRole('alert').getByText('The previous run is unfinished').waitFor();
     await operations.getByRole('button', { name: 'Run now' }).click();
-    await driver.button('Leave it');
+    await driver.page.getByRole('dialog').getByRole('button', { name: 'Cancel', exact: true }).click();
     await operations.getByRole('button', { name: 'Run now' }).click();
-    await driver.button('Run it');
-    await driver.page.getByRole('link', { name: 'look at the workflow' }).waitFor();
-    await driver.page.getByTestId('job-details').getByText('by hand').waitFor();
+    await driver.button('Run job');
+    await driver.page.getByRole('link', { name: 'view workflow' }).waitFor();
+    await driver.page.getByTestId('job-details').getByText('manual').waitFor();
     const base = `POST /v1/jobs/${[...api.jobs.keys()][0]!}`;
     assert.deepEqual(server.operations, [`${base}/pause`, `${base}/resume`, `${base}/trigger`, `${base}/trigger`]);
   }));
@@ -121,11 +121,11 @@ test('without jobs the page says how to make one, and a server that is away is a
     api.jobs.clear();
     await driver.ownClock();
     await driver.goto('/jobs');
-    await driver.page.getByText('There are no jobs yet.').waitFor();
+    await driver.page.getByText('No jobs yet.').waitFor();
     await server.stop();
     await driver.passSeconds(3);
-    await driver.page.getByText('The server cannot be reached.').waitFor();
+    await driver.page.getByText('The server is unreachable.').waitFor();
     await server.start();
     await driver.passSeconds(3);
-    await driver.page.getByText('The server cannot be reached.').waitFor({ state: 'detached' });
+    await driver.page.getByText('The server is unreachable.').waitFor({ state: 'detached' });
   }));

@@ -102,13 +102,13 @@ test('canceling asks first; pause, resume and retry send what they say', () =>
     await driver.gotoGraph(mixedId);
     await driver.clickTask(runningId);
     await driver.button('Cancel');
-    await driver.button('Keep it');
+    await driver.button('Keep task');
     await driver.button('Pause');
     await driver.waitForColour(runningId, 'Paused');
     await driver.button('Resume');
     await driver.waitForColour(runningId, 'Pending');
     await driver.button('Cancel');
-    await driver.button('Cancel the task');
+    await driver.button('Cancel task');
     await driver.waitForColour(runningId, 'Canceled');
     await driver.clickTask(failedId);
     await driver.button('Retry');
@@ -141,13 +141,13 @@ test('a server that goes away is announced, and what happened meanwhile is caugh
     await driver.gotoGraph(mixedId);
     await driver.page.getByTestId('signal').getByText('Live').waitFor();
     await server.stop();
-    await driver.page.getByText('Shown is how it was at').waitFor();
+    await driver.page.getByText('Last updated at').waitFor();
     await driver.page.getByTestId('signal').getByText('Reconnecting').waitFor();
     server.change(mixedId, [runningId], { status: 'Failure', failure_reason: 'while away' });
     await server.start();
     await driver.page.getByTestId('signal').getByText('Live').waitFor();
     await driver.waitForColour(runningId, 'Failure');
-    assert.equal(await driver.page.getByText('Shown is how it was at').count(), 0);
+    assert.equal(await driver.page.getByText('Last updated at').count(), 0);
     await eventually('one listener only', () => Promise.resolve(server.listeners(mixedId) === 1 ? true : undefined));
   }));
 
@@ -203,7 +203,7 @@ test('a server without streams is asked every few seconds instead', () =>
     await driver.waitForColour(runningId, 'Failure');
     await server.stop();
     await driver.passSeconds(5);
-    await driver.page.getByText('Shown is how it was at').waitFor();
+    await driver.page.getByText('Last updated at').waitFor();
     await server.start();
     await driver.page.getByTestId('signal').getByText('Every 5 s').waitFor();
   }));

@@ -151,7 +151,7 @@ function graphScenarios(withPage: WithPage): void {
         'window.__heddle.cy.nodes().toArray().filter((_, i, all) => i === 0 || i === all.length - 1).map((node) => node.id())',
       );
       const startedAt = performance.now();
-      await driver.page.getByLabel('Find tasks by name, kind or id').fill(last);
+      await driver.page.getByLabel('Find tasks by name, kind or ID').fill(last);
       await driver.page.keyboard.press('Enter');
       await driver.page.getByTestId('details').getByText(last).waitFor();
       const foundMs = performance.now() - startedAt;
@@ -194,9 +194,9 @@ function safetyScenarios(withPage: WithPage): void {
     'an unknown batch and an address without a batch say what to do',
     withPage('light', async (driver) => {
       await driver.goto('/view?batch=01970000-ffff-7000-8000-000000000000');
-      await driver.page.getByRole('heading', { name: 'There is no such batch' }).waitFor();
+      await driver.page.getByRole('heading', { name: 'No such batch' }).waitFor();
       await driver.goto('/view?batch=no-such-id');
-      await driver.page.getByRole('heading', { name: 'This is not a batch id' }).waitFor();
+      await driver.page.getByRole('heading', { name: 'Invalid batch ID' }).waitFor();
       await driver.goto('/view');
       await driver.page.getByRole('heading', { name: 'Which batch?' }).waitFor();
       await driver.page.getByLabel('Open a batch').waitFor();

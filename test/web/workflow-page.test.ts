@@ -174,7 +174,7 @@ test('whatever is opened, the page draws 2,000 nodes and no more, and says so', 
     await driver.page.getByText('2,000 nodes are drawn').waitFor();
     assert.equal(await itemCount(driver), 2000);
     const last = node(driver, named(crowd, 'group 40'));
-    await last.getByRole('button', { name: 'Show this group alone' }).click();
+    await last.getByRole('button', { name: 'Focus this group' }).click();
     await driver.page.getByRole('treeitem', { name: /^Task 40\.90,/ }).waitFor();
     assert.equal(await itemCount(driver), 91);
   }));
@@ -242,12 +242,12 @@ test('a click shows a node: what it waits for, where it stands, its input and it
     const details = driver.page.getByTestId('details');
     await node(driver, named(scan, 'Put it together')).click();
     assert.equal(await driver.text('task-name'), 'Put it together');
-    await details.getByText('before it in its sequence come workers').waitFor();
+    await details.getByText('preceded in its sequence by workers').waitFor();
     await details.getByRole('button', { name: 'tcp' }).click();
     assert.equal(await driver.text('task-name'), 'tcp');
     await node(driver, named(scan, 'Scan 10.0.3.0/24')).click();
     await details.getByText('503 after 3 tries: <b>overloaded</b>').waitFor();
-    await details.getByText('any failure lets its sequence go on').waitFor();
+    await details.getByText('any failure lets its sequence continue').waitFor();
     await node(driver, named(scan, 'Read the inventory')).click();
     await details.getByTestId('result').getByText('3584').waitFor();
     await details.getByTestId('metadata').getByText('place').waitFor();
@@ -271,22 +271,22 @@ test('operations on the workflow ask first, send what they say, and show a refus
   withPage(async (driver) => {
     await openTree(driver, scan);
     await driver.button('Pause');
-    await driver.button('Leave it');
+    await driver.page.getByRole('dialog').getByRole('button', { name: 'Cancel', exact: true }).click();
     await driver.button('Pause');
-    await driver.button('Pause the workflow');
+    await driver.button('Pause workflow');
     await driver.page.locator('.summary').getByText('paused').waitFor();
     await driver.button('Resume');
-    await driver.button('Resume the workflow');
+    await driver.button('Resume workflow');
     await driver.page.getByRole('button', { name: 'Pause', exact: true }).waitFor();
     server.refusal = { status: 409, error: 'The workflow is not in a state that allows this', details: [] };
     await driver.button('Cancel');
-    await driver.button('Cancel the workflow');
+    await driver.button('Cancel workflow');
     await driver.page.getByRole('alert').getByText('not in a state that allows this').waitFor();
     await driver.button('Cancel');
-    await driver.button('Cancel the workflow');
+    await driver.button('Cancel workflow');
     await driver.page.getByTestId('signal').getByText('Finished').waitFor();
     await driver.button('Retry');
-    await driver.button('Retry the workflow');
+    await driver.button('Retry workflow');
     await driver.page.getByTestId('signal').getByText('Live').waitFor();
     const base = `POST /v1/workflows/${scan.id}`;
     assert.deepEqual(server.operations, [
@@ -304,7 +304,7 @@ test('the list leads to a workflow; filters, an empty list and an unknown id say
     await driver.page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Workflows' }).click();
     await driver.page.getByRole('link', { name: 'Nightly scan' }).waitFor();
     await driver.button('Failed');
-    await driver.page.getByText('No workflow has failed.').waitFor();
+    await driver.page.getByText('No failed workflows.').waitFor();
     await driver.button('All');
     await driver.page.getByRole('link', { name: 'Nightly scan' }).click();
     await driver.page.waitForURL(`**/view?workflow=${scan.id}`);
@@ -312,11 +312,11 @@ test('the list leads to a workflow; filters, an empty list and an unknown id say
     assert.equal(await driver.page.getByRole('link', { name: 'Workflows' }).getAttribute('aria-current'), 'true');
     api.clear();
     await driver.goto('/workflows');
-    await driver.page.getByText('There are no workflows yet.').waitFor();
+    await driver.page.getByText('No workflows yet.').waitFor();
     await driver.goto(`/view?workflow=${scan.id}`);
-    await driver.page.getByRole('heading', { name: 'There is no such workflow' }).waitFor();
+    await driver.page.getByRole('heading', { name: 'No such workflow' }).waitFor();
     await driver.goto('/view?workflow=nonsense');
-    await driver.page.getByRole('heading', { name: 'This is not a workflow id' }).waitFor();
+    await driver.page.getByRole('heading', { name: 'Invalid workflow ID' }).waitFor();
   }));
 
 test('names and reasons are text, never markup; a lost connection is announced and caught up with', () =>
@@ -328,7 +328,7 @@ test('names and reasons are text, never markup; a lost connection is announced a
     await node(driver, task.id).click();
     assert.equal(await driver.text('task-name'), MARKUP);
     await server.stop();
-    await driver.page.getByText('Shown is how it was at').waitFor();
+    await driver.page.getByText('Last updated at').waitFor();
     task.state = 'Failed';
     task.last_updated = new Date().toISOString();
     await server.start();

@@ -106,13 +106,13 @@ describe('a generator', () => {
       name: 'endless',
       *run() {
         for (let n = 0; ; n += 1) {
-          if (n === 1000) stop.abort(new Error('the task is over'));
+          if (n === 1000) stop.abort(new Error('the task has ended'));
           yield task(work, { n });
         }
       },
     });
     const { completion } = await runOnce(kind, { host: { signal: stop.signal } });
-    assert.deepEqual([completion.outcome, completion.reason], ['failed', 'the task is over']);
+    assert.deepEqual([completion.outcome, completion.reason], ['failed', 'the task has ended']);
   });
 
   it('is told what is wrong with a node', async () => {

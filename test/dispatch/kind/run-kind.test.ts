@@ -210,12 +210,12 @@ describe('what a handler has beside its input', () => {
     const kind = defineKind({
       name: 'Aggregator',
       run: async (_, { results: earlier }) => {
-        for await (const _each of earlier()) stop.abort(new Error('the task is over'));
+        for await (const _each of earlier()) stop.abort(new Error('the task has ended'));
       },
     });
     const results = pagedResults(() => Promise.resolve(stored.slice(0, 200)));
     const { completion } = await runOnce(kind, { host: { signal: stop.signal }, ports: { results } });
-    assert.deepEqual([completion.outcome, completion.reason], ['failed', 'the task is over']);
+    assert.deepEqual([completion.outcome, completion.reason], ['failed', 'the task has ended']);
   });
 });
 
