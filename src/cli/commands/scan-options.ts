@@ -120,7 +120,7 @@ function addBoundOptions(command: Command): void {
     )
     .option(
       '--chunk-size <size>',
-      'Maximum bytes held in memory',
+      'Bytes read at once',
       byteSize(4 * KIB, 2 * MIB),
       SCAN_DEFAULTS.chunk_bytes,
     )
