@@ -18,7 +18,7 @@ const namesOf = async (...paths: string[]): Promise<string[]> =>
   (await loadKinds(paths, directory)).map(({ name }) => name);
 
 describe('modules with kinds', () => {
-  it('export them by default or by name, single or in arrays, each once; they find this package anywhere', async () => {
+  it('export kinds by default or by name, single or in arrays, each once; they can import this package anywhere', async () => {
     const one = write(
       'one.ts',
       `import { defineKind, type KindContext } from 'heddle';
@@ -35,7 +35,7 @@ describe('modules with kinds', () => {
     assert.deepEqual(await namesOf(one, two), ['a', 'b', 'c']);
   });
 
-  it('find what calls executors, and the failures that they may throw or catch', async () => {
+  it('can import the executor client and its errors', async () => {
     const path = write(
       'remote.ts',
       `import { defineKind, FinalFailure } from 'heddle';
@@ -50,7 +50,7 @@ describe('modules with kinds', () => {
     assert.deepEqual(await namesOf(path), ['caller']);
   });
 
-  it('are refused by name where they cannot be used', async () => {
+  it('are rejected by name if they cannot be used', async () => {
     await assert.rejects(namesOf('absent.ts'), /^CommandFailure: Module not found: .*absent\.ts$/);
     await assert.rejects(namesOf(write('empty.ts', 'export {};')), /The module empty\.ts exports no kind/);
     await assert.rejects(
@@ -74,7 +74,7 @@ describe('modules with kinds', () => {
     );
   });
 
-  it('may be run in part', async () => {
+  it('can be run in part', async () => {
     const path = write(
       'many.ts',
       `import { defineKind } from 'heddle';

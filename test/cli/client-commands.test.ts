@@ -78,7 +78,7 @@ function untilStatus(id: string, status: string): Promise<Wire | undefined> {
 }
 
 describe('batch', () => {
-  test('submit creates the tasks of a file and says where to see them', async () => {
+  test('submit creates the tasks of a file and prints where to view them', async () => {
     const file = join(directory, 'two.json');
     await writeFile(file, '\uFEFF[{"name":"a","kind":"test"},{"name":"b","kind":"test"}]');
     const ran = await on('batch', 'submit', file);
@@ -121,7 +121,7 @@ describe('batch', () => {
     assert.match(other.stderr, /IDEMPOTENCY_MISMATCH/);
   });
 
-  test('submit tells every fault of the tasks with its field, and creates nothing', async () => {
+  test('submit reports every fault of the tasks with its field, and creates nothing', async () => {
     const stdin = '[{"name":"","kind":"test.bad"},{"kind":"test.bad","name":"b","dependencies":[{"id":"nobody"}]}]';
     const ran = await heddle(['batch', 'submit', '-', '--url', server.url], { stdin });
     assert.equal(ran.code, 2);
@@ -150,7 +150,7 @@ describe('batch', () => {
     ['nothing', '', /standard input is not valid JSON/],
     ['an object', '{"name":"a"}', /standard input does not contain an array/],
   ] as const) {
-    test(`submit refuses ${what}`, async () => {
+    test(`submit rejects ${what}`, async () => {
       const ran = await heddle(['batch', 'submit', '-', '--url', server.url], { stdin });
       assert.equal(ran.code, 2);
       assert.match(ran.stderr, told);
@@ -158,7 +158,7 @@ describe('batch', () => {
     });
   }
 
-  test('submit names a file that cannot be read', async () => {
+  test('submit names an unreadable file', async () => {
     const missing = await on('batch', 'submit', join(directory, 'missing.json'));
     assert.equal(missing.code, 2);
     assert.match(missing.stderr, /missing\.json cannot be read: no such file/);
@@ -167,7 +167,7 @@ describe('batch', () => {
     assert.match(folder.stderr, /it is a directory/);
   });
 
-  test('get shows counts by status, and tasks with links where asked', async () => {
+  test('get shows counts by status, and tasks with links on request', async () => {
     const { batch } = await submit([
       { id: 'p', name: 'parent' },
       { id: 'c', name: 'child', dependencies: [{ id: 'p' }] },
@@ -184,7 +184,7 @@ describe('batch', () => {
     assert.match(table.stdout, /Waiting +test +child/);
   });
 
-  test('list tells open from ended ones; stop ends all that is left', async () => {
+  test('list distinguishes open from completed ones; stop ends all that is left', async () => {
     const { batch } = await submit([{}, {}, {}]);
     const ids = async (flag: string): Promise<string[]> =>
       ((await on('batch', 'list', flag, '--json')).json() as Wire[]).map(({ id }) => id);
@@ -199,7 +199,7 @@ describe('batch', () => {
     assert.equal((await on('batch', 'list', '--open', '--ended')).code, 2);
   });
 
-  test('what does not exist is exit code 3, with its code and what to do', async () => {
+  test('a missing object is exit code 3, with its code and what to do', async () => {
     for (const command of [['get'], ['stop'], ['watch']]) {
       const ran = await on('batch', ...command, UNKNOWN_ID);
       assert.equal(ran.code, 3, command[0]);
@@ -250,7 +250,7 @@ describe('task', () => {
     assert.match((await on('task', 'explain', bad)).stdout, /It is over \(failed\): disk full/);
   });
 
-  test('finish wants a reason with Failure, and with Failure only', async () => {
+  test('finish requires a reason with Failure, and only with Failure', async () => {
     const finish = (...args: string[]): Promise<Ran> => on('task', 'finish', UNKNOWN_ID, ...args);
     assert.match((await finish('--status', 'Failure')).stderr, /--reason is needed/);
     assert.match((await finish('--status', 'Success', '--reason', 'x')).stderr, /--reason goes with/);
@@ -262,7 +262,7 @@ describe('task', () => {
     assert.equal((await finish('--status', 'Success')).code, 3);
   });
 
-  test('pause, resume, cancel and retry move a task', async () => {
+  test('pause, resume, cancel and retry change a task', async () => {
     const { tasks } = await submit([{ name: 'steered' }]);
     const { id } = tasks[0]!;
     const steer = async (verb: string): Promise<[number, string]> => {
@@ -280,7 +280,7 @@ describe('task', () => {
     assert.match((await on('task', 'pause', id)).stdout, /^‖ Paused steered \(/);
   });
 
-  test('explain names the parents that are waited for', async () => {
+  test('explain names unfinished parents', async () => {
     const { tasks } = await submit([
       { id: 'p', name: 'slow parent' },
       { id: 'c', dependencies: [{ id: 'p', requires_success: false }] },
@@ -295,7 +295,7 @@ describe('task', () => {
     );
   });
 
-  test('explain names the rule and who holds its slots', async () => {
+  test('explain names the rule and its slot holders', async () => {
     const matcher = { kind: 'test.ruled', status: 'Running', fields: ['tenant'] };
     const rules = [{ type: 'Concurrency', matcher, max_concurrency: 1 }];
     const ruled = { kind: 'test.ruled', metadata: { tenant: 'x' }, rules };
@@ -311,7 +311,7 @@ describe('task', () => {
     await target.finish('/held');
   });
 
-  test('get shows what a task is made of; hostile names cannot drive the terminal', async () => {
+  test('get shows all members of a task; hostile names cannot control the terminal', async () => {
     const { tasks } = await submit([{ name: 'evil \u001b[2J\u202e name', path: '/shown', retry: { max_attempts: 4 } }]);
     const ran = await on('task', 'get', tasks[0]!.id);
     assert.match(ran.stdout, /name +evil {2}\[2J {2}name\n/);
@@ -322,7 +322,7 @@ describe('task', () => {
 });
 
 describe('webhook', () => {
-  test('list shows what became of deliveries; replay revives a dead one, but no start', async () => {
+  test('list shows the outcomes of deliveries; replay revives a dead one, but not a start', async () => {
     target.answers.set('/refusing', 418).set('/told', 418);
     const { tasks } = await submit([{ name: 'refused', path: '/refusing', on_failure: [webhook('/told')] }]);
     const { id } = tasks[0]!;
@@ -359,7 +359,7 @@ describe('webhook', () => {
 });
 
 describe('URL of the server', () => {
-  test('nobody there: exit code 4, and how to start one', async () => {
+  test('no server: exit code 4, and how to start one', async () => {
     const free = createServer();
     await new Promise<void>((resolve) => free.listen(0, '127.0.0.1', resolve));
     const { port } = free.address() as AddressInfo;
@@ -378,7 +378,7 @@ describe('URL of the server', () => {
     }
   });
 
-  test('somebody else there is told apart', async () => {
+  test('another server is recognized', async () => {
     const stranger = createServer((request, response) => {
       response.writeHead(request.url?.startsWith('/task') === true ? 200 : 404, { 'content-type': 'text/html' });
       response.end('<h1>hello</h1>');
@@ -431,7 +431,7 @@ describe('the command line', () => {
     ['task', 'frobnicate'],
     ['webhook', 'replay', '17'],
   ]) {
-    test(`refuses: heddle ${args.join(' ')}`, async () => {
+    test(`rejects: heddle ${args.join(' ')}`, async () => {
       const ran = await heddle(args.includes('--url') ? args : [...args, '--url', 'http://127.0.0.1:9']);
       assert.equal(ran.code, 2);
       assert.notEqual(ran.stderr, '');

@@ -27,7 +27,7 @@ const job = (...args: string[]): Promise<Ran> => heddle(['job', ...args, '--url'
 const jobWith = (options: RunOptions, ...args: string[]): Promise<Ran> =>
   heddle(['job', ...args, '--url', server.url], options);
 
-test('a job from its creation to its removal', async () => {
+test('a job from its creation to its deletion', async () => {
   const created = await job('create', 'yearly', '--cron', '@yearly', '--workflow', file, '--time-zone', 'Asia/Tokyo');
   assert.equal(created.code, 0, created.stderr);
   assert.match(created.stdout, /^name +yearly\ncron +@yearly \(Asia\/Tokyo\)\nnext run +\d{4}-12-31T15:00:00.000Z$/m);
@@ -62,7 +62,7 @@ test('a job from its creation to its removal', async () => {
   assert.equal((await job('list')).stdout, 'no matching jobs\n');
 });
 
-test('what cannot be used is said before or by the server, and nothing is created', async () => {
+test('invalid input is reported before or by the server, and nothing is created', async () => {
   const noFile = await job('create', 'bad', '--cron', '@daily', '--workflow', join(directory, 'none.json'));
   assert.deepEqual([noFile.code, /no such file/.test(noFile.stderr)], [2, true]);
   const options = { stdin: '{"mode": "sequential", "children": []}' };

@@ -49,7 +49,7 @@ test('models are listed with filters, as a table or as JSON', async () => {
   assert.match(wrong.stderr, /changed_since: /);
 });
 
-test('a model is shown with what has changed; what came from a network cannot steer the terminal', async () => {
+test('a model is shown with its changes; data from a network cannot control the terminal', async () => {
   const [one] = (await models('list', '--state', 'changed', '--json')).json() as Listed[];
   const shown = await models('get', one!.id);
   assert.match(shown.stdout, /^key +10\.0\.0\.2$/m);
@@ -58,7 +58,7 @@ test('a model is shown with what has changed; what came from a network cannot st
   assert.ok(!shown.stdout.includes('\u001b[2J'));
 });
 
-test('targets are listed; what does not exist is not found', async () => {
+test('targets are listed; missing objects are not found', async () => {
   const targets = await models('targets');
   assert.match(targets.lines[0]!, /^TARGET +RUNS +NEW +CHANGED +KNOWN +GONE +WHOLE +LAST RUN$/);
   assert.match(targets.lines[1]!, /^net +2 +1 +1 +0 +1 +yes +\d{4}-/);

@@ -27,7 +27,7 @@ const pool = (...args: string[]): Promise<Ran> => heddle(['pool', ...args, '--ur
 const poolWith = (options: RunOptions, ...args: string[]): Promise<Ran> =>
   heddle(['pool', ...args, '--url', url], options);
 
-/** Lets the agent of every runner that is launched speak, until `done`. */
+/** Lets the agent of every launched runner register, until `done`. */
 async function agentsSpeakUntil(done: () => Promise<boolean>): Promise<void> {
   await eventually(async () => {
     for (const { id, provider_id } of await world.store.list({ state: 'created' }, { offset: 0, limit: 100 })) {
@@ -37,7 +37,7 @@ async function agentsSpeakUntil(done: () => Promise<boolean>): Promise<void> {
   }, 'the runners have come');
 }
 
-test('the pool is counted by class, and tells what is wrong with it', async () => {
+test('the pool is counted by class, and reports problems', async () => {
   const none = await pool('status');
   assert.deepEqual(none.lines, [
     'runners: 0 of at most 8; started by fake, found by postgres',
@@ -83,7 +83,7 @@ test('runners are launched, listed and shown', async () => {
   assert.match(crowd.lines[1]!, /^14 runners left out: .*HEDDLE_POOL_MAX_RUNNERS$/);
 });
 
-test('launches are waited for, and a failure is one', async () => {
+test('launches are awaited, and a failed launch is a failure', async () => {
   const waiting = pool('provision', '--class', 'large', '--count', '2', '--type', 'a.*', '--wait');
   const settled = waiting.then(() => true);
   await agentsSpeakUntil(() => Promise.race([settled, Promise.resolve(false)]));
@@ -106,7 +106,7 @@ test('a wait for launches ends at Ctrl-C', async () => {
   assert.equal(code, 130);
 });
 
-test('runners are released, drained and ended', async () => {
+test('runners are released, drained and terminated', async () => {
   const [one, other] = await world.arrive(2);
   const both = (await pool('hold', '--class', 'large', '--count', '2', '--json')).json() as { id: string };
   const refused = await pool('release', one!);
@@ -123,7 +123,7 @@ test('runners are released, drained and ended', async () => {
   assert.equal((await pool('terminate', 'one')).code, 2);
 });
 
-test('runners are held for work outside, and let go of', async () => {
+test('runners are held for external work, and released', async () => {
   const [id] = await world.arrive();
   const held = await pool('hold', '--class', 'large', '--holder', 'build 7', '--tenant', 'acme', '--json');
   const request = held.json() as { id: string; state: string; runners: { id: string }[] };
@@ -139,7 +139,7 @@ test('runners are held for work outside, and let go of', async () => {
   assert.equal((await pool('hold')).code, 2);
 });
 
-test('runners that are not there are waited for, and the request outlives the wait', async () => {
+test('missing runners are awaited, and the request outlives the wait', async () => {
   const id = randomUUID();
   const impatient = await pool('hold', '--class', 'large', '--count', '2', '--id', id, '--wait', '1s');
   assert.equal(impatient.code, 4);
@@ -158,7 +158,7 @@ test('runners that are not there are waited for, and the request outlives the wa
   assert.equal(stdout.match(/ claimed /g)?.length, 2);
 });
 
-test('the pool is refreshed, and what failed of it is told', async () => {
+test('the pool is refreshed, and failures are reported', async () => {
   const done = await pool('refresh');
   assert.deepEqual([done.code, done.lines[0]], [0, 'the template was written anew']);
   world.provider.broken = 'refresh';

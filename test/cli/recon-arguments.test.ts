@@ -6,7 +6,7 @@ import { reconSurroundings } from './recon-fixture.ts';
 const near = reconSurroundings();
 
 describe('dry runs', () => {
-  test('say what would be sent, and how long it would take; nothing is sent', async () => {
+  test('report what would be sent and how long it would take; nothing is sent', async () => {
     const before = near.web.accepted;
     const args = ['127.0.0.1', '-p', String(near.web.port), '--seed', '7', '--dry-run'];
     const [text, json] = await Promise.all([
@@ -46,7 +46,7 @@ describe('dry runs', () => {
     assert.equal(near.web.accepted, before);
   });
 
-  test('of names count words and types; the longest of the rates decides', async () => {
+  test('of names count words and types; the lowest rate decides', async () => {
     near.directory.write('words.txt', 'www\n\n# comment\nmail\n');
     const args = [
       'dns',
@@ -69,7 +69,7 @@ describe('dry runs', () => {
     assert.deepEqual([stdin.json[0]!['endpoints'], stdin.code], [null, 0]);
   });
 
-  test('of TLS endpoints count every suite that may be asked for', async () => {
+  test('of TLS endpoints count every suite that may be tested', async () => {
     const plan = async (...args: string[]): Promise<unknown> => {
       const ran = await near.directory.recon(['tls', '10.0.0.1', '--dry-run', '--json', ...args]);
       return ran.json[0]!['packets_max'];
@@ -80,7 +80,7 @@ describe('dry runs', () => {
   });
 });
 
-describe('nonsense', () => {
+describe('invalid arguments', () => {
   const faults: [args: string[], fault: RegExp][] = [
     [['tcp'], /^heddle: name at least one target/],
     [['tcp', '10.0.0.300'], /^heddle: TARGET: "10\.0\.0\.300" is no IPv4 address: 300 is larger than 255\n$/],

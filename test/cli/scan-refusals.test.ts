@@ -12,7 +12,7 @@ const at = (name: string): string => `${directory.path}/${name}`;
 
 after(() => directory.remove());
 
-/** Runs the command in this process; resolves with what it said, and with the code of the error that ended it. */
+/** Runs the command in this process; resolves with its output, and with the code of the error that ended it. */
 async function refusal(args: readonly string[]): Promise<{ message: string; exitCode: number }> {
   let written = '';
   const program = new Command('heddle').showSuggestionAfterError().exitOverride();
@@ -41,11 +41,7 @@ const refusals: [string, string[], RegExp][] = [
   ['a set out of order', ['--include', '[z-a]'], /--include \[z-a\]: is no glob/],
   ['two formats', ['--json', '--format', 'sarif'], /--json and --format sarif contradict/],
   ['a frontier that archives do not fit', ['--frontier', '2'], /--frontier 2: must be larger than --archive-depth/],
-  [
-    'an unknown rule',
-    ['--enable', 'test-tokn'],
-    /--enable test-tokn: unknown rule; did you mean "test-token"/,
-  ],
+  ['an unknown rule', ['--enable', 'test-tokn'], /--enable test-tokn: unknown rule; did you mean "test-token"/],
   ['a bucket without a name', ['s3://'], /names no bucket/],
   ['flags of S3 without S3', ['--s3-region', 'x'], /--s3-region needs a path such as s3:/],
   ['revisions without a history', ['--revisions', 'main'], /--revisions needs --git/],
@@ -61,11 +57,11 @@ const refusals: [string, string[], RegExp][] = [
   ['an empty path', [''], /a path is empty/],
 ];
 for (const [what, args, message] of refusals) {
-  test(`${what}: refused by its name, with what helps, and nothing is left behind`, async () => {
+  test(`${what}: rejected by name with a remedy, and nothing is left behind`, async () => {
     const before = readdirSync(directory.path);
     const refused = await refusal(args);
     assert.match(refused.message, message);
-    // Faults of the command line's own grammar are 1 here; the process makes them 2.
+    // Faults of the command line's grammar are 1 here; the process maps them to 2.
     assert.ok([1, 2].includes(refused.exitCode));
     assert.deepEqual(readdirSync(directory.path), before);
   });

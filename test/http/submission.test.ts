@@ -42,7 +42,7 @@ const rule = (change: Record<string, unknown>): Record<string, unknown> => ({
 });
 
 describe('a submission', () => {
-  test('fills in the defaults', async () => {
+  test('applies the defaults', async () => {
     const { tasks } = await build([task()]);
     const { id, ...rest } = tasks[0]!;
     assert.match(id, /^[0-9a-f-]{36}$/);
@@ -64,7 +64,7 @@ describe('a submission', () => {
     });
   });
 
-  test('takes both spellings of the concurrency rule, and Running of dedupe includes claimed', async () => {
+  test('accepts both spellings of the concurrency rule, and Running of dedupe includes claimed', async () => {
     const { tasks } = await build([
       task({
         rules: [rule({ max_concurency: 2 }), rule({ type: 'Concurrency', max_concurrency: 3 })],
@@ -82,7 +82,7 @@ describe('a submission', () => {
     assert.deepEqual(tasks[0]!.retry, { max_attempts: 4, base_ms: 2000, factor: 3, max_ms: 60_000, jitter: 0 });
   });
 
-  test('dependencies point forward and backward, by index', async () => {
+  test('resolves dependencies forward and backward, by index', async () => {
     const { tasks } = await build([
       task({ id: 'a', dependencies: [{ id: 'c' }] }),
       task({ dependencies: [{ id: 'a', requires_success: false }] }),
@@ -194,23 +194,23 @@ describe('a submission', () => {
     ],
   ];
   for (const [name, body, expected] of faults) {
-    test(`names the fault: ${name}`, async () => assert.deepEqual(await details(body), expected));
+    test(`reports the fault: ${name}`, async () => assert.deepEqual(await details(body), expected));
   }
 
-  test('names faults of several tasks at once, at most a hundred', async () => {
+  test('reports faults of several tasks at once, at most a hundred', async () => {
     const found = await details(Array.from({ length: 500 }, () => task({ timeout: -1, priority: 5000 })));
     assert.equal(found.length, 100);
     assert.match(found[99]!, /^tasks\[49\]\.priority: /);
   });
 
-  test('a parent that is faulty itself is not called missing', async () => {
+  test('a faulty parent is not reported as missing', async () => {
     assert.deepEqual(await details([task({ id: 'a', timeout: 0 }), task({ dependencies: [{ id: 'a' }] })]), [
       'tasks[0].timeout: must be between 1 and 86400, not 0',
     ]);
   });
 
-  // Work that grows with the square of their number would take minutes, and end by the deadline of the file.
-  test('100,000 tasks in one chain are linked, and their cycle is found', async () => {
+  // Quadratic work would take minutes, and hit the deadline of the file.
+  test('100,000 tasks in one chain are linked, and a cycle among them is found', async () => {
     const chain = (closed: boolean): unknown[] =>
       Array.from({ length: 100_000 }, (_, n) =>
         task({ id: `t${n}`, dependencies: n > 0 ? [{ id: `t${n - 1}` }] : closed ? [{ id: 't99999' }] : [] }),

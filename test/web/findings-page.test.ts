@@ -47,7 +47,7 @@ function rows(driver: PageDriver) {
   return driver.page.locator('.finding-table > tbody > tr:not(.row-more)');
 }
 
-/** Waits until the list has so many rows. */
+/** Waits until the list has the given number of rows. */
 async function listed(driver: PageDriver, count: number): Promise<void> {
   if (count > 0)
     await rows(driver)
@@ -56,7 +56,7 @@ async function listed(driver: PageDriver, count: number): Promise<void> {
   await rows(driver).nth(count).waitFor({ state: 'detached' });
 }
 
-test('without findings the page says how to get some', () =>
+test('without findings the page explains how to get some', () =>
   withPage(async (driver) => {
     await driver.goto('/');
     await driver.page.getByRole('link', { name: 'Findings' }).click();
@@ -96,7 +96,7 @@ test('findings are listed newest first, filtered by state, target, rule and path
     assert.equal(await driver.page.getByLabel('Target').inputValue(), 'bank');
   }));
 
-test('a row opens what is known of a finding and takes what is made of it', () =>
+test('a row opens the details of a finding and accepts its triage', () =>
   withPage(async (driver) => {
     const commit = { id: 'c0ffee11', author: 'Ann Example', date: '2026-01-01T00:00:00Z' };
     const extra = { path: 'app/<b>.env', occurrences: 3, encodings: ['base64'], commit };
@@ -122,7 +122,7 @@ test('a row opens what is known of a finding and takes what is made of it', () =
     await details.getByRole('heading', { name: 'Open' }).waitFor();
   }));
 
-test('many findings come page by page', () =>
+test('many findings are paged', () =>
   withPage(async (driver) => {
     await runOf(
       findings,

@@ -65,7 +65,7 @@ export function fixtureRun(job: number, place: number, state: string, more: Part
   };
 }
 
-/** A stand-in for the server's part of jobs. */
+/** A stand-in for the server's job API. */
 export class FixtureJobApi implements FixtureApi {
   readonly jobs = new Map<string, FixtureJob>();
 

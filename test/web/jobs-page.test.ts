@@ -1,4 +1,4 @@
-/** The page of jobs in a real browser, on canned answers. */
+/** The page of jobs in a real browser, with canned responses. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -56,7 +56,7 @@ function row(driver: PageDriver, name: string) {
   return driver.page.locator('.job-table > tbody > tr').filter({ has: driver.page.getByRole('button', { name }) });
 }
 
-test('a job tells its schedule in words, its next run here and in its time zone, and how its last runs went', () =>
+test('a job shows its schedule in words, its next run here and in its time zone, and the outcomes of its last runs', () =>
   withPage(async (driver) => {
     await driver.goto('/jobs');
     const scan = row(driver, 'nightly-scan').first();
@@ -93,7 +93,7 @@ test('a row opens its next runs and its history, page by page, with links to the
     await details.locator('.next-runs li').nth(4).waitFor();
   }));
 
-test('pause, resume and run now do what they say; running asks first, a refusal is shown', () =>
+test('pause, resume and run now work; running asks for confirmation, a rejection is shown', () =>
   withPage(async (driver) => {
     await driver.goto('/jobs?job=nightly-scan');
     const operations = driver.page.getByRole('group', { name: 'Operations on nightly-scan' });
@@ -116,7 +116,7 @@ test('pause, resume and run now do what they say; running asks first, a refusal 
     assert.deepEqual(server.operations, [`${base}/pause`, `${base}/resume`, `${base}/trigger`, `${base}/trigger`]);
   }));
 
-test('without jobs the page says how to make one, and a server that is away is announced', () =>
+test('without jobs the page explains how to create one, and an unavailable server is reported', () =>
   withPage(async (driver) => {
     api.jobs.clear();
     await driver.ownClock();

@@ -52,7 +52,7 @@ async function submit(name: string, root: unknown): Promise<string> {
   return (await post('/v1/workflows', { name, root }))['id'] as string;
 }
 
-/** Ends whatever of a kind is ready, each by its local name. */
+/** Ends the ready tasks of a kind, each by its local name. */
 async function work(kind: string, end: (name: string) => Outcome = () => 'succeeded'): Promise<string[]> {
   const claimed = await bench.engine.claim({ lanes: [`kind:${kind}`], limit: 100, holder: 'test' });
   await bench.engine.report(
@@ -67,7 +67,7 @@ async function work(kind: string, end: (name: string) => Outcome = () => 'succee
   return claimed.map(({ local_id }) => local_id!).sort();
 }
 
-/** Hands the manager what waits for it. */
+/** Passes waiting messages to the manager. */
 async function manage(): Promise<void> {
   const messages = await bench.queue.receive(MANAGER_QUEUE, { max: 100, wait_ms: 0, visibility_ms: 60_000 });
   await bench.manager.run(messages, Date.now());
@@ -158,7 +158,7 @@ test('pausing and canceling a workflow are seen at once', () =>
     await driver.page.getByTestId('progress').getByText('3 of 3').waitFor();
   }));
 
-test('of a wide workflow the page loads a part, and further pages as they are looked at', () =>
+test('of a wide workflow the page loads a part, and further pages on demand', () =>
   withPage(async (driver) => {
     const children = Array.from({ length: WIDE_COUNT }, (_, i) => ({ id: `w${i + 1}`, kind: 'wide' }));
     const root = { mode: 'sequential', children: [{ id: 'wide', mode: 'parallel', children }] };
@@ -175,7 +175,7 @@ test('of a wide workflow the page loads a part, and further pages as they are lo
     await driver.page.getByTestId('task-name').getByText('w19876').waitFor();
   }));
 
-test('a job is run now, its workflow is reached, and its end is in the history', () =>
+test('a job is run now, its workflow is reachable, and its end is in the history', () =>
   withPage(async (driver) => {
     await post('/v1/jobs', {
       name: 'nightly',
