@@ -107,10 +107,10 @@ async function checkClock(database: Database): Promise<Check> {
   const after = systemClock.now();
   // Excludes the round trip from the difference of the clocks.
   const skewMs = row!.now < before ? before - row!.now : Math.max(0, row!.now - after);
-  const told = `${(skewMs / 1000).toFixed(skewMs < 10_000 ? 3 : 0)} s off the database's clock`;
-  if (skewMs < SKEW_WARN_MS) return ok('clock', told);
+  const detail = `${(skewMs / 1000).toFixed(skewMs < 10_000 ? 3 : 0)} s off the database's clock`;
+  if (skewMs < SKEW_WARN_MS) return ok('clock', detail);
   const remedy = 'synchronize both machines (NTP): deadlines, tokens and signatures depend on it';
-  return skewMs < SKEW_FAIL_MS ? warn('clock', told, remedy) : fail('clock', told, remedy);
+  return skewMs < SKEW_FAIL_MS ? warn('clock', detail, remedy) : fail('clock', detail, remedy);
 }
 
 /** Reports nothing if there is no pooler. */
@@ -118,19 +118,19 @@ function checkPooler(database: Database, { listenUrl }: SettingValues): Check[] 
   if (database.stats().pooled !== true) return [];
   const name = 'pooler';
   if (listenUrl !== null) return [ok(name, 'pools the sessions; notifications bypass it through HEDDLE_LISTEN_URL')];
-  const told = 'pools the sessions of DATABASE_URL: statements are not prepared, and notifications may be delayed';
-  return [warn(name, told, 'set HEDDLE_LISTEN_URL to an address of the same database that bypasses the pooler')];
+  const detail = 'pools the sessions of DATABASE_URL: statements are not prepared, and notifications may be delayed';
+  return [warn(name, detail, 'set HEDDLE_LISTEN_URL to an address of the same database that bypasses the pooler')];
 }
 
 async function checkSnapshots(database: Database): Promise<Check> {
   const name = 'oldest transaction';
   const oldest = await oldestSnapshot(database);
   if (oldest === null) return ok(name, 'none');
-  const told = `${oldest.holder}, open for ${Math.round(oldest.seconds)} s`;
-  if (oldest.seconds < SNAPSHOT_WARN_SECS) return ok(name, told);
+  const detail = `${oldest.holder}, open for ${Math.round(oldest.seconds)} s`;
+  if (oldest.seconds < SNAPSHOT_WARN_SECS) return ok(name, detail);
   return warn(
     name,
-    `${told}: dead rows of every table cannot be removed meanwhile, and claims become slow`,
+    `${detail}: dead rows of every table cannot be removed meanwhile, and claims become slow`,
     'end it; select pg_terminate_backend(PID) ends a session',
   );
 }

@@ -9,7 +9,7 @@ import { configurationOfProcess, type Configuration } from './config.ts';
 import { withDatabaseUrl } from './database-access.ts';
 import { checkDatabase } from './doctor-database.ts';
 import { findRunningDatabase, hasDatabase } from './embedded.ts';
-import { ConfigurationError, sentenceOf } from './failure.ts';
+import { ConfigurationError, userMessageOf } from './failure.ts';
 import { isLoopback, listenFailure, localUrl, probePort } from './listener.ts';
 import { isNodeSupported, NODE_MIN, PAGE_DIRECTORY } from './package.ts';
 import type { SettingValues } from './settings.ts';
@@ -77,7 +77,7 @@ async function checkBinaries(): Promise<Check> {
     const { version } = await provideBinaries({ account: undefined, log: silentLogger });
     return ok('embedded PostgreSQL', version);
   } catch (error) {
-    const message = sentenceOf(error) ?? String(error);
+    const message = userMessageOf(error) ?? String(error);
     return fail('embedded PostgreSQL', message, 'run npm install with optional dependencies, or set DATABASE_URL');
   }
 }
@@ -93,7 +93,7 @@ async function checkDatabaseOf(settings: SettingValues): Promise<Check[]> {
       checkDatabase(url, settings, running),
     );
   } catch (error) {
-    const message = sentenceOf(error) ?? String(error);
+    const message = userMessageOf(error) ?? String(error);
     return [
       fail('database', message, databaseUrl === null ? 'see postgres.log in the data directory' : 'check DATABASE_URL'),
     ];

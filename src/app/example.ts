@@ -113,7 +113,7 @@ async function exampleToken({ system, clock, stopping }: ExampleOptions): Promis
 }
 
 /** Waits for the end of the first run, and marks the example as run. */
-export async function awaitExample(options: ExampleOptions, workflowId: string, stop: AbortSignal): Promise<void> {
+export async function waitForExample(options: ExampleOptions, workflowId: string, stop: AbortSignal): Promise<void> {
   const { system, clock } = options;
   while (!stop.aborted) {
     const workflow = await system.engine.getWorkflow(workflowId).catch(() => null);

@@ -36,7 +36,7 @@ export class ConfigurationError extends CommandFailure {
 }
 
 /** Errors with a message for users, matched by name so that nothing has to be loaded. */
-const SPEAKING = new Set([
+const USER_ERROR_NAMES = new Set([
   'CommandFailure',
   'ConfigurationError',
   'EmbeddedPostgresError',
@@ -47,6 +47,6 @@ const SPEAKING = new Set([
 ]);
 
 /** Returns the message for users; null for a defect, which is printed with its stack. */
-export function sentenceOf(error: unknown): string | null {
-  return error instanceof Error && SPEAKING.has(error.name) ? error.message : null;
+export function userMessageOf(error: unknown): string | null {
+  return error instanceof Error && USER_ERROR_NAMES.has(error.name) ? error.message : null;
 }

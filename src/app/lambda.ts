@@ -161,7 +161,7 @@ async function handleMessages(parts: Parts, records: readonly SQSRecord[]): Prom
   const messages = await queue.adopt(MANAGER_QUEUE, records.map(messageOf), HELD_MS);
   const run = await manager.run(messages, systemClock.now());
   if (run.error !== null) log.error({ err: run.error, messages: messages.length }, 'batch failed; will be redelivered');
-  const unburied = await buryLetters(parts, queue, messages, run);
+  const unburied = await moveDeadLetters(parts, queue, messages, run);
   const failed = messages.filter(({ id }) => run.failed.includes(id));
   // While the database is unavailable, messages wait for their visibility timeout: every delivery counts toward the
   // dead-letter limit.
@@ -209,7 +209,7 @@ function messageOf({ messageId, receiptHandle, body, attributes, messageAttribut
 }
 
 /** Returns the messages that could not be moved, which must be redelivered. */
-async function buryLetters(
+async function moveDeadLetters(
   { log }: Parts,
   queue: SqsQueue,
   messages: readonly ReceivedMessage[],

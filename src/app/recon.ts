@@ -7,7 +7,7 @@ import type { EndpointSource } from '../recon/targets/port.ts';
 import { systemRandom } from '../runtime/random.ts';
 import { systemClock } from './clock.ts';
 import { CommandFailure } from './failure.ts';
-import { aimsOf, type Aims } from './recon/aims.ts';
+import { resolveTargets, type ResolvedTargets } from './recon/aims.ts';
 import { countWords, hostRateNotice, planOf } from './recon/plan.ts';
 import { dnsRecords, tcpRecords, tlsRecords } from './recon/probes.ts';
 import { RecordWriter } from './recon/record-writer.ts';
@@ -18,7 +18,7 @@ import { untilInterrupted } from './signals.ts';
 export { projectDiscoveryLine } from '../recon/projectdiscovery.ts';
 
 /** Refused targets and names without an address that are listed one by one. */
-const TOLD_MAX = 20;
+const NOTICES_MAX = 20;
 const SEEDS = 2 ** 32;
 
 /** `heddle recon`: from the command line to the exit code. */
@@ -41,27 +41,27 @@ function withDetails({ message, details }: HeddleError): string {
 
 async function recon(request: ReconRequest, terminal: ReconTerminal, interrupted: AbortSignal): Promise<ReconExit> {
   requireStateless(request);
-  const aims = aimsOf(request);
-  const told = new Told(terminal.notice);
+  const aims = resolveTargets(request);
+  const notices = new NoticeLimiter(terminal.notice);
   for (const { target, hosts, reason } of aims.refused) {
-    told.add(hosts === 1n ? `refused: ${reason}` : `refused: ${target} (${hosts} addresses): ${reason}`);
+    notices.add(hosts === 1n ? `refused: ${reason}` : `refused: ${target} (${hosts} addresses): ${reason}`);
   }
   const seed = request.seed ?? Math.floor(systemRandom.next() * SEEDS);
   const words = request.probe === 'dns' ? await wordsIn(request.wordlist) : 0;
   if (request.dryRun) {
-    told.end();
+    notices.end();
     await terminal.print(terminal.plan(planOf(request, aims, seed, words)));
     return exitOf(aims, aims.targets.size, false);
   }
   if (aims.targets.size === 0) {
-    told.end();
+    notices.end();
     if (aims.refusedHosts === 0n)
       terminal.notice('nothing is left to probe: the lists are empty, or everything in them is excluded');
     return exitOf(aims, 0, false);
   }
   const limit = request.quiet ? null : hostRateNotice(request, aims);
-  if (limit !== null) told.add(limit);
-  const run = new Run(request, terminal, told, interrupted);
+  if (limit !== null) notices.add(limit);
+  const run = new Run(request, terminal, notices, interrupted);
   return run.start(aims, { seed, words });
 }
 
@@ -83,7 +83,7 @@ async function wordsIn(path: string | undefined): Promise<number | null> {
 class Run {
   readonly #request: ReconRequest;
   readonly #terminal: ReconTerminal;
-  readonly #told: Told;
+  readonly #notices: NoticeLimiter;
   readonly #abort = new AbortController();
   readonly #startedAt = systemClock.monotonic();
   #ending: 'interrupted' | 'closed' | 'failed' | null = null;
@@ -95,10 +95,10 @@ class Run {
   #refused = 0;
   #unresolved = 0;
 
-  constructor(request: ReconRequest, terminal: ReconTerminal, told: Told, interrupted: AbortSignal) {
+  constructor(request: ReconRequest, terminal: ReconTerminal, notices: NoticeLimiter, interrupted: AbortSignal) {
     this.#request = request;
     this.#terminal = terminal;
-    this.#told = told;
+    this.#notices = notices;
     if (interrupted.aborted) this.#end('interrupted');
     else interrupted.addEventListener('abort', () => this.#end('interrupted'), { once: true });
     terminal.onClosed((error) => {
@@ -108,7 +108,7 @@ class Run {
     });
   }
 
-  async start(aims: Aims, drawn: { seed: number; words: number | null }): Promise<ReconExit> {
+  async start(aims: ResolvedTargets, drawn: { seed: number; words: number | null }): Promise<ReconExit> {
     const environment = this.#environment();
     const source = this.#request.probe === 'dns' ? null : await this.#endpoints(aims, drawn.seed);
     try {
@@ -120,7 +120,7 @@ class Run {
       source?.close();
     }
     this.#terminal.stopProgress();
-    this.#told.end();
+    this.#notices.end();
     if (this.#ending === 'failed') throw this.#failure;
     return this.#conclude(aims, drawn.seed);
   }
@@ -136,12 +136,12 @@ class Run {
         this.#progress = progress;
         this.#terminal.progress(progress);
       },
-      onNotice: (notice) => this.#told.add(notice),
+      onNotice: (notice) => this.#notices.add(notice),
     };
   }
 
   #records(
-    aims: Aims,
+    aims: ResolvedTargets,
     drawn: { seed: number; words: number | null },
     source: EndpointSource | null,
     environment: ProbeEnvironment,
@@ -161,7 +161,7 @@ class Run {
    * Endpoints also count targets that are dropped later; names are looked up by one set of sockets, which is closed at
    * the end.
    */
-  async #endpoints(aims: Aims, seed: number): Promise<EndpointSource & { close: () => void }> {
+  async #endpoints(aims: ResolvedTargets, seed: number): Promise<EndpointSource & { close: () => void }> {
     const { openResolver } = await import('../recon/resolve.ts');
     const { RECON_DEFAULTS } = await import('../recon/options.ts');
     const resolver = openResolver({
@@ -180,11 +180,11 @@ class Run {
       resolve: (name) => resolver.resolve(name),
       onRefused: (_host, reason) => {
         this.#refused += 1;
-        this.#told.add(`refused: ${reason}`);
+        this.#notices.add(`refused: ${reason}`);
       },
       onUnresolved: (name, reason) => {
         this.#unresolved += 1;
-        this.#told.add(`not probed: ${name} ${reason}`);
+        this.#notices.add(`not probed: ${name} ${reason}`);
       },
     });
     return {
@@ -211,7 +211,7 @@ class Run {
     }
   }
 
-  #conclude(aims: Aims, seed: number): ReconExit {
+  #conclude(aims: ResolvedTargets, seed: number): ReconExit {
     const { done, sent, found } = this.#progress;
     if (this.#ending === 'interrupted') {
       this.#terminal.notice(
@@ -245,13 +245,17 @@ const WORDS = {
   tls: [counted('endpoint'), counted('connection'), counted('handshake')],
 } as const;
 
-function exitOf({ refusedHosts }: Pick<Aims, 'refusedHosts'>, given: number, unresolved: boolean): ReconExit {
+function exitOf(
+  { refusedHosts }: Pick<ResolvedTargets, 'refusedHosts'>,
+  given: number,
+  unresolved: boolean,
+): ReconExit {
   if (refusedHosts > 0n && given === 0 && !unresolved) return RECON_EXIT.error;
   return refusedHosts > 0n || unresolved ? RECON_EXIT.incomplete : RECON_EXIT.done;
 }
 
-/** Notices: prints the first ones one by one, then the number of the rest. */
-class Told {
+/** Prints notices: the first ones one by one, then the number of the rest. */
+class NoticeLimiter {
   readonly #notice: (text: string) => void;
   #count = 0;
 
@@ -261,11 +265,11 @@ class Told {
 
   add(text: string): void {
     this.#count += 1;
-    if (this.#count <= TOLD_MAX) this.#notice(text);
+    if (this.#count <= NOTICES_MAX) this.#notice(text);
   }
 
   end(): void {
-    if (this.#count > TOLD_MAX) this.#notice(`and ${this.#count - TOLD_MAX} more of these`);
+    if (this.#count > NOTICES_MAX) this.#notice(`and ${this.#count - NOTICES_MAX} more of these`);
     this.#count = 0;
   }
 }

@@ -5,7 +5,7 @@ import { migrate } from '../store/migrate.ts';
 import type { Configuration } from './config.ts';
 import { migrationUrlOf, openSmall, requireReachable } from './database-access.ts';
 import { startEmbedded } from './embedded.ts';
-import { awaitExample, startExample } from './example.ts';
+import { waitForExample, startExample } from './example.ts';
 import { EXIT, type ExitCode } from './failure.ts';
 import { freePort } from './listener.ts';
 import { VERSION } from './package.ts';
@@ -126,7 +126,7 @@ async function runExample(start: Start, system: System): Promise<void> {
     const { workflowId, token } = example;
     tell({ event: 'example', workflow_id: workflowId, page: `${system.url}/view?workflow=${workflowId}` });
     const shown = show({ apiUrl: system.url, token, workflowId, signal: stop });
-    const ended = awaitExample(options, workflowId, stop);
+    const ended = waitForExample(options, workflowId, stop);
     await Promise.all([shown.catch(warn(log, 'could not show the progress of the example')), ended]);
     if (stop.aborted) return;
     const report = await example.report();

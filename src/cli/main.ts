@@ -17,8 +17,8 @@ async function run(argv: readonly string[]): Promise<number> {
     await (await programFor(argv[2])).parseAsync(argv);
     return Number(process.exitCode ?? EXIT.ok);
   } catch (error) {
-    const { tellFailure, tellUsageFailure } = await import('./output/process-failure.ts');
-    return error instanceof CommanderError ? tellUsageFailure(argv, error) : tellFailure(argv, error);
+    const { printFailure, printUsageFailure } = await import('./output/process-failure.ts');
+    return error instanceof CommanderError ? printUsageFailure(argv, error) : printFailure(argv, error);
   }
 }
 

@@ -17,7 +17,7 @@ import { sendWebhook } from './send.ts';
 import type { Answer, SendFailure } from './send.ts';
 import { validateWebhookUrl } from './ssrf.ts';
 import type { SsrfPolicy } from './ssrf.ts';
-import { dead, excerpt, retryOrGiveUp } from './try-result.ts';
+import { dead, excerpt, retryOrAbandon } from './try-result.ts';
 import { buildWebhookRequest, wireTriggerOf } from './webhook-request.ts';
 import type { WebhookIdentity, WebhookRequest } from './webhook-request.ts';
 
@@ -132,7 +132,7 @@ function settleFailure(
       return dead(delivery, null, sent.error);
     case 'timeout':
     case 'network':
-      return retryOrGiveUp(delivery, null, `${origin}: ${sent.error}`, null, dependencies);
+      return retryOrAbandon(delivery, null, `${origin}: ${sent.error}`, null, dependencies);
   }
 }
 
@@ -158,7 +158,7 @@ function settleAnswer(
   const error = `${origin} answered ${status}${excerpt(answer.text, webhook.secrets)}`;
   if (status < 500 && !RETRYABLE_BELOW_500.has(status)) return dead(delivery, status, error);
   const askedMs = retryAfterMs(answer.headers['retry-after'], dependencies.clock.now());
-  return retryOrGiveUp(delivery, status, error, askedMs, dependencies);
+  return retryOrAbandon(delivery, status, error, askedMs, dependencies);
 }
 
 function cancelActionOf(delivery: Delivery, answer: Answer, { policy, log }: DeliverDependencies): Action | null {

@@ -278,14 +278,14 @@ export class LocalWorker {
       this.#flowing = false;
       this.#paused = true;
       this.#failures += 1;
-      this.#tellFailure(error);
+      this.#printFailure(error);
     } finally {
       this.#asked -= limit;
     }
   }
 
   /** With growing intervals: each worker tries again at every poll, however long the outage. */
-  #tellFailure(error: unknown): void {
+  #printFailure(error: unknown): void {
     const failures = this.#failures;
     if (!Number.isInteger(Math.log2(failures))) return;
     this.#options.log.error({ err: error, failures }, 'claim failed; retrying at the next poll');

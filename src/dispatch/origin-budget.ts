@@ -17,7 +17,7 @@ export interface OriginBudgetOptions {
 }
 
 /** Capacity for claims. */
-export interface ClaimRoom {
+export interface ClaimCapacity {
   limit: number;
   limit_per_origin: number;
   saturated_origins: string[];
@@ -66,7 +66,7 @@ export class OriginBudget {
    * An origin is excluded while more than half of its share is in use, and the limit for one origin is the smallest
    * remaining share of the others: so no origin ever exceeds its share, whichever of them the claim returns.
    */
-  room(): ClaimRoom {
+  room(): ClaimCapacity {
     const slowShare = this.#slowShare();
     const saturated_origins: string[] = [];
     let limit_per_origin = this.#options.perOrigin;

@@ -13,7 +13,7 @@ export interface RetryDependencies {
 const EXCERPT_CHARACTERS = 200;
 
 /** The result of a try that can be retried, if the delivery's schedule has one left. */
-export function retryOrGiveUp(
+export function retryOrAbandon(
   delivery: Delivery,
   status: number | null,
   error: string,

@@ -8,10 +8,10 @@ import { ConfigurationError } from '../failure.ts';
 import { refused, systemFault } from '../scan/exit.ts';
 import { SCAN_SETTING_GROUPS } from '../scan-settings.ts';
 import { scopeEntries } from '../scope-entries.ts';
-import type { ReconAims, ReconRequest } from './request.ts';
+import type { ReconTargetOptions, ReconRequest } from './request.ts';
 
 /** The targets of a run, after scope and exclusions are applied. */
-export interface Aims {
+export interface ResolvedTargets {
   readonly targets: TargetList;
   readonly scope: AddressScope;
   readonly refused: readonly Refusal[];
@@ -27,7 +27,7 @@ const FILE_NAME = /^[^*.].*\.(?:txt|list|lst|csv|tsv|json|yaml|yml|conf|cfg|host
 const NO_FILE = 'no such file; write a domain of that name with a leading *.';
 
 /** @throws HeddleError or CommandFailure that names flag, place and remedy */
-export function aimsOf(request: ReconRequest): Aims {
+export function resolveTargets(request: ReconRequest): ResolvedTargets {
   if (request.targets.length + request.lists.length === 0) {
     throw refused('name at least one target: a name, an address, a network, host:port, or -l FILE');
   }
@@ -43,7 +43,7 @@ export function aimsOf(request: ReconRequest): Aims {
 }
 
 /** Flags take precedence over the environment, as for settings. */
-function scopeOf({ scope }: ReconAims): Iterable<PlacedText> {
+function scopeOf({ scope }: ReconTargetOptions): Iterable<PlacedText> {
   if (scope.length > 0) return entriesOf('--scope', scope);
   const setting = SCAN_SETTING_GROUPS.Recon.reconScope;
   const parsed = setting.parse(process.env[setting.name] ?? '');
@@ -51,7 +51,7 @@ function scopeOf({ scope }: ReconAims): Iterable<PlacedText> {
   throw new ConfigurationError([`${setting.name}: must be ${setting.allowed} (environment)`]);
 }
 
-function* targetsOf({ targets, lists }: ReconAims): Generator<PlacedText> {
+function* targetsOf({ targets, lists }: ReconTargetOptions): Generator<PlacedText> {
   for (const text of targets) yield { text, place: 'TARGET' };
   for (const path of lists) {
     yield* path === '-' ? linesOf(readList('-l', STDIN_FD), 'standard input') : linesOf(readList('-l', path), path);

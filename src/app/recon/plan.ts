@@ -4,11 +4,11 @@ import { createInterface } from 'node:readline';
 import { ADDRESSES_MAX } from '../../recon/targets/name-resolutions.ts';
 import { ciphersOf } from '../../recon/tls/cipher-suites.ts';
 import { TLS_VERSIONS } from '../../recon/tls/protocol.ts';
-import type { Aims } from './aims.ts';
+import type { ResolvedTargets } from './aims.ts';
 import type { ReconPlan, ReconRequest, TcpRequest, TlsRequest } from './request.ts';
 
 /** Estimates the most that a run would send. */
-export function planOf(request: ReconRequest, aims: Aims, seed: number, words: number | null): ReconPlan {
+export function planOf(request: ReconRequest, aims: ResolvedTargets, seed: number, words: number | null): ReconPlan {
   const { targets, refusedHosts, ports } = aims;
   const plain = targets.size - targets.pinned;
   const endpoints = endpointsOf(request, aims, words);
@@ -34,7 +34,7 @@ export function planOf(request: ReconRequest, aims: Aims, seed: number, words: n
 }
 
 /** Explains that the rate per host keeps a run below the requested rate; null if it does not. */
-export function hostRateNotice(request: ReconRequest, { targets }: Aims): string | null {
+export function hostRateNotice(request: ReconRequest, { targets }: ResolvedTargets): string | null {
   const { rate, hostRate } = request;
   // Queries go to resolvers; the number of the system's resolvers is not known here.
   const hosts = request.probe === 'dns' ? Math.max(1, request.resolvers.length) : targets.size;
@@ -44,7 +44,7 @@ export function hostRateNotice(request: ReconRequest, { targets }: Aims): string
 }
 
 /** Number of endpoints or questions; null if the words were not counted. */
-function endpointsOf(request: ReconRequest, { targets, ports }: Aims, words: number | null): number | null {
+function endpointsOf(request: ReconRequest, { targets, ports }: ResolvedTargets, words: number | null): number | null {
   if (request.probe !== 'dns') {
     const plain = targets.size - targets.pinned + further(request, targets.names.length);
     const names = targets.pinnedHosts.filter(({ ip }) => ip === null).length;

@@ -6,7 +6,7 @@ import { Permutation } from '../../recon/targets/permutation.ts';
 import type { EndpointSource } from '../../recon/targets/port.ts';
 import type { TargetList } from '../../recon/targets/target-list.ts';
 import { refused, systemFault } from '../scan/exit.ts';
-import type { Aims } from './aims.ts';
+import type { ResolvedTargets } from './aims.ts';
 import { wordsOf } from './plan.ts';
 import type { DnsRequest, TcpRequest, TlsRequest } from './request.ts';
 
@@ -68,7 +68,7 @@ function readRoots(path: string): string {
 /** @param words number of words; null if not counted */
 export async function dnsRecords(
   request: DnsRequest,
-  { targets, scope, seed, words }: Pick<Aims, 'targets' | 'scope'> & { seed: number; words: number | null },
+  { targets, scope, seed, words }: Pick<ResolvedTargets, 'targets' | 'scope'> & { seed: number; words: number | null },
   environment: ProbeEnvironment,
 ): Promise<AsyncIterable<ReconRecord>> {
   const { scanDns } = await import('../../recon/dns/scan.ts');

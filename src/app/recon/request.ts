@@ -10,7 +10,7 @@ export const JSON_STYLES = ['heddle', 'projectdiscovery'] as const;
 export type JsonStyle = (typeof JSON_STYLES)[number];
 
 /** Options that every probe has on the command line, each value already validated. */
-export interface ReconAims {
+export interface ReconTargetOptions {
   /** Targets as arguments: names, addresses, networks, ranges, host:port, URLs. */
   readonly targets: readonly string[];
   /** Files of targets; `-` is standard input. */
@@ -34,7 +34,7 @@ export interface ReconAims {
   readonly quiet: boolean;
 }
 
-export interface TcpRequest extends ReconAims {
+export interface TcpRequest extends ReconTargetOptions {
   readonly probe: 'tcp';
   readonly ports: string;
   /** Probes names at each of their addresses instead of only the first. */
@@ -46,7 +46,7 @@ export interface TcpRequest extends ReconAims {
   readonly concurrency: number;
 }
 
-export interface DnsRequest extends ReconAims {
+export interface DnsRequest extends ReconTargetOptions {
   readonly probe: 'dns';
   readonly types: readonly DnsType[];
   /** Words to query below each name; `-` is standard input. */
@@ -57,7 +57,7 @@ export interface DnsRequest extends ReconAims {
   readonly retries: number;
 }
 
-export interface TlsRequest extends ReconAims {
+export interface TlsRequest extends ReconTargetOptions {
   readonly probe: 'tls';
   readonly ports: string;
   /** In the syntax of ports. */

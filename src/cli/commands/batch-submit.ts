@@ -54,14 +54,14 @@ async function submit(
     output.document({ event: 'submitted', batch_id: batchId, created: created.length, page, warnings });
   else
     output.result({ batch_id: batchId, page, tasks: created, warnings }, () =>
-      tellCreated(context, batchId, created.length, page),
+      printCreated(context, batchId, created.length, page),
     );
   for (const { message } of warnings) output.notice(`warning: ${printable(message)}`);
   if (created.length === 0 || !watch) return undefined;
   return follow(context, batchId);
 }
 
-function tellCreated({ output }: ClientContext, batchId: string, created: number, page: string): void {
+function printCreated({ output }: ClientContext, batchId: string, created: number, page: string): void {
   if (created === 0) {
     output.line('nothing created: every task is a duplicate of an existing one (dedupe_strategy)');
     return;

@@ -68,7 +68,7 @@ async function submitEvent(
 ): Promise<undefined> {
   const limits = {
     signal,
-    onRetry: tellRetries(output),
+    onRetry: printRetries(output),
     ...(deadline === undefined ? {} : { deadlineSecs: deadline }),
   };
   const task = await remote.submitAsync(name, await readArgs(args, io), {
@@ -96,12 +96,12 @@ async function submitEvent(
 }
 
 /** Reports why the command is still waiting; each reason once, however often it recurs. */
-function tellRetries(output: EventContext['output']): (retry: RetryNotice) => void {
-  let told = '';
+function printRetries(output: EventContext['output']): (retry: RetryNotice) => void {
+  let lastReason = '';
   return ({ endpoint, error }) => {
     const reason = `${endpoint}: ${error instanceof Error ? error.message : String(error)}`;
-    if (reason === told) return;
-    told = reason;
+    if (reason === lastReason) return;
+    lastReason = reason;
     const hint = endpoint.includes('+plain') ? '; for TLS, remove +plain from its URL' : '';
     output.notice(`retrying: ${reason}${hint}`);
   };

@@ -62,7 +62,7 @@ export function registerExecutorCommand(program: Command): void {
       const configuration = configurationOf({ ...options, set });
       const output = outputOf(options);
       const { runExecutor } = await import('../../app/executor.ts');
-      process.exitCode = await runExecutor({ configuration, tell: (event) => tellExecutor(output, event) });
+      process.exitCode = await runExecutor({ configuration, tell: (event) => printExecutorEvent(output, event) });
     });
 }
 
@@ -75,7 +75,7 @@ Ctrl-C or SIGTERM: no new task is accepted, running tasks may finish; a second o
 Exit codes: 0 stopped by Ctrl-C or SIGTERM, 1 could not start, 2 invalid setting, 130 stopped by force.
 With --json, one document for each of: ready, stopping, stopped.`;
 
-function tellExecutor(output: Output, event: ExecutorEvent): void {
+function printExecutorEvent(output: Output, event: ExecutorEvent): void {
   if (output.json) output.document(event);
   else for (const line of linesOf(output, event)) output.line(line);
 }

@@ -66,7 +66,7 @@ function registerReads(findings: Command, io: CommandIo): void {
   clientCommand(
     findings.command('get').description('Show a finding').argument('<id>', 'ID of the finding', parseId),
     io,
-    async ({ client, output }, _options, id) => tellFinding(output, await client.findings.get(id)),
+    async ({ client, output }, _options, id) => printFinding(output, await client.findings.get(id)),
   );
   clientCommand<PageOptions>(
     paged(findings.command('targets').description('List the scanned targets, with the latest run of each'), 'targets'),
@@ -86,7 +86,7 @@ function registerChanges(findings: Command, io: CommandIo): void {
     io,
     async ({ client, output }, { comment, falsePositive }, id) => {
       const triage = falsePositive === true ? 'false_positive' : 'ignored';
-      tellFinding(output, await client.findings.change(id, { triage, ...given({ comment }) }));
+      printFinding(output, await client.findings.change(id, { triage, ...given({ comment }) }));
       return undefined;
     },
   );
@@ -99,7 +99,7 @@ function registerChanges(findings: Command, io: CommandIo): void {
     io,
     async ({ client, output }, { comment }, id) => {
       const change = { triage: 'open' as const, ...given({ comment }) };
-      tellFinding(output, await client.findings.change(id, change));
+      printFinding(output, await client.findings.change(id, change));
       return undefined;
     },
   );
@@ -138,7 +138,7 @@ function placeOf({ path, line }: Finding): string {
   return `${path}:${line}`;
 }
 
-function tellFinding(output: Output, finding: Finding): undefined {
+function printFinding(output: Output, finding: Finding): undefined {
   output.result(finding, () => {
     const { triage, commit } = finding;
     const judged = [TRIAGE_WORDS[triage.state], triage.by === null ? '' : `by ${triage.by}`, triage.at ?? ''];

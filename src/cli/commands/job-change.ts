@@ -4,7 +4,7 @@ import type { ClientContext } from '../output/client-command.ts';
 import { UsageFailure } from '../output/failure.ts';
 import { readJsonFile, sourceName } from '../output/json-file.ts';
 import type { JobChange, NewJob } from '../output/wire.ts';
-import { tellJob } from './job-show.ts';
+import { printJob } from './job-show.ts';
 
 interface ScheduleOptions {
   timeZone?: string;
@@ -34,7 +34,7 @@ export async function createJob(context: ClientContext, options: JobCreateOption
     ...(paused === undefined ? {} : { paused }),
     workflow: await readWorkflow(file, context.io.stdin),
   };
-  tellJob(context, await context.client.jobs.create(job));
+  printJob(context, await context.client.jobs.create(job));
   return undefined;
 }
 
@@ -51,7 +51,7 @@ export async function updateJob(context: ClientContext, options: JobUpdateOption
       next: 'give at least one option, such as: heddle job update JOB --cron @hourly',
     });
   }
-  tellJob(context, await context.client.jobs.update(key, change));
+  printJob(context, await context.client.jobs.update(key, change));
   return undefined;
 }
 

@@ -71,12 +71,12 @@ function nextOf({ next_run_at, paused, recurrence }: Omit<Job, 'last_run'>): str
 }
 
 export async function showJob(context: ClientContext, _options: unknown, key: string): Promise<undefined> {
-  tellJob(context, await context.client.jobs.get(key));
+  printJob(context, await context.client.jobs.get(key));
   return undefined;
 }
 
 /** Shows the state of a job; the whole job, including its workflow, with `--json`. */
-export function tellJob({ output }: ClientContext, job: JobDetail): void {
+export function printJob({ output }: ClientContext, job: JobDetail): void {
   output.result(job, () =>
     writeFields(output, [
       ['id', job.id],

@@ -10,7 +10,7 @@ import {
   showHistory,
   showJob,
   showNext,
-  tellJob,
+  printJob,
   type JobHistoryOptions,
   type JobListOptions,
 } from './job-show.ts';
@@ -118,12 +118,12 @@ function addSwitches(job: Command, io: CommandIo): void {
 }
 
 async function pause(context: ClientContext, _options: unknown, key: string): Promise<undefined> {
-  tellJob(context, await context.client.jobs.pause(key));
+  printJob(context, await context.client.jobs.pause(key));
   return undefined;
 }
 
 async function resume(context: ClientContext, _options: unknown, key: string): Promise<undefined> {
-  tellJob(context, await context.client.jobs.resume(key));
+  printJob(context, await context.client.jobs.resume(key));
   return undefined;
 }
 

@@ -38,7 +38,7 @@ function registerGenerate(keys: Command): void {
       const output = outputOf(options);
       output.result(made, () => {
         output.line(`Created the key ${made.key_id} in ${made.ring}: HEDDLE_EXECUTOR_KEYS of the executor.`);
-        tellClients(output, made);
+        printClients(output, made);
       });
     },
   );
@@ -59,7 +59,7 @@ function registerRotate(keys: Command): void {
       const output = outputOf(options);
       output.result(made, () => {
         output.line(`The key is ${made.key_id} now; the older ones are accepted until ${made.retires_at}.`);
-        tellClients(output, made);
+        printClients(output, made);
       });
     },
   );
@@ -109,6 +109,6 @@ function registerList(keys: Command): void {
   });
 }
 
-function tellClients(output: Output, { clients }: KeysWritten): void {
+function printClients(output: Output, { clients }: KeysWritten): void {
   for (const { client, file } of clients) output.line(`${client}: ${file}`);
 }

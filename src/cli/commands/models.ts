@@ -60,7 +60,7 @@ export function registerModelsCommands(program: Command, io: CommandIo = process
   clientCommand(
     models.command('get').description('Show a model').argument('<id>', 'ID of the model', parseId),
     io,
-    async ({ client, output }, _options, id) => tellModel(output, await client.models.get(id)),
+    async ({ client, output }, _options, id) => printModel(output, await client.models.get(id)),
   );
   clientCommand<PageOptions>(
     paged(models.command('targets').description('List the targets of models, with the latest run of each'), 'targets'),
@@ -105,7 +105,7 @@ function summaryOf({ state, changes, data }: Model): string {
   return text.length > SUMMARY_CHARACTERS_MAX ? `${text.slice(0, SUMMARY_CHARACTERS_MAX - 1)}…` : text;
 }
 
-function tellModel(output: Output, model: Model): undefined {
+function printModel(output: Output, model: Model): undefined {
   output.result(model, () => {
     writeFields(output, [
       ['id', model.id],

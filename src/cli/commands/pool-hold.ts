@@ -24,8 +24,8 @@ const WAIT_STEP_SECS = 5;
 export async function holdRunners(context: ClientContext, options: HoldOptions): Promise<ClientExit | undefined> {
   const { id, holder, tenant, wait } = options;
   const body = { requirements: requirementsOf(options), ...given({ id, holder, tenant }) };
-  const { request, interrupted } = await awaitGrant(context, body, wait === false ? 0 : wait);
-  tellRequest(context, request);
+  const { request, interrupted } = await waitForGrant(context, body, wait === false ? 0 : wait);
+  printRequest(context, request);
   if (request.state === 'granted') return undefined;
   if (request.state === 'ended') return CLIENT_EXIT.failed;
   context.output.notice(
@@ -38,7 +38,7 @@ export async function holdRunners(context: ClientContext, options: HoldOptions):
 type HoldBody = Parameters<ClientContext['client']['pool']['hold']>[0];
 
 /** The request once it no longer waits, or as it is when the wait ends or Ctrl-C is pressed. */
-async function awaitGrant(
+async function waitForGrant(
   { client, io, output }: ClientContext,
   body: HoldBody,
   waitSecs: number,
@@ -85,16 +85,16 @@ function waitingText({ request, obstacle }: Waiting): string {
 }
 
 export async function showRequest(context: ClientContext, _options: unknown, id: string): Promise<undefined> {
-  tellRequest(context, await context.client.pool.request(id));
+  printRequest(context, await context.client.pool.request(id));
   return undefined;
 }
 
-export async function letGo(context: ClientContext, _options: unknown, id: string): Promise<undefined> {
-  tellRequest(context, await context.client.pool.letGo(id));
+export async function releaseHold(context: ClientContext, _options: unknown, id: string): Promise<undefined> {
+  printRequest(context, await context.client.pool.releaseHold(id));
   return undefined;
 }
 
-function tellRequest({ output }: ClientContext, request: PoolRequestDetail): void {
+function printRequest({ output }: ClientContext, request: PoolRequestDetail): void {
   output.result(request, () => {
     const { source, run, attempt } = request;
     const reason = reasonOf(request);

@@ -12,7 +12,7 @@ import {
   writeRunners,
 } from '../output/pool-table.ts';
 import type { PoolRunner } from '../output/wire.ts';
-import { holdRunners, letGo, showRequest, type HoldOptions } from './pool-hold.ts';
+import { holdRunners, releaseHold, showRequest, type HoldOptions } from './pool-hold.ts';
 import { secondsOf, withRequirements } from './pool-options.ts';
 import { provision, type ProvisionOptions } from './pool-provision.ts';
 
@@ -69,7 +69,7 @@ function addReads(pool: Command, io: CommandIo): void {
   clientCommand(
     pool.command('get').description('Show a runner').argument('<id>', RUNNER, parseId),
     io,
-    async (context, _options, id) => tellRunner(context, await context.client.pool.runner(id)),
+    async (context, _options, id) => printRunner(context, await context.client.pool.runner(id)),
   );
   clientCommand(pool.command('classes').description('List the resource classes'), io, async ({ client, output }) => {
     const classes = await client.pool.classes();
@@ -109,21 +109,21 @@ function addChanges(pool: Command, io: CommandIo): void {
   const on = (name: string, description: string) =>
     pool.command(name).description(description).argument('<id>', RUNNER, parseId);
   clientCommand(on('release', 'Release a runner from its claim'), io, async (context, _options, id) =>
-    tellRunner(context, await context.client.pool.release(id)),
+    printRunner(context, await context.client.pool.release(id)),
   );
   clientCommand(
     on('drain', 'Let a runner finish its task, then terminate it; an idle one at once'),
     io,
-    async (context, _options, id) => tellRunner(context, await context.client.pool.drain(id)),
+    async (context, _options, id) => printRunner(context, await context.client.pool.drain(id)),
   );
   clientCommand(
     on('terminate', 'Terminate a runner now; its request waits for another one'),
     io,
-    async (context, _options, id) => tellRunner(context, await context.client.pool.terminate(id)),
+    async (context, _options, id) => printRunner(context, await context.client.pool.terminate(id)),
   );
 }
 
-function tellRunner({ output }: ClientContext, runner: PoolRunner): undefined {
+function printRunner({ output }: ClientContext, runner: PoolRunner): undefined {
   output.result(runner, () => writeRunner(output, runner));
   return undefined;
 }
@@ -170,6 +170,6 @@ function addRequests(pool: Command, io: CommandIo): void {
       .description('Release the runners of a request, or withdraw it')
       .argument('<id>', 'ID of the request', parseId),
     io,
-    letGo,
+    releaseHold,
   );
 }

@@ -7,7 +7,7 @@ import {
   type DnsRequest,
   type DnsType,
   type JsonStyle,
-  type ReconAims,
+  type ReconTargetOptions,
   type TcpRequest,
   type TlsRequest,
 } from '../../app/recon/request.ts';
@@ -18,7 +18,7 @@ const SEED_MAX = 999_999_999_999;
 const TIMEOUT_MAX_MS = 600_000;
 
 /** The values of the options that all probes share, as commander returns them. */
-interface AimFlags {
+interface TargetFlags {
   list?: string[];
   exclude?: string[];
   scope?: string[];
@@ -34,7 +34,7 @@ interface AimFlags {
   quiet?: boolean;
 }
 
-export interface TcpFlags extends AimFlags {
+export interface TcpFlags extends TargetFlags {
   ports: string;
   allAddresses?: boolean;
   method: TcpRequest['method'];
@@ -44,7 +44,7 @@ export interface TcpFlags extends AimFlags {
   concurrency: number;
 }
 
-export interface DnsFlags extends AimFlags {
+export interface DnsFlags extends TargetFlags {
   types: DnsType[];
   wordlist?: string;
   wildcards?: boolean;
@@ -52,7 +52,7 @@ export interface DnsFlags extends AimFlags {
   retries: number;
 }
 
-export interface TlsFlags extends AimFlags {
+export interface TlsFlags extends TargetFlags {
   ports: string;
   allAddresses?: boolean;
   versions?: boolean;
@@ -120,7 +120,7 @@ export function addTlsOptions(command: Command): Command {
 }
 
 /** Converts the flags that all probes share. */
-export function aimsOf(targets: readonly string[], flags: AimFlags): ReconAims {
+export function targetOptionsOf(targets: readonly string[], flags: TargetFlags): ReconTargetOptions {
   return {
     targets,
     lists: flags.list ?? [],
@@ -142,20 +142,30 @@ export function tcpRequestOf(targets: readonly string[], flags: TcpFlags): TcpRe
   const { ports, method, retries, concurrency } = flags;
   const allAddresses = flags.allAddresses === true;
   const asked = { allAddresses, banner: flags.banner === true, allStates: flags.allStates === true };
-  return { probe: 'tcp', ...aimsOf(targets, flags), ports, method, retries, concurrency, ...asked };
+  return { probe: 'tcp', ...targetOptionsOf(targets, flags), ports, method, retries, concurrency, ...asked };
 }
 
 export function dnsRequestOf(targets: readonly string[], flags: DnsFlags): DnsRequest {
   const { types, wordlist, retries } = flags;
   const asked = { wildcards: flags.wildcards === true, allStates: flags.allStates === true };
-  return { probe: 'dns', ...aimsOf(targets, flags), types, wordlist, retries, ...asked };
+  return { probe: 'dns', ...targetOptionsOf(targets, flags), types, wordlist, retries, ...asked };
 }
 
 export function tlsRequestOf(targets: readonly string[], flags: TlsFlags): TlsRequest {
   const { ports, certificates, starttls, concurrency, alpn = [], roots = [] } = flags;
   const allAddresses = flags.allAddresses === true;
   const asked = { allAddresses, versions: flags.versions === true, ciphers: flags.ciphers === true };
-  return { probe: 'tls', ...aimsOf(targets, flags), ports, certificates, starttls, alpn, roots, concurrency, ...asked };
+  return {
+    probe: 'tls',
+    ...targetOptionsOf(targets, flags),
+    ports,
+    certificates,
+    starttls,
+    alpn,
+    roots,
+    concurrency,
+    ...asked,
+  };
 }
 
 const DEFAULTS = RECON_DEFAULTS;

@@ -1,6 +1,6 @@
 import type { ClientContext } from '../output/client-command.ts';
 import { UsageFailure } from '../output/failure.ts';
-import { parseJsonObject, tellTask } from './task-show.ts';
+import { parseJsonObject, printTask } from './task-show.ts';
 
 export interface FinishOptions {
   status: 'Success' | 'Failure';
@@ -24,6 +24,6 @@ export async function finishTask(
     ...(reason === undefined ? {} : { failure_reason: reason }),
     ...(metadata === undefined ? {} : { metadata: parseJsonObject(metadata, '--metadata') }),
   });
-  tellTask(output, task);
+  printTask(output, task);
   return undefined;
 }

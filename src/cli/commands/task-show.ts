@@ -89,7 +89,7 @@ function actionInWords({ trigger, condition, params }: TaskDetail['actions'][num
 }
 
 /** Writes one line about the current state of a task; the task itself with `--json`. */
-export function tellTask(output: Output, task: TaskDetail): void {
+export function printTask(output: Output, task: TaskDetail): void {
   output.result(task, () => {
     const { symbol, style } = STATUS_LOOKS[task.status];
     const reason = task.failure_reason === null ? '' : `: ${printable(task.failure_reason)}`;

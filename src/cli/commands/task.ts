@@ -12,7 +12,7 @@ import { STATUSES } from '../output/status.ts';
 import type { TaskDetail } from '../output/wire.ts';
 import { explainTask } from './task-explain.ts';
 import { finishTask, type FinishOptions } from './task-finish.ts';
-import { listTasks, showTask, tellTask, type TaskListOptions } from './task-show.ts';
+import { listTasks, showTask, printTask, type TaskListOptions } from './task-show.ts';
 
 /** Adds `heddle task …`. */
 export function registerTaskCommands(program: Command, io: CommandIo = processIo): void {
@@ -81,7 +81,7 @@ const STEERING: readonly { name: string; description: string; steer: Steer }[] =
 function addSteering(task: Command, io: CommandIo): void {
   for (const { name, description, steer } of STEERING) {
     clientCommand(withId(task, name, description), io, async ({ client, output }, _options, id) => {
-      tellTask(output, await steer(client, id));
+      printTask(output, await steer(client, id));
       return undefined;
     });
   }

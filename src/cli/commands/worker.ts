@@ -47,13 +47,13 @@ export function registerWorkerCommand(program: Command): void {
       if (options.runner !== undefined) {
         const { runRunner } = await import('../../app/pool/runner-process.ts');
         const { runner, runnerHome: home = null, development = false } = options;
-        const tell = (event: RunnerEvent): void => tellRunner(output, event);
+        const tell = (event: RunnerEvent): void => printRunner(output, event);
         process.exitCode = await runRunner({ configuration, runner, home, development, tell });
         return;
       }
       const server = options.url === undefined ? null : { url: options.url, token: options.token };
       const { runWorker } = await import('../../app/worker.ts');
-      const tell = (event: WorkerEvent): void => tellWorker(output, event);
+      const tell = (event: WorkerEvent): void => printWorkerEvent(output, event);
       process.exitCode = await runWorker({ configuration, kinds: options.kind ?? [], server, tell });
     });
 }
@@ -66,7 +66,7 @@ same data directory. Ctrl-C or SIGTERM: no more is received, running tasks may f
 Exit codes: 0 stopped by Ctrl-C or SIGTERM, 1 could not start, 2 invalid setting, 130 stopped by force.
 With --json, one document for each of: ready, stopping, stopped.`;
 
-function tellRunner(output: Output, event: RunnerEvent): void {
+function printRunner(output: Output, event: RunnerEvent): void {
   if (output.json) output.document(event);
   else output.line(runnerLine(output, event));
 }
@@ -84,7 +84,7 @@ function runnerLine(output: Output, event: RunnerEvent): string {
   }
 }
 
-function tellWorker(output: Output, event: WorkerEvent): void {
+function printWorkerEvent(output: Output, event: WorkerEvent): void {
   if (output.json) output.document(event);
   else for (const line of linesOf(output, event)) output.line(line);
 }

@@ -189,8 +189,8 @@ export function writeRefreshed(output: Output, refreshed: PoolRefreshed): void {
     [vanished, 'runners terminated because their instance was gone'],
     [offered, 'idle runners offered again'],
   ] as const;
-  const told = counts.filter(([count]) => count > 0);
-  for (const [count, what] of told) output.line(`${count} ${what}`);
-  if (changes.length + told.length + failures.length === 0) output.line('nothing to do');
+  const nonzero = counts.filter(([count]) => count > 0);
+  for (const [count, what] of nonzero) output.line(`${count} ${what}`);
+  if (changes.length + nonzero.length + failures.length === 0) output.line('nothing to do');
   for (const failure of failures) output.notice(`${output.paintError('red', 'failed:')} ${printable(failure)}`);
 }

@@ -1,10 +1,10 @@
 import type { CommanderError } from 'commander';
 
-import { EXIT, sentenceOf, type ExitCode } from '../../app/failure.ts';
+import { EXIT, userMessageOf, type ExitCode } from '../../app/failure.ts';
 import type { FailureReport } from './failure.ts';
 
 /** Prints why the command line is invalid on standard error, unless a help text was shown instead. */
-export function tellUsageFailure(argv: readonly string[], error: CommanderError): ExitCode {
+export function printUsageFailure(argv: readonly string[], error: CommanderError): ExitCode {
   if (error.exitCode === 0) return EXIT.ok;
   if (error.code === 'commander.help') return EXIT.usage;
   const sentence = error.message.replace(/^error: /, '');
@@ -13,9 +13,9 @@ export function tellUsageFailure(argv: readonly string[], error: CommanderError)
 }
 
 /** Prints the failure of a command on standard error: a sentence, or a stack for a defect. */
-export function tellFailure(argv: readonly string[], error: unknown): ExitCode {
+export function printFailure(argv: readonly string[], error: unknown): ExitCode {
   const stack = error instanceof Error ? error.stack : undefined;
-  const sentence = sentenceOf(error) ?? stack ?? String(error);
+  const sentence = userMessageOf(error) ?? stack ?? String(error);
   const { exitCode = EXIT.failed, faults = [] } = error as { exitCode?: ExitCode; faults?: readonly string[] };
   const code = exitCode === EXIT.usage ? 'USAGE' : 'FAILED';
   tell(argv, { code, error: sentence, details: faults, exit_code: exitCode }, `heddle: ${sentence}`);

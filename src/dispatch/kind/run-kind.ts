@@ -200,7 +200,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 
 function ended(value: unknown, expected?: number): Completion {
   if (value instanceof Ending) return new Completion('succeeded', { result: value.result, disable: value.disable });
-  if (value instanceof Told) return told(value);
+  if (value instanceof Told) return notified(value);
   if (value === undefined) return new Completion('succeeded', { expected_created: expected });
   try {
     const result = toJson(value, 'the result', RESULT_BYTES_MAX);
@@ -210,7 +210,7 @@ function ended(value: unknown, expected?: number): Completion {
   }
 }
 
-function told({ result, actions, oncePerWorkflow }: Told): Completion {
+function notified({ result, actions, oncePerWorkflow }: Told): Completion {
   try {
     const notices = { actions, once_per_workflow: oncePerWorkflow };
     return new Completion('succeeded', { result: toJson(result, 'the result', RESULT_BYTES_MAX), notices });

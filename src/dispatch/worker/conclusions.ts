@@ -4,8 +4,8 @@ import { Completion, reasonOf } from '../kind/completion.ts';
 import type { Attempt } from './attempt.ts';
 import type { Intake } from './intake.ts';
 import type { KindLane } from './kind-lane.ts';
-import type { ManagerLine } from './manager-line.ts';
-import type { Pulse } from './pulse.ts';
+import type { ManagerSender } from './manager-line.ts';
+import type { HeartbeatSender } from './pulse.ts';
 
 const STATE_OF_OUTCOME = {
   succeeded: 'Succeeded',
@@ -15,8 +15,8 @@ const STATE_OF_OUTCOME = {
 } as const satisfies Record<Outcome, CompletionState>;
 
 export interface ConclusionsOptions {
-  line: ManagerLine;
-  pulse: Pulse;
+  line: ManagerSender;
+  pulse: HeartbeatSender;
   intake: Intake;
   /** Called when an end was reported. */
   onRoom: () => void;
@@ -50,8 +50,8 @@ export class Conclusions {
   drop(lane: KindLane, attempt: Attempt): void {
     if (attempt.settled) return;
     attempt.settled = true;
-    const told = this.#post(attempt, new Completion('failed', { reason: 'it ended before it started' }));
-    const noted = told.catch((error: unknown) =>
+    const posted = this.#post(attempt, new Completion('failed', { reason: 'it ended before it started' }));
+    const noted = posted.catch((error: unknown) =>
       attempt.log.warn({ err: error }, 'could not report the end of a task'),
     );
     this.#track(noted.then(() => this.#done(lane, attempt)));
@@ -82,7 +82,7 @@ export class Conclusions {
     const succeeded = completion.outcome === 'succeeded';
     if (ending === 'handed_back' && !succeeded) return this.#release(lane, [attempt]);
     if (ending === 'unwanted') return this.#done(lane, attempt);
-    const said = ending === 'timed_out' && !succeeded ? timedOut(attempt) : tellable(completion);
+    const said = ending === 'timed_out' && !succeeded ? timedOut(attempt) : isReportable(completion);
     try {
       await this.#report(attempt, said);
       this.counts[said.outcome] += 1;
@@ -133,7 +133,7 @@ export class Conclusions {
 }
 
 /** The manager's queue does not transport notices: kinds that send notifications run next to the database. */
-function tellable(completion: Completion): Completion {
+function isReportable(completion: Completion): Completion {
   if (completion.notices === undefined) return completion;
   const reason = 'this worker cannot send notifications: run kinds that send notifications in a server';
   return new Completion('failed', { reason, final: true });

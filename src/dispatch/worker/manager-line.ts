@@ -25,7 +25,7 @@ const UNEXPLAINED_TRIES_MAX = 4;
  * Sends messages to the manager in sets: those that arrive while a set is being sent form the next one. Retries an
  * unresponsive queue until it is closed.
  */
-export class ManagerLine implements NodeSink {
+export class ManagerSender implements NodeSink {
   readonly #options: { queue: MessageQueue; clock: Clock; random: Random; log: Logger };
   readonly #coalescer: Coalescer<OutgoingMessage, undefined>;
   readonly #abandon = new AbortController();

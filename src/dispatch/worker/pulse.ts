@@ -3,10 +3,10 @@ import type { Logger } from '../../runtime/log.ts';
 import { Loop } from '../../runtime/loop.ts';
 import type { Attempt } from './attempt.ts';
 import type { KindLane } from './kind-lane.ts';
-import type { ManagerLine } from './manager-line.ts';
+import type { ManagerSender } from './manager-line.ts';
 
-export interface PulseOptions {
-  line: ManagerLine;
+export interface HeartbeatSenderOptions {
+  line: ManagerSender;
   /** Attempts whose handlers run, with their lanes. */
   running: ReadonlyMap<Attempt, KindLane>;
   /** Every attempt whose message is not settled, by lane. */
@@ -34,11 +34,11 @@ const STALE_RECEIVES_MAX = 5;
  * Keeps attempts alive: sends heartbeats to the manager, extends the visibility of their messages, and detects inactive
  * ones.
  */
-export class Pulse {
-  readonly #options: PulseOptions;
+export class HeartbeatSender {
+  readonly #options: HeartbeatSenderOptions;
   readonly #loop: Loop;
 
-  constructor(options: PulseOptions) {
+  constructor(options: HeartbeatSenderOptions) {
     this.#options = options;
     const { clock, log } = options;
     this.#loop = new Loop({ name: 'pulse', intervalMs: INTERVAL_MS, clock, log, runOnce: () => this.#runOnce() });

@@ -17,8 +17,8 @@ import { Conclusions } from './conclusions.ts';
 import { controlWatch } from './control-watch.ts';
 import { Intake } from './intake.ts';
 import { KindLane } from './kind-lane.ts';
-import { ManagerLine } from './manager-line.ts';
-import { Pulse } from './pulse.ts';
+import { ManagerSender } from './manager-line.ts';
+import { HeartbeatSender } from './pulse.ts';
 import type { TaskControl } from './task-control.ts';
 
 export interface QueueWorkerOptions {
@@ -79,10 +79,10 @@ export class QueueWorker {
   readonly #concurrency: number;
   readonly #visibilityMs: number;
   readonly #lanes: readonly KindLane[];
-  readonly #line: ManagerLine;
+  readonly #line: ManagerSender;
   readonly #intake: Intake;
   readonly #ahead: FetchAhead;
-  readonly #pulse: Pulse;
+  readonly #pulse: HeartbeatSender;
   readonly #services: readonly { start(): void; stop(): Promise<void> }[];
   readonly #running = new Map<Attempt, KindLane>();
   readonly #conclusions: Conclusions;
@@ -99,13 +99,13 @@ export class QueueWorker {
     const leaseMs = options.leaseMs ?? 60_000;
     this.#visibilityMs = options.visibilityMs ?? leaseMs * 1.5;
     this.#lanes = kinds.map((kind) => new KindLane(kind, this.#concurrency, queue, log));
-    this.#line = new ManagerLine({ queue, clock, random, log });
+    this.#line = new ManagerSender({ queue, clock, random, log });
     this.#ahead = new FetchAhead(RECEIVE_MAX * kinds.length, clock.monotonic());
     const giveUp = (lane: KindLane, attempt: Attempt): void =>
-      this.#conclusions.conclude(lane, attempt, handedOutInVain(attempt));
+      this.#conclusions.conclude(lane, attempt, exceededDeliveries(attempt));
     const drop = (lane: KindLane, attempt: Attempt): void => this.#conclusions.drop(lane, attempt);
     this.#intake = new Intake({ control, clock, log, giveUp, drop });
-    this.#pulse = new Pulse({
+    this.#pulse = new HeartbeatSender({
       line: this.#line,
       running: this.#running,
       held: () => this.#held(),
@@ -315,7 +315,7 @@ export class QueueWorker {
   }
 }
 
-function handedOutInVain(attempt: Attempt): Completion {
+function exceededDeliveries(attempt: Attempt): Completion {
   const reason = `its message was delivered ${attempt.receiveCount} times, and no worker completed it`;
   return new Completion('failed', { reason });
 }

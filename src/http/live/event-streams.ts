@@ -5,7 +5,7 @@ import type { Engine } from '../../engine/port.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/log.ts';
 import { EventWriter } from './event-writer.ts';
-import type { Feed, FeedNews } from './feed.ts';
+import type { Feed, FeedChanges } from './feed.ts';
 
 /** Minimum time between two changes on one stream: at most four a second. */
 const PACE_MS = 250;
@@ -55,7 +55,7 @@ export class EventStreams {
     const stop = new AbortController();
     response.once('close', () => stop.abort());
     const writer = new EventWriter(response, stop.signal);
-    const told = tellChanges(this.#dependencies, feed, cursor, writer, stop.signal)
+    const sending = sendChanges(this.#dependencies, feed, cursor, writer, stop.signal)
       .catch((error: unknown) => {
         this.#dependencies.log.error({ err: error, workflow_id: feed.workflowId }, 'event stream failed');
       })
@@ -63,7 +63,7 @@ export class EventStreams {
         this.#open.delete(stop);
         response.end();
       });
-    this.#open.set(stop, told);
+    this.#open.set(stop, sending);
   }
 
   async close(): Promise<void> {
@@ -73,7 +73,7 @@ export class EventStreams {
   }
 }
 
-async function tellChanges(
+async function sendChanges(
   { engine, clock }: Dependencies,
   feed: Feed,
   from: number,
@@ -88,7 +88,7 @@ async function tellChanges(
     let cursor = from;
     let first = true;
     while (!signal.aborted) {
-      const news = await readNews(feed, cursor);
+      const news = await readChanges(feed, cursor);
       if (news === null) return;
       if (news === 'away') {
         writer.comment('the database is unavailable');
@@ -115,7 +115,7 @@ async function tellChanges(
   }
 }
 
-async function readNews(feed: Feed, cursor: number): Promise<FeedNews | null | 'away'> {
+async function readChanges(feed: Feed, cursor: number): Promise<FeedChanges | null | 'away'> {
   try {
     return await feed.read(cursor);
   } catch (error) {

@@ -3,10 +3,10 @@ export interface Feed {
   /** The channel whose changes trigger a read. */
   readonly workflowId: string;
   /** Changes since the cursor; null if the object no longer exists. */
-  read(cursor: number): Promise<FeedNews | null>;
+  read(cursor: number): Promise<FeedChanges | null>;
 }
 
-export interface FeedNews {
+export interface FeedChanges {
   /** Cursor for the next read and for a client that reconnects. */
   cursor: number;
   /** No more changes will follow. */
@@ -21,13 +21,13 @@ export interface FeedNews {
 export const NODES_PER_EVENT = 1000;
 
 /** Filters changes already sent: the engine rereads a short overlap each time and repeats itself. */
-export class Told {
-  readonly #told = new Map<string, string>();
+export class SentVersions {
+  readonly #sent = new Map<string, string>();
 
   /** @param version differs whenever any sent member differs */
   isNew(id: string, version: string): boolean {
-    if (this.#told.get(id) === version) return false;
-    this.#told.set(id, version);
+    if (this.#sent.get(id) === version) return false;
+    this.#sent.set(id, version);
     return true;
   }
 }

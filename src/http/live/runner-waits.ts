@@ -1,12 +1,12 @@
 import type { PoolOperations } from '../../pool/pool-port.ts';
 import type { RequestWithRunners } from '../../pool/port/store.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { WaitingRoom } from './waiting-room.ts';
+import { WaitLimiter } from './waiting-room.ts';
 
 /** Maximum number of waiting requests: as many as one poll can read. */
 const WAITING_MAX = 1_000;
 /** Bounds the delay after a lost notification. */
-const LOOK_INTERVAL_MS = 5_000;
+const POLL_INTERVAL_MS = 5_000;
 
 interface Waiter {
   latest: RequestWithRunners;
@@ -22,7 +22,7 @@ interface Waiter {
 export class RunnerWaits {
   readonly #pool: Pick<PoolOperations, 'requests' | 'onSettled'>;
   readonly #clock: Clock;
-  readonly #room = new WaitingRoom({ max: WAITING_MAX, full: 'Too many requests are already waiting for runners' });
+  readonly #room = new WaitLimiter({ max: WAITING_MAX, full: 'Too many requests are already waiting for runners' });
   readonly #waiters = new Set<Waiter>();
   #rung = false;
   #looking = false;
@@ -102,7 +102,7 @@ export class RunnerWaits {
       await this.#look([...this.#waiters]);
     }
     this.#looking = false;
-    if (this.#waiters.size > 0) this.#cancelLook = this.#clock.after(LOOK_INTERVAL_MS, () => this.#ring());
+    if (this.#waiters.size > 0) this.#cancelLook = this.#clock.after(POLL_INTERVAL_MS, () => this.#ring());
   }
 
   async #look(waiters: readonly Waiter[]): Promise<void> {

@@ -1,6 +1,6 @@
 import { HeddleError } from '../../domain/errors.ts';
 
-export interface WaitingRoomOptions {
+export interface WaitLimiterOptions {
   /** Maximum number of waiting callers; more are rejected. */
   readonly max: number;
   /** Message of the rejection. */
@@ -8,12 +8,12 @@ export interface WaitingRoomOptions {
 }
 
 /** Callers that wait for a response: limited in number, and released when they disconnect or the server stops. */
-export class WaitingRoom {
-  readonly #options: WaitingRoomOptions;
+export class WaitLimiter {
+  readonly #options: WaitLimiterOptions;
   readonly #waiting = new Set<AbortController>();
   #closing = false;
 
-  constructor(options: WaitingRoomOptions) {
+  constructor(options: WaitLimiterOptions) {
     this.#options = options;
   }
 

@@ -1,21 +1,21 @@
 import type { ClaimedTask, ClaimRequest, Engine } from '../../engine/port.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { Permits } from '../../runtime/permits.ts';
-import { WaitingRoom } from './waiting-room.ts';
+import { WaitLimiter } from './waiting-room.ts';
 
 /** Maximum number of waiting requests. */
 const WAITING_MAX = 5_000;
 /** One commit may wake all waiting requests: at most this many query the database at a time. */
 const CLAIMS_AT_ONCE = 4;
 /** Bounds the delay after a lost notification. */
-const LOOK_INTERVAL_MS = 5_000;
+const POLL_INTERVAL_MS = 5_000;
 
 /** Claims tasks for workers over HTTP, and lets them wait if nothing is ready. */
 export class WorkClaims {
   readonly #engine: Pick<Engine, 'claim' | 'release' | 'onReady'>;
   readonly #clock: Clock;
   readonly #permits = new Permits(CLAIMS_AT_ONCE);
-  readonly #room = new WaitingRoom({ max: WAITING_MAX, full: 'Too many workers are already waiting' });
+  readonly #room = new WaitLimiter({ max: WAITING_MAX, full: 'Too many workers are already waiting' });
 
   constructor(engine: Pick<Engine, 'claim' | 'release' | 'onReady'>, clock: Clock) {
     this.#engine = engine;
@@ -53,7 +53,7 @@ export class WorkClaims {
       while (!stop.aborted) {
         const leftMs = untilMs - this.#clock.monotonic();
         if (leftMs <= 0) return [];
-        await this.#clock.sleep(Math.min(leftMs, LOOK_INTERVAL_MS), rung.signal);
+        await this.#clock.sleep(Math.min(leftMs, POLL_INTERVAL_MS), rung.signal);
         // Renewed before the claim, so that tasks that become ready during it trigger another.
         rung = new AbortController();
         const claimed = await this.#look(request, stop);

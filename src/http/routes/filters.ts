@@ -15,8 +15,8 @@ export function textFilter(maxLength: number, description: string) {
   );
 }
 
-/** A time filter of a list; `momentOf` parses its value. */
-export function momentFilter(description: string) {
+/** A time filter of a list; `timeOf` parses its value. */
+export function timeFilter(description: string) {
   return Type.Optional(
     Type.String({
       pattern: '^\\d{4}-\\d\\d-\\d\\d([Tt]\\d\\d:\\d\\d(:\\d\\d(\\.\\d{1,9})?)?([Zz]|[+-]\\d\\d:\\d\\d))?$',
@@ -31,7 +31,7 @@ export function momentFilter(description: string) {
  * @param name the parameter that has it
  * @throws HeddleError INVALID_QUERY for a date that does not exist
  */
-export function momentOf(name: string, text: string): number {
+export function timeOf(name: string, text: string): number {
   const moment = Date.parse(text);
   if (Number.isFinite(moment)) return moment;
   throw new HeddleError('INVALID_QUERY', undefined, { details: [`${name}: no such date or time: ${text}`] });

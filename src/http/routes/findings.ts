@@ -14,7 +14,7 @@ import {
 } from '../wire/finding.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
-import { momentFilter, momentOf, textFilter } from './filters.ts';
+import { timeFilter, timeOf, textFilter } from './filters.ts';
 import { NoQuery, pageOf, pageProperties } from './parameters.ts';
 
 const PATH_CHARACTERS_MAX = 4096;
@@ -54,7 +54,7 @@ function listRoute(app: App, { findings, config }: RouteContext): void {
           state: Type.Optional(FindingStateWire),
           triage: Type.Optional(TriageStateWire),
           path: textFilter(PATH_CHARACTERS_MAX, 'Only in objects whose path has this prefix.'),
-          since: momentFilter('Only first seen at or after this time'),
+          since: timeFilter('Only first seen at or after this time'),
         },
         { additionalProperties: false },
       ),
@@ -67,7 +67,7 @@ function listRoute(app: App, { findings, config }: RouteContext): void {
         ...(state === undefined ? {} : { states: [state] }),
         ...(triage === undefined ? {} : { triage }),
         ...(path === undefined ? {} : { path_prefix: path }),
-        ...(since === undefined ? {} : { since: momentOf('since', since) }),
+        ...(since === undefined ? {} : { since: timeOf('since', since) }),
       };
       const limit = query.page_size ?? config.pagination.default;
       const after = query.after?.toLowerCase() ?? null;

@@ -12,7 +12,7 @@ import { Uuid } from '../wire/basics.ts';
 import { ModelDto, ModelStateWire, ModelTargetDto, modelTargetToWire, modelToWire } from '../wire/model.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
-import { momentFilter, momentOf, textFilter } from './filters.ts';
+import { timeFilter, timeOf, textFilter } from './filters.ts';
 import { NoQuery, pageOf, pageProperties } from './parameters.ts';
 
 const ModelParameters = Type.Object({ model_id: Uuid('The model.') }, { additionalProperties: false });
@@ -57,7 +57,7 @@ function listRoute(app: App, { models, config }: RouteContext): void {
             MODEL_SEARCH_CHARACTERS_MAX,
             'Only with this string in their key, or in a string or number anywhere in their data, case-insensitive.',
           ),
-          changed_since: momentFilter(
+          changed_since: timeFilter(
             'Only those that were new, changed or gone in a run which began at or after this time',
           ),
         },
@@ -72,7 +72,7 @@ function listRoute(app: App, { models, config }: RouteContext): void {
         ...(state === undefined ? {} : { states: [state] }),
         ...(key === undefined ? {} : { key_prefix: key }),
         ...(search === undefined ? {} : { search }),
-        ...(changed_since === undefined ? {} : { changed_since: momentOf('changed_since', changed_since) }),
+        ...(changed_since === undefined ? {} : { changed_since: timeOf('changed_since', changed_since) }),
       };
       const limit = query.page_size ?? config.pagination.default;
       const after = query.after?.toLowerCase() ?? null;

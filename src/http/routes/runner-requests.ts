@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 
-import { hangUpOf } from '../live/hang-up.ts';
+import { disconnectSignalOf } from '../live/hang-up.ts';
 import { RunnerWaits } from '../live/runner-waits.ts';
 import { oneOf, Uuid } from '../wire/basics.ts';
 import { HoldDto, PoolRequestDetailDto, PoolRequestDto, requestDetailToWire, requestToWire } from '../wire/runner.ts';
@@ -107,7 +107,7 @@ function holdRoute(app: App, { pool, clock }: RouteContext): void {
     },
     handler: async (request, reply) => {
       const { id, requirements, holder, tenant, expires_secs, wait_secs = 0 } = request.body;
-      const gone = hangUpOf(reply);
+      const gone = disconnectSignalOf(reply);
       const until = clock.monotonic() + wait_secs * 1_000;
       const asked = await pool.hold(demandOf(pool, requirements), {
         id: id?.toLowerCase() ?? null,

@@ -13,7 +13,7 @@ import { requireKnownClasses } from '../../engine/runners/check.ts';
 import type { Heartbeat, HeartbeatResult, Report, TransitionOutcome } from '../../engine/port.ts';
 import { Coalescer } from '../../runtime/coalescer.ts';
 import { MANY_NODES, ONE_RESULT } from '../body-limits.ts';
-import { hangUpOf } from '../live/hang-up.ts';
+import { disconnectSignalOf } from '../live/hang-up.ts';
 import { WorkClaims } from '../live/work-claims.ts';
 import { holderOf, WorkHolders } from '../live/work-holders.ts';
 import { Uuid } from '../wire/basics.ts';
@@ -117,7 +117,7 @@ function claimRoute(app: App, { engine, clock }: RouteContext): void {
           traced: true,
         },
         wait_secs * 1000,
-        hangUpOf(reply),
+        disconnectSignalOf(reply),
       );
       // A keep-alive connection would keep the server from closing.
       if (claims.closing) void reply.header('connection', 'close');
