@@ -2,7 +2,7 @@ import { Component } from 'react';
 import type { ReactNode } from 'react';
 
 /** Shown instead of an empty window when the console itself fails. */
-export class LastResort extends Component<{ children: ReactNode }, { failure: unknown }> {
+export class ErrorScreen extends Component<{ children: ReactNode }, { failure: unknown }> {
   override state: { failure: unknown } = { failure: null };
 
   static getDerivedStateFromError(failure: unknown): { failure: unknown } {

@@ -9,7 +9,7 @@ import { PAGE_SIZE } from './tree-view.ts';
  * How far reads look back, milliseconds. Events are numbered by the database's clock; a read covers changes up to the
  * latest that it contains, and transactions open at that time may report earlier changes.
  */
-const LOOK_BACK_MS = 60_000;
+const OVERLAP_MS = 60_000;
 /** Minimum time between two requests for the same page. */
 const PAGE_GAP_MS = 1000;
 
@@ -39,7 +39,7 @@ export class WorkflowSource implements FeedSource {
   get lastEventId(): string | null {
     let latest = 0;
     for (const node of this.store.nodes.values()) if (node.type === 'task') latest = Math.max(latest, node.updatedAt);
-    return latest <= LOOK_BACK_MS ? null : String(latest - LOOK_BACK_MS);
+    return latest <= OVERLAP_MS ? null : String(latest - OVERLAP_MS);
   }
 
   open(): () => void {
