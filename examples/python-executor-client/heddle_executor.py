@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A client of `heddle executor` in one file, with nothing but Python's standard library: TCP and XML-RPC.
+"""A client of `heddle executor` in one file, using only Python's standard library: TCP and XML-RPC.
 
     executor = Executor("tcp://edge-7:50053", "keys/client-laptop.json", ca="ca.pem", cert="client.pem", key="client-key.pem")
     print(executor.submit("WordCount", {"text": "to be or not to be"}))
@@ -28,7 +28,7 @@ ANSWER_BYTES_MAX = 80 * 1024 * 1024
 
 
 class RemoteError(Exception):
-    """What the executor answered instead of a result."""
+    """An error response of the executor."""
 
     def __init__(self, code, message, answer):
         super().__init__(f"{code}: {message}")
@@ -37,7 +37,7 @@ class RemoteError(Exception):
 
 
 class UntrustedAnswer(Exception):
-    """The answer is not signed by the executor, or belongs to another request."""
+    """The response is not signed by the executor, or belongs to another request."""
 
 
 def prefixed(*fields):
@@ -86,11 +86,11 @@ class TcpTransport:
             self.socket.sendall(struct.pack(">II", 4 + len(head) + len(payload), len(head)) + head + payload)
             while True:
                 answer, body = self.receive()
-                # A frame that could not be read is refused without a number.
+                # An unreadable frame is rejected without a number.
                 if answer.get("id") in (self.last_id, None) and answer.get("final", True):
                     return {**answer, "mac": from_unpadded(answer.get("mac") or "")}, body
         except BaseException:
-            # What comes later on this connection could be taken for the answer to something else.
+            # A later response on this connection could be mistaken for that of another request.
             self.close()
             raise
 
@@ -117,7 +117,7 @@ class TcpTransport:
 
 
 class XmlRpcTransport:
-    """POST /RPC2 with one struct; signed errors are answers, only what cannot be signed is a fault."""
+    """POST /RPC2 with one struct; signed errors are responses; only unsigned ones are faults."""
 
     def __init__(self, address, context):
         scheme = "https" if context else "http"
@@ -157,9 +157,9 @@ class Executor:
     """
     endpoint     tcp://HOST:PORT or xmlrpc://HOST:PORT, with TLS; tcp+plain:// and xmlrpc+plain:// on loopback
     credentials  the client file that `heddle keys generate` wrote
-    ca           authorities that the executor's certificate must come from, PEM
-    cert, key    the client's certificate, PEM, where the executor asks for one
-    token        a JSON Web Token, where it asks for one
+    ca           authorities that must have issued the executor's certificate, PEM
+    cert, key    the client's certificate, PEM, if the executor requires one
+    token        a JSON Web Token, if it requires one
     """
 
     def __init__(self, endpoint, credentials, ca=None, cert=None, key=None, token=None):
@@ -202,7 +202,7 @@ class Executor:
         request["mac"] = mac(client_key, "request", [str(value) for value in request.values()] + [payload])
         answer, data = self.transport.call(request, payload, self.token, timeout)
         self.verify(client_key, request, answer, data)
-        # The executor's clock counts: a request that it finds too old or too new is signed again by it.
+        # The executor's clock decides: a request that it considers too old or too new is signed again with its time.
         self.clock_offset_ms = answer["timestamp_ms"] - int(time.time() * 1000)
         return json.loads(data)
 
@@ -245,7 +245,7 @@ class Executor:
         return self.call("cancel", {"correlation_id": correlation_id})
 
     def ack(self, correlation_ids):
-        """Says that the results arrived, so that the executor need not keep them."""
+        """Acknowledges results, so that the executor can delete them."""
         return self.call("ack", {"correlation_ids": correlation_ids})["acknowledged"]
 
     def events(self):

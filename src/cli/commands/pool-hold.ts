@@ -90,7 +90,7 @@ export async function showRequest(context: ClientContext, _options: unknown, id:
 }
 
 export async function releaseHold(context: ClientContext, _options: unknown, id: string): Promise<undefined> {
-  printRequest(context, await context.client.pool.releaseHold(id));
+  printRequest(context, await context.client.pool.letGo(id));
   return undefined;
 }
 
