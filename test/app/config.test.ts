@@ -117,10 +117,10 @@ describe('the configuration', () => {
 
   test('reports the position of invalid YAML', () => {
     const cases: [content: string, fault: RegExp][] = [
-      ['PORT: 1\nPORT: 2', /bad\.yaml: is not YAML: Map keys must be unique at line 2, column 1$/],
-      ['PORT: !port 1', /bad\.yaml: is not YAML: Unresolved tag: !port at line 1, column 7$/],
-      ['PORT: [1', /bad\.yaml: is not YAML: .* at line 1/],
-      [`a: &a [x, x, x]\n${expanding('b', 'a')}${expanding('c', 'b')}${expanding('d', 'c')}`, /is not YAML: .*alias/],
+      ['PORT: 1\nPORT: 2', /bad\.yaml: is not valid YAML: Map keys must be unique at line 2, column 1$/],
+      ['PORT: !port 1', /bad\.yaml: is not valid YAML: Unresolved tag: !port at line 1, column 7$/],
+      ['PORT: [1', /bad\.yaml: is not valid YAML: .* at line 1/],
+      [`a: &a [x, x, x]\n${expanding('b', 'a')}${expanding('c', 'b')}${expanding('d', 'c')}`, /is not valid YAML: .*alias/],
       ['- PORT', /bad\.yaml: must be an object/],
     ];
     for (const [content, fault] of cases) {
@@ -201,7 +201,7 @@ describe('the configuration', () => {
 
   test('rejects an unusable file and names the fault', () => {
     const cases: [content: unknown, fault: RegExp][] = [
-      ['{"PORT": 1,}', /bad\.json: is not JSON/],
+      ['{"PORT": 1,}', /bad\.json: is not valid JSON/],
       [[1], /bad\.json: must be an object/],
       [{ PROT: 1 }, /^PROT: unknown setting \(file\)/],
       [{ PORT: { a: 1 } }, /^PORT: must be a string, a number/],

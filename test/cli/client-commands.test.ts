@@ -127,7 +127,7 @@ describe('batch', () => {
     assert.equal(ran.code, 2);
     assert.match(ran.stderr, /error VALIDATION_FAILED/);
     assert.match(ran.stderr, /tasks\[0\]\.name/);
-    assert.match(ran.stderr, /next: mend what is named above/);
+    assert.match(ran.stderr, /next: fix the errors listed above/);
     assert.equal(ran.stdout, '');
     assert.deepEqual((await on('task', 'list', '--kind', 'test.bad', '--json')).json(), []);
   });
@@ -204,7 +204,7 @@ describe('batch', () => {
       const ran = await on('batch', ...command, UNKNOWN_ID);
       assert.equal(ran.code, 3, command[0]);
       assert.match(ran.stderr, /error NOT_FOUND: /);
-      assert.match(ran.stderr, /next: list what there is/);
+      assert.match(ran.stderr, /next: list existing objects/);
     }
     const json = await on('batch', 'get', UNKNOWN_ID, '--json');
     assert.equal(json.stdout, '');
@@ -253,7 +253,7 @@ describe('task', () => {
   test('finish requires a reason with Failure, and only with Failure', async () => {
     const finish = (...args: string[]): Promise<Ran> => on('task', 'finish', UNKNOWN_ID, ...args);
     assert.match((await finish('--status', 'Failure')).stderr, /--reason is needed/);
-    assert.match((await finish('--status', 'Success', '--reason', 'x')).stderr, /--reason goes with/);
+    assert.match((await finish('--status', 'Success', '--reason', 'x')).stderr, /--reason requires/);
     assert.match((await finish('--status', 'Success', '--metadata', '[1]')).stderr, /--metadata is not a JSON object/);
     assert.match((await finish('--status', 'Success', '--metadata', '{')).stderr, /--metadata is not valid JSON/);
     for (const args of [['--status', 'Failure'], ['--status', 'Done'], []]) {

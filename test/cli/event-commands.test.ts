@@ -152,7 +152,7 @@ test('a missing or untrusted certificate has its own remedy', () => {
 test('invalid input is reported before anything is sent', async () => {
   for (const [args, message] of [
     [['submit', 'Echo', '{'], /not valid JSON/],
-    [['submit', 'Echo', '[]'], /no JSON object/],
+    [['submit', 'Echo', '[]'], /not a JSON object/],
     [['cancel'], /name the task by its id/],
     [['submit', 'Echo', '--executor', 'gpu'], /none is named gpu/],
   ] as const) {

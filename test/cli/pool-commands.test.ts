@@ -144,7 +144,7 @@ test('missing runners are awaited, and the request outlives the wait', async () 
   const impatient = await pool('hold', '--class', 'large', '--count', '2', '--id', id, '--wait', '1s');
   assert.equal(impatient.code, 4);
   assert.match(impatient.stdout, /^state +waiting$/m);
-  assert.match(impatient.stderr, new RegExp(`it waits on; .*--id ${id}`));
+  assert.match(impatient.stderr, new RegExp(`the request is still waiting; .*--id ${id}`));
   assert.match((await pool('requests')).lines[1]!, new RegExp(`^${id} +waiting +2 × large, on-demand `));
   const interrupt = new AbortController();
   const interrupted = poolWith({ interrupt: interrupt.signal }, 'hold', '--class', 'large', '--count', '2', '--id', id);

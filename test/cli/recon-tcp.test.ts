@@ -48,7 +48,7 @@ describe('tcp', () => {
     assert.deepEqual(members, expected);
     assert.match(String(timestamp), /^\d{4}-/);
     assert.equal(refused.code, 2);
-    assert.match(refused.stderr, /no member for the state of a port; leave out --all-states/);
+    assert.match(refused.stderr, /no member for the state of a port; remove --all-states/);
   });
 
   test('reports that the rate per host is the limit; one option lifts both', async () => {

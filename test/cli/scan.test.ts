@@ -334,7 +334,7 @@ describe('resuming', () => {
     child.kill('SIGINT');
     const cut = await first;
     assert.equal(cut.code, 130, cut.stderr);
-    assert.match(cut.stderr, /The same command goes on from in\/scan\.state/);
+    assert.match(cut.stderr, /The same command resumes from in\/scan\.state/);
     assert.equal(statSync(own.at('in/scan.state')).mode & 0o777, 0o600);
     const [rest] = await Promise.all([own.scan(args, ''), writeFile(own.at('pipe'), '')]);
     assert.equal(rest.code, 1, rest.stderr);
@@ -376,7 +376,7 @@ describe('rules', () => {
     assert.equal(verdict.faults.length, 2, verdict.faults.join('\n'));
     assert.match(verdict.faults[0]!, /faults\.toml: rule a: regex: character \d+: /);
     assert.match(verdict.warnings.join('\n'), /colour/);
-    assert.match(good.stdout, /1 rule, nothing wrong/);
+    assert.match(good.stdout, /1 rule, no faults/);
   });
 
   test('a directory with the name of a command is written with ./', async () => {

@@ -274,7 +274,7 @@ describe('the response', () => {
       server.close();
       assert.equal(result.outcome, 'retry');
       if (expected === 'not HTTP') assert.match(errorOf(result), /not valid HTTP/);
-      else assert.match(errorOf(result), /closed before an answer|reset/);
+      else assert.match(errorOf(result), /closed before a response|reset/);
     }
     const gone = await ok();
     await gone.close();

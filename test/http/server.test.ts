@@ -76,7 +76,7 @@ test('rejections have their own statuses, as problem documents', async (context)
       'VALIDATION_FAILED',
       /^idempotency-key: /,
     ],
-    [{ method: 'GET', url: '/view' }, 404, 'NOT_FOUND', /^page: is not built/],
+    [{ method: 'GET', url: '/view' }, 404, 'NOT_FOUND', /^console: is not built/],
   ];
   for (const [request, status, code, detail] of cases) {
     const response = await app.inject(request);

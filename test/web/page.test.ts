@@ -85,7 +85,7 @@ test('a 401 shows a login; a wrong token is rejected with a message, the right o
     await driver.page.getByRole('heading', { name: 'Log in' }).waitFor();
     await driver.page.getByLabel('Token').fill('wrong');
     await driver.button('Log in');
-    await driver.page.getByText('That token was not accepted').waitFor();
+    await driver.page.getByText('Invalid token').waitFor();
     await driver.page.getByLabel('Token').fill('right');
     await driver.button('Log in');
     await driver.drawn();

@@ -188,7 +188,7 @@ test('a job is run now, its workflow is reachable, and its end is in the history
     await driver.page.getByRole('button', { name: 'nightly' }).click();
     const details = driver.page.getByTestId('job-details');
     await details.locator('.next-runs li').nth(4).waitFor();
-    await details.getByText('It has not run yet.').waitFor();
+    await details.getByText('No runs yet.').waitFor();
     await driver.button('Run now');
     await driver.button('Run job');
     const link = driver.page.getByRole('link', { name: 'view workflow' });

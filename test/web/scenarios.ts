@@ -215,7 +215,7 @@ function safetyScenarios(withPage: WithPage): void {
       await driver.goto('/');
       await driver.page.getByLabel('Open a batch').fill('nonsense');
       await driver.page.keyboard.press('Enter');
-      await driver.page.getByText('A batch id looks like').waitFor();
+      await driver.page.getByText('A batch ID looks like').waitFor();
       await driver.page.getByLabel('Open a batch').fill(target.large.batchId);
       await driver.page.keyboard.press('Enter');
       await driver.arrived(target.large.batchId);

@@ -35,7 +35,7 @@ export function planText(plan: ReconPlan): string {
   const lines: (readonly [string, string])[] = [
     ['targets', grouped(plan.targets)],
     ...(plan.refused > 0 ? [['refused', grouped(plan.refused)] as const] : []),
-    ...(plan.ports === null ? [] : [['ports per target', grouped(plan.ports)] as const]),
+    ...(plan.ports === null ? [] : [['ports each', grouped(plan.ports)] as const]),
     [endpoints, counted(plan.endpoints)],
     [words.packets, plan.packets_max === null ? 'unknown' : `at most ${grouped(plan.packets_max)}`],
     ['rate', `${limit(plan.rate)}, ${limit(plan.host_rate)} to one host`],

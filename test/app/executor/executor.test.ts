@@ -120,7 +120,7 @@ describe('settings of an executor', () => {
     const { code, stderr } = await faults({ HEDDLE_EXECUTOR_TCP_BIND: '0.0.0.0:0' });
     assert.equal(code, 2);
     assert.match(stderr, /HEDDLE_EXECUTOR_KEYS.*heddle keys generate/);
-    assert.match(stderr, /HEDDLE_EXECUTOR_TCP_BIND: 0\.0\.0\.0 is not loopback.*heddle certs dev/);
+    assert.match(stderr, /HEDDLE_EXECUTOR_TCP_BIND: 0\.0\.0\.0 is not a loopback address.*heddle certs dev/);
   });
 
   test('settings that depend on others name them', async () => {

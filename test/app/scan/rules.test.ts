@@ -47,7 +47,7 @@ test('a file that extends another one follows it; cycles are rejected', () => {
   assert.deepEqual(idsOf({ files: [over] }), ['base', 'own']);
   write('one.toml', '[extend]\npath = "two.toml"\n');
   const two = write('two.toml', '[extend]\npath = "one.toml"\n');
-  assert.throws(() => idsOf({ files: [two] }), /leads in circles/);
+  assert.throws(() => idsOf({ files: [two] }), /forms a cycle/);
   const lost = write('lost.toml', '[extend]\npath = "nowhere.toml"\n');
   assert.throws(() => idsOf({ files: [lost] }), /lost\.toml: \[extend\] path .*nowhere\.toml: no such file/);
 });
@@ -63,7 +63,7 @@ test('a rule file in a directory applies, is reported, and is rejected with the 
   assert.match(told.join(), /rules: .*\.gitleaks\.toml \(--no-config ignores it\)/);
   assert.ok(idsOf({ discover: false }, [directory]).length > 100);
   write('.heddle-scan.toml', '[[rules]]\nid = 3\n');
-  assert.throws(() => idsOf({}, [directory]), /\.heddle-scan\.toml: .*leave it out with --no-config/);
+  assert.throws(() => idsOf({}, [directory]), /\.heddle-scan\.toml: .*ignore it with --no-config/);
   const other = write('other.toml', OWN);
   assert.deepEqual(idsOf({ files: [other] }, [directory]), ['own'], 'a file that is named goes before');
 });

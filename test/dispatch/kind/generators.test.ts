@@ -127,8 +127,8 @@ describe('a generator', () => {
         /node\.children\[1\]\.retry\.max_attempts: /,
       ],
       [task('work', [] as never), /node\.input: /],
-      [task('work', { text: 'x'.repeat(70_000) }), /has 70011 bytes as JSON, 65536 are allowed/],
-      [parallel(Array.from({ length: 1000 }, () => task('work'))), /1000 nodes at most/],
+      [task('work', { text: 'x'.repeat(70_000) }), /has 70011 bytes as JSON; at most 65536 are allowed/],
+      [parallel(Array.from({ length: 1000 }, () => task('work'))), /at most 1000 nodes/],
     ];
     for (const [node, reason] of faulty) {
       const { completion } = await runOnce(defineKind({ name: 'FaultyGenerator', run: () => [node] }));
@@ -195,7 +195,7 @@ describe('the nodes of a generator', () => {
 
   it('cannot be added to a container that was not created before', async () => {
     const kind = defineKind({ name: 'EarlyGenerator', run: () => [into(parallel([]), task('work'))] });
-    assert.match((await runOnce(kind)).completion.reason!, /was not made by this generator before it/);
+    assert.match((await runOnce(kind)).completion.reason!, /must be created by this generator before it/);
   });
 
   it('have the same ids when the generator runs again, however far it got before', async () => {

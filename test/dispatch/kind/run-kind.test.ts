@@ -127,7 +127,7 @@ describe('the end of a run', () => {
       [cyclic, /nested more than 200 levels deep, or is circular$/],
       ['\u0000', /NUL/],
       [{ text: '\ud800' }, /surrogate/],
-      ['x'.repeat(1024 * 1024), /has 1048578 bytes as JSON, 1048576 are allowed$/],
+      ['x'.repeat(1024 * 1024), /has 1048578 bytes as JSON; at most 1048576 are allowed$/],
     ];
     for (const [value, reason] of refused) {
       const { completion } = await runOnce(defineKind({ name: 'odd', run: () => value }));
