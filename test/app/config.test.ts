@@ -120,7 +120,10 @@ describe('the configuration', () => {
       ['PORT: 1\nPORT: 2', /bad\.yaml: is not valid YAML: Map keys must be unique at line 2, column 1$/],
       ['PORT: !port 1', /bad\.yaml: is not valid YAML: Unresolved tag: !port at line 1, column 7$/],
       ['PORT: [1', /bad\.yaml: is not valid YAML: .* at line 1/],
-      [`a: &a [x, x, x]\n${expanding('b', 'a')}${expanding('c', 'b')}${expanding('d', 'c')}`, /is not valid YAML: .*alias/],
+      [
+        `a: &a [x, x, x]\n${expanding('b', 'a')}${expanding('c', 'b')}${expanding('d', 'c')}`,
+        /is not valid YAML: .*alias/,
+      ],
       ['- PORT', /bad\.yaml: must be an object/],
     ];
     for (const [content, fault] of cases) {

@@ -40,7 +40,7 @@ async function agentsSpeakUntil(done: () => Promise<boolean>): Promise<void> {
 test('the pool is counted by class, and reports problems', async () => {
   const none = await pool('status');
   assert.deepEqual(none.lines, [
-    'runners: 0 of at most 8; started by fake, found by postgres',
+    'runners: 0 of at most 8; provider fake, backend postgres',
     'no runners and no waiting requests',
   ]);
   await world.arrive(2);
@@ -75,7 +75,7 @@ test('runners are launched, listed and shown', async () => {
   const [id] = lines[1]!.split(' ');
   const shown = await pool('get', id!);
   assert.match(shown.stdout, /^state +idle$/m);
-  assert.match(shown.stdout, /^claims +0, of which 0 began$/m);
+  assert.match(shown.stdout, /^claims +0, 0 started$/m);
   assert.equal((await pool('list', '--class', 'xlarge')).stdout, 'no matching runners\n');
   assert.equal((await pool('list', '--page', '1', '--page-size', '1', '--json')).jsonLines().length, 1);
   const crowd = await pool('provision', '--class', 'large', '--count', '20');

@@ -189,7 +189,7 @@ describe('a task that starts by a webhook', () => {
       for (const [verb, body] of VERBS) {
         const said = await say(open, {}, `${id}/${verb}`, { attempt: 1, ...body });
         assert.deepEqual([verb, said.status, said.code], [verb, 409, 'CONFLICT']);
-        assert.match(said.details[0]!, /^task_id: starts by a webhook, .* by its handle, or by PATCH/);
+        assert.match(said.details[0]!, /^task_id: starts by a webhook, .* with its handle, or by PATCH/);
       }
     };
     await refusals();
