@@ -51,13 +51,13 @@ test('a job from its creation to its deletion', async () => {
     [3, 'allow'],
   );
   const forever = await job('update', 'yearly', '--recurrence', 'forever');
-  assert.match(forever.stdout, /^recurrence +for ever$/m);
+  assert.match(forever.stdout, /^recurrence +forever$/m);
   assert.match((await job('pause', 'yearly')).stdout, /^next run +paused$/m);
   assert.match((await job('next', 'yearly')).stdout, /^none: it is paused/);
   assert.match((await job('list', '--paused')).lines[1]!, /^yearly +@yearly +Asia\/Tokyo +paused/);
   assert.match((await job('resume', 'yearly')).stdout, /^next run +\d{4}-12-31/m);
   assert.match((await job('get', 'yearly')).stdout, /^catch-up +once$/m);
-  assert.equal((await job('delete', 'yearly')).stdout, 'job yearly is gone\n');
+  assert.equal((await job('delete', 'yearly')).stdout, 'deleted job yearly\n');
   assert.equal((await job('get', 'yearly')).code, 3);
   assert.equal((await job('list')).stdout, 'no matching jobs\n');
 });

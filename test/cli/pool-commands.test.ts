@@ -51,7 +51,7 @@ test('the pool is counted by class, and reports problems', async () => {
     status = await pool('status');
     return status.stdout.includes('held back');
   }, 'a launch has failed');
-  assert.match(status.stdout, /^CLASS +USAGE +LAUNCHING +IDLE +CLAIMED +RUNNING +WAITED FOR$/m);
+  assert.match(status.stdout, /^CLASS +USAGE +LAUNCHING +IDLE +CLAIMED +RUNNING +WAITING$/m);
   assert.match(status.stdout, /^large +on-demand +0 +2 +0 +0 +0$/m);
   assert.match(status.stdout, /^launches of 4xl are held back: .*capacity/m);
   const { census } = (await pool('status', '--json')).json() as { census: { resource_class: string; idle: number }[] };
@@ -80,7 +80,7 @@ test('runners are launched, listed and shown', async () => {
   assert.equal((await pool('list', '--page', '1', '--page-size', '1', '--json')).jsonLines().length, 1);
   const crowd = await pool('provision', '--class', 'large', '--count', '20');
   assert.equal(crowd.code, 1);
-  assert.match(crowd.lines[1]!, /^14 runners left out: .*HEDDLE_POOL_MAX_RUNNERS$/);
+  assert.match(crowd.lines[1]!, /^14 runners not launched: .*HEDDLE_POOL_MAX_RUNNERS$/);
 });
 
 test('launches are awaited, and a failed launch is a failure', async () => {
