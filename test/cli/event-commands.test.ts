@@ -154,7 +154,7 @@ test('invalid input is reported before anything is sent', async () => {
     [['submit', 'Echo', '{'], /not valid JSON/],
     [['submit', 'Echo', '[]'], /not a JSON object/],
     [['cancel'], /name the task by its id/],
-    [['submit', 'Echo', '--executor', 'gpu'], /none is named gpu/],
+    [['submit', 'Echo', '--executor', 'gpu'], /no executor is named gpu/],
   ] as const) {
     const ran = await event([...args]);
     assert.equal(ran.code, 2, ran.stderr);

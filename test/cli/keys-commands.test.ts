@@ -90,7 +90,7 @@ test('existing files are not overwritten, and unusable ones are named', async ()
   const ring = join(out, 'keys.json');
   const before = readFileSync(ring, 'utf8');
   const again = await run(['keys', 'generate', '--out', out, '--client', 'new']);
-  assert.deepEqual([again.code, /keys\.json is there already/.test(again.stderr)], [2, true]);
+  assert.deepEqual([again.code, /keys\.json already exists/.test(again.stderr)], [2, true]);
   assert.equal(existsSync(join(out, 'client-new.json')), false, 'nothing is half done');
 
   const foreign = await run(['keys', 'generate', '--out', join(directory, 'other'), '--client', 'web']);

@@ -229,7 +229,7 @@ describe('the response', () => {
     const silent = track(await startTarget(() => undefined));
     const result = await deliverOnce(delivery(silent.url), track(dependencies({ tryLimitMs: 60 })));
     assert.equal(result.outcome, 'retry');
-    assert.match(errorOf(result), /no answer within 60 ms/);
+    assert.match(errorOf(result), /no response within 60 ms/);
   });
 
   it('whose headers drip is cut off at the timeout', async () => {
@@ -399,7 +399,7 @@ describe('aborting', () => {
     const almostOver = delivery(silent.url, { trigger: 'start', tries: 5, first_try_at: clock.now() - 118_500 });
     const result = await deliverOnce(almostOver, track(dependencies({ clock })));
     assert.equal(result.outcome, 'dead');
-    assert.match(errorOf(result), /no answer within 2 s/);
+    assert.match(errorOf(result), /no response within 2 s/);
   });
 
   it('a URL that was stored before the policy changed is rejected when it is called', async () => {

@@ -218,7 +218,7 @@ describe('responses of a mail server', () => {
       const own = mailServer(`smtp://127.0.0.1:${server.port}?starttls=off`, { timeoutMs: 30_000 });
       const result = await send(own, mail(), { tryLimitMs: 300 });
       assert.equal(result.outcome, 'retry');
-      assert.match(errorOf(result), /no answer within 1 s/);
+      assert.match(errorOf(result), /no response within 1 s/);
     }
   });
 

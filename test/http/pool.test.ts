@@ -206,7 +206,7 @@ describe('runners', () => {
     const refused = await problem('POST', `/v1/pool/runners/${id!}/release`);
     assert.deepEqual([refused.code, refused.details], ['CONFLICT', ['runner_id: it has ended']]);
     const [coming] = await world.launch();
-    assert.match((await problem('POST', `/v1/pool/runners/${coming!}/release`)).details[0]!, /nobody has it/);
+    assert.match((await problem('POST', `/v1/pool/runners/${coming!}/release`)).details[0]!, /it is not claimed/);
   });
 
   test('that do not exist are not found', async () => {
