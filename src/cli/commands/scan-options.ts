@@ -118,12 +118,7 @@ function addBoundOptions(command: Command): void {
       byteSize(0, PIB),
       SCAN_DEFAULTS.object_bytes_max,
     )
-    .option(
-      '--chunk-size <size>',
-      'Bytes read at once',
-      byteSize(4 * KIB, 2 * MIB),
-      SCAN_DEFAULTS.chunk_bytes,
-    )
+    .option('--chunk-size <size>', 'Bytes read at once', byteSize(4 * KIB, 2 * MIB), SCAN_DEFAULTS.chunk_bytes)
     .option('--frontier <count>', 'Concurrent objects', amount(1, 1_000_000), SCAN_DEFAULTS.frontier_capacity)
     .option(
       '--rule-timeout <time>',
