@@ -29,7 +29,7 @@ function requestShape(kind: LoadKind, taskIds: readonly string[], sequence: numb
   }
 }
 
-/** Each connection sends its next request when the last one was answered, until the time is over. */
+/** Each connection sends its next request after the last response, until the time has passed. */
 async function run(request: LoadRequest): Promise<LoadResult> {
   const latencies: number[] = [];
   let sequence = 0;

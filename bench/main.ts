@@ -7,11 +7,11 @@ import { runBenches } from './src/run.ts';
 
 const DIRECTORY = fileURLToPath(new URL('.', import.meta.url));
 
-/** The peers are dependencies of this package alone; the first run fetches them. */
+/** The peers are dependencies of this package only; the first run installs them. */
 function installPeers(): void {
   if (existsSync(`${DIRECTORY}node_modules/.package-lock.json`)) return;
   console.error('First run: installing the peers (graphile-worker, pg-boss, BullMQ) into bench/node_modules ...');
-  // Not `npm ci`: it refuses a lock file that leaves out optional packages which the registry does not have.
+  // Not `npm ci`: it rejects a lock file that omits optional packages missing in the registry.
   const { status } = spawnSync('npm', ['install', '--no-save', '--prefix', DIRECTORY, '--no-audit', '--no-fund'], {
     stdio: ['ignore', 2, 2],
   });

@@ -2,7 +2,7 @@ import { SUBJECTS, isSubjectName } from './src/registry.ts';
 import { serve } from './src/remote.ts';
 import type { Environment, Subject } from './src/subject.ts';
 
-// The process of one subject: everything it measures happens here, alone in its V8.
+// The process of one subject: all its measurements run here, in its own V8.
 const name = process.argv[2] ?? '';
 if (!isSubjectName(name)) throw new Error(`no subject is called "${name}"`);
 const { createSubject } = await SUBJECTS[name].load();

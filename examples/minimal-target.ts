@@ -1,6 +1,6 @@
 /**
- * The smallest webhook target: it is called when a task may start, works for a second, and ends the task through the
- * handle that came with the call. `node examples/minimal-target.ts`, for the batch in `examples/minimal.json`.
+ * The smallest webhook target: it is called when a task is ready, works for a second, and ends the task through the
+ * handle of the call. `node examples/minimal-target.ts`, for the batch in `examples/minimal.json`.
  */
 import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -22,7 +22,7 @@ async function work(path: string, handle: string): Promise<void> {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ status: 'Success', metadata: { done_by: path } }),
   });
-  console.log(`${path}: Heddle answered ${response.status}`);
+  console.log(`${path}: Heddle responded with ${response.status}`);
 }
 
-server.listen(PORT, '127.0.0.1', () => console.log(`waits for tasks at http://127.0.0.1:${PORT}`));
+server.listen(PORT, '127.0.0.1', () => console.log(`waiting for tasks at http://127.0.0.1:${PORT}`));

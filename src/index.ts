@@ -1,4 +1,4 @@
-/** What modules with kinds and with events import: `import { defineKind } from 'heddle'`. */
+/** The entry point for modules with kinds and events: `import { defineKind } from 'heddle'`. */
 export { FinalFailure } from './kinds/definition/final-failure.ts';
 export { RunnersLost } from './kinds/definition/runners-lost.ts';
 export { PartialFailure } from './kinds/definition/partial-failure.ts';

@@ -9,9 +9,9 @@ export default defineConfig({
     outDir: 'dist',
     emptyOutDir: true,
     target: 'es2022',
-    // light-dark() is used as it is: older targets would have it rewritten into a pile of variables.
+    // Keeps light-dark() unchanged: older targets would rewrite it into many variables.
     cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
-    // The content security policy allows no data: addresses, so nothing may be inlined.
+    // The content security policy forbids data: URLs, so nothing may be inlined.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 900,

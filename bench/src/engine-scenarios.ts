@@ -130,7 +130,7 @@ function parentToChild(sizes: Sizes): Scenario {
   };
 }
 
-/** The same process rate with and without a rule on every task, in turns. */
+/** The same process rate with and without a rule on every task, alternating. */
 function rule(bench: string, option: RuleOption, sizes: Sizes): Scenario {
   const participant = (label: string, taken: RuleOption): Scenario['participants'][number] => ({
     label,
@@ -153,7 +153,7 @@ function rule(bench: string, option: RuleOption, sizes: Sizes): Scenario {
   };
 }
 
-/** Rates and memory with many finished tasks in the store, against few, with retention at work in both. */
+/** Rates and memory with many finished tasks in the store, against few, both with retention running. */
 function stored(sizes: Sizes): Scenario {
   const bench = 'engine/stored-1m';
   const participant = (label: string, total: number): Scenario['participants'][number] => ({

@@ -6,7 +6,7 @@ export function fanOut(width: number): Graph {
   return [[], ...middle, Array.from({ length: width }, (_, at) => at + 1)];
 }
 
-/** Each task waits for the one before it. */
+/** Each task depends on the previous one. */
 export function chain(length: number): Graph {
   return Array.from({ length }, (_, at) => (at === 0 ? [] : [at - 1]));
 }
@@ -22,8 +22,8 @@ export function taskCount(graphs: readonly Graph[]): number {
 }
 
 /**
- * The same workflow as a tree, for systems in which a task has at most one dependent: every task keeps the first of
- * its dependents only. Returns for each task its remaining parents.
+ * The same workflow as a tree, for systems in which a task has at most one dependent: every task keeps only its first
+ * dependent. Returns the remaining parents of each task.
  */
 export function asTree(graph: Graph): number[][] {
   const taken = new Set<number>();
@@ -38,7 +38,7 @@ export function asTree(graph: Graph): number[][] {
   return tree;
 }
 
-/** Splits a list into runs of at most `size`. */
+/** Splits a list into chunks of at most `size`. */
 export function chunks<T>(items: readonly T[], size: number): T[][] {
   const result: T[][] = [];
   for (let at = 0; at < items.length; at += size) result.push(items.slice(at, at + size));

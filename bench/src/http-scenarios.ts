@@ -12,7 +12,7 @@ import type { HttpTarget } from './subject.ts';
 const LOAD_MODULE = fileURLToPath(new URL('../load-process.ts', import.meta.url));
 const RUNNING_TASKS = 1000;
 
-/** Sends requests from a process of their own, so that the server's event loop is its alone. */
+/** Sends requests from a separate process, so that the server has its event loop to itself. */
 async function sendLoad(request: LoadRequest): Promise<LoadResult> {
   const generator = startRemote(LOAD_MODULE, [request.kind]);
   try {
@@ -25,7 +25,7 @@ async function sendLoad(request: LoadRequest): Promise<LoadResult> {
 interface Load {
   kind: LoadKind;
   connections: number;
-  /** What one request is counted as. */
+  /** Unit counted per request. */
   units: number;
   rate: string;
   p99: string;

@@ -4,7 +4,7 @@ import { percentile, perSecond } from './statistics.ts';
 const BATCHES = [100, 30, 10];
 const WARM_UP_MESSAGES = 2000;
 
-/** Messages through the manager: waiting, by how many of them one receive brings; and arriving in tens as it works. */
+/** Messages through the manager: waiting ones by batch size, and arriving in tens while it runs. */
 function messages(count: number): Scenario {
   const bench = 'manager/messages';
   const participant = (label: string, batch: number, arriving: boolean): Participant => ({
@@ -30,7 +30,7 @@ function messages(count: number): Scenario {
   };
 }
 
-/** From a workflow's message on the way in to its task's message on the way out. */
+/** From a workflow's incoming message to its task's outgoing message. */
 function startLatency(samples: number): Scenario {
   const bench = 'manager/start-latency';
   return {

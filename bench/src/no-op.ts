@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The handler that every subject runs: it does nothing, and notices when it was called. */
+/** The handler that every subject runs: it does nothing and records its calls. */
 export class NoOp {
   #handled = 0;
   #target = 0;
@@ -30,11 +30,11 @@ export class NoOp {
   }
 }
 
-/** A wake-up that everybody who waits at the time hears. */
+/** A notification for everyone waiting at the time. */
 export class Wakeups {
   #next = Promise.withResolvers<undefined>();
 
-  /** Take it before looking for work, wait for it after finding none: no wake-up falls between. */
+  /** Take it before checking for work and wait for it if there is none: no notification is missed between. */
   next(): Promise<void> {
     return this.#next.promise;
   }
@@ -45,7 +45,7 @@ export class Wakeups {
   }
 }
 
-/** Submits one task at a time to an idle system; milliseconds from each submit to its handler's start. */
+/** Submits one task at a time to an idle system; milliseconds from each submission to its handler's start. */
 export async function submitLatencies(
   noOp: NoOp,
   samples: number,
@@ -53,7 +53,7 @@ export async function submitLatencies(
 ): Promise<number[]> {
   const latencies: number[] = [];
   for (let sample = 0; sample < samples; sample++) {
-    // Uneven, so that no poller's rhythm is met every time or never.
+    // Uneven, so that the submissions do not synchronize with a poller.
     await sleep(5 + ((sample * 7) % 20));
     const starts = noOp.record();
     const handled = noOp.expect(1);
@@ -65,7 +65,7 @@ export async function submitLatencies(
   return latencies;
 }
 
-/** Runs a chain of no-op tasks; milliseconds from each start to the next, which is from parent to child. */
+/** Runs a chain of no-op tasks; milliseconds from each start to the next, from parent to child. */
 export async function chainGaps(noOp: NoOp, samples: number, runChain: () => Promise<unknown>): Promise<number[]> {
   const starts = noOp.record();
   const handled = noOp.expect(samples + 1);
@@ -74,7 +74,7 @@ export async function chainGaps(noOp: NoOp, samples: number, runChain: () => Pro
   return starts.slice(1).map((at, index) => at - starts[index]!);
 }
 
-/** Asks again, every few milliseconds, until the answer is yes; gives up after a minute. */
+/** Polls every few milliseconds until the answer is yes; fails after a minute. */
 export async function until(condition: () => Promise<boolean>, what: string): Promise<void> {
   const deadline = performance.now() + 60_000;
   while (!(await condition())) {

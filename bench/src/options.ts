@@ -1,13 +1,13 @@
 import { parseArgs } from 'node:util';
 
 export interface Options {
-  /** A bench runs when it matches one of these; all run where there is none. */
+  /** A bench runs if it matches one of these; without any, all run. */
   only: RegExp[];
   json: boolean;
   quick: boolean;
   subjects: string[] | null;
   rounds: number | null;
-  /** Where each subject's process leaves a CPU profile. */
+  /** Directory for a CPU profile of each subject's process. */
   profile: string | null;
 }
 
@@ -22,7 +22,7 @@ export const USAGE = `Usage: npm run bench -- [--only GLOB]... [--json] [--quick
 
 HEDDLE_BENCH_DATABASE_URL names a PostgreSQL server whose user may create databases; without it the embedded one is started.`;
 
-/** Turns a glob into an expression: `*` stands for anything, `?` for one character. */
+/** Converts a glob to an expression: `*` matches anything, `?` one character. */
 function globToRegExp(glob: string): RegExp {
   const escaped = glob
     .replace(/[.+^${}()|[\]\\]/g, '\\$&')
@@ -31,7 +31,7 @@ function globToRegExp(glob: string): RegExp {
   return new RegExp(`^${escaped}$`);
 }
 
-/** Reads the command line; throws a TypeError that names what is wrong with it. */
+/** Parses the command line; throws a TypeError that names what is wrong with it. */
 export function parseOptions(argv: readonly string[]): Options | 'help' {
   const { values } = parseArgs({
     args: [...argv],

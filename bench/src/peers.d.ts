@@ -1,4 +1,5 @@
-// Only what the subjects use of their libraries, so that the project type-checks without the benchmarks' own install.
+// The parts of the libraries that the subjects use, so that the project type-checks without the benchmarks'
+// dependencies.
 
 declare module 'graphile-worker' {
   import type { EventEmitter } from 'node:events';

@@ -8,29 +8,29 @@ import { silentLogger } from '../../src/runtime/log.ts';
 import { startEmbeddedPostgres } from '../../src/store/embedded/server.ts';
 
 interface ServerAddress {
-  /** Of a role that may create databases. */
+  /** Credentials of a role that may create databases. */
   url: string;
-  /** Of a role that may force checkpoints, where there is one. */
+  /** Credentials of a role that may force checkpoints, if there is one. */
   adminUrl: string;
   stop(): Promise<void>;
 }
 
-/** The one PostgreSQL server that all its subjects share. */
+/** The PostgreSQL server that all its subjects share. */
 export interface PostgresServer {
   version: string;
-  /** What a reader needs to compare: where it runs and how durable it is. */
+  /** Where it runs and how durable it is, for comparison. */
   description: string;
-  /** Creates an empty database; returns its URL. An older one of the name is dropped. */
+  /** Creates an empty database and returns its URL. Drops an older one of the same name. */
   createDatabase(name: string): Promise<string>;
   dropDatabase(name: string): Promise<void>;
-  /** Writes dirty pages out, so that no round pays for the one before. */
+  /** Writes dirty pages, so that no round pays for the previous one. */
   checkpoint(): Promise<void>;
-  /** One row, one commit, on a table of its own; milliseconds each. */
+  /** One row, one commit, on a separate table; milliseconds each. */
   commitLatencies(samples: number): Promise<number[]>;
   stop(): Promise<void>;
 }
 
-/** A port that was free a moment ago. */
+/** Returns a free port. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -39,7 +39,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Heddle's own embedded server, on a directory that goes with it. */
+/** Heddle's embedded server, on a temporary directory. */
 async function startEmbedded(): Promise<ServerAddress> {
   const directory = await mkdtemp(join(tmpdir(), 'heddle-bench-postgres-'));
   const server = await startEmbeddedPostgres({ dataDir: directory, clock: systemClock, log: silentLogger });
@@ -53,7 +53,7 @@ async function startEmbedded(): Promise<ServerAddress> {
   };
 }
 
-/** Opens the server that `HEDDLE_BENCH_DATABASE_URL` names, else starts the embedded one. */
+/** Opens the server of `HEDDLE_BENCH_DATABASE_URL`, else starts the embedded one. */
 export async function openPostgres(configuredUrl: string | undefined): Promise<PostgresServer> {
   const server: ServerAddress =
     configuredUrl === undefined
@@ -85,7 +85,7 @@ export async function openPostgres(configuredUrl: string | undefined): Promise<P
     },
     dropDatabase,
     async checkpoint() {
-      // Not every user may; without it the rounds are only a little noisier.
+      // Not every user may; without it the rounds are only slightly noisier.
       await admin.query('checkpoint').catch(() => undefined);
     },
     async commitLatencies(samples) {

@@ -3,7 +3,7 @@ import { availableParallelism, cpus, loadavg, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { median, percentile } from './statistics.ts';
 
-/** 8 KiB written and synced, again and again; milliseconds each. */
+/** Writes and syncs 8 KiB repeatedly; milliseconds each. */
 async function syncLatencies(samples: number): Promise<number[]> {
   const path = join(tmpdir(), `heddle-bench-probe-${process.pid}`);
   const file = await open(path, 'w');
@@ -23,7 +23,7 @@ async function syncLatencies(samples: number): Promise<number[]> {
   return latencies;
 }
 
-/** What the figures depend on, in a few lines. */
+/** Describes the machine's speed in a few lines. */
 export async function probeMachine(): Promise<string[]> {
   const syncs = await syncLatencies(200);
   const memoryGib = Math.round(totalmem() / 1_073_741_824);

@@ -23,7 +23,7 @@ function accepts(port: number): Promise<boolean> {
   });
 }
 
-/** Runs a command; its standard output, or null where there is no such command. */
+/** Runs a command and returns its standard output, or null if there is no such command. */
 function output(command: string, args: readonly string[]): Promise<string | null> {
   return new Promise((resolve) => {
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'ignore'] });
@@ -34,7 +34,7 @@ function output(command: string, args: readonly string[]): Promise<string | null
   });
 }
 
-/** Starts a Redis of our own, durable as BullMQ's documentation advises; null where redis-server is not installed. */
+/** Starts a Redis as durable as BullMQ's documentation advises; returns null if redis-server is not installed. */
 export async function startRedis(): Promise<RedisServer | null> {
   const version = await output('redis-server', ['--version']);
   if (version === null) return null;

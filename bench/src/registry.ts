@@ -2,14 +2,16 @@ import type { Subject } from './subject.ts';
 
 export interface SubjectEntry {
   needs: 'postgres' | 'redis' | 'nothing';
-  /** Of the machine, not of a package: without it the subject does not run. */
+  /** A program of the machine, not of a package: without it the subject does not run. */
   command?: string;
-  /** How it is set up and what a finished task has survived there: printed with the results. */
+  /** Its configuration and the durability of a finished task; printed with the results. */
   note: string;
   load(): Promise<{ createSubject(): Subject }>;
 }
 
-/** Every subject, by the name that results carry. To add one: a file in `subjects/`, a line here, its name in a scenario. */
+/**
+ * Every subject, by its name in the results. To add one: a file in `subjects/`, a line here, its name in a scenario.
+ */
 export const SUBJECTS = {
   heddle: {
     needs: 'postgres',

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 
-/** A call into another process: the name of a method and its arguments, all of them JSON. */
+/** A call to another process: the name of a method and its arguments, all of them JSON. */
 export interface Call {
   id: number;
   method: string;
@@ -10,14 +10,14 @@ export interface Call {
 
 export type Reply = { id: number; value: unknown } | { id: number; error: string };
 
-/** An object whose methods run in a process of their own. */
+/** An object whose methods run in a separate process. */
 export interface Remote {
   call(method: string, args: readonly unknown[]): Promise<unknown>;
-  /** Ends the process: politely first, by force after ten seconds. */
+  /** Ends the process: gracefully first, by force after ten seconds. */
   end(): Promise<void>;
 }
 
-/** Starts `modulePath` with `argv` in a fresh V8. Its standard output joins this process's standard error. */
+/** Starts `modulePath` with `argv` in a new V8. Its standard output goes to this process's standard error. */
 export function startRemote(modulePath: string, argv: readonly string[], execArgv: readonly string[] = []): Remote {
   const child = fork(modulePath, argv, {
     execArgv: [...execArgv],
@@ -59,7 +59,7 @@ export function startRemote(modulePath: string, argv: readonly string[], execArg
   };
 }
 
-/** The other side: answers calls with the methods of `target` until the parent goes away, then runs `onEnd` and exits. */
+/** The other side: handles calls with the methods of `target` until the parent exits, then runs `onEnd` and exits. */
 export function serve(
   target: Record<string, (...args: never[]) => Promise<unknown>>,
   onEnd: () => Promise<void>,

@@ -14,11 +14,11 @@ export interface Result {
   metric: string;
   value: number;
   rounds: number;
-  /** Heddle's value by the peer's, the median of the rounds' ratios; empty for peers. */
+  /** Heddle's value divided by the peer's, the median of the rounds' ratios; empty for peers. */
   ratio_to: Record<string, number>;
 }
 
-/** The values of one bench and metric: by subject, one a round. */
+/** The values of one bench and metric: by subject, one per round. */
 interface Series {
   bench: string;
   metric: string;
@@ -31,7 +31,7 @@ function rounded(value: number): number {
   return Number(value.toPrecision(value >= 1000 ? 5 : 3));
 }
 
-/** Gathers measurements of alternating rounds and makes medians and ratios of them. */
+/** Collects measurements of alternating rounds and computes medians and ratios. */
 export class Results {
   readonly #series = new Map<string, Series>();
 
@@ -44,7 +44,7 @@ export class Results {
     }
   }
 
-  /** The results of the benches that `wanted` accepts, in the order in which they were measured. */
+  /** The results of the benches that `wanted` accepts, in the order of measurement. */
   list(wanted: (bench: string) => boolean): Result[] {
     return [...this.#series.values()].filter(({ bench }) => wanted(bench)).flatMap(resultsOf);
   }
@@ -61,7 +61,7 @@ function resultsOf({ bench, metric, values }: Series): Result[] {
   }));
 }
 
-/** Rounds alternate, so that each ratio compares neighbours in time. */
+/** Rounds alternate, so that each ratio compares measurements close in time. */
 function ratios(own: readonly number[], values: ReadonlyMap<string, readonly number[]>): Record<string, number> {
   const result: Record<string, number> = {};
   for (const [peer, theirs] of values) {
@@ -72,7 +72,7 @@ function ratios(own: readonly number[], values: ReadonlyMap<string, readonly num
   return result;
 }
 
-/** A table for people: one line a result. */
+/** Formats the results as a table, one line each. */
 export function formatTable(results: readonly Result[]): string {
   const header = ['bench', 'subject', 'metric', 'median', 'rounds', 'heddle / peer'];
   const lines = results.map((result) => [

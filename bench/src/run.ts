@@ -28,7 +28,7 @@ import type { SubjectClient } from './subject-client.ts';
 export interface Output {
   /** Progress and explanations. */
   note(text: string): void;
-  /** The results, as they were asked for. */
+  /** The results in the requested format. */
   result(text: string): void;
 }
 
@@ -44,7 +44,7 @@ interface Runner {
 
 const NO_REDIS = 'redis-server is not installed (apt-get install redis-server)';
 
-/** Runs what the options ask for; returns false where a subject failed. */
+/** Runs the requested benches; returns false if a subject failed. */
 export async function runBenches(options: Options, databaseUrl: string | undefined, output: Output): Promise<boolean> {
   const sizes = options.quick ? QUICK : FULL;
   const wanted = (bench: string): boolean => matches(options, bench);
@@ -108,7 +108,7 @@ async function describeServers(
   for (const name of names) output.note(`${name}: ${SUBJECTS[name].note}`);
 }
 
-/** Starts every participant in a process and a database of its own, lets them take turns, and ends them. */
+/** Starts every participant in a separate process and database, alternates among them, and ends them. */
 async function runScenario(
   scenario: Scenario,
   servers: Servers,
@@ -148,7 +148,7 @@ async function runScenario(
     }
   }
   for (let round = 0; round < scenario.rounds; round++) {
-    // Each round begins with another participant, so that none always follows the same neighbour.
+    // Each round begins with another participant, so that none always follows the same one.
     const order = runners.map((_, at) => runners[(at + round) % runners.length]!);
     for (const runner of order) {
       await servers.postgres.checkpoint();

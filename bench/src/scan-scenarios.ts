@@ -11,7 +11,7 @@ import type { ScanRequest, ScanRun } from './subject.ts';
 
 const MEGABYTE = 1_000_000;
 
-/** Kept between runs, since writing it takes longer than scanning it. */
+/** Kept between runs, because writing it takes longer than scanning it. */
 const HOME = join(tmpdir(), 'heddle-bench-trees');
 
 interface Tree {
@@ -22,12 +22,12 @@ interface Tree {
 function tree(bytes: number): Tree {
   mkdirSync(HOME, { recursive: true });
   const made = generateTree({ directory: HOME, bytes });
-  // What is measured is scanning, not the disk.
+  // Measures scanning, not the disk.
   spawnSync('find', [made.directory, '-type', 'f', '-exec', 'cat', '{}', '+'], { stdio: 'ignore' });
   return made;
 }
 
-/** Rates by the bytes as they are on disk, which is what every subject has to read. */
+/** Rates by bytes on disk, which every subject has to read. */
 function measurements(bench: string, run: ScanRun, { manifest }: Tree): Measurement[] {
   const megabytes = manifest.file_bytes / MEGABYTE;
   const found = run.found === undefined ? [] : [{ bench, metric: 'planted_found', value: run.found }];
@@ -43,13 +43,13 @@ interface Case {
   bench: string;
   threads: number;
   plain: boolean;
-  /** What Heddle and gitleaks look for; the patterns that stand for it where there are no rules. */
+  /** Rules of Heddle and gitleaks, and equivalent patterns for subjects without rules. */
   rules: () => Pick<ScanRequest, 'rules' | 'patterns'>;
   subjects: readonly SubjectName[];
 }
 
 function scenario({ bench, threads, plain, rules, subjects }: Case, bytes: number): Scenario {
-  // Made when the first subject starts: a run of other benches needs no tree.
+  // Created when the first subject starts: runs of other benches need no tree.
   let scanned: Tree | undefined;
   const request = (): ScanRequest => {
     scanned ??= tree(bytes);
@@ -72,7 +72,7 @@ function scenario({ bench, threads, plain, rules, subjects }: Case, bytes: numbe
 
 const WITH_RULES: readonly SubjectName[] = ['heddle-scan', 'ripgrep', 'gitleaks'];
 
-/** Scanners over one generated tree with planted secrets, each as a command from its start to its end. */
+/** Scanners on one generated tree with planted secrets, each as a complete command. */
 export function scanScenarios(quick: boolean): Scenario[] {
   const bytes = (quick ? 64 : 1000) * MEGABYTE;
   const sets = new Map<number, RuleSet>();

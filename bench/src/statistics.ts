@@ -13,7 +13,7 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)]!;
 }
 
-/** `count` in `elapsedMs`, as a rate a second. */
+/** `count` in `elapsedMs`, as a rate per second. */
 export function perSecond(count: number, elapsedMs: number): number {
   return (count * 1000) / elapsedMs;
 }

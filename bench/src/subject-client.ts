@@ -3,7 +3,7 @@ import type { SubjectName } from './registry.ts';
 import { startRemote } from './remote.ts';
 import type { Environment, Subject, SubjectMethod } from './subject.ts';
 
-/** A subject that runs in a process of its own: the same methods, each answered from there. */
+/** A subject in a separate process, with the same methods. */
 export type SubjectClient = { [Method in SubjectMethod]: NonNullable<Subject[Method]> } & {
   name: SubjectName;
   /** Resident memory of the subject's process, MiB. */

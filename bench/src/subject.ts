@@ -1,21 +1,21 @@
 import type { CaseRun, ClaimRequest, ClaimRun, PoolCase } from './runner-pool/requests.ts';
 
-/** What a subject of the benchmarks can do. A bench runs on every subject that has the methods it asks for. */
+/** The methods of a subject. A bench runs on every subject that has the methods it needs. */
 
 export interface Environment {
-  /** A database of the subject's own on the shared server; null for subjects without PostgreSQL. */
+  /** The subject's database on the shared server; null for subjects without PostgreSQL. */
   database_url: string | null;
   redis_port: number | null;
   quick: boolean;
 }
 
-/** A rule on every task. Its limit is far above what runs at once, so that it is checked but never blocks. */
+/** A rule on every task. Its limit is far above the concurrency, so that it is checked but never blocks. */
 export type RuleOption = 'none' | 'concurrency' | 'capacity';
 
-/** One workflow: for each task the positions of the tasks that it waits for, all of them before it. */
+/** One workflow: for each task the indices of its parents, all of them before it. */
 export type Graph = readonly (readonly number[])[];
 
-/** Workflows as trees: one that a generator fills, many side by side, one of containers in containers. */
+/** Workflows as trees: filled by a generator, many in parallel, or nested containers. */
 export type TreeShape =
   | { type: 'fan-out'; children: number }
   | { type: 'side-by-side'; workflows: number; tasks: number }
@@ -25,21 +25,21 @@ export type TreeShape =
 export interface TransportShape {
   messages: number;
   batch: number;
-  /** Of a manager: they come while it runs, in such batches, from senders at work at the same time. */
+  /** For a manager: they arrive while it runs, in such batches, from concurrent senders. */
   arriving?: boolean;
 }
 
 /** One scan of a tree of files. */
 export interface ScanRequest {
   directory: string;
-  /** `built-in`: what the subject brings along; else a file of rules in TOML. */
+  /** `built-in`: the subject's own rules; else a rule file in TOML. */
   rules: string;
-  /** What the rules of the file look for, for subjects that know no rules. */
+  /** Equivalent patterns, for subjects without rules. */
   patterns: readonly string[];
   threads: number;
-  /** Files as they are: nothing is unpacked or decoded, as of subjects that cannot. */
+  /** Files only: nothing is unpacked or decoded, for subjects that cannot. */
   plain: boolean;
-  /** Secrets that were planted, to count those found. */
+  /** Planted secrets, to count those found. */
   planted: readonly string[];
 }
 
@@ -50,15 +50,15 @@ export interface ScanRun {
   peak_mib: number;
   /** Lines of its output. */
   lines: number;
-  /** How many of the planted secrets stand in its output; of subjects that show them. */
+  /** Number of planted secrets in its output, for subjects that show them. */
   found?: number;
 }
 
-/** Handshakes with a server on loopback, for as long as it says. */
+/** Handshakes with a server on loopback for the given duration. */
 export interface HandshakeRequest {
   port: number;
   duration_ms: number;
-  /** Whether the certificate is wanted, or only version and cipher; peers always do all. */
+  /** Whether to read the certificate, or only version and cipher; peers always read all. */
   certificates: boolean;
 }
 
@@ -81,7 +81,7 @@ export interface PortScanRun {
   open: number[];
 }
 
-/** Addresses of so many names, each asked for once, from a server on loopback. */
+/** Addresses of the given number of names, each queried once, from a server on loopback. */
 export interface LookupRequest {
   port: number;
   /** A file with one `name type` a line, for subjects that read one. */
@@ -100,9 +100,9 @@ export interface LookupRun {
 export interface RemoteLoad {
   tier: 'pooled' | 'process' | 'jail';
   protocol: 'tcp' | 'grpc' | 'xmlrpc';
-  /** A task that does nothing, from its submission to its result; or whether an event exists, the smallest signed call. */
+  /** A task that does nothing, from its submission to its result; or an event lookup, the smallest signed call. */
   call: 'task' | 'event';
-  /** So many at once, each lane with the next one after its answer; or so many a second, at random moments. */
+  /** The number of lanes, each with the next call after its response; or a rate per second, at random times. */
   pace: { in_flight: number } | { per_s: number };
   duration_ms: number;
 }
@@ -110,12 +110,12 @@ export interface RemoteLoad {
 export interface RemoteRun {
   count: number;
   wall_ms: number;
-  /** From the call to its answer. */
+  /** From the call to its response. */
   p50_ms: number;
   p99_ms: number;
 }
 
-/** Tasks that loop for ever and have a deadline. */
+/** Tasks that loop forever and have a deadline. */
 export interface RemoteDeadlineRequest {
   tier: 'process' | 'jail';
   samples: number;
@@ -123,13 +123,13 @@ export interface RemoteDeadlineRequest {
 
 /** For each task, milliseconds from its deadline. */
 export interface RemoteDeadlineRun {
-  /** Until its process ran no more. */
+  /** Until its process ended. */
   killed_ms: number[];
-  /** Until neither it nor anything that it had started was left. */
+  /** Until it and all its descendants ended. */
   none_left_ms: number[];
 }
 
-/** A task that allocates for ever: of what kind, and how it is kept apart. */
+/** A task that allocates forever: its kind and its isolation. */
 export interface RemoteMemoryRequest {
   tier: 'process' | 'jail';
   allocates: 'buffers' | 'objects';
@@ -137,20 +137,20 @@ export interface RemoteMemoryRequest {
 
 export interface RemoteMemoryRun {
   cap_mib: number;
-  /** The most that was resident of its largest process. */
+  /** Peak resident memory of its largest process. */
   peak_mib: number;
-  /** Of a process of a task that has no task yet. */
+  /** Resident memory of a task process without a task. */
   idle_mib: number;
 }
 
-/** Where a load generator finds an HTTP subject, and the tasks it may report on. */
+/** URL of an HTTP subject for the load generator, and the tasks it may report on. */
 export interface HttpTarget {
   port: number;
   task_ids: string[];
 }
 
 export interface Subject {
-  /** Installs the schema into an empty database and opens connections. No worker runs afterwards. */
+  /** Installs the schema in an empty database and opens connections. No worker runs afterward. */
   prepare(environment: Environment): Promise<void>;
   close(): Promise<void>;
 
@@ -158,11 +158,11 @@ export interface Subject {
   submit?(count: number, rule: RuleOption): Promise<number>;
   /** Stores workflows durably, with their dependencies; returns milliseconds. */
   submitGraphs?(graphs: readonly Graph[]): Promise<number>;
-  /** Runs what is stored, `count` tasks, until the last one is durably finished; returns milliseconds. */
+  /** Runs `count` stored tasks until the last one is durably finished; returns milliseconds. */
   process?(count: number): Promise<number>;
-  /** One task at a time on an idle system: milliseconds from the call that submits it to its handler's start. */
+  /** One task at a time on an idle system: milliseconds from its submission to its handler's start. */
   latency?(samples: number): Promise<number[]>;
-  /** As `latency`, from the moment when the one who starts tasks has the message that makes the task. */
+  /** Like `latency`, from the time when the manager has the message that creates the task. */
   receiveToStart?(samples: number): Promise<number[]>;
   /** A chain of `samples + 1` tasks: milliseconds from each handler's end to the start of its child's handler. */
   parentToChild?(samples: number): Promise<number[]>;
@@ -170,18 +170,18 @@ export interface Subject {
   /** Stores trees and runs them until their last task ran; returns milliseconds. */
   runTrees?(shape: TreeShape): Promise<number>;
 
-  /** Sends messages, receives and settles them, all at the same time; returns milliseconds. */
+  /** Sends messages, receives and settles them concurrently; returns milliseconds. */
   transport?(shape: TransportShape): Promise<number>;
-  /** One message at a time: milliseconds from the call that sends it to its receiver, which waits. */
+  /** One message at a time: milliseconds from sending to the waiting receiver. */
   transportLatency?(samples: number): Promise<number[]>;
 
   /** Starts the HTTP server with `running` tasks that accept counters. */
   listen?(running: number): Promise<HttpTarget>;
 
-  /** Scans a tree with a command of its own. */
+  /** Scans a tree with a separate command. */
   scan?(request: ScanRequest): Promise<ScanRun>;
 
-  /** Asks a TLS server for what it offers, again and again. */
+  /** Inspects a TLS server repeatedly. */
   handshakes?(request: HandshakeRequest): Promise<HandshakeRun>;
 
   /** Scans all ports of 127.0.0.1 as fast as it can. */
@@ -190,18 +190,18 @@ export interface Subject {
   /** Looks names up as fast as it can. */
   lookups?(request: LookupRequest): Promise<LookupRun>;
 
-  /** Sends tasks or calls to an executor of its own, which runs in another process. */
+  /** Sends tasks or calls to its executor, which runs in another process. */
   remoteLoad?(request: RemoteLoad): Promise<RemoteRun>;
-  /** Lets tasks run into their deadline, one after the other. */
+  /** Lets tasks exceed their deadline, one after the other. */
   remoteDeadlines?(request: RemoteDeadlineRequest): Promise<RemoteDeadlineRun>;
-  /** Lets a task run into its limit of memory. */
+  /** Lets a task exceed its memory limit. */
   remoteMemory?(request: RemoteMemoryRequest): Promise<RemoteMemoryRun>;
 
-  /** Asks a pool for runners that are idle, by many claimers at once. */
+  /** Requests idle runners from a pool, with many concurrent claimers. */
   runnerClaims?(request: ClaimRequest): Promise<ClaimRun>;
-  /** Milliseconds from the release of a runner to its next holder, who waited. */
+  /** Milliseconds from the release of a runner to its waiting next holder. */
   runnerHandOver?(samples: number): Promise<number[]>;
-  /** Serves requests from a pool whose runners are of several types. */
+  /** Serves requests from a pool with runners of several types. */
   runnerCase?(request: PoolCase): Promise<CaseRun>;
 
   /** Brings the store to `total` finished tasks and starts retention in the background. */

@@ -10,12 +10,12 @@ interface Sizes {
   samples: number;
 }
 
-/** Milliseconds from the call that sends to the hands of a receiver that waits. */
+/** Milliseconds from sending to a waiting receiver. */
 function sendToReceive(subject: SubjectClient, name: SubjectName, samples: number): Promise<number[]> {
   return name === 'heddle' ? subject.transportLatency(samples) : subject.latency(samples);
 }
 
-/** Queues as transports, nothing but: messages sent, received and deleted in batches, by four of each at the same time. */
+/** Queues as transports only: messages sent, received and deleted in batches, with four senders and four receivers. */
 function throughput(batch: number, { messages }: Sizes): Scenario {
   const bench = 'queue/transport';
   const participant = (subject: SubjectName): Participant => ({

@@ -1,7 +1,7 @@
 import { elapsedMs } from './no-op.ts';
 import type { TransportShape } from './subject.ts';
 
-/** About what a CompleteTask message has. */
+/** About the size of a CompleteTask message. */
 export const MESSAGE = JSON.stringify({
   type: 'CompleteTask',
   task_id: '01a1f8d7-8f85-7000-b896-341141972e1d',
@@ -13,7 +13,7 @@ export const MESSAGE = JSON.stringify({
 
 const WORKERS = 4;
 
-/** Four senders and four receivers at the same time, until everything is received and settled; returns milliseconds. */
+/** Four concurrent senders and receivers, until everything is received and settled; returns milliseconds. */
 export function carry(
   { messages, batch }: TransportShape,
   send: (count: number) => Promise<unknown>,

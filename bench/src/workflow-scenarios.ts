@@ -23,7 +23,7 @@ function participant(bench: string, label: string, shape: TreeShape, tasks: numb
   };
 }
 
-/** A generator, its no-op children and an aggregator, against the same with a hundredth of the children. */
+/** A generator, its no-op children and an aggregator, compared with a hundredth of the children. */
 function fanOut(children: number): Scenario {
   const bench = 'workflow/fan-out';
   const few = children / 100;
@@ -44,7 +44,7 @@ function sideBySide(workflows: number): Scenario {
   return { benches: [bench], rounds: 3, participants: [participant(bench, 'heddle', shape, workflows * 100)] };
 }
 
-/** Containers in containers: a task at each depth, before the container below it. */
+/** Nested containers: a task at each depth, before the container below it. */
 function nested(depth: number): Scenario {
   const bench = 'workflow/nested';
   return {

@@ -11,7 +11,7 @@ const CONCURRENCY = 100;
 const DATA = { tenant: 'a', number: 7 };
 const OPTIONS = { removeOnComplete: true };
 
-/** BullMQ on Redis. A job has one dependent at most, so a workflow is stored as the tree inside it. */
+/** BullMQ on Redis. A job has at most one dependent, so a workflow is stored as the tree within it. */
 class BullmqSubject implements Subject {
   readonly #noOp = new NoOp();
   #connection!: Connection;

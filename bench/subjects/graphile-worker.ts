@@ -9,7 +9,7 @@ import type { Environment, Subject } from '../src/subject.ts';
 const SUBMIT_SIZE = 5000;
 const PAYLOAD = { tenant: 'a', number: 7 };
 
-/** graphile-worker as its page on performance advises for many small jobs: a local queue and batched completion. */
+/** graphile-worker as its performance page advises for many small jobs: a local queue and batched completion. */
 class GraphileWorkerSubject implements Subject {
   readonly #noOp = new NoOp();
   readonly #logger = new Logger(() => () => undefined);
@@ -39,7 +39,7 @@ class GraphileWorkerSubject implements Subject {
     });
   }
 
-  /** `onOpen` is told when the worker's local queue opens: its first fetch follows at once. */
+  /** `onOpen` is called when the worker's local queue opens: its first fetch follows at once. */
   #start(onOpen: () => void): Promise<Runner> {
     const events = new EventEmitter();
     events.once('localQueue:init', onOpen);
@@ -63,7 +63,7 @@ class GraphileWorkerSubject implements Subject {
     });
   }
 
-  /** Until the last job is gone from its table: a finished job is deleted in a batch, a little after its handler. */
+  /** Until the last job has left its table: a finished job is deleted in a batch, shortly after its handler. */
   async #drained(): Promise<boolean> {
     const { rows } = await this.#pool.query<{ rest: boolean }>(
       'select exists (select from graphile_worker._private_jobs) as rest',

@@ -20,7 +20,7 @@ const CONCURRENCY = 1_000_000;
 const SEND_SIZE = 1000;
 const RECEIVERS = 3;
 const BATCH_MAX = 100;
-/** Who send at the same time, each its next set when the last one is stored. */
+/** Concurrent senders, each with its next set once the last one is stored. */
 const SENDERS = 8;
 const INBOX_KEEP_MS = 86_400_000;
 
@@ -50,7 +50,7 @@ function task(): NewTaskNode {
   };
 }
 
-/** Signs of life first, then the ends. */
+/** Heartbeats first, then the ends. */
 function bodiesOf(starts: readonly StartTaskMessage[]): string[] {
   const beats = starts.map(({ task: { id, attempt } }) => ({ type: 'HeartbeatTask', task_id: id, attempt }));
   const ends = starts.map(({ task: { id, attempt }, root_container_id }) => {
@@ -64,7 +64,7 @@ interface QueueWatch {
   deleted?: (receipts: readonly string[]) => void;
 }
 
-/** A queue that tells what comes out of it. */
+/** A queue that reports what is received from it. */
 function watched(queue: MessageQueue, { received, deleted }: QueueWatch): MessageQueue {
   const members: Partial<MessageQueue> = {
     receive: async (name: string, options: ReceiveOptions) => {
@@ -110,7 +110,7 @@ class ManagerSubject implements Subject {
     this.#engine = createEngine({ ...common, database, queue: this.#queue, random: systemRandom });
   }
 
-  /** Tasks go to the queue of their kind only while a worker was seen there within the last minute. */
+  /** Tasks go to the queue of their kind only if a worker was seen there within the last minute. */
   async #seeWorker(): Promise<void> {
     await this.#engine.workersSeen([{ worker: 'bench', kinds: [KIND], concurrency: CONCURRENCY }]);
   }
@@ -121,7 +121,7 @@ class ManagerSubject implements Subject {
     await this.#database.close();
   }
 
-  /** A sign of life and an end for each of `messages / 2` tasks: waiting when the manager begins, or sent meanwhile. */
+  /** A heartbeat and an end for each of `messages / 2` tasks: waiting when the manager starts, or sent meanwhile. */
   async transport({ messages, batch, arriving = false }: TransportShape): Promise<number> {
     const bodies = bodiesOf(await this.#startTasks(messages / 2));
     const handled = Promise.withResolvers<undefined>();
@@ -132,7 +132,7 @@ class ManagerSubject implements Subject {
         if (left === 0) handled.resolve(undefined);
       },
     });
-    // What arrives is asked for as a server asks: all that waits, up to the size of a batch.
+    // Arriving messages are requested like in a server: all that wait, up to the size of a batch.
     const loop = this.#loop(arriving ? BATCH_MAX : batch, queue);
     if (!arriving) await this.#send(bodies, SEND_SIZE, 1);
     const ms = await elapsedMs(async () => {
@@ -157,12 +157,12 @@ class ManagerSubject implements Subject {
     await Promise.all(Array.from({ length: senders }, sender));
   }
 
-  /** One workflow at a time: milliseconds from the call that sends its message until a worker has its StartTask. */
+  /** One workflow at a time: milliseconds from sending its message until a worker has its StartTask. */
   async latency(samples: number): Promise<number[]> {
     return (await this.#startOneByOne(samples)).map(({ sent_at, started_at }) => started_at - sent_at);
   }
 
-  /** The same, from the moment when the manager has the message. */
+  /** The same, from the time when the manager has the message. */
   async receiveToStart(samples: number): Promise<number[]> {
     return (await this.#startOneByOne(samples)).map(({ received_at, started_at }) => started_at - received_at);
   }
@@ -192,7 +192,7 @@ class ManagerSubject implements Subject {
     return times;
   }
 
-  /** Tasks of one workflow, handed to their worker's queue and taken out of it. */
+  /** Tasks of one workflow, sent to their worker's queue and received from it. */
   async #startTasks(count: number): Promise<StartTaskMessage[]> {
     const root: NewContainerNode = {
       type: 'container',

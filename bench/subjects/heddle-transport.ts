@@ -30,13 +30,13 @@ export async function carryByHeddle(database: Database, shape: TransportShape): 
   return elapsedMs;
 }
 
-/** Milliseconds from the call that sends one message to the hands of a receiver that waits for it. */
+/** Milliseconds from sending one message to the waiting receiver. */
 export async function heddleTransportLatency(database: Database, samples: number): Promise<number[]> {
   const queue = open(database);
   const latencies: number[] = [];
   while (latencies.length < samples) {
     const received = queue.receive(QUEUE, { max: 1, wait_ms: 10_000, visibility_ms: VISIBILITY_MS });
-    // Long enough that the receiver has looked and waits.
+    // Long enough for the receiver to be waiting.
     await systemClock.sleep(5);
     const sentAt = performance.now();
     void queue.send(QUEUE, [{ body: MESSAGE }]);

@@ -38,7 +38,7 @@ const FILL_SIZE = 10_000;
 const RETENTION_ROWS = 5000;
 
 const MATCHER = { kind: KIND, fields: ['tenant'] };
-/** Ten times what can run at once, so that no rule ever holds a task back. */
+/** Ten times the concurrency, so that no rule ever holds a task back. */
 const RULES: Record<RuleOption, readonly Rule[]> = {
   none: [],
   concurrency: [{ type: 'concurrency', matcher: MATCHER, max: 40_000 }],
@@ -223,7 +223,7 @@ class HeddleSubject implements Subject {
       executors: { list: () => [] },
       pool: unusedPool,
       queues: new PostgresQueue({ database: this.#database, clock: systemClock, log: silentLogger }),
-      // No request of the benches carries a token or a handle: on loopback none is needed.
+      // No request of the benches has a token or a handle: on loopback none is needed.
       tokens: { findByHash: () => Promise.resolve(null), touch: () => Promise.resolve() },
       secrets: { keys: () => Promise.resolve([]) },
       definitions: new DefinitionStore({ database: this.#database, clock: systemClock }),

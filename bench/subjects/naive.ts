@@ -47,7 +47,9 @@ const COUNTERS_SCHEMA = {
   properties: { new_success: { type: 'integer', minimum: 0 }, new_failures: { type: 'integer', minimum: 0 } },
 };
 
-/** What one would write first: fastify with validation, pg with prepared statements, one statement for each thing. */
+/**
+ * The obvious implementation: fastify with validation, pg with prepared statements, one statement for each operation.
+ */
 class NaiveSubject implements Subject {
   #pool!: pg.Pool;
   #server: FastifyInstance | null = null;

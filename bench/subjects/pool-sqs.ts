@@ -16,7 +16,7 @@ import { openPoolDatabase } from '../src/runner-pool/database.ts';
 import type { CaseRun, PoolCase } from '../src/runner-pool/requests.ts';
 import type { Environment, Subject } from '../src/subject.ts';
 
-/** Longer than a runner that was just offered is hidden. */
+/** Longer than a runner that was just offered stays hidden. */
 const SETTLE_MS = 4_000;
 
 class PoolSqs implements Subject {
@@ -36,7 +36,7 @@ class PoolSqs implements Subject {
   }
 
   async runnerCase(request: PoolCase): Promise<CaseRun> {
-    // Queues of its own for every case: nothing of an earlier one is in them.
+    // Separate queues for every case, free of earlier messages.
     const prefix = `bench-${Date.now().toString(36)}`;
     const endpoint = this.#service!.address;
     const url = `sqs://us-east-1/000000000000/${prefix}?endpoint=${encodeURIComponent(endpoint)}&create=1`;

@@ -2,7 +2,7 @@ import { DNS_NAMES } from '../src/recon/dns-server.ts';
 import { measureCommand } from '../src/scan/command.ts';
 import type { LookupRequest, LookupRun, Subject } from '../src/subject.ts';
 
-/** It goes through its file as often as it is told to. */
+/** It repeats its file as often as requested. */
 async function lookups({ port, queries, count }: LookupRequest): Promise<LookupRun> {
   const runs = String(Math.ceil(count / DNS_NAMES));
   let answered = 0;

@@ -2,7 +2,7 @@ import { Resolver } from 'node:dns/promises';
 import { nameOf } from '../src/recon/dns-server.ts';
 import type { LookupRequest, LookupRun, Subject } from '../src/subject.ts';
 
-/** More at once brings no more: the server's buffer overflows, and each loss costs a timeout. */
+/** Higher concurrency gains nothing: the server's buffer overflows, and each loss costs a timeout. */
 const CONCURRENCY = 128;
 
 async function lookups({ port, count }: LookupRequest): Promise<LookupRun> {

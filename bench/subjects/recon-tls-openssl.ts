@@ -1,7 +1,7 @@
 import { measureCommand } from '../src/scan/command.ts';
 import type { HandshakeRequest, HandshakeRun, Subject } from '../src/subject.ts';
 
-/** It takes whole seconds, and tells how many handshakes it did. */
+/** It accepts whole seconds, and prints the number of handshakes. */
 async function handshakes({ port, duration_ms }: HandshakeRequest): Promise<HandshakeRun> {
   let count = 0;
   const seconds = String(Math.ceil(duration_ms / 1000));

@@ -127,7 +127,7 @@ class SqlSubject implements Subject {
     });
   }
 
-  /** Leases and finishes sets until it is over; waits where there is nothing to lease. */
+  /** Leases and finishes sets until everything is done; waits if there is nothing to lease. */
   async #work(isOver: () => boolean): Promise<void> {
     let lease: string | null = null;
     for (;;) {

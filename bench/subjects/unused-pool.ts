@@ -4,7 +4,7 @@ const unused = (): never => {
   throw new Error('no request of the benches is for the pool of runners');
 };
 
-/** In place of a pool where nobody asks it anything. */
+/** Stands in for a pool that is never called. */
 export const unusedPool: PoolOperations = {
   classes: unused,
   status: unused,

@@ -1,4 +1,4 @@
-/** Certificates that are sound, and certificates that no authority would sign. */
+/** Valid certificates, and certificates that no authority would sign. */
 import './metadata.ts';
 
 import { webcrypto } from 'node:crypto';
@@ -12,7 +12,7 @@ import {
 } from '@peculiar/x509';
 import { ZONE, type CertificateName } from './plan.ts';
 
-/** PEM texts. */
+/** PEM. */
 export interface Pair {
   certificate: string;
   key: string;
@@ -20,10 +20,10 @@ export interface Pair {
 
 interface Wish {
   names: readonly string[];
-  /** Days from now; before it where negative. */
+  /** Days from now; negative for the past. */
   from: number;
   until: number;
-  /** Signs itself instead of having the authority sign it. */
+  /** Self-signed instead of signed by the authority. */
   self?: 'strong' | 'weak';
 }
 
@@ -56,16 +56,15 @@ export function makeAuthority(): Promise<Pair> {
 }
 
 /**
- * A new key, a new serial number, and dates that are counted from now.
- *
- * @param address is among the names of the certificate, unless it is one of somewhere else
+ * Creates a new key, a new serial number, and dates relative to now.
+ * @param address is among the names of the certificate, unless the certificate is for another host
  */
 export function makeCertificate(
   name: CertificateName,
   { authority, address, renewed }: { authority: Pair; address: string; renewed: boolean },
 ): Promise<Pair> {
   const wish = WISHES[name];
-  // What is renewed was signed just now.
+  // Renewed certificates were signed just now.
   return make(renewed ? { ...wish, from: 0, until: 90 } : wish, authority, address);
 }
 

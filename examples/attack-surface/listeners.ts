@@ -1,4 +1,4 @@
-/** Servers that look like those of a company, and do nothing. */
+/** Servers that look like those of a company but do nothing. */
 import type { Socket as UdpSocket } from 'node:dgram';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -10,12 +10,12 @@ import { ZONE, type CertificateName, type Role } from './plan.ts';
 import type { Zone } from './zone.ts';
 
 export interface Listener {
-  /** Says another line or shows another certificate, without closing. */
+  /** Changes the banner or the certificate without closing. */
   change(role: Role, certificates: Certificates): void;
   close(): Promise<void>;
 }
 
-/** By name, and `authority`, which the others come with. */
+/** By name, and `authority`, which signed the others. */
 export type Certificates = ReadonlyMap<CertificateName | 'authority', Pair>;
 
 export interface Place {
@@ -25,10 +25,10 @@ export interface Place {
   readonly certificates: Certificates;
 }
 
-/** Who says nothing for so long is not worth a connection, milliseconds. */
+/** Idle timeout of a connection, milliseconds. */
 const IDLE_MS = 5000;
 
-/** Listens; rejects with the error of the system where it cannot. */
+/** Listens; rejects with the error of the system on failure. */
 export async function openListener(role: Role, place: Place): Promise<Listener> {
   const { address, port, zone } = place;
   const { server, change } = serverOf(role, place);
@@ -69,7 +69,7 @@ function serverOf(role: Role, { zone, certificates }: Place): Serving {
       let { line } = role;
       const server = createServer((socket) => {
         socket.write(`${line}\r\n`);
-        // Whatever is said to it, it has understood enough.
+        // Any input is accepted.
         socket.once('data', () => socket.end());
       });
       return { server, change: (next) => (line = next.type === 'banner' ? next.line : line) };
@@ -96,7 +96,7 @@ function secured(name: CertificateName, certificates: Certificates): TlsOptions 
   const { certificate, key } = certificates.get(name)!;
   const base = { key, handshakeTimeout: IDLE_MS };
   if (name === 'legacy') {
-    // Settings of its time, which today's defaults refuse.
+    // Outdated settings, which today's defaults reject.
     return { ...base, cert: certificate, minVersion: 'TLSv1', maxVersion: 'TLSv1.2', ciphers: 'DEFAULT:@SECLEVEL=0' };
   }
   const cert = name === 'git' ? certificate : `${certificate}\n${certificates.get('authority')!.certificate}`;

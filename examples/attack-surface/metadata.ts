@@ -1,6 +1,6 @@
 /**
- * What `@peculiar/x509` needs of the Reflect metadata API, which Node.js does not have: import it before that package.
- * Where a polyfill is loaded already, that one is used.
+ * The parts of the Reflect metadata API that `@peculiar/x509` needs and Node.js lacks: import this before that package.
+ * Uses a polyfill that is already loaded.
  */
 const known = new WeakMap<object, Map<unknown, unknown>>();
 

@@ -1,4 +1,4 @@
-/** A name server, small but honest: one zone, over UDP and TCP, as RFC 1035 has it. */
+/** A minimal name server: one zone, over UDP and TCP, following RFC 1035. */
 import { createSocket, type RemoteInfo, type Socket as UdpSocket } from 'node:dgram';
 import type { Socket } from 'node:net';
 
@@ -6,7 +6,7 @@ import { lookUp, type Answer, type Found, type Zone } from './zone.ts';
 
 const TYPES: Readonly<Record<string, number>> = { A: 1, NS: 2, CNAME: 5, SOA: 6, PTR: 12, MX: 15, TXT: 16, AAAA: 28 };
 const TYPE_NAMES = new Map(Object.entries(TYPES).map(([name, number]) => [number, name]));
-/** Where addresses have their names. */
+/** Zone of the names of addresses. */
 const REVERSE = '127.in-addr.arpa';
 const HEADER_BYTES = 12;
 const UDP_BYTES_MAX = 512;
@@ -29,19 +29,19 @@ export function listenForNames(zone: Zone, apex: string, address: string, port: 
     socket.once('error', reject);
     socket.bind(port, address, () => {
       socket.off('error', reject);
-      // What cannot be sent is asked for again.
+      // A resolver repeats queries without a response.
       socket.on('error', () => undefined);
       resolve(socket);
     });
   });
 }
 
-/** Answers the queries of one connection, each with its length before it. */
+/** Answers the queries of one connection, each preceded by its length. */
 export function answerNames(zone: Zone, apex: string, socket: Socket): void {
   let pending = Buffer.alloc(0);
   socket.on('data', (chunk: Buffer) => {
     pending = Buffer.concat([pending, chunk]);
-    // Nobody asks for so much: it is another protocol.
+    // No query is this large: it is another protocol.
     if (pending.length >= 2 && pending.readUInt16BE(0) > QUERY_BYTES_MAX) socket.destroy();
     while (!socket.destroyed && pending.length >= 2 && pending.length >= 2 + pending.readUInt16BE(0)) {
       const end = 2 + pending.readUInt16BE(0);
@@ -53,7 +53,7 @@ export function answerNames(zone: Zone, apex: string, socket: Socket): void {
   });
 }
 
-/** The answer to a message; null where it is no question. */
+/** Returns the response to a message; null if it is not a query. */
 export function respond(zone: Zone, apex: string, query: Buffer, bytesMax: number): Buffer | null {
   if (query.length < HEADER_BYTES || (query[2]! & 0x80) !== 0) return null;
   const id = query.readUInt16BE(0);
@@ -72,21 +72,21 @@ export function respond(zone: Zone, apex: string, query: Buffer, bytesMax: numbe
   }
   const { exists, answers } = lookUp(zone, name, type);
   const records = answers.map(({ name: owner, answer }: Found) => record(owner, answer.type, dataOf(answer)));
-  // Whoever learns that there is nothing learns for how long from the authority.
+  // A negative answer has the authority record, which limits its lifetime.
   const above = records.length === 0 ? [authority] : [];
   const flags = FLAG.authoritative | (exists ? CODE.ok : CODE.no_such_name);
   const whole = Buffer.concat([head(flags, [1, records.length, above.length]), bytes, ...records, ...above]);
   return whole.length <= bytesMax ? whole : Buffer.concat([head(flags | FLAG.truncated, [1, 0, 0]), bytes]);
 }
 
-/** The only question of a query; null where it is not well formed. */
+/** Returns the only question of a query; null if it is malformed. */
 function readQuestion(query: Buffer): { name: string; type: string; bytes: Buffer } | null {
   if (query.readUInt16BE(4) !== 1) return null;
   const labels: string[] = [];
   let at = HEADER_BYTES;
   while (at < query.length && query[at] !== 0) {
     const length = query[at]!;
-    // A question has nothing to point back to.
+    // A question has no earlier name to point to.
     if (length > 63 || at + 1 + length >= query.length || at - HEADER_BYTES > NAME_BYTES_MAX) return null;
     labels.push(query.toString('latin1', at + 1, at + 1 + length));
     at += 1 + length;

@@ -1,21 +1,21 @@
 /**
- * What stands where on the small network of this example. Each generation is a little different from the one before: one
- * service more, one gone, one certificate renewed, one banner that names another version.
+ * The services of the example's network. Each generation differs a little from the previous one: one service added, one
+ * gone, one certificate renewed, one banner with another version.
  */
 
 export const ZONE = 'surface.test';
-/** Hosts that are looked at, whether or not anything stands there. */
+/** Scanned hosts, whether or not they have services. */
 export const HOSTS = 20;
-/** Ports of each host that are looked at. */
+/** Scanned ports of each host. */
 export const PORTS_A_HOST = 500;
 
-/** Ports, counted from the first one that is looked at. */
+/** Ports, relative to the first scanned one. */
 const PORT = { ftp: 21, ssh: 22, smtp: 25, dns: 53, http: 80, https: 443, smtps: 465 } as const;
 
 export type CertificateName = 'www' | 'api' | 'mail' | 'shop' | 'git' | 'vpn' | 'legacy';
 
 export type Role =
-  /** Says a line to whoever connects. */
+  /** Sends a line to each connection. */
   | { readonly type: 'banner'; readonly line: string }
   | { readonly type: 'http'; readonly title: string }
   | { readonly type: 'tls'; readonly certificate: CertificateName }
@@ -23,9 +23,9 @@ export type Role =
   | { readonly type: 'names' };
 
 export interface Service {
-  /** From 1; 127.0.10.1 is the first, where the machine has such addresses. */
+  /** From 1; 127.0.10.1 is the first, if the machine has such addresses. */
   readonly host: number;
-  /** Counted from the first port that is looked at: 22 is 18022, where 18000 is the first. */
+  /** Relative to the first scanned port: 22 is 18022 if 18000 is the first. */
   readonly port: number;
   readonly role: Role;
 }
@@ -73,7 +73,7 @@ const PASSING: readonly Service[] = [http(16, 'Staging'), http(17, 'Preview'), h
 /** Renewed in turn. */
 const RENEWED: readonly CertificateName[] = ['www', 'api', 'mail'];
 
-/** All services of a generation, from 0. */
+/** Returns all services of a generation, from 0. */
 export function servicesOf(generation: number): Service[] {
   const build: Service = {
     host: 9,
@@ -83,13 +83,13 @@ export function servicesOf(generation: number): Service[] {
   return [...LASTING, build, PASSING[generation % PASSING.length]!];
 }
 
-/** How often a certificate was renewed up to a generation. */
+/** Number of renewals of a certificate up to a generation. */
 export function renewalsOf(name: CertificateName, generation: number): number {
   const turn = RENEWED.indexOf(name);
   return turn === -1 ? 0 : Math.ceil(Math.max(0, generation - turn) / RENEWED.length);
 }
 
-/** What a service is known by; the same in every generation. */
+/** Identity of a service, the same in every generation. */
 export function keyOf({ host, port }: Service): string {
   return `${host}:${port}`;
 }

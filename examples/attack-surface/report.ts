@@ -1,6 +1,6 @@
-/** What was found, as people read it in a terminal. */
+/** Formats the results for a terminal. */
 
-/** A model as the API gives it, as far as it is shown. */
+/** The displayed members of a model from the API. */
 export interface ShownModel {
   model: string;
   key: string;
@@ -17,7 +17,7 @@ const LABELS: Readonly<Record<string, string>> = {
   certificate: 'certificates',
 };
 
-/** Counts of each sort, and the certificates with what is wrong with them. */
+/** Counts by type, and the certificates with their problems. */
 export async function reportOf(models: AsyncIterable<ShownModel>): Promise<string> {
   const counts = new Map<string, number>();
   const certificates: string[][] = [];

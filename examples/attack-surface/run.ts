@@ -1,6 +1,6 @@
 /**
- * Puts the example to work: its services, a job that looks at them every night, and a first run at once. `heddle up` calls
- * it at each start, so that the job finds its services.
+ * Runs the example: its services, a job that scans them every night, and a first run at once. `heddle up` calls it at
+ * each start, so that the job finds its services.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ export const JOB = 'attack-surface';
 const CRON = '0 4 * * *';
 const STATE_FILE = 'state.json';
 
-/** What the example asks of Heddle: a client of its HTTP API offers it. */
+/** Operations that the example needs from Heddle, provided by a client of its HTTP API. */
 export interface Heddle {
   jobs: {
     create(job: { name: string; cron: string; time_zone: string; workflow: never }): Promise<unknown>;
@@ -28,14 +28,14 @@ export interface Heddle {
 export interface SurfaceOptions {
   heddle: Heddle;
   log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
-  /** Where certificates, ports and the key of the notifications are kept. */
+  /** Location of certificates, ports and the key of the notifications. */
   directory: string;
 }
 
 export interface Surface {
   /** Runs the job now; resolves with its workflow. */
   trigger(): Promise<string>;
-  /** What is known of the network by now, as people read it. */
+  /** The known state of the network, formatted for display. */
   report(): Promise<string>;
   close(): Promise<void>;
 }
@@ -73,17 +73,17 @@ export async function startSurface({ heddle, log, directory }: SurfaceOptions): 
   }
 }
 
-/** `known` where an earlier start left its files. */
+/** `known` if an earlier start left its files. */
 type Listener = Announcer & { key: string; known: boolean };
 
-/** Takes the notifications of the workflow. Whoever was told of changes will find others the next time. */
+/** Receives the notifications of the workflow. After a report of changes, the network changes again. */
 async function listen(directory: string, log: SurfaceOptions['log'], services: SurfaceServices): Promise<Listener> {
   const file = join(directory, STATE_FILE);
   const known = await readState(file);
   const key = known?.key ?? randomBytes(24).toString('base64url');
   const announcer = await listenForAnnouncements(known?.port ?? 0, key, (text) => {
     log.info({}, `surface: ${text}`);
-    services.advance().catch((error: unknown) => log.warn({ err: error }, 'surface: the services stay as they are'));
+    services.advance().catch((error: unknown) => log.warn({ err: error }, 'surface: could not change the services'));
   });
   await mkdir(directory, { recursive: true });
   await writeFile(file, JSON.stringify({ port: announcer.port, key } satisfies State), { mode: 0o600 });
@@ -97,7 +97,7 @@ async function readState(file: string): Promise<State | null> {
   );
 }
 
-/** Creates the job, or tells the one of an earlier start where the services and the listener are now. */
+/** Creates the job, or updates an existing one with the current addresses of the services and the listener. */
 async function provideJob({ jobs }: Heddle, services: SurfaceServices, { port, key, known }: Listener): Promise<void> {
   const { addresses, ports, resolver } = services;
   const told = { url: `http://127.0.0.1:${port}/told`, key };
@@ -105,12 +105,12 @@ async function provideJob({ jobs }: Heddle, services: SurfaceServices, { port, k
   const time_zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const create = (): Promise<unknown> => jobs.create({ name: JOB, cron: CRON, time_zone, workflow });
   const update = (): Promise<unknown> => jobs.update(JOB, { workflow });
-  // The files of an earlier start tell what to try first; the database may be older or newer than they are.
+  // The files of an earlier start only suggest what to try first; the database may be older or newer.
   if (known) await update().catch(whereStatus(404, create));
   else await create().catch(whereStatus(409, update));
 }
 
-/** Does something else where a request was answered with this status. */
+/** Calls a fallback if a request failed with this status. */
 function whereStatus(status: number, instead: () => Promise<unknown>): (error: unknown) => Promise<unknown> {
   return (error) => {
     if ((error as { status?: number }).status !== status) throw error;

@@ -1,6 +1,6 @@
 /**
- * The network of this example: about thirty services on loopback that are worth a look, and their name server. By hand:
- * `node examples/attack-surface/services.ts` starts them until Ctrl-C and says where they are.
+ * The network of this example: about thirty services on loopback and their name server. To start them by hand until
+ * Ctrl-C: `node examples/attack-surface/services.ts`.
  */
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,21 +11,21 @@ import { HOSTS, keyOf, PORTS_A_HOST, renewalsOf, servicesOf, type CertificateNam
 import { makeZone } from './zone.ts';
 
 export interface SurfaceServices {
-  /** What to look at: addresses, as a range. */
+  /** Addresses to scan, as a range. */
   readonly addresses: string;
-  /** What to look at: ports, as a range. */
+  /** Ports to scan, as a range. */
   readonly ports: string;
   /** `address:port` of the name server. */
   readonly resolver: string;
-  /** How many are listening. */
+  /** Number of listening services. */
   readonly count: number;
-  /** Changes a little: one service more, one gone, one certificate renewed, one banner that is another. */
+  /** Changes a little: one service added, one gone, one certificate renewed, one banner changed. */
   advance(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface ServicesOptions {
-  /** Where certificates, ports and the generation are kept, so that the next start finds what this one showed. */
+  /** Location of certificates, ports and the generation, so that the next start continues with the same network. */
   directory: string;
 }
 
@@ -39,7 +39,7 @@ interface State {
   certificates: Partial<Record<CertificateName | 'authority', Kept>>;
 }
 
-/** Where a host of the plan is. */
+/** Address of a host of the plan. */
 interface Layout {
   addressOf(host: number): string;
   portOf(service: Service): number;
@@ -48,7 +48,7 @@ interface Layout {
 }
 
 const STATE_FILE = 'services.json';
-/** Tried in this order; all are below what systems give to outgoing connections. */
+/** Tried in this order; all are below the ports of outgoing connections. */
 const FIRST_PORTS = Array.from({ length: 20 }, (_, index) => 18_000 + 500 * index);
 const NAME_SERVER = servicesOf(0).find(({ role }) => role.type === 'names')!;
 
@@ -58,7 +58,7 @@ export async function startServices({ directory }: ServicesOptions): Promise<Sur
   return services;
 }
 
-/** What listens now. */
+/** The current listeners. */
 class Network implements SurfaceServices {
   readonly #layout: Layout;
   readonly #state: State;
@@ -71,7 +71,7 @@ class Network implements SurfaceServices {
     this.#keep = keep;
   }
 
-  /** On the first ports that are free, all of them. */
+  /** Uses the first range of ports that are all free. */
   static async open(state: State, keep: (state: State) => Promise<void>): Promise<Network> {
     const candidates = new Set([state.first_port, ...FIRST_PORTS]);
     let reason: unknown;
@@ -87,12 +87,12 @@ class Network implements SurfaceServices {
         } catch (error) {
           reason = error;
           await network.close();
-          // A machine without these addresses has them at no port.
+          // A machine without these addresses cannot listen on any of their ports.
           if ((error as NodeJS.ErrnoException).code === 'EADDRNOTAVAIL') break;
         }
       }
     }
-    throw new Error('The services of the example find no ports', { cause: reason });
+    throw new Error('No free ports for the services of the example', { cause: reason });
   }
 
   get addresses(): string {
@@ -124,7 +124,7 @@ class Network implements SurfaceServices {
     await Promise.all(listeners.map((listener) => listener.close()));
   }
 
-  /** Makes what is missing, and what is to be renewed. */
+  /** Creates missing certificates and renews those that are due. */
   async #provideCertificates(): Promise<void> {
     const { certificates, generation } = this.#state;
     certificates.authority ??= { ...(await makeAuthority()), renewals: 0 };
@@ -141,7 +141,7 @@ class Network implements SurfaceServices {
     }
   }
 
-  /** Opens, changes and closes until what listens is what the generation says. */
+  /** Opens, changes and closes listeners to match the generation. */
   async #settle(): Promise<void> {
     const services = servicesOf(this.#state.generation);
     const keys = new Set(services.map(keyOf));
@@ -152,7 +152,7 @@ class Network implements SurfaceServices {
     }
     const zone = makeZone((host) => this.#layout.addressOf(host));
     const certificates = certificatesOf(this.#state);
-    // One after the other: whoever has the first of these ports has them all.
+    // Sequentially: a process that has the first of these ports has them all.
     for (const service of services) {
       const place: Place = {
         address: this.#layout.addressOf(service.host),
@@ -167,7 +167,7 @@ class Network implements SurfaceServices {
   }
 }
 
-/** Each host has an address of its own. */
+/** Each host has its own address. */
 function manyAddresses(firstPort: number): Layout {
   return {
     addressOf: (host) => `127.0.10.${host}`,
@@ -177,7 +177,7 @@ function manyAddresses(firstPort: number): Layout {
   };
 }
 
-/** Where 127.0.0.1 is all of loopback, hosts stand side by side at its ports. */
+/** If loopback is only 127.0.0.1, hosts use different ports of it. */
 function oneAddress(firstPort: number): Layout {
   return {
     addressOf: () => '127.0.0.1',
@@ -198,7 +198,7 @@ async function readState(directory: string): Promise<State> {
   );
 }
 
-/** Keys of certificates are among it: nobody else may read it. */
+/** Readable only by its owner, because it contains private keys. */
 async function writeState(directory: string, state: State): Promise<void> {
   await mkdir(directory, { recursive: true });
   const file = join(directory, STATE_FILE);
@@ -210,6 +210,6 @@ if (import.meta.main) {
   const directory = join(process.argv[2] ?? process.env['HEDDLE_DATA_DIR'] ?? '.heddle', 'examples/attack-surface');
   const services = await startServices({ directory });
   console.log(`${services.count} services at ${services.addresses}, ports ${services.ports}`);
-  console.log(`the name server of surface.test is ${services.resolver}`);
+  console.log(`name server of surface.test: ${services.resolver}`);
   process.once('SIGINT', () => void services.close());
 }

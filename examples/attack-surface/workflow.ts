@@ -1,28 +1,28 @@
 /**
- * The workflow of this example, as `POST /v1/workflows` and a job's definition take it. It is made of kinds that come with
- * Heddle: nothing of it is code of the example's own.
+ * The workflow of this example, as accepted by `POST /v1/workflows` and in a job's definition. It uses only built-in
+ * kinds.
  */
 import { ZONE } from './plan.ts';
 import { WORDS } from './zone.ts';
 
-/** The name under which models are kept. */
+/** The target of the models. */
 export const TARGET = 'surface';
 
-/** Ports, names and connections a second: polite even to a small network. */
+/** Ports, names and connections per second: low enough even for a small network. */
 const RATE = 800;
 const TASKS_MAX = 8;
 
 export interface SurfaceOptions {
-  /** What is looked at. */
+  /** What is scanned. */
   addresses: string;
   ports: string;
-  /** `address:port` of the name server that knows the zone. */
+  /** `address:port` of the name server of the zone. */
   resolver: string;
-  /** Where changes are told, with what to send there so that it is believed. */
+  /** Where changes are reported, with the key that authenticates the report. */
   told: { url: string; key: string };
 }
 
-/** Scans of TLS are aimed at services that wait to be spoken to: those that greet first speak something else. */
+/** TLS scans target services that wait for the client: those that greet first use another protocol. */
 const WAITS_TO_BE_ASKED = '!has(data.banner)';
 
 export function surfaceWorkflow({ addresses, ports, resolver, told }: SurfaceOptions) {
@@ -38,7 +38,7 @@ export function surfaceWorkflow({ addresses, ports, resolver, told }: SurfaceOpt
           children: [
             {
               kind: 'TcpSynGenerator',
-              name: 'divide the ports',
+              name: 'split ports',
               input: {
                 target: TARGET,
                 targets: [addresses],
@@ -54,7 +54,7 @@ export function surfaceWorkflow({ addresses, ports, resolver, told }: SurfaceOpt
         {
           id: 'hosts',
           kind: 'ListModels',
-          name: 'the hosts that are there',
+          name: 'list hosts',
           input: { model: 'host', target: TARGET, states: ['new', 'changed', 'known'] },
         },
         {
@@ -67,10 +67,10 @@ export function surfaceWorkflow({ addresses, ports, resolver, told }: SurfaceOpt
               children: [
                 {
                   kind: 'DnsScanGenerator',
-                  name: 'divide the names',
+                  name: 'split names',
                   input: {
                     target: TARGET,
-                    // What hosts are called, beside names that are worth a try.
+                    // Names of hosts, and further names worth trying.
                     targets: { $expr: `${JSON.stringify(names)} + nodes.hosts.result.items.map(host, host.key)` },
                     types: ['A', 'AAAA', 'CNAME', 'MX', 'NS', 'TXT'],
                     resolvers: [resolver],
@@ -86,7 +86,7 @@ export function surfaceWorkflow({ addresses, ports, resolver, told }: SurfaceOpt
               children: [
                 {
                   kind: 'TlsScanGenerator',
-                  name: 'divide the services',
+                  name: 'split services',
                   input: {
                     target: TARGET,
                     from: { model: 'service', target: TARGET, where: WAITS_TO_BE_ASKED },
@@ -99,16 +99,16 @@ export function surfaceWorkflow({ addresses, ports, resolver, told }: SurfaceOpt
             },
           ],
         },
-        { id: 'changes', kind: 'FilterChanges', name: 'what is different', input: { target: TARGET } },
+        { id: 'changes', kind: 'FilterChanges', name: 'find changes', input: { target: TARGET } },
         {
           kind: 'Conditional',
-          name: 'is anything different?',
+          name: 'any changes?',
           input: { when: 'nodes.changes.result.matched > 0', then: 'tell', else: 'quiet' },
         },
         {
           id: 'tell',
           kind: 'GenericNotification',
-          name: 'tell what is different',
+          name: 'report changes',
           input: {
             to: { webhook: { url: told.url, headers: { 'x-api-key': told.key } } },
             payload: {
@@ -116,7 +116,7 @@ export function surfaceWorkflow({ addresses, ports, resolver, told }: SurfaceOpt
             },
           },
         },
-        { id: 'quiet', kind: 'InsertData', name: 'nothing is different', input: { name: 'quiet', data: true } },
+        { id: 'quiet', kind: 'InsertData', name: 'no changes', input: { name: 'quiet', data: true } },
       ],
     },
   };

@@ -1,4 +1,4 @@
-/** The zone `surface.test`, and the names of its addresses: what the name server answers. */
+/** The zone `surface.test` and the names of its addresses, as answered by the name server. */
 import { ZONE } from './plan.ts';
 
 export type Answer =
@@ -10,7 +10,7 @@ export interface Found {
   readonly answer: Answer;
 }
 
-/** What is known of a name; `exists` without answers: there are only other types of it. */
+/** Records of a name; `exists` without records: the name has only other types. */
 export interface Lookup {
   readonly exists: boolean;
   readonly answers: readonly Found[];
@@ -38,7 +38,7 @@ const HOST_OF: Readonly<Record<string, number>> = {
   staging: 16,
   preview: 17,
   canary: 18,
-  // The zone answers for whatever somebody makes up below it.
+  // A wildcard: the zone answers for every name below it.
   '*.apps': 1,
 };
 
@@ -46,23 +46,23 @@ const ALIASES: Readonly<Record<string, string>> = {
   cdn: 'www',
   docs: 'www',
   assets: 'cdn',
-  // Nobody took it away when its target went.
+  // A dangling alias, whose target is gone.
   old: 'decommissioned',
 };
 
-/** Words that a look for names below the zone tries; not all are there. */
+/** Words that a scan tries below the zone; not all exist. */
 export const WORDS: readonly string[] = [
   ...Object.keys(HOST_OF).filter((label) => /^[a-z]/.test(label)),
   ...Object.keys(ALIASES),
   ...['keys', 'shop.apps', 'backup', 'chat', 'dev', 'imap', 'intranet', 'jobs', 'search', 'status', 'test', 'wiki'],
 ];
 
-/** Too long for one UDP message: whoever asks has to ask again over TCP. */
+/** Too long for one UDP message: the resolver must retry over TCP. */
 const KEYS = 'made up so that it does not fit; '.repeat(20).trim();
 
 const full = (label: string): string => (label === '@' ? ZONE : `${label}.${ZONE}`);
 
-/** @param addressOf the address of a host of the plan */
+/** @param addressOf returns the address of a host of the plan */
 export function makeZone(addressOf: (host: number) => string): Zone {
   const zone = new Map<string, Answer[]>();
   const add = (name: string, ...answers: Answer[]): void => {
@@ -87,11 +87,11 @@ export function makeZone(addressOf: (host: number) => string): Zone {
   return zone;
 }
 
-/** Answers in their order, an alias before what it leads to. */
+/** Answers in order, an alias before its target. */
 export function lookUp(zone: Zone, name: string, type: string): Lookup {
   const answers: Found[] = [];
   let at = name.toLowerCase();
-  // A chain is no longer than there are names.
+  // A chain is no longer than the number of names.
   for (let step = 0; step <= zone.size; step += 1) {
     const held = zone.get(at) ?? zone.get(at.replace(/^[^.]+/, '*'));
     if (held === undefined) return { exists: answers.length > 0 || isAbove(zone, at), answers };
@@ -104,7 +104,7 @@ export function lookUp(zone: Zone, name: string, type: string): Lookup {
   return { exists: true, answers };
 }
 
-/** Whether names are there below one that has no records. */
+/** Whether names exist below one that has no records. */
 function isAbove(zone: Zone, name: string): boolean {
   return [...zone.keys()].some((each) => each.endsWith(`.${name}`));
 }

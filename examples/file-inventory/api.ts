@@ -1,4 +1,4 @@
-/** How a webhook target speaks to Heddle: plain HTTP, as it would in any language. */
+/** A webhook target's client for Heddle: plain HTTP, as in any language. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { DagDto } from '../../src/http/wire/batch.ts';
@@ -6,12 +6,12 @@ import type { NewTaskDto } from '../../src/http/wire/new-task.ts';
 import type { BasicTaskDto, TaskDto } from '../../src/http/wire/task.ts';
 import type { ProgressDto, UpdateTaskDto } from '../../src/http/wire/update.ts';
 
-/** An answer of 400 or above. */
+/** A response of status 400 or above. */
 export class Refusal extends Error {
   readonly status: number;
 
   constructor(status: number, text: string) {
-    super(`Heddle answered ${status}: ${text.slice(0, 500)}`);
+    super(`Heddle responded with ${status}: ${text.slice(0, 500)}`);
     this.name = 'Refusal';
     this.status = status;
   }
@@ -25,7 +25,7 @@ export interface ApiOptions {
 const TRIES = 6;
 const FIRST_WAIT_MS = 100;
 
-/** One call, tried again while the server is away or busy. */
+/** One call, retried while the server is unavailable or busy. */
 async function call(method: string, url: string, body: unknown, headers: Record<string, string>): Promise<Response> {
   for (let attempt = 1; ; attempt += 1) {
     const response = await fetch(url, {
@@ -43,7 +43,7 @@ async function call(method: string, url: string, body: unknown, headers: Record<
   }
 }
 
-/** What only the owner of a token may ask (on loopback in development, anybody). */
+/** Operations that require a token (on loopback in development, none). */
 export class Api {
   readonly #url: string;
   readonly #headers: Record<string, string>;
@@ -53,7 +53,7 @@ export class Api {
     this.#headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
   }
 
-  /** Creates a batch and returns its id; the same key creates it once, however often it is called. */
+  /** Creates a batch and returns its id; the same key creates it only once. */
   async submit(tasks: readonly NewTaskDto[], name: string, idempotencyKey: string): Promise<string> {
     const headers = { ...this.#headers, prefer: 'return=minimal', 'idempotency-key': idempotencyKey };
     const url = `${this.#url}/task?batch_name=${encodeURIComponent(name)}`;
@@ -65,7 +65,7 @@ export class Api {
     return (await (await call('GET', `${this.#url}/dag/${batchId}`, undefined, this.#headers)).json()) as DagDto;
   }
 
-  /** The parents of a task, with the metadata that they left. */
+  /** The parents of a task, with their metadata. */
   async parents(batchId: string, taskId: string): Promise<BasicTaskDto[]> {
     const { tasks, links } = await this.dag(batchId);
     const ids = new Set(links.filter(({ child_id }) => child_id === taskId).map(({ parent_id }) => parent_id));
@@ -73,7 +73,7 @@ export class Api {
   }
 }
 
-/** What a handle allows: it carries its own signature, so no token is needed. */
+/** Operations allowed by a handle, which is signed and needs no token. */
 export class Handle {
   readonly #url: string;
 
@@ -81,7 +81,7 @@ export class Handle {
     this.#url = url;
   }
 
-  /** The attempt that the handle speaks for. */
+  /** The attempt of the handle. */
   get attempt(): number {
     return Number(new URL(this.#url).searchParams.get('attempt'));
   }
@@ -90,7 +90,7 @@ export class Handle {
     return (await (await call('GET', this.#url, undefined, {})).json()) as TaskDto;
   }
 
-  /** Counts work that is done; the key makes a repeated call harmless. */
+  /** Counts completed work; the key makes a repeated call harmless. */
   async count(progress: ProgressDto, idempotencyKey: string): Promise<void> {
     await call('PUT', this.#url, progress, { 'idempotency-key': idempotencyKey });
   }

@@ -1,37 +1,40 @@
-/** The batch of the example: what is submitted to `POST /task`. */
+/** The batch of the example, as submitted to `POST /task`. */
 import type { NewTaskDto } from '../../src/http/wire/new-task.ts';
 import type { Shard } from './files.ts';
 
 export interface Plan {
   shards: readonly Shard[];
-  /** Where the example's service listens. */
+  /** URL of the example's service. */
   serviceUrl: string;
-  /** Proves to the service that a call was ordered by the one who submitted the batch. */
+  /** Proves to the service that the submitter of the batch ordered a call. */
   key: string;
-  /** Sets this run's tasks apart from those of other runs, for the rules. */
+  /** Distinguishes this run's tasks from those of other runs, for the rules. */
   run: string;
-  /** Wait before a failed task is tried again, seconds. */
+  /** Delay before a failed task is retried, seconds. */
   retrySecs: number;
 }
 
-/** Hash tasks that run at once. */
+/** Concurrent hash tasks. */
 export const HASH_TASKS_AT_ONCE = 2;
 
 type Dependencies = NonNullable<NewTaskDto['dependencies']>;
 
-/** A parent whose success is needed. */
+/** A parent that must succeed. */
 const needs = (...ids: string[]): Dependencies => ids.map((id) => ({ id, requires_success: true }));
-/** A parent that only has to end, however it does. */
+/** A parent that only has to end. */
 const after = (...ids: string[]): Dependencies => ids.map((id) => ({ id, requires_success: false }));
 
-/** 6 + 3 tasks a shard: list, split, then per shard hash, measure and their sum; duplicates, languages, check, report. */
+/**
+ * 6 + 3 tasks per shard: list, split, then hash, measure and their sum for each shard; duplicates, languages, check,
+ * report.
+ */
 export function buildDag(plan: Plan): NewTaskDto[] {
   const each = plan.shards.map((_shard, index) => index);
   const hashes = each.map((index) => `hash-${index}`);
   const sums = each.map((index) => `sum-${index}`);
   const report = step(plan, 'report', 'write the report', {}, [...needs('languages', 'duplicates'), ...after('check')]);
   return [
-    step(plan, 'list', 'list the files', {}, []),
+    step(plan, 'list', 'list files', {}, []),
     step(plan, 'split', 'split by directory', { shards: plan.shards }, needs('list')),
     ...plan.shards.flatMap((shard, index) => shardTasks(plan, shard, index)),
     step(plan, 'duplicates', 'find duplicates', { shards: plan.shards.length }, needs(...hashes)),
@@ -49,7 +52,7 @@ export function buildDag(plan: Plan): NewTaskDto[] {
 function shardTasks(plan: Plan, shard: Shard, index: number): NewTaskDto[] {
   const total = plan.shards.reduce((sum, { files }) => sum + files, 0);
   const expected_count = Math.max(1, shard.files);
-  // The longest way through the graph first.
+  // The longest path through the graph first.
   const priority = plan.shards.length - index;
   const matcher = (kind: string) => ({ kind, status: 'Running' as const, fields: ['run'] });
   return [
@@ -63,7 +66,7 @@ function shardTasks(plan: Plan, shard: Shard, index: number): NewTaskDto[] {
       ...step(plan, `measure-${index}`, `measure ${shard.name}`, { shard: index }, needs('split')),
       expected_count,
       priority,
-      // Another shard is admitted once less than half of all files are left to those that run.
+      // Another shard is admitted once less than half of all files are left to the running ones.
       rules: [
         { type: 'Capacity', matcher: matcher(kindOf('measure')), max_capacity: Math.max(1, Math.ceil(total / 2)) },
       ],
@@ -88,7 +91,7 @@ function step(
     id,
     name,
     kind: kindOf(what),
-    // Seconds without a sign of life; a task whose worker is gone is then tried again.
+    // Seconds without activity; a task whose worker is gone is then retried.
     timeout: 30,
     retry: { max_attempts: 3, backoff_secs: plan.retrySecs, jitter: 0 },
     metadata: { run: plan.run },

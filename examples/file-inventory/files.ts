@@ -1,4 +1,4 @@
-/** What the example does with files: finding, hashing, measuring. Nothing here knows of Heddle. */
+/** File operations of the example: finding, hashing, measuring. Independent of Heddle. */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
@@ -18,7 +18,7 @@ export interface Measure {
 
 export type Languages = Record<string, Measure>;
 
-/** Directories that hold what others made: installed, built, stored. */
+/** Directories of installed, built or stored files. */
 const LEFT_OUT = new Set(['node_modules', '.git', 'dist', '.heddle', 'coverage']);
 
 const LANGUAGE_OF_EXTENSION: Readonly<Record<string, string>> = {
@@ -62,7 +62,7 @@ export async function findFiles(root: string): Promise<FoundFile[]> {
   return found.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** Files come and go while others work on them; everything else that fails is told. */
+/** Files may disappear while others work on them; other failures are reported. */
 function ifGone<T>(instead: T): (error: unknown) => T {
   return (error) => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return instead;
@@ -77,7 +77,7 @@ export async function hashFile(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Bytes and lines of a file; what holds a NUL is not text and has no lines. */
+/** Bytes and lines of a file; a file that contains a NUL is not text and has no lines. */
 export async function measureFile(path: string): Promise<Measure> {
   const content = await readFile(path);
   let lines = 0;
@@ -103,14 +103,14 @@ export function totalOf(languages: Languages): Measure {
 
 export interface Shard {
   name: string;
-  /** Its top-level directories; null: everything that the other shards leave. */
+  /** Its top-level directories; null for everything not in other shards. */
   directories: string[] | null;
   files: number;
 }
 
 const SHARDS_MAX = 5;
 
-/** Splits files by their top-level directory: the largest ones stand alone, the rest share a shard. */
+/** Splits files by their top-level directory: the largest ones are separate, the rest share a shard. */
 export function planShards(files: readonly FoundFile[]): Shard[] {
   const counts = new Map<string, number>();
   for (const { path } of files) counts.set(topOf(path), (counts.get(topOf(path)) ?? 0) + 1);
@@ -121,7 +121,7 @@ export function planShards(files: readonly FoundFile[]): Shard[] {
   return [...shards, { name: 'the rest', directories: null, files: rest }];
 }
 
-/** The files of each shard, in the order of the plan; files that appeared since then are in the rest. */
+/** The files of each shard, in the order of the plan; files that appeared since then are in the last shard. */
 export function splitFiles(files: readonly FoundFile[], shards: readonly Shard[]): FoundFile[][] {
   const rest = shards.findIndex(({ directories }) => directories === null);
   const split: FoundFile[][] = shards.map(() => []);

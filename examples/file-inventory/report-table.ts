@@ -1,4 +1,4 @@
-/** The report as people read it. */
+/** Formats the report for display. */
 import type { Languages, Measure } from './files.ts';
 import type { Report } from './work.ts';
 
@@ -11,7 +11,7 @@ export function reportTable(report: Report): string {
   return [...lines, '', ...duplicateLines(report), `check of a sample: ${report.check}`].join('\n');
 }
 
-/** A line for each language, the largest first, and one for all of them. */
+/** A line for each language, the largest first, and one for the total. */
 export function languageTable(languages: Languages, total: Measure): string[] {
   const rows = Object.entries(languages)
     .sort(([, a], [, b]) => b.lines - a.lines || b.bytes - a.bytes)
@@ -25,14 +25,10 @@ export function languageTable(languages: Languages, total: Measure): string[] {
 }
 
 function duplicateLines({ duplicates }: Report): string[] {
-  if (duplicates.length === 0) return ['no file is there twice'];
+  if (duplicates.length === 0) return ['no duplicate files'];
   const shown = duplicates
     .slice(0, DUPLICATES_SHOWN)
     .map(({ bytes, paths }) => `  ${paths.length} x ${number.format(bytes)} bytes: ${paths.slice(0, 3).join(', ')}`);
   const more = duplicates.length - shown.length;
-  return [
-    `files that are there more than once: ${duplicates.length}`,
-    ...shown,
-    ...(more > 0 ? [`  and ${more} more`] : []),
-  ];
+  return [`duplicate files: ${duplicates.length}`, ...shown, ...(more > 0 ? [`  and ${more} more`] : [])];
 }

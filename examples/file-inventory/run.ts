@@ -1,6 +1,6 @@
 /**
- * Runs the example: starts its service, submits its batch, and goes on with the same batch where an earlier run was cut
- * short. `heddle up` calls it at the first start; by hand: `node examples/file-inventory/run.ts [--url URL] [--root DIR]`.
+ * Runs the example: starts its service, submits its batch, or resumes the batch of an interrupted run. By hand: `node
+ * examples/file-inventory/run.ts [--url URL] [--root DIR]`.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
@@ -15,29 +15,29 @@ import { Service, type Log, type ServiceOptions } from './service.ts';
 import { load, REPORT_FILE, save, type Report } from './work.ts';
 
 export interface ExampleOptions {
-  /** Where Heddle answers. */
+  /** URL of Heddle. */
   apiUrl: string;
-  /** A bearer token that may submit and read, where one is needed. */
+  /** Bearer token that can submit and read, if one is required. */
   token?: string;
   log: Log;
   /** Heddle's data directory: the report is written below it. Default: HEDDLE_DATA_DIR, else `.heddle`. */
   directory?: string;
-  /** Whose files are counted. Default: this package's. */
+  /** Directory whose files are counted. Default: this package's. */
   root?: string;
-  /** A rest after each part of the work, so that people can watch; milliseconds. */
+  /** Pause after each part of the work, so that it can be watched; milliseconds. */
   paceMs?: number;
 }
 
 export interface RunningExample {
   batchId: string;
-  /** Where the report is once the batch has ended. */
+  /** Location of the report once the batch has ended. */
   reportFile: string;
-  /** Resolves with the report as a table once it is written; with null where the example is closed before. */
+  /** Resolves with the report as a table once it is written; with null if the example is closed before. */
   report: Promise<string | null>;
   close(): Promise<void>;
 }
 
-/** What a later start needs to go on: the tasks name this port and this key. */
+/** State that a later start needs to resume: the tasks contain this port and this key. */
 interface State {
   batch_id: string;
   port: number;
@@ -101,7 +101,7 @@ async function begin(base: Base): Promise<Begun> {
   }
 }
 
-/** Goes on with a batch that was cut short; null where there is none, or where somebody else has its port now. */
+/** Resumes an interrupted batch; returns null if there is none, or if its port is in use. */
 async function resume(base: Base): Promise<Begun | null> {
   const state = await load<State>(base, STATE_FILE).catch(() => null);
   if (state === null) return null;
@@ -135,7 +135,7 @@ async function main(): Promise<void> {
   });
   console.error(`batch ${example.batchId}: follow it with \`heddle batch watch ${example.batchId}\``);
   process.once('SIGINT', () => void example.close());
-  console.log((await example.report) ?? 'stopped; run it again to go on');
+  console.log((await example.report) ?? 'stopped; run it again to resume');
   await example.close();
 }
 

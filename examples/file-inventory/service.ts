@@ -1,6 +1,6 @@
 /**
- * The example's own service: the target of its webhooks. Heddle calls it when a task may start; it answers at once,
- * works, counts progress, and ends the task through the handle that came with the call.
+ * The example's own service, the target of its webhooks. Heddle calls it when a task is ready; it responds at once,
+ * works, counts progress, and ends the task through the handle of the call.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Handle, Refusal, type Api } from './api.ts';
 import { STEPS, type Job, type Step } from './work.ts';
 
-/** Where messages go; a logger of Heddle's fits. */
+/** Receives log messages; compatible with Heddle's logger. */
 export interface Log {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
@@ -18,16 +18,16 @@ export interface Log {
 
 export interface ServiceOptions {
   api: Api;
-  /** What callers must show. */
+  /** The key that callers must send. */
   key: string;
-  /** A port that was used before; 0 takes a free one. */
+  /** A port that was used before; 0 for any free one. */
   port: number;
   root: string;
   directory: string;
-  /** A rest after each part of the work, milliseconds. */
+  /** Pause after each part of the work, milliseconds. */
   paceMs: number;
   log: Log;
-  /** Called with what an end webhook tells. */
+  /** Called with the reports of end webhooks. */
   onAnnounced: (text: string) => void;
 }
 
@@ -42,7 +42,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 export class Service {
   readonly #options: ServiceOptions;
   readonly #server: Server;
-  /** Work under way by the key of its call: a call may come twice, and its work is done once. */
+  /** Running work by the key of its call: a call may be repeated, but its work runs once. */
   readonly #calls = new Map<string, Promise<void>>();
   readonly #running = new Map<string, AbortController>();
 
@@ -68,7 +68,7 @@ export class Service {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** Gives up what is under way; Heddle tries it again when its time has run out. */
+  /** Aborts running work; Heddle retries it after its timeout. */
   async close(): Promise<void> {
     for (const stop of this.#running.values()) stop.abort();
     this.#server.close();
@@ -81,8 +81,8 @@ export class Service {
     try {
       answer = await this.#handle(request);
     } catch (error) {
-      this.#options.log.warn({ err: error }, 'the example failed to answer');
-      answer = { status: 500, body: { error: 'internal failure' } };
+      this.#options.log.warn({ err: error }, 'request failed');
+      answer = { status: 500, body: { error: 'internal error' } };
     }
     response.writeHead(answer.status, { 'content-type': 'application/json' });
     response.end(JSON.stringify(answer.body));
@@ -90,7 +90,7 @@ export class Service {
 
   async #handle(request: IncomingMessage): Promise<Answer> {
     const url = new URL(request.url ?? '/', 'http://127.0.0.1');
-    if (!this.#isKnown(request)) return refuse(401, 'authorization: the key is missing or another one');
+    if (!this.#isKnown(request)) return refuse(401, 'authorization: the key is missing or wrong');
     const taskId = header(request, 'x-task-id');
     if (!UUID.test(taskId)) return refuse(400, 'x-task-id: must name a task');
     const input = await readJson(request);
@@ -104,18 +104,18 @@ export class Service {
       return { status: 200, body: {} };
     }
     const step = /^\/run\/(\w+)$/.exec(url.pathname)?.[1] ?? '';
-    if (!Object.hasOwn(STEPS, step)) return refuse(404, `there is no step ${url.pathname}`);
+    if (!Object.hasOwn(STEPS, step)) return refuse(404, `no such step: ${url.pathname}`);
     return this.#begin(request, url, taskId, STEPS[step]!, input);
   }
 
-  /** The handle must speak of the task that the call is about. */
+  /** The handle must be for the task of the call. */
   #begin(request: IncomingMessage, url: URL, taskId: string, step: Step, input: Record<string, unknown>): Answer {
     const handle = URL.parse(url.searchParams.get('handle') ?? '');
     if (header(request, 'x-task-trigger') !== 'start') return refuse(400, 'x-task-trigger: must be start');
-    if (handle?.pathname.endsWith(`/task/${taskId}`) !== true) return refuse(400, 'handle: is of another task');
+    if (handle?.pathname.endsWith(`/task/${taskId}`) !== true) return refuse(400, 'handle: is for another task');
     const call = header(request, 'idempotency-key');
     if (!this.#calls.has(call)) this.#calls.set(call, this.#work(new Handle(handle.href), taskId, step, input));
-    // Registers what to call when the task is canceled meanwhile.
+    // Registers the action for a cancellation of the task.
     const headers = { authorization: `Bearer ${this.#options.key}` };
     const cancel = { kind: 'Webhook', params: { url: `${this.url}/cancel`, verb: 'Post', body: {}, headers } };
     return { status: 202, body: cancel };
@@ -128,9 +128,9 @@ export class Service {
       const metadata = await this.#outcomeOf(handle, taskId, step, input, stop.signal);
       if (!stop.signal.aborted) await handle.update(metadata);
     } catch (error) {
-      // A refusal means that the task is over or that a later attempt has begun: nothing is left to say.
+      // A rejection means that the task has ended or that a later attempt has begun: nothing is left to report.
       const { status } = error instanceof Refusal ? error : { status: null };
-      this.#options.log.warn({ task_id: taskId, status, err: error }, 'the example could not end a task');
+      this.#options.log.warn({ task_id: taskId, status, err: error }, 'could not end a task');
     } finally {
       this.#running.delete(taskId);
     }

@@ -1,4 +1,4 @@
-/** The steps of the inventory. Each is called for one attempt of one task, and returns what its children need to know. */
+/** The steps of the inventory. Each is called for one attempt of one task, and returns what its children need. */
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
@@ -21,16 +21,16 @@ import {
 export interface Job {
   /** The directory whose files are counted. */
   root: string;
-  /** Where results that are too large for metadata are kept. */
+  /** Directory for results that are too large for metadata. */
   directory: string;
   attempt: number;
   input: Record<string, unknown>;
-  /** Aborts when the task is canceled or the service ends. */
+  /** Aborts when the task is canceled or the service stops. */
   signal: AbortSignal;
   parents(): Promise<BasicTaskDto[]>;
-  /** Tells Heddle of work done: files that could be read, and files that could not. */
+  /** Reports progress to Heddle: files that could be read, and files that could not. */
   count(success: number, failures: number): Promise<void>;
-  /** A rest, so that people can watch; nothing in tests. */
+  /** Pause, so that the example can be watched; none in tests. */
   pause(): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ export interface Report {
   total: Measure;
   languages: Languages;
   duplicates: Duplicate[];
-  /** How the check of a sample ended: a status of the API. */
+  /** Outcome of the sample check, as a status of the API. */
   check: string;
 }
 
@@ -55,7 +55,7 @@ type Hashes = Record<string, { sha256: string; bytes: number }>;
 
 export const REPORT_FILE = 'report.json';
 const FILES = 'files.json';
-/** Parts of a shard after which progress is told. */
+/** Parts of a shard after which progress is reported. */
 const GROUPS = 10;
 const SAMPLE = 20;
 
@@ -94,7 +94,7 @@ async function measure(job: Job): Promise<Record<string, unknown>> {
   return { ...read, languages };
 }
 
-/** Reads the files of a shard, group by group, and tells progress after each. */
+/** Reads the files of a shard, group by group, and reports progress after each. */
 async function forEachFile(
   job: Job,
   read: (file: FoundFile) => Promise<void>,
@@ -124,7 +124,7 @@ async function readOrMiss(file: FoundFile, read: (file: FoundFile) => Promise<vo
   }
 }
 
-/** Joins the two ways through a shard; what they found came as metadata. */
+/** Joins the two branches of a shard; their results came as metadata. */
 async function sum(job: Job): Promise<Record<string, unknown>> {
   const parents = await job.parents();
   const languages = parents.map(({ metadata }) => metadata['languages']).find((found) => found !== undefined);
@@ -158,10 +158,10 @@ async function languages(job: Job): Promise<Record<string, unknown>> {
   return { languages: total };
 }
 
-/** Reads a sample again and compares. Its first attempt fails on purpose, to show how Heddle tries again. */
+/** Reads a sample again and compares. Its first attempt fails on purpose, to show a retry. */
 async function check(job: Job): Promise<Record<string, unknown>> {
   await job.pause();
-  if (job.attempt === 1) throw new Error('the first attempt fails on purpose; the next one is on its way');
+  if (job.attempt === 1) throw new Error('the first attempt fails on purpose; it will be retried');
   const hashes = Object.entries(await allHashes(job));
   const stride = Math.max(1, Math.floor(hashes.length / SAMPLE));
   const sample = hashes.filter((_entry, index) => index % stride === 0).slice(0, SAMPLE);
@@ -200,7 +200,7 @@ export async function load<T>(job: Pick<Job, 'directory'>, name: string): Promis
   return JSON.parse(await readFile(join(job.directory, name), 'utf8')) as T;
 }
 
-/** Whole or not at all: a reader never sees half a file. */
+/** Atomic: a reader never sees a partial file. */
 export async function save(job: Pick<Job, 'directory'>, name: string, value: unknown): Promise<void> {
   const path = join(job.directory, name);
   await mkdir(dirname(path), { recursive: true });
@@ -208,7 +208,7 @@ export async function save(job: Pick<Job, 'directory'>, name: string, value: unk
   await rename(`${path}.new`, path);
 }
 
-/** The steps by the last part of their address. */
+/** The steps by the last segment of their URL. */
 export const STEPS: Readonly<Record<string, Step>> = {
   list,
   split,

@@ -1,11 +1,11 @@
 /**
- * Three kinds that count words: a generator that makes a task for each text, the task itself, and an aggregator that
- * brings the counts together. Run them with `heddle up --module examples/kinds/words.ts`, or by a worker of their own
- * with `heddle worker --module examples/kinds/words.ts`; `words.json` is a workflow of them.
+ * Three kinds that count words: a generator that creates a task for each text, the task itself, and an aggregator that
+ * sums the counts. Run them with `heddle up --module examples/kinds/words.ts`, or in a separate worker with `heddle
+ * worker --module examples/kinds/words.ts`; `words.json` is a workflow of them.
  */
 import { defineKind, into, PartialFailure, task, type StandardSchema } from 'heddle';
 
-/** Schemas of any library that speaks Standard Schema do (zod, valibot, arktype); this one is written by hand. */
+/** Any Standard Schema library works (zod, valibot, arktype); this schema is written by hand. */
 function texts<Name extends string>(name: Name): StandardSchema<Record<Name, string[]>> {
   return {
     '~standard': {
@@ -16,13 +16,13 @@ function texts<Name extends string>(name: Name): StandardSchema<Record<Name, str
         if (Array.isArray(given) && given.every((text) => typeof text === 'string')) {
           return { value: { [name]: given } as Record<Name, string[]> };
         }
-        return { issues: [{ message: 'must be an array of texts', path: [name] }] };
+        return { issues: [{ message: 'must be an array of strings', path: [name] }] };
       },
     },
   };
 }
 
-/** Makes a task for each text, in the container named `counts`. A key tells a task from the others, whatever happens. */
+/** Creates a task for each text, in the container named `counts`. The key makes the task unique across attempts. */
 export const generator = defineKind({
   name: 'WordCountGenerator',
   input: texts('texts'),
@@ -43,12 +43,12 @@ export const count = defineKind({
       counts[word] = (counts[word] ?? 0) + 1;
     }
     await progress(1);
-    if (Object.keys(counts).length === 0) throw new PartialFailure('there is no word in it', { result: counts });
+    if (Object.keys(counts).length === 0) throw new PartialFailure('it contains no words', { result: counts });
     return counts;
   },
 });
 
-/** Reads the results of all that came before it, a page at a time, however many there are. */
+/** Reads the results of all preceding tasks, page by page. */
 export const aggregator = defineKind({
   name: 'WordCountAggregator',
   async run(_input, { results }) {

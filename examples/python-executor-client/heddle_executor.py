@@ -37,7 +37,7 @@ class RemoteError(Exception):
 
 
 class UntrustedAnswer(Exception):
-    """The answer is not signed by the executor, or belongs to another request."""
+    """The response is not signed by the executor, or belongs to another request."""
 
 
 def prefixed(*fields):

@@ -1,4 +1,4 @@
-/** The target of the survey's notifications: a service of the example's own, on loopback. */
+/** The target of the survey's notifications: the example's own service on loopback. */
 import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,9 +11,8 @@ export interface Announcer {
 }
 
 /**
- * Listens on 127.0.0.1 and hands on what those who know the key tell.
- *
- * @param port a port that was used before; where somebody else has it now, or for 0, a free one
+ * Listens on 127.0.0.1 and passes on requests that have the key.
+ * @param port a port that was used before; a free one if it is in use or 0
  */
 export async function listenForAnnouncements(
   port: number,

@@ -1,4 +1,4 @@
-/** Inputs are checked by any Standard Schema (zod, valibot, …); this one is written by hand to need no package. */
+/** Inputs are validated by any Standard Schema (zod, valibot, …); this one is written by hand to need no package. */
 import type { StandardSchema } from 'heddle';
 
 type Member = 'text' | 'texts';
@@ -7,8 +7,8 @@ type Checked<S extends Shape> = { -readonly [Key in keyof S]: S[Key] extends 'te
 
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
 const CHECKS: Record<Member, { holds: (value: unknown) => boolean; message: string }> = {
-  text: { holds: isText, message: 'must be a text' },
-  texts: { holds: (value) => Array.isArray(value) && value.every(isText), message: 'must be an array of texts' },
+  text: { holds: isText, message: 'must be a string' },
+  texts: { holds: (value) => Array.isArray(value) && value.every(isText), message: 'must be an array of strings' },
 };
 
 /** An object with these members. */

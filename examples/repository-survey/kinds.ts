@@ -1,4 +1,4 @@
-/** The kinds of the survey: one lists files and fans out, many measure, one brings the results together. */
+/** The kinds of the survey: a generator that lists files, tasks that measure them, and an aggregator. */
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 
@@ -11,7 +11,7 @@ import { MEASURES } from './workflow.ts';
 /** Files that one task measures. */
 const FILES_A_TASK = 20;
 const LARGEST_SHOWN = 5;
-/** A rest before each part of the work, so that people can watch, milliseconds. */
+/** Pause before each part of the work, so that it can be watched, milliseconds. */
 const PACE_MS = 900;
 
 interface MeasuredFile {
@@ -31,7 +31,7 @@ export interface SurveyReport {
   largest: MeasuredFile[];
 }
 
-/** Keyed by the first file of each batch: a second run of this generator makes the same tasks. */
+/** Keyed by the first file of each batch: a second run of this generator creates the same tasks. */
 const list = defineKind({
   name: 'survey.list',
   input: shape({ root: 'text' }),
@@ -70,7 +70,7 @@ const measure = defineKind({
   },
 });
 
-/** Reads the results as a stream, so that it does not matter how many there are. */
+/** Reads the results as a stream, so that their number does not matter. */
 const total = defineKind({
   name: 'survey.total',
   timeout_secs: 300,
@@ -90,7 +90,7 @@ function largestOf(files: readonly MeasuredFile[]): MeasuredFile[] {
   return files.toSorted((a, b) => b.bytes - a.bytes).slice(0, LARGEST_SHOWN);
 }
 
-/** Files come and go while others look at them. */
+/** Files may disappear while they are read. */
 function unlessGone(error: unknown): null {
   if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
   throw error;

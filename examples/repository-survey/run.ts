@@ -1,6 +1,6 @@
 /**
- * Puts the survey to work: a job that runs every night, and a first run at once. The kinds run where `kinds.ts` is loaded;
- * the job's announcements are heard while this listens.
+ * Runs the survey: a job that runs every night, and a first run at once. The kinds run where `kinds.ts` is loaded; the
+ * job's announcements are received while this listens.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ export const JOB = 'repository-survey';
 const CRON = '0 3 * * *';
 const STATE_FILE = 'state.json';
 
-/** What the example asks of Heddle: a client of its HTTP API offers it. */
+/** Operations that the example needs from Heddle, provided by a client of its HTTP API. */
 export interface Heddle {
   jobs: {
     get(job: string): Promise<unknown>;
@@ -29,16 +29,16 @@ export interface Heddle {
 export interface SurveyOptions {
   heddle: Heddle;
   log: { info(fields: object, message: string): void };
-  /** Where the port and the key of the announcements are kept. */
+  /** Location of the port and the key of the announcements. */
   directory: string;
-  /** Whose files are looked at. Default: this package's. */
+  /** Directory whose files are surveyed. Default: this package's. */
   root?: string;
 }
 
 export interface Survey {
   /** Runs the job now; resolves with its workflow. */
   trigger(): Promise<string>;
-  /** The report of a run that has ended, as people read it; null where there is none. */
+  /** The report of a completed run, formatted for display; null if there is none. */
   report(workflowId: string): Promise<string | null>;
   close(): Promise<void>;
 }
@@ -78,7 +78,7 @@ async function readState(file: string): Promise<State | null> {
   );
 }
 
-/** Creates the job, or tells the one that is there where announcements go now. */
+/** Creates the job, or updates the target of announcements in the existing one. */
 async function provideJob({ jobs }: Heddle, { port }: Announcer, key: string, root: string): Promise<void> {
   const announce = { url: `http://127.0.0.1:${port}/announce`, key };
   const workflow = surveyWorkflow({ root, announce }) as never;

@@ -1,6 +1,6 @@
 /**
- * Provides the survey's job on a Heddle that runs the kinds of `kinds.ts`, runs it once, and prints the report:
- * `node examples/repository-survey/start.ts [--url URL] [--token TOKEN] [--root DIRECTORY]`.
+ * Creates the survey's job on a Heddle that runs the kinds of `kinds.ts`, runs it once, and prints the report: `node
+ * examples/repository-survey/start.ts [--url URL] [--token TOKEN] [--root DIRECTORY]`.
  */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,12 +11,12 @@ import { startSurvey, type Heddle } from './run.ts';
 const POLL_MS = 500;
 const RESULTS_PER_PAGE = 100;
 
-/** An answer that is no success. */
+/** An unsuccessful response. */
 class Refusal extends Error {
   readonly status: number;
 
   constructor(status: number, text: string) {
-    super(`Heddle answered ${status}: ${text.slice(0, 500)}`);
+    super(`Heddle responded with ${status}: ${text.slice(0, 500)}`);
     this.name = 'Refusal';
     this.status = status;
   }
@@ -63,7 +63,7 @@ async function ended(workflowId: string): Promise<boolean> {
   try {
     return (await call<{ remaining: number }>('GET', `/v1/workflows/${workflowId}?depth=0`)).remaining === 0;
   } catch (error) {
-    // The manager takes it up in a moment.
+    // The manager picks it up shortly.
     if (error instanceof Refusal && error.status === 404) return false;
     throw error;
   }
@@ -88,7 +88,7 @@ try {
   const id = await survey.trigger();
   console.error(`workflow ${id}: follow it with \`heddle workflow watch ${id}\``);
   while (!(await ended(id))) await sleep(POLL_MS);
-  console.log((await survey.report(id)) ?? 'it left no report');
+  console.log((await survey.report(id)) ?? 'no report');
 } finally {
   await survey.close();
 }

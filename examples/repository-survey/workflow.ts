@@ -1,12 +1,12 @@
-/** The workflow of the survey, as `POST /v1/workflows` and a job's definition take it. */
+/** The workflow of the survey, as accepted by `POST /v1/workflows` and in a job's definition. */
 
 /** The container that the generator fills. */
 export const MEASURES = 'measures';
 
 export interface SurveyOptions {
-  /** The directory that is looked at. */
+  /** The surveyed directory. */
   root: string;
-  /** Where the end of the survey is announced, with what to send there so that it is believed. */
+  /** Where the end of the survey is announced, with the key that authenticates the announcement. */
   announce: { url: string; key: string };
 }
 
@@ -25,14 +25,14 @@ export function surveyWorkflow({ root, announce }: SurveyOptions) {
           mode: 'parallel',
           policy: 'ContinueOnPartialFailure',
           children: [
-            { id: 'list', kind: 'survey.list', name: 'list the files', input: { root }, generator: true },
+            { id: 'list', kind: 'survey.list', name: 'list files', input: { root }, generator: true },
             { id: MEASURES, mode: 'parallel', policy: 'ContinueOnPartialFailure', children: [] },
           ],
         },
         {
           id: 'total',
           kind: 'survey.total',
-          name: 'bring the results together',
+          name: 'sum up',
           on_success: [webhook('the survey is done')],
           on_failure: [webhook('the survey failed')],
         },

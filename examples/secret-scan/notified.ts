@@ -1,6 +1,6 @@
 /**
- * Is told of the end of a scan and prints what is new: `node examples/secret-scan/notified.ts [URL]`. Listens on port
- * 9100, where the workflow's webhook calls.
+ * Receives the notification of a completed scan and prints new findings: `node examples/secret-scan/notified.ts [URL]`.
+ * Listens on port 9100, which the workflow's webhook calls.
  */
 import { createServer, type Server } from 'node:http';
 
@@ -13,7 +13,7 @@ interface Finding {
   redacted: string;
 }
 
-/** The lines that are printed for a target: one for each finding that is new and nobody has looked at. */
+/** The lines printed for a target: one for each finding that is new and open. */
 export async function newFindings(heddle: string, target: string): Promise<string[]> {
   const query = new URLSearchParams({ target, state: 'new', triage: 'open' });
   const response = await fetch(`${heddle}/v1/findings?${query.toString()}`);
@@ -21,7 +21,7 @@ export async function newFindings(heddle: string, target: string): Promise<strin
   return findings.map(({ rule_id, path, line, redacted }) => `${path}:${line} ${rule_id} ${redacted}`);
 }
 
-/** @param told takes the lines of each scan that has ended */
+/** @param told receives the lines of each completed scan */
 export function listen(heddle: string, port: number, told: (lines: string[]) => void): Server {
   return createServer((request, response) => {
     let body = '';

@@ -1,23 +1,23 @@
 /**
- * Makes a directory with made-up secrets to be found: `node examples/secret-scan/plant.ts [DIRECTORY]`. They are made
- * here and not kept in a file, so that nobody mistakes them for real ones.
+ * Creates a directory with made-up secrets: `node examples/secret-scan/plant.ts [DIRECTORY]`. They are generated here
+ * instead of stored in a file, so that no one mistakes them for real ones.
  */
 import { createHash } from 'node:crypto';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
-/** Where the workflow of this example looks. */
+/** Directory that the workflow of this example scans. */
 const DIRECTORY = '.heddle/secret-scan';
 const ORDINARY_FILES = 30;
 
-/** Letters and digits that look random and are always the same. */
+/** Letters and digits that look random but are always the same. */
 function madeUp(name: string, length: number): string {
   const text = createHash('sha512').update(`made up: ${name}`).digest('base64');
   return text.replaceAll(/[^A-Za-z0-9]/g, '').slice(0, length);
 }
 
-/** What lies where; every path but those of `src/` holds one secret. */
+/** Files with their content; every path except those of `src/` has one secret. */
 export function plantedFiles(): Record<string, string | Uint8Array> {
   const inArchive = `export DEPLOY_TOKEN=ghp_${madeUp('deploy', 36)}\n`;
   const encoded = Buffer.from(`token: ghp_${madeUp('encoded', 36)} # until Friday`).toString('base64');
@@ -32,7 +32,7 @@ export function plantedFiles(): Record<string, string | Uint8Array> {
   };
 }
 
-/** Writes them afresh. */
+/** Writes them again. */
 export function plant(directory: string): void {
   rmSync(directory, { recursive: true, force: true });
   for (const [path, content] of Object.entries(plantedFiles())) {

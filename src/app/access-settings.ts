@@ -1,23 +1,23 @@
 import * as kind from './setting.ts';
 
-/** Whose requests are answered. */
+/** Settings that decide which requests the server answers. */
 export const ACCESS_SETTINGS = {
   requireTokens: kind.onOff({
     name: 'HEDDLE_REQUIRE_TOKENS',
     fallback: false,
     description:
-      'Whether bearer tokens are required on loopback too (behind a proxy, say); beyond loopback they always are',
+      'Require bearer tokens on loopback too (behind a proxy, for example); beyond loopback they are always required',
   }),
   allowedRequestHosts: kind.list({
     name: 'HEDDLE_ALLOWED_HOSTS',
     fallback: [],
     fallbackText: '-',
     description:
-      'Names by which requests may call a listener on loopback that asks for no token (server and executor), comma-separated, beside those of loopback and that of `HOST_URL`',
+      'Additional host names accepted by a loopback listener without tokens (server and executor), comma-separated; loopback names and the host of `HOST_URL` are always accepted',
   }),
   metricsPublic: kind.onOff({
     name: 'HEDDLE_METRICS_PUBLIC',
     fallback: true,
-    description: 'Whether `/metrics` answers without a token',
+    description: 'Serve `/metrics` without a token',
   }),
 } as const;

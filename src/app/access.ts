@@ -6,9 +6,8 @@ import { isLoopback } from './listener.ts';
 import type { SettingValues } from './settings.ts';
 
 /**
- * Whether requests need a bearer token: always beyond loopback.
- *
- * @throws CommandFailure where they do and nobody could have one
+ * Returns whether requests need a bearer token: always beyond loopback.
+ * @throws CommandFailure if tokens are required and the database has none
  */
 export async function requireTokens(settings: SettingValues, tokens: TokenStore, clock: Clock): Promise<boolean> {
   const { host } = settings;
@@ -18,8 +17,8 @@ export async function requireTokens(settings: SettingValues, tokens: TokenStore,
   if ((await tokens.list()).some((token) => isTokenLive(token, now))) return true;
   const why = beyondLoopback ? `HOST=${host} listens beyond loopback` : 'HEDDLE_REQUIRE_TOKENS is on';
   throw new CommandFailure(
-    `${why}, where bearer tokens are required, and there is none yet: ` +
-      'make one with `heddle token create --name NAME --scope admin`' +
+    `${why}, which requires bearer tokens, and none exists yet: ` +
+      'create one with `heddle token create --name NAME --scope admin`' +
       (beyondLoopback ? ', or listen on loopback (HOST=127.0.0.1)' : ''),
   );
 }

@@ -6,12 +6,12 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
 import { Loop } from '../runtime/loop.ts';
 
-/** How often a worker asks after tasks that send packets. */
+/** Interval at which a worker polls the tasks that send packets. */
 const POLL_MS = 500;
 
 /**
- * Looks at a task whenever something of its workflow has changed: who sends packets is to stop at once when the task was
- * canceled, and not when a worker looks at its tasks the next time.
+ * Checks a task whenever its workflow changes, so that a canceled task stops sending packets at once instead of at the
+ * worker's next poll.
  */
 export function watchAttempts(engine: Pick<Engine, 'onWorkflowChange' | 'getTask'>): WatchAttempt {
   return ({ id, workflow_id, attempt }, onOver) => {
@@ -25,7 +25,7 @@ export function watchAttempts(engine: Pick<Engine, 'onWorkflowChange' | 'getTask
         .then((task) => {
           if (!isEnded && (task === null || isTerminal(task.state) || task.attempt !== attempt)) onOver();
         })
-        // The worker itself looks again later.
+        // The worker itself polls again later.
         .catch(() => undefined)
         .finally(() => {
           isLooking = false;
@@ -39,7 +39,10 @@ export function watchAttempts(engine: Pick<Engine, 'onWorkflowChange' | 'getTask
   };
 }
 
-/** The same for a worker, which hears of no changes: one look at all its attempts twice a second, while there are any. */
+/**
+ * Does the same for a worker, which receives no change notifications: polls all its attempts twice a second while there
+ * are any.
+ */
 export function pollAttempts({
   control,
   clock,

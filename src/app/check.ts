@@ -1,9 +1,9 @@
-/** One thing that was looked at. */
+/** Result of one check. */
 export interface Check {
   name: string;
   status: 'ok' | 'warn' | 'fail';
   message: string;
-  /** What to do; null where there is nothing to do. */
+  /** Remedy; null if there is nothing to do. */
   remedy: string | null;
 }
 

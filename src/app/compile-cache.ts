@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * Keeps what Node compiles for the next start, which takes half as long then: in a directory below the system's temporary
- * one that nobody else can write to, for what is read from there is run. Threads and child processes use it, too. Does
- * nothing where Node was told of another one, or of none, or where the directory cannot be used.
+ * Caches compiled code for the next start, which halves its time. The cache is a directory below the system's temporary
+ * directory that no other user can write to, because its content is executed. Threads and child processes use it too.
+ * Does nothing if Node was given another cache directory or none, or if the directory cannot be used.
  */
 export function keepCompiledCode(env: NodeJS.ProcessEnv, root = tmpdir()): void {
   if (env['NODE_COMPILE_CACHE'] !== undefined || env['NODE_DISABLE_COMPILE_CACHE'] !== undefined) return;
@@ -16,7 +16,7 @@ export function keepCompiledCode(env: NodeJS.ProcessEnv, root = tmpdir()): void 
   env['NODE_COMPILE_CACHE'] = directory;
 }
 
-/** Null where it belongs to somebody else, others may write to it, or it cannot be made. */
+/** Returns null if another user owns the directory or can write to it, or if it cannot be created. */
 export function ownDirectory(root: string): string | null {
   const user = process.getuid?.();
   const path = join(root, user === undefined ? 'heddle-code' : `heddle-code-${user}`);

@@ -3,25 +3,25 @@ import { join, resolve } from 'node:path';
 
 import { parseYaml } from '../runtime/yaml.ts';
 
-/** Looked for in the data directory where no file is named. */
+/** Names searched for in the data directory if no file is configured. */
 const FILE_NAMES = ['heddle.json', 'heddle.yaml', 'heddle.yml'] as const;
 const YAML_NAME = /\.ya?ml$/i;
 
 export interface ConfigurationFile {
-  /** Null where there is none. */
+  /** Null if there is no file. */
   file: string | null;
-  /** Texts of settings, by name. */
+  /** Values of settings as strings, by name. */
   values: Record<string, string>;
 }
 
 interface Whereabouts {
   named: string | undefined;
   dataDirectory: string;
-  /** What relative paths start from. */
+  /** Base directory of relative paths. */
   workingDirectory: string;
 }
 
-/** Reads the configuration file, JSON or YAML by its name; adds what is wrong with it to `faults`. */
+/** Reads the configuration file, JSON or YAML depending on its name, and adds what is wrong with it to `faults`. */
 export function readConfigurationFile(whereabouts: Whereabouts, faults: string[]): ConfigurationFile {
   const path = pathOf(whereabouts, faults);
   if (path === null) return { file: null, values: {} };
@@ -39,11 +39,13 @@ function pathOf({ named, dataDirectory, workingDirectory }: Whereabouts, faults:
   if (named !== undefined) return resolve(workingDirectory, named);
   const paths = FILE_NAMES.map((name) => resolve(workingDirectory, join(dataDirectory, name)));
   const [first, second] = paths.filter((path) => existsSync(path));
-  if (second !== undefined) faults.push(`HEDDLE_CONFIG: ${first} and ${second} are both there; keep one`);
+  if (second !== undefined) faults.push(`HEDDLE_CONFIG: ${first} and ${second} both exist; keep one`);
   return first ?? null;
 }
 
-/** Numbers, booleans and arrays of strings stand for their texts; lists of objects, such as events, for their JSON. */
+/**
+ * Converts numbers, booleans and arrays of strings to their string form, and lists of objects, such as events, to JSON.
+ */
 function textsOf(path: string, content: string, faults: string[]): Record<string, string> {
   const parsed = parse(path, content, faults);
   if (parsed === undefined) return {};
@@ -63,13 +65,13 @@ function textsOf(path: string, content: string, faults: string[]): Record<string
   return values;
 }
 
-/** Undefined, with a fault, where it cannot be parsed. */
+/** Returns undefined and adds a fault if the file cannot be parsed. */
 function parse(path: string, content: string, faults: string[]): unknown {
   const isYaml = YAML_NAME.test(path);
   try {
     return isYaml ? parseYaml(content) : JSON.parse(content);
   } catch (error) {
-    faults.push(`${path}: is not ${isYaml ? 'YAML' : 'JSON'}: ${(error as Error).message}`);
+    faults.push(`${path}: is not valid ${isYaml ? 'YAML' : 'JSON'}: ${(error as Error).message}`);
     return undefined;
   }
 }

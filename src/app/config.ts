@@ -10,7 +10,7 @@ import { fitDefaults } from './yielding-defaults.ts';
 
 export type SettingSource = 'flag' | 'environment' | 'file' | 'default';
 
-/** One setting as it holds now, for people: secrets are left out. */
+/** The effective value of one setting, for display: secrets are left out. */
 export interface EffectiveSetting {
   key: SettingKey;
   name: string;
@@ -21,19 +21,19 @@ export interface EffectiveSetting {
 export interface Configuration {
   readonly values: SettingValues;
   readonly effective: readonly EffectiveSetting[];
-  /** The file that was read; null where there was none. */
+  /** The file that was read; null if there was none. */
   readonly file: string | null;
-  /** What flags said, by the variable that each stands for: processes that this one starts are told the same. */
+  /** Values given by flags, by the variable that each flag sets; passed on to the processes that this one starts. */
   readonly flags: Readonly<Record<string, string | undefined>>;
-  /** Variables that look like settings and are none: most likely misspelt. */
+  /** Variables that look like settings but are not: most likely misspelled. */
   readonly unknownVariables: readonly string[];
 }
 
 export interface ConfigurationSources {
-  /** By the variable's name; they win over everything. */
+  /** By variable name; they take precedence over everything else. */
   flags: Readonly<Record<string, string | undefined>>;
   environment: Readonly<Record<string, string | undefined>>;
-  /** What relative paths start from. */
+  /** Base directory of relative paths. */
   workingDirectory: string;
 }
 
@@ -44,7 +44,7 @@ interface Given {
 
 type AnySetting = Setting<unknown>;
 
-/** Variables of the client commands, and of the tests. */
+/** Variables of the client commands and the tests. */
 const OTHER_VARIABLES = /^HEDDLE_(URL|TOKEN|TEST_.*|BENCH_.*)$/;
 
 const entries = Object.entries(SETTINGS) as [SettingKey, AnySetting][];
@@ -53,9 +53,8 @@ const byName = new Map<string, SettingKey>(
 );
 
 /**
- * The configuration: flags over environment over file over defaults. An empty variable counts as not set, except for
- * lists, where it means the empty list.
- *
+ * Loads the configuration: flags over environment over file over defaults. An empty variable counts as unset, except
+ * for lists, where it is the empty list.
  * @throws ConfigurationError that names every fault at once
  */
 export function loadConfiguration(sources: ConfigurationSources): Configuration {
@@ -80,7 +79,7 @@ export function loadConfiguration(sources: ConfigurationSources): Configuration 
   return { values: settled, effective, file, flags: sources.flags, unknownVariables };
 }
 
-/** Adds what a source says about settings that no earlier source spoke of. Returns HEDDLE_ names that are no settings. */
+/** Adds the settings of one source that no earlier source has set. Returns HEDDLE_ names that are not settings. */
 function collect(
   source: Readonly<Record<string, string | undefined>>,
   origin: SettingSource,
@@ -92,7 +91,7 @@ function collect(
     if (text === undefined) continue;
     const key = byName.get(name);
     if (key === undefined) {
-      faults?.push(`${name}: there is no such setting (${origin}); \`heddle config\` lists them`);
+      faults?.push(`${name}: unknown setting (${origin}); \`heddle config\` lists all settings`);
       if (name.startsWith('HEDDLE_') && !OTHER_VARIABLES.test(name)) unknown.push(name);
       continue;
     }
@@ -111,13 +110,13 @@ function valueOf(setting: AnySetting, given: Given | undefined, faults: string[]
   return setting.fallback;
 }
 
-/** What was given, unless it may hold a password or a key. */
+/** Quotes the given value, unless it may hold a password or a key. */
 function quoted(setting: AnySetting, text: string): string {
-  if (setting.secret || text.includes('@')) return 'what was given';
+  if (setting.secret || text.includes('@')) return 'the given value';
   return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text);
 }
 
-/** Settings that are fine by themselves and not together. */
+/** Settings that are valid by themselves but contradict each other. */
 function contradictions(values: SettingValues): string[] {
   const faults: string[] = [];
   if (values.poolMinIdle > values.poolMaxSize) {
@@ -135,7 +134,7 @@ function contradictions(values: SettingValues): string[] {
   return faults;
 }
 
-/** The files and variables that `flags` of a command line stand for. */
+/** Loads the configuration from the files and variables that apply to a command line with these `flags`. */
 export function configurationOfProcess(flags: Readonly<Record<string, string | undefined>>): Configuration {
   return loadConfiguration({ flags, environment: process.env, workingDirectory: process.cwd() });
 }

@@ -10,21 +10,23 @@ import type { SettingValues } from './settings.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** Where a command works: an own database, the one that a `heddle up` runs, or the embedded one started for a moment. */
+/**
+ * The database a command works on: the configured one, the embedded one of a running `heddle up`, or the embedded one
+ * started for the duration of the command.
+ */
 export type DatabaseOrigin = 'DATABASE_URL' | 'running' | 'started';
 
 export interface AccessOptions {
   settings: SettingValues;
   log: Logger;
-  /** Whether an embedded database is made where there is none. */
+  /** Whether to create the embedded database if there is none. */
   create: boolean;
 }
 
 /**
- * Runs `run` with the address of the configured database, which is started for that time where it is the embedded one
- * and nobody runs it.
- *
- * @throws CommandFailure where there is none and `create` is false
+ * Calls `run` with the address of the configured database. Starts the embedded database for that time if no process
+ * runs it.
+ * @throws CommandFailure if there is none and `create` is false
  */
 export async function withDatabaseUrl<T>(
   { settings, log, create }: AccessOptions,
@@ -35,7 +37,7 @@ export async function withDatabaseUrl<T>(
   if (running !== null) return run(running.url, 'running');
   if (!create && !(await hasDatabase(settings.dataDir))) {
     throw new CommandFailure(
-      `There is no database in ${settings.dataDir} yet: start \`heddle up\` once, or set HEDDLE_DATA_DIR or DATABASE_URL`,
+      `There is no database in ${settings.dataDir} yet: run \`heddle up\` once, or set HEDDLE_DATA_DIR or DATABASE_URL`,
     );
   }
   const server = await startEmbedded(settings, systemClock, log);
@@ -46,7 +48,7 @@ export async function withDatabaseUrl<T>(
   }
 }
 
-/** Where migrations go: past a pooler where an address for that is known, which is one of `DATABASE_URL`. */
+/** Address for migrations: past a pooler if `DATABASE_URL` has an address that bypasses it. */
 export function migrationUrlOf(
   { databaseUrl, listenUrl }: Pick<SettingValues, 'databaseUrl' | 'listenUrl'>,
   url: string,
@@ -54,7 +56,7 @@ export function migrationUrlOf(
   return databaseUrl === null ? url : (listenUrl ?? url);
 }
 
-/** The same with a small pool on a database whose schema fits this code; the embedded one is migrated where needed. */
+/** Does the same with a small pool on a database whose schema fits this code; migrates the embedded one if needed. */
 export function withDatabase<T>(options: AccessOptions, run: (database: Database) => Promise<T>): Promise<T> {
   return withDatabaseUrl(options, async (url, origin) => {
     if (origin === 'started') await migrate({ url, log: options.log });
@@ -69,7 +71,7 @@ export function withDatabase<T>(options: AccessOptions, run: (database: Database
   });
 }
 
-/** A pool of few connections, for one command. */
+/** A pool of a few connections for one command. */
 export function openSmall(url: string, log: Logger): Database {
   return openDatabase({
     url,
@@ -92,14 +94,14 @@ export async function requireReachable(database: Database, url: string): Promise
   }
 }
 
-/** The failure that a database which does not answer means. */
+/** Returns the failure to report for a database that does not answer. */
 export function unreachable(url: string, error: unknown): CommandFailure {
-  return new CommandFailure(`The database ${withoutPassword(url)} cannot be reached: ${rootReason(error)}`, {
+  return new CommandFailure(`The database ${withoutPassword(url)} is unreachable: ${rootReason(error)}`, {
     cause: error,
   });
 }
 
-/** What the innermost cause says. */
+/** Returns the message of the innermost cause. */
 function rootReason(error: unknown): string {
   let found = error;
   while (found instanceof Error && found.cause !== undefined) found = found.cause;

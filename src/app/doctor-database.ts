@@ -33,13 +33,13 @@ interface ServerFacts {
   read_only: boolean;
 }
 
-/** The oldest PostgreSQL that Heddle is meant for. */
+/** The oldest supported PostgreSQL. */
 const POSTGRES_MIN = 15;
 const SKEW_WARN_MS = 1_000;
 const SKEW_FAIL_MS = 60_000;
 const SNAPSHOT_WARN_SECS = 60;
 
-/** Looks at a database that should answer. Throws where it does not. */
+/** Checks a database that is expected to answer. Throws if it does not. */
 export async function checkDatabase(
   url: string,
   settings: SettingValues,
@@ -71,8 +71,7 @@ function checkServer({ version, number, read_only }: ServerFacts, where: string)
   if (number < POSTGRES_MIN * 10_000) {
     return fail('database', `PostgreSQL ${version} is too old`, `use PostgreSQL ${POSTGRES_MIN} or newer`);
   }
-  if (read_only)
-    return fail('database', `${where} is a standby and takes no writes`, 'point DATABASE_URL to the primary');
+  if (read_only) return fail('database', `${where} is a standby and rejects writes`, 'set DATABASE_URL to the primary');
   return ok('database', `PostgreSQL ${version} at ${where}`);
 }
 
@@ -82,11 +81,11 @@ function checkDurability({ fsync, full_page_writes, synchronous_commit }: Server
     return fail(
       name,
       `fsync is ${fsync}, full_page_writes ${full_page_writes}`,
-      'turn both on: a power cut would lose data',
+      'turn both on: a power failure would lose data',
     );
   }
   if (synchronous_commit === 'off') {
-    return warn(name, 'synchronous_commit is off', 'turn it on: what was acknowledged may be lost in a crash');
+    return warn(name, 'synchronous_commit is off', 'turn it on: acknowledged writes may be lost in a crash');
   }
   return ok(name, `fsync on, synchronous_commit ${synchronous_commit}`);
 }
@@ -97,7 +96,7 @@ function checkConnections({ max_connections }: ServerFacts, { poolMaxSize }: Set
   if (poolMaxSize + 1 < max_connections) return ok(name, `${poolMaxSize} of ${max_connections} for this process`);
   return fail(
     name,
-    `POOL_MAX_SIZE is ${poolMaxSize}, the database takes ${max_connections}`,
+    `POOL_MAX_SIZE is ${poolMaxSize}, the database allows ${max_connections}`,
     'lower POOL_MAX_SIZE, or raise max_connections',
   );
 }
@@ -106,33 +105,33 @@ async function checkClock(database: Database): Promise<Check> {
   const before = systemClock.now();
   const [row] = await database.query<{ now: number }>(TIME);
   const after = systemClock.now();
-  // What the round trip took is not held against the clocks.
+  // Excludes the round trip from the difference of the clocks.
   const skewMs = row!.now < before ? before - row!.now : Math.max(0, row!.now - after);
-  const told = `${(skewMs / 1000).toFixed(skewMs < 10_000 ? 3 : 0)} s off the database's clock`;
-  if (skewMs < SKEW_WARN_MS) return ok('clock', told);
-  const remedy = 'synchronise both machines (NTP): deadlines, tokens and signatures depend on it';
-  return skewMs < SKEW_FAIL_MS ? warn('clock', told, remedy) : fail('clock', told, remedy);
+  const detail = `${(skewMs / 1000).toFixed(skewMs < 10_000 ? 3 : 0)} s off the database's clock`;
+  if (skewMs < SKEW_WARN_MS) return ok('clock', detail);
+  const remedy = 'synchronize both machines (NTP): deadlines, tokens and signatures depend on it';
+  return skewMs < SKEW_FAIL_MS ? warn('clock', detail, remedy) : fail('clock', detail, remedy);
 }
 
-/** Nothing is said where there is none. */
+/** Reports nothing if there is no pooler. */
 function checkPooler(database: Database, { listenUrl }: SettingValues): Check[] {
   if (database.stats().pooled !== true) return [];
   const name = 'pooler';
-  if (listenUrl !== null) return [ok(name, 'lends the sessions; notifications go past it by HEDDLE_LISTEN_URL')];
-  const told = 'lends the sessions of DATABASE_URL: statements are not prepared, and notifications may be kept back';
-  return [warn(name, told, 'set HEDDLE_LISTEN_URL to an address of the same database past the pooler')];
+  if (listenUrl !== null) return [ok(name, 'pools the sessions; notifications bypass it through HEDDLE_LISTEN_URL')];
+  const detail = 'pools the sessions of DATABASE_URL: statements are not prepared, and notifications may be delayed';
+  return [warn(name, detail, 'set HEDDLE_LISTEN_URL to an address of the same database that bypasses the pooler')];
 }
 
 async function checkSnapshots(database: Database): Promise<Check> {
   const name = 'oldest transaction';
   const oldest = await oldestSnapshot(database);
-  if (oldest === null) return ok(name, 'none is open');
-  const told = `${oldest.holder}, open for ${Math.round(oldest.seconds)} s`;
-  if (oldest.seconds < SNAPSHOT_WARN_SECS) return ok(name, told);
+  if (oldest === null) return ok(name, 'none');
+  const detail = `${oldest.holder}, open for ${Math.round(oldest.seconds)} s`;
+  if (oldest.seconds < SNAPSHOT_WARN_SECS) return ok(name, detail);
   return warn(
     name,
-    `${told}: dead rows of every table stay for as long, and claims become slow`,
-    'end it, for a session by select pg_terminate_backend(PID)',
+    `${detail}: dead rows of every table cannot be removed meanwhile, and claims become slow`,
+    'end it; select pg_terminate_backend(PID) ends a session',
   );
 }
 
@@ -140,7 +139,7 @@ async function checkSchema(database: Database, { databaseUrl }: SettingValues): 
   const { version, latest, fault } = await schemaState(database);
   if (fault === null) return ok('schema', `version ${version}`);
   if (databaseUrl === null && version < latest) {
-    return warn('schema', `version ${version}; this Heddle has ${latest}`, '`heddle up` migrates it at its next start');
+    return warn('schema', `version ${version}; this Heddle has ${latest}`, '`heddle up` migrates it at the next start');
   }
   return fail('schema', fault, version > latest ? 'install a newer Heddle' : 'heddle migrate');
 }
@@ -152,7 +151,7 @@ async function checkTokens(database: Database, { host, requireTokens }: SettingV
   const live = (await store.list()).filter((token) => isTokenLive(token, now)).length;
   const needed = requireTokens || !isLoopback(host);
   if (needed && live === 0) {
-    return fail(name, 'none, and they are required here', 'heddle token create --name NAME --scope admin');
+    return fail(name, 'none, and the server requires them', 'heddle token create --name NAME --scope admin');
   }
-  return ok(name, `${live} live${needed ? '' : '; none is needed on loopback'}`);
+  return ok(name, `${live} live${needed ? '' : '; not required on loopback'}`);
 }

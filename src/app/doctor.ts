@@ -9,14 +9,14 @@ import { configurationOfProcess, type Configuration } from './config.ts';
 import { withDatabaseUrl } from './database-access.ts';
 import { checkDatabase } from './doctor-database.ts';
 import { findRunningDatabase, hasDatabase } from './embedded.ts';
-import { ConfigurationError, sentenceOf } from './failure.ts';
+import { ConfigurationError, userMessageOf } from './failure.ts';
 import { isLoopback, listenFailure, localUrl, probePort } from './listener.ts';
 import { isNodeSupported, NODE_MIN, PAGE_DIRECTORY } from './package.ts';
 import type { SettingValues } from './settings.ts';
 
 const PROBE_TIMEOUT_MS = 2_000;
 
-/** `heddle doctor`: looks at everything that a start needs, and changes nothing. */
+/** `heddle doctor`: checks everything that a start needs, and changes nothing. */
 export async function examine(flags: Readonly<Record<string, string | undefined>>): Promise<Check[]> {
   const checks = [checkNode()];
   let configuration: Configuration;
@@ -24,7 +24,9 @@ export async function examine(flags: Readonly<Record<string, string | undefined>
     configuration = configurationOfProcess(flags);
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
-    const faults = error.faults.map((fault) => fail('settings', fault, 'correct it; `heddle config` shows what holds'));
+    const faults = error.faults.map((fault) =>
+      fail('settings', fault, 'correct it; `heddle config` shows the effective settings'),
+    );
     return [...checks, ...faults];
   }
   const { values } = configuration;
@@ -44,9 +46,12 @@ function checkNode(): Check {
 function checkSettings({ effective, file, unknownVariables }: Configuration): Check[] {
   const changed = effective.filter(({ source }) => source !== 'default').length;
   const unknown = unknownVariables.map((name) =>
-    warn('settings', `${name} is set, but there is no such setting`, 'check its spelling: `heddle config` lists all'),
+    warn('settings', `${name} is set, but is not a setting`, 'check its spelling: `heddle config` lists all settings'),
   );
-  return [ok('settings', `valid, ${changed} not at their default${file === null ? '' : `, file ${file}`}`), ...unknown];
+  return [
+    ok('settings', `valid, ${changed} changed from their default${file === null ? '' : `, file ${file}`}`),
+    ...unknown,
+  ];
 }
 
 async function checkDataDirectory(dataDir: string): Promise<Check> {
@@ -54,17 +59,17 @@ async function checkDataDirectory(dataDir: string): Promise<Check> {
   const there = existsSync(dataDir);
   let nearest = dataDir;
   while (!existsSync(nearest)) nearest = dirname(nearest);
-  const remedy = 'give this user the right to write there, or set HEDDLE_DATA_DIR';
+  const remedy = 'give this user write permission, or set HEDDLE_DATA_DIR';
   try {
     await access(nearest, constants.W_OK | constants.X_OK);
   } catch {
-    return fail(name, `${nearest} cannot be written to`, remedy);
+    return fail(name, `${nearest} is not writable`, remedy);
   }
   const secret = await stat(join(dataDir, 'secret')).catch(() => null);
   if (secret !== null && (secret.mode & 0o077) !== 0) {
-    return fail(name, `${join(dataDir, 'secret')} can be read by others`, `chmod 600 ${join(dataDir, 'secret')}`);
+    return fail(name, `${join(dataDir, 'secret')} is readable by other users`, `chmod 600 ${join(dataDir, 'secret')}`);
   }
-  return ok(name, there ? dataDir : `${dataDir} (made at the first start)`);
+  return ok(name, there ? dataDir : `${dataDir} (created at the first start)`);
 }
 
 async function checkBinaries(): Promise<Check> {
@@ -72,19 +77,15 @@ async function checkBinaries(): Promise<Check> {
     const { version } = await provideBinaries({ account: undefined, log: silentLogger });
     return ok('embedded PostgreSQL', version);
   } catch (error) {
-    const message = sentenceOf(error) ?? String(error);
-    return fail(
-      'embedded PostgreSQL',
-      message,
-      'run npm install again with optional dependencies, or set DATABASE_URL',
-    );
+    const message = userMessageOf(error) ?? String(error);
+    return fail('embedded PostgreSQL', message, 'run npm install with optional dependencies, or set DATABASE_URL');
   }
 }
 
 async function checkDatabaseOf(settings: SettingValues): Promise<Check[]> {
   const { databaseUrl, dataDir } = settings;
   if (databaseUrl === null && !(await hasDatabase(dataDir))) {
-    return [ok('database', 'none yet; `heddle up` makes it at its first start')];
+    return [ok('database', 'none yet; the first `heddle up` creates it')];
   }
   const running = databaseUrl === null ? await findRunningDatabase(dataDir) : null;
   try {
@@ -92,7 +93,7 @@ async function checkDatabaseOf(settings: SettingValues): Promise<Check[]> {
       checkDatabase(url, settings, running),
     );
   } catch (error) {
-    const message = sentenceOf(error) ?? String(error);
+    const message = userMessageOf(error) ?? String(error);
     return [
       fail('database', message, databaseUrl === null ? 'see postgres.log in the data directory' : 'check DATABASE_URL'),
     ];
@@ -103,7 +104,7 @@ async function checkPort({ host, port }: SettingValues): Promise<Check> {
   const name = 'port';
   try {
     await probePort(host, port);
-    return ok(name, port === 0 ? 'any free one' : `${port} on ${host} is free`);
+    return ok(name, port === 0 ? 'any free port' : `${port} on ${host} is free`);
   } catch (error) {
     const failure = listenFailure(error, host, port);
     const url = localUrl(host, port);
@@ -136,19 +137,19 @@ function checkWebhooks(settings: SettingValues): Check[] {
     checks.push(
       warn(
         name,
-        'may call any address, internal ones too',
-        'unset SKIP_SSRF_VALIDATION and name what is needed in HEDDLE_ALLOWED_WEBHOOK_HOSTS',
+        'may call any address, including internal ones',
+        'unset SKIP_SSRF_VALIDATION and list the required hosts in HEDDLE_ALLOWED_WEBHOOK_HOSTS',
       ),
     );
   }
   const answered = hostUrl === null ? null : new URL(hostUrl);
   if (!isLoopback(host) && (answered === null || isLoopback(answered.hostname))) {
-    const message = `targets on other machines cannot answer to ${hostUrl ?? 'loopback'}`;
+    const message = `targets on other machines cannot respond to ${hostUrl ?? 'loopback'}`;
     checks.push(warn(name, message, 'set HOST_URL to the public URL of this server'));
   } else if (answered?.protocol === 'http:' && !isLoopback(answered.hostname)) {
-    checks.push(warn(name, `handles travel unencrypted to ${answered.origin}`, 'serve HOST_URL by https'));
+    checks.push(warn(name, `handles are sent unencrypted to ${answered.origin}`, 'serve HOST_URL over https'));
   }
   const keys = settings.webhookSecrets.length;
-  const signed = keys === 0 ? 'a key of the database' : `${keys} configured ${keys === 1 ? 'key' : 'keys'}`;
+  const signed = keys === 0 ? 'a key stored in the database' : `${keys} configured ${keys === 1 ? 'key' : 'keys'}`;
   return checks.length > 0 ? checks : [ok(name, `signed with ${signed}`)];
 }

@@ -11,8 +11,8 @@ interface Series {
 }
 
 /**
- * Writes what counters have gained as lines of CloudWatch's embedded metric format, which makes metrics of a function's
- * log: nobody can scrape a function between two invocations. Only what has changed is written, one line for each set of
+ * Writes counter increments as lines of CloudWatch's embedded metric format, which turns the log of a function into
+ * metrics: a function cannot be scraped between two invocations. Writes only what has changed, one line for each set of
  * labels.
  */
 export class EmbeddedMetrics {

@@ -9,9 +9,9 @@ import { startEmbeddedPostgres, type EmbeddedPostgres } from '../store/embedded/
 import { poolPolicyOf } from './pool/policy.ts';
 import type { SettingValues } from './settings.ts';
 
-/** Connections beside the pool's: maintenance, notifications, `heddle token` and the like. */
+/** Connections beside the pool: maintenance, notifications, `heddle token` and similar commands. */
 const SPARE_CONNECTIONS = 20;
-/** Of each runner that is a process of this machine: its pool, and one for notifications. */
+/** Connections of each runner that is a process of this machine: its pool, and one for notifications. */
 const RUNNER_CONNECTIONS = 4;
 const CONNECTIONS_MIN = 60;
 
@@ -24,11 +24,11 @@ export function startEmbedded(settings: SettingValues, clock: Clock, log: Logger
 
 export interface RunningDatabase {
   url: string;
-  /** Process number of the server. */
+  /** Process ID of the server. */
   pid: number;
 }
 
-/** The embedded database of a data directory, where a `heddle up` runs it now; null where none runs. */
+/** Returns the embedded database of a data directory if a `heddle up` runs it now, else null. */
 export async function findRunningDatabase(dataDir: string): Promise<RunningDatabase | null> {
   const cluster = await clusterDirectory(dataDir);
   const [pid, , , port, socketDirectory] = (await readText(join(cluster, 'postmaster.pid'))).split('\n');
@@ -39,12 +39,12 @@ export async function findRunningDatabase(dataDir: string): Promise<RunningDatab
   return { pid: Number(pid), url: `postgresql://heddle:${secret}@localhost:${port}/heddle?host=${host}` };
 }
 
-/** Whether an embedded database was ever made in this data directory. */
+/** Returns whether an embedded database was ever created in this data directory. */
 export async function hasDatabase(dataDir: string): Promise<boolean> {
   return existsSync(join(await clusterDirectory(dataDir), 'PG_VERSION'));
 }
 
-/** PostgreSQL's own directory: `location` names another place where its user could not reach the data directory. */
+/** PostgreSQL's own directory: `location` names another place if its user could not reach the data directory. */
 export async function clusterDirectory(dataDir: string): Promise<string> {
   const elsewhere = (await readText(join(dataDir, 'location'))).trim();
   // The server's own arguments name the directory without symbolic links.
@@ -52,7 +52,7 @@ export async function clusterDirectory(dataDir: string): Promise<string> {
   return join(home, 'cluster');
 }
 
-/** Empty where the file cannot be read. */
+/** Returns an empty string if the file cannot be read. */
 function readText(path: string): Promise<string> {
   return readFile(path, 'utf8').catch(() => '');
 }

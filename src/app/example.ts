@@ -12,7 +12,9 @@ import type { SettingValues } from './settings.ts';
 import type { StopSequence } from './stop-sequence.ts';
 import type { System } from './wiring.ts';
 
-/** What `examples/attack-surface/run` offers: services to look at, a job that does, its first run, its report. */
+/**
+ * The interface of `examples/attack-surface/run`: services to scan, a job that scans them, its first run, its report.
+ */
 interface ExampleModule {
   startSurface(options: { heddle: unknown; log: Logger; directory: string }): Promise<Surface>;
 }
@@ -20,7 +22,7 @@ interface ExampleModule {
 interface Surface {
   /** Runs the job now; resolves with its workflow. */
   trigger(): Promise<string>;
-  /** What was found by now, as people read it. */
+  /** Returns what was found so far, formatted for display. */
   report(): Promise<string>;
   close(): Promise<void>;
 }
@@ -28,7 +30,7 @@ interface Surface {
 export interface ExampleOptions {
   system: System;
   settings: SettingValues;
-  /** Whether the database belongs to the data directory, so that a mark there speaks of it. */
+  /** Whether the database belongs to the data directory, so that a mark in the directory applies to it. */
   embedded: boolean;
   clock: Clock;
   random: Random;
@@ -36,11 +38,11 @@ export interface ExampleOptions {
   stopping: StopSequence;
 }
 
-/** The example at work: its services listen, its job is there. */
+/** The running example: its services listen and its job exists. */
 export interface RunningExample {
-  /** For the one who shows it; undefined where no token is needed. */
+  /** Token for showing the example; undefined if none is needed. */
   token: string | undefined;
-  /** The workflow to show: one that was cut short, or the first run; null where it has run before. */
+  /** The workflow to show: the first run or an interrupted one; null if the example has run before. */
   workflowId: string | null;
   report(): Promise<string>;
 }
@@ -56,8 +58,8 @@ interface Mark {
 }
 
 /**
- * Starts the example's services, provides its job, and runs it where it never ran to its end; null where it is not
- * installed, or where nothing may be probed.
+ * Starts the example's services, creates its job, and runs it unless it has completed before. Returns null if the
+ * example is not installed or nothing may be probed.
  */
 export async function startExample(options: ExampleOptions, stop: AbortSignal): Promise<RunningExample | null> {
   const { system, log, settings, stopping } = options;
@@ -82,14 +84,14 @@ function runFile(): string | null {
   return ['run.js', 'run.ts'].map((file) => join(directory, file)).find((file) => existsSync(file)) ?? null;
 }
 
-/** Whether it is to run: nothing was ever submitted, or it was cut short the last time. */
+/** Whether to run it: nothing was ever submitted, or the last run was interrupted. */
 async function isDue(options: ExampleOptions): Promise<boolean> {
   const mark = await readMark(options);
   if (mark !== null) return !mark.finished;
   return (await options.system.engine.listWorkflows({ offset: 0, limit: 1 })).length === 0;
 }
 
-/** The run that was cut short, or a new one. */
+/** The interrupted run, or a new one. */
 async function firstRun(options: ExampleOptions, surface: Surface, stop: AbortSignal): Promise<string> {
   const { clock, system } = options;
   const mark = await readMark(options);
@@ -97,7 +99,7 @@ async function firstRun(options: ExampleOptions, surface: Surface, stop: AbortSi
   if (known !== null) return known.id;
   const workflowId = await surface.trigger();
   await writeMark(options, { workflow_id: workflowId, finished: false });
-  // The manager takes it up in a moment.
+  // The manager picks it up shortly.
   while (!stop.aborted && (await system.engine.getWorkflow(workflowId)) === null) await clock.sleep(POLL_MS / 10, stop);
   return workflowId;
 }
@@ -110,8 +112,8 @@ async function exampleToken({ system, clock, stopping }: ExampleOptions): Promis
   return created.text;
 }
 
-/** Waits for the end of its first run, and marks it as run. */
-export async function awaitExample(options: ExampleOptions, workflowId: string, stop: AbortSignal): Promise<void> {
+/** Waits for the end of the first run, and marks the example as run. */
+export async function waitForExample(options: ExampleOptions, workflowId: string, stop: AbortSignal): Promise<void> {
   const { system, clock } = options;
   while (!stop.aborted) {
     const workflow = await system.engine.getWorkflow(workflowId).catch(() => null);

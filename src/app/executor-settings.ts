@@ -1,23 +1,23 @@
 import { parseHostPort } from './host-port.ts';
 import * as kind from './setting.ts';
 
-const BIND = 'an address and port such as 127.0.0.1:50051, or - for none';
+const BIND = 'an address with a port, such as 127.0.0.1:50051, or - for none';
 const HOUR_SECS = 3600;
 
-/** `-` and what parses as an address with a port. */
+/** Accepts `-` and an address with a port. */
 function bind(name: string, aliases: readonly string[], fallback: string, description: string): kind.Setting<string> {
   const check = (given: string): boolean => given === '-' || parseHostPort(given) !== null;
   return kind.checkedText({ name, aliases, fallback, description, allowed: BIND, check });
 }
 
-/** A path of a file; empty where none is set. */
+/** A path of a file; empty if none is set. */
 function file(name: string, description: string): kind.Setting<string> {
   return kind.text({ name, fallback: '', fallbackText: '-', description });
 }
 
-/** Settings of `heddle executor`. The short names without a prefix are read as well, from its configuration file. */
+/** Settings of `heddle executor`. Its configuration file also accepts the short names without a prefix. */
 export const EXECUTOR_SETTING_GROUPS = {
-  'Executor: where it listens': {
+  'Executor: listeners': {
     executorGrpcBind: bind('HEDDLE_EXECUTOR_GRPC_BIND', ['bind_address'], '127.0.0.1:50051', 'gRPC: address and port'),
     executorXmlrpcBind: bind('HEDDLE_EXECUTOR_XMLRPC_BIND', [], '127.0.0.1:50052', 'XML-RPC: address and port'),
     executorTcpBind: bind('HEDDLE_EXECUTOR_TCP_BIND', [], '127.0.0.1:50053', 'TCP: address and port'),
@@ -29,26 +29,26 @@ export const EXECUTOR_SETTING_GROUPS = {
     ),
     executorTlsCert: file(
       'HEDDLE_EXECUTOR_TLS_CERT',
-      'Certificate chain in PEM; without one it listens on loopback only',
+      'Certificate chain, PEM; without one the executor listens on loopback only',
     ),
-    executorTlsKey: file('HEDDLE_EXECUTOR_TLS_KEY', 'Its private key in PEM'),
+    executorTlsKey: file('HEDDLE_EXECUTOR_TLS_KEY', 'Private key of the certificate, PEM'),
     executorClientCa: file(
       'HEDDLE_EXECUTOR_CLIENT_CA',
-      'Authorities of client certificates in PEM; where set, callers must present one',
+      'Authorities of client certificates, PEM; if set, callers must present a certificate',
     ),
     executorClientCrl: file(
       'HEDDLE_EXECUTOR_CLIENT_CRL',
-      'Lists of revoked client certificates in PEM, one of each of the authorities',
+      'Revocation lists for client certificates, PEM, one for each authority',
     ),
   },
-  'Executor: who may do what': {
-    executorKeys: file('HEDDLE_EXECUTOR_KEYS', 'Key ring, as `heddle keys generate` writes it'),
+  'Executor: access': {
+    executorKeys: file('HEDDLE_EXECUTOR_KEYS', 'Key ring written by `heddle keys generate`'),
     executorSecretKey: kind.checkedText({
       name: 'HEDDLE_EXECUTOR_SECRET_KEY',
       aliases: ['secret_key'],
       fallback: '',
       fallbackText: '-',
-      description: 'One key instead of a key ring: base64url of 32 bytes or more; its id is `default`',
+      description: 'Single key instead of a key ring: base64url of 32 bytes or more; its id is `default`',
       allowed: 'base64url of at least 32 bytes',
       check: (given) => /^[A-Za-z0-9_-]+={0,2}$/.test(given) && Buffer.from(given, 'base64url').length >= 32,
       secret: true,
@@ -56,7 +56,7 @@ export const EXECUTOR_SETTING_GROUPS = {
     executorAudience: kind.checkedText({
       name: 'HEDDLE_EXECUTOR_AUDIENCE',
       fallback: 'heddle-executor',
-      description: 'The name that requests must be meant for; executors that share their work share it',
+      description: 'Audience that requests must be addressed to; executors that share work share it',
       allowed: '1 to 128 of A-Z a-z 0-9 . _ : @ / -',
       check: (given) => /^[A-Za-z0-9._:@/-]{1,128}$/.test(given),
     }),
@@ -69,26 +69,26 @@ export const EXECUTOR_SETTING_GROUPS = {
     }),
     executorJwtKeys: file(
       'HEDDLE_EXECUTOR_JWT_KEYS',
-      'Public keys of tokens, JWKS or PEM; where set, callers must send one',
+      'Public keys of tokens, JWKS or PEM; if set, callers must send a token',
     ),
     executorJwtIssuer: kind.text({
       name: 'HEDDLE_EXECUTOR_JWT_ISSUER',
       fallback: '',
       fallbackText: '-',
-      description: 'The issuer that tokens must name',
+      description: 'Required issuer of tokens',
     }),
     executorJwtAudience: kind.text({
       name: 'HEDDLE_EXECUTOR_JWT_AUDIENCE',
       fallback: '',
       fallbackText: '`HEDDLE_EXECUTOR_AUDIENCE`',
-      description: 'The audience that tokens must name',
+      description: 'Required audience of tokens',
     }),
     executorJwtAlgorithms: kind.list({
       name: 'HEDDLE_EXECUTOR_JWT_ALGORITHMS',
       fallback: ['EdDSA', 'ES256', 'RS256'],
       allowed: 'a comma-separated list of EdDSA, ES256, ES384, RS256, RS384, PS256',
       item: (given) => (/^(EdDSA|ES256|ES384|RS256|RS384|PS256)$/.test(given) ? given : null),
-      description: 'Algorithms that tokens may be signed with',
+      description: 'Accepted signature algorithms of tokens',
     }),
     executorRequestsRemembered: kind.integer({
       name: 'HEDDLE_EXECUTOR_REQUESTS_REMEMBERED',
@@ -96,7 +96,7 @@ export const EXECUTOR_SETTING_GROUPS = {
       min: 10_000,
       max: 100_000_000,
       description:
-        'Requests of the last minute that can be told from repeated ones, 54 bytes each; beyond them callers are told to wait',
+        'Requests of the last minute remembered to detect replays, 54 bytes each; beyond them callers are asked to wait',
     }),
     executorUnprovenMaxMb: kind.integer({
       name: 'HEDDLE_EXECUTOR_UNPROVEN_MAX_MB',
@@ -104,12 +104,12 @@ export const EXECUTOR_SETTING_GROUPS = {
       fallback: 64,
       min: 16,
       max: 65_536,
-      description: 'MiB that unfinished requests of callers who have not proven a key hold, of all listeners together',
+      description: 'MiB held by unfinished requests of unauthenticated callers, all listeners together',
     }),
     executorDebug: kind.onOff({
       name: 'HEDDLE_EXECUTOR_DEBUG',
       fallback: false,
-      description: 'Whether a caller who names no registered event is told those there are',
+      description: 'List the registered events to a caller that names an unknown one',
     }),
   },
   'Executor: events': {
@@ -119,7 +119,7 @@ export const EXECUTOR_SETTING_GROUPS = {
       fallback: '',
       fallbackText: '-',
       description:
-        'Events of directories, npm packages and git repositories: a file that lists them (JSON, YAML or TOML), or the list itself',
+        'Events from directories, npm packages and git repositories: a file that lists them (JSON, YAML or TOML), or the list itself',
     }),
     executorEventsDir: file('HEDDLE_EXECUTOR_EVENTS_DIR', 'Directory whose modules define events'),
     executorEphemeralTtlSecs: kind.integer({
@@ -128,13 +128,13 @@ export const EXECUTOR_SETTING_GROUPS = {
       fallback: 120,
       min: 1,
       max: 30 * 24 * HOUR_SECS,
-      description: 'Seconds after which fetched code that nobody uses is deleted',
+      description: 'Seconds after which unused fetched code is deleted',
     }),
     executorCodeScan: kind.choice({
       name: 'HEDDLE_EXECUTOR_CODE_SCAN',
       fallback: 'report',
       words: ['report', 'refuse'],
-      description: 'What becomes of fetched code that uses `eval`, native addons or listed built-in modules',
+      description: 'Handling of fetched code that uses `eval`, native addons or listed built-in modules',
     }),
   },
   'Executor: running tasks': {
@@ -144,7 +144,7 @@ export const EXECUTOR_SETTING_GROUPS = {
       fallback: 8,
       min: 1,
       max: 1000,
-      description: 'Tasks at once',
+      description: 'Concurrent tasks',
     }),
     executorTaskTimeoutSecs: kind.integer({
       name: 'HEDDLE_EXECUTOR_TASK_TIMEOUT',
@@ -152,7 +152,7 @@ export const EXECUTOR_SETTING_GROUPS = {
       fallback: 300,
       min: 1,
       max: 24 * HOUR_SECS,
-      description: 'Seconds that a task may run; events and callers can only shorten it',
+      description: 'Timeout of a task, seconds; events and callers can only shorten it',
     }),
     executorMaxPendingTasks: kind.integer({
       name: 'HEDDLE_EXECUTOR_MAX_PENDING_TASKS',
@@ -160,51 +160,51 @@ export const EXECUTOR_SETTING_GROUPS = {
       fallback: 100,
       min: 1,
       max: 100_000,
-      description: 'Tasks that may wait for a worker',
+      description: 'Maximum tasks waiting for a worker',
     }),
     executorSandboxMode: kind.onOff({
       name: 'HEDDLE_EXECUTOR_SANDBOX_MODE',
       aliases: ['sandbox_mode'],
       fallback: true,
-      description: 'Whether tasks run in the jail; 0 runs each in a process of its own without one',
+      description: 'Run tasks in the jail; 0 runs each in a separate process without one',
     }),
     executorTier: kind.choice({
       name: 'HEDDLE_EXECUTOR_TIER',
       fallback: 'auto',
       words: ['auto', 'pooled', 'process', 'jail', 'container'],
-      description: 'How tasks are kept apart; `auto` is what `HEDDLE_EXECUTOR_SANDBOX_MODE` says',
+      description: 'Isolation of tasks; `auto` follows `HEDDLE_EXECUTOR_SANDBOX_MODE`',
     }),
     executorContainerCommand: kind.text({
       name: 'HEDDLE_EXECUTOR_CONTAINER_COMMAND',
       fallback: 'docker',
       description:
-        'Command of the container engine, for the tier `container`; `kubectl` runs tasks as jobs of a cluster',
+        'Command of the container engine for the tier `container`; `kubectl` runs tasks as jobs of a cluster',
     }),
     executorContainerImage: kind.text({
       name: 'HEDDLE_EXECUTOR_CONTAINER_IMAGE',
       fallback: 'node:24-slim',
-      description: 'Image that it runs, with Node.js in it',
+      description: 'Container image, which must contain Node.js',
     }),
     executorContainerParameters: kind.list({
       name: 'HEDDLE_EXECUTOR_CONTAINER_PARAMETERS',
       fallback: [],
       fallbackText: '-',
       description:
-        'Further parameters of that command, comma-separated: of `docker run`, as `--runtime=runsc`; of `kubectl`, as `--namespace=tasks`',
+        'Further parameters of that command, comma-separated: for `docker run`, such as `--runtime=runsc`; for `kubectl`, such as `--namespace=tasks`',
     }),
     executorMemoryMb: kind.integer({
       name: 'HEDDLE_EXECUTOR_MEMORY_MB',
       fallback: 256,
       min: 32,
       max: 1_048_576,
-      description: 'MiB that a task may use; events can only lower it',
+      description: 'Memory limit of a task, MiB; events can only lower it',
     }),
     executorPrivateTmp: kind.onOff({
       name: 'HEDDLE_EXECUTOR_PRIVATE_TMP',
       aliases: ['private_tmp'],
       fallback: true,
       description:
-        'Whether processes of the tiers `pooled` and `process` have a `/tmp`, `/var/tmp` and `/dev/shm` of their own in memory, where the machine can give them',
+        'Give processes of the tiers `pooled` and `process` a private in-memory `/tmp`, `/var/tmp` and `/dev/shm` if the machine supports it',
     }),
     executorTmpMb: kind.integer({
       name: 'HEDDLE_EXECUTOR_TMP_MB',
@@ -212,28 +212,28 @@ export const EXECUTOR_SETTING_GROUPS = {
       fallback: 16,
       min: 1,
       max: 1_048_576,
-      description: 'MiB of the directory for temporary files of a task, and of the largest file that it can write',
+      description: 'Size of a task’s temporary directory and of the largest file it can write, MiB',
     }),
     executorFirstUser: kind.integer({
       name: 'HEDDLE_EXECUTOR_FIRST_USER',
       fallback: 700_000,
       min: 1_000,
       max: 2_000_000_000,
-      description: 'First of the numeric users that tasks run as, where the executor is root',
+      description: 'First numeric user that tasks run as if the executor is root',
     }),
     executorUserCount: kind.integer({
       name: 'HEDDLE_EXECUTOR_USER_COUNT',
       fallback: 536_870_912,
       min: 64,
       max: 2_000_000_000,
-      description: 'How many such users there are, for all executors of the machine; each takes at most 8,192 of them',
+      description: 'Number of such users, for all executors of the machine; each takes at most 8,192 of them',
     }),
     executorResultBytesMax: kind.integer({
       name: 'HEDDLE_EXECUTOR_RESULT_BYTES_MAX',
       fallback: 1_048_576,
       min: 1024,
       max: 64 * 1_048_576,
-      description: 'Largest result of a task, bytes of JSON',
+      description: 'Maximum size of a task’s result, bytes of JSON',
     }),
     executorResponseTtlMinutes: kind.integer({
       name: 'HEDDLE_EXECUTOR_RESPONSE_TTL_MINUTES',
@@ -241,45 +241,46 @@ export const EXECUTOR_SETTING_GROUPS = {
       fallback: 10,
       min: 1,
       max: 7 * 24 * 60,
-      description: 'Minutes that a result is kept for a caller who has not acknowledged it',
+      description: 'Retention of an unacknowledged result, minutes',
     }),
     executorDataDir: kind.text({
       name: 'HEDDLE_EXECUTOR_DATA',
       fallback: '.heddle/executor',
-      description: 'Directory of the journal, the audit log, the memory of nonces and the code of events',
+      description: 'Directory of the journal, the audit log, the nonces and the code of events',
     }),
     executorJournalSync: kind.onOff({
       name: 'HEDDLE_EXECUTOR_JOURNAL_SYNC',
       fallback: true,
-      description: 'Whether the journal survives a loss of power, not only the death of the process',
+      description: 'Make the journal survive a power failure, not only a crash of the process',
     }),
     executorJournalMaxMb: kind.integer({
       name: 'HEDDLE_EXECUTOR_JOURNAL_MAX_MB',
       fallback: 1024,
       min: 16,
       max: 1_048_576,
-      description: 'MiB of the journal beyond which no task is taken until results are acknowledged or expire',
+      description:
+        'Maximum size of the journal, MiB; beyond it no task is accepted until results are acknowledged or expire',
     }),
     executorAuditMaxMb: kind.integer({
       name: 'HEDDLE_EXECUTOR_AUDIT_MAX_MB',
       fallback: 1024,
       min: 0,
       max: 1_048_576,
-      description: 'MiB of the audit log beyond which its oldest files are deleted; 0 keeps them all',
+      description: 'Maximum size of the audit log, MiB; beyond it the oldest files are deleted; 0 keeps them all',
     }),
     executorAuditKeepDays: kind.integer({
       name: 'HEDDLE_EXECUTOR_AUDIT_KEEP_DAYS',
       fallback: 0,
       min: 0,
       max: 36_500,
-      description: 'Days after which files of the audit log are deleted; 0 keeps them all',
+      description: 'Retention of audit log files, days; 0 keeps them all',
     }),
     executorDrainSecs: kind.integer({
       name: 'HEDDLE_EXECUTOR_DRAIN_SECS',
       fallback: 30,
       min: 0,
       max: HOUR_SECS,
-      description: 'Time that running tasks have to end when the executor is stopped',
+      description: 'Time that running tasks get to finish when the executor stops',
     }),
   },
 } as const;

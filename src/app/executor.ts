@@ -14,11 +14,11 @@ import { surviveStrayRejections } from './stray-rejections.ts';
 export interface ExecutorOptions {
   configuration: Configuration;
   tell: (event: ExecutorEvent) => void;
-  /** Takes the log; standard error by default. */
+  /** Receives the log; standard error by default. */
   logSink?: LogSink;
 }
 
-/** `heddle executor`: takes signed tasks and runs them in a sandbox, until it is interrupted. No database. */
+/** `heddle executor`: accepts signed tasks and runs them in a sandbox until it is interrupted. Needs no database. */
 export async function runExecutor({ configuration, tell, logSink }: ExecutorOptions): Promise<ExitCode> {
   const { values: settings } = configuration;
   requireExecutorSettings(settings);
@@ -32,7 +32,7 @@ export async function runExecutor({ configuration, tell, logSink }: ExecutorOpti
         const executor = await openUnlessStopped({ settings, log, stopping }, stop);
         if (executor !== null) {
           tell(readyEvent(executor, settings));
-          log.info({ listeners: executor.addresses, tier: executor.tiers.own.tier }, 'The executor takes tasks');
+          log.info({ listeners: executor.addresses, tier: executor.tiers.own.tier }, 'executor is ready');
           await aborted(stop);
           const { busy, queue_depth } = executor.manager.health();
           tell({ event: 'stopping', running: busy, waiting: queue_depth });
@@ -58,8 +58,8 @@ function readyEvent(
 }
 
 /**
- * Null where it was interrupted before it took tasks: Ctrl-C in a terminal reaches the processes that a start makes as well, and
- * what becomes of the start is nobody's fault then.
+ * Returns null if the start was interrupted: Ctrl-C in a terminal also reaches the child processes of a start, so their
+ * failures are no fault then.
  */
 async function openUnlessStopped(
   start: Parameters<typeof openExecutor>[0],
@@ -69,7 +69,7 @@ async function openUnlessStopped(
     return await openExecutor(start);
   } catch (error) {
     if (!stop.aborted) throw error;
-    start.log.debug({ err: error }, 'The start was interrupted');
+    start.log.debug({ err: error }, 'start interrupted');
     return null;
   }
 }

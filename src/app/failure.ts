@@ -1,9 +1,9 @@
 /** Exit codes of every `heddle` command. */
 export const EXIT = {
   ok: 0,
-  /** What was asked for failed; the message says why and what helps. */
+  /** The command failed; the message says why and what to do. */
   failed: 1,
-  /** The command line or a setting is not valid; nothing was tried. */
+  /** The command line or a setting is invalid; nothing was tried. */
   usage: 2,
   /** Ended by force: a second Ctrl-C while stopping. */
   forced: 130,
@@ -11,7 +11,7 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** A failure whose message is meant for the person at the terminal: it is printed without a stack. */
+/** A failure whose message is meant for the user of the command: it is printed without a stack. */
 export class CommandFailure extends Error {
   readonly exitCode: ExitCode;
 
@@ -22,12 +22,12 @@ export class CommandFailure extends Error {
   }
 }
 
-/** Settings that cannot be used; one line for each, naming the variable, what was given and what is allowed. */
+/** Invalid settings, one line for each: the variable, the given value and what is allowed. */
 export class ConfigurationError extends CommandFailure {
   readonly faults: readonly string[];
 
   constructor(faults: readonly string[]) {
-    super(faults.length === 1 ? faults[0]! : `The configuration is not valid:\n  ${faults.join('\n  ')}`, {
+    super(faults.length === 1 ? faults[0]! : `The configuration is invalid:\n  ${faults.join('\n  ')}`, {
       exitCode: EXIT.usage,
     });
     this.name = 'ConfigurationError';
@@ -35,8 +35,8 @@ export class ConfigurationError extends CommandFailure {
   }
 }
 
-/** Errors whose message was written for people; told apart by name, so that nothing is loaded for it. */
-const SPEAKING = new Set([
+/** Errors with a message for users, matched by name so that nothing has to be loaded. */
+const USER_ERROR_NAMES = new Set([
   'CommandFailure',
   'ConfigurationError',
   'EmbeddedPostgresError',
@@ -46,7 +46,7 @@ const SPEAKING = new Set([
   'KeyFileError',
 ]);
 
-/** The sentence for people, where the error is of a kind that has one; null for a defect, which deserves its stack. */
-export function sentenceOf(error: unknown): string | null {
-  return error instanceof Error && SPEAKING.has(error.name) ? error.message : null;
+/** Returns the message for users; null for a defect, which is printed with its stack. */
+export function userMessageOf(error: unknown): string | null {
+  return error instanceof Error && USER_ERROR_NAMES.has(error.name) ? error.message : null;
 }

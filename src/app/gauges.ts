@@ -20,7 +20,9 @@ interface GaugeOptions {
   log: Logger;
 }
 
-/** Counts tasks by state and by kind, and messages by queue, for `/metrics`, every 15 seconds rather than for each scrape. */
+/**
+ * Counts tasks by state and kind, and messages by queue, for `/metrics`: every 15 seconds rather than for each scrape.
+ */
 export function gaugeLoop(options: GaugeOptions): Loop {
   const { clock, log } = options;
   const runOnce = async (): Promise<'idle'> => {

@@ -1,10 +1,10 @@
 export interface HostPort {
-  /** An address or a name, an IPv6 address without its brackets. */
+  /** An address or a name; IPv6 addresses without brackets. */
   readonly host: string;
   readonly port: number;
 }
 
-/** `127.0.0.1:50051`, `[::1]:50051`, `localhost:0`; null for anything else. */
+/** Parses `127.0.0.1:50051`, `[::1]:50051` or `localhost:0`; returns null for anything else. */
 export function parseHostPort(text: string): HostPort | null {
   const [, bracketed, plain, digits = ''] = /^(?:\[([0-9a-f:.]+)\]|([^\s:[\]/]+)):(\d{1,5})$/i.exec(text) ?? [];
   const host = bracketed ?? plain;

@@ -6,10 +6,10 @@ import { giveBackIndexSpace } from '../store/upkeep.ts';
 
 const INTERVAL_MS = 60_000;
 
-/** Gives back index space that a long transaction has left behind, once it is over. */
+/** Reclaims index space that a long transaction has left behind, once it has ended. */
 export function indexUpkeepLoop({ database, clock, log }: { database: Database; clock: Clock; log: Logger }): Loop {
   const runOnce = async (): Promise<'idle'> => {
-    if (await giveBackIndexSpace(database)) log.info({ table: 'ready' }, 'gave back index space of a table');
+    if (await giveBackIndexSpace(database)) log.info({ table: 'ready' }, 'reclaimed index space of a table');
     return 'idle';
   };
   return new Loop({ name: 'index upkeep', intervalMs: INTERVAL_MS, clock, log, runOnce });

@@ -7,7 +7,7 @@ import { isKindDefinition, type KindDefinition } from '../kinds/definition/defin
 import { CommandFailure, ConfigurationError } from './failure.ts';
 
 const SUFFIX = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
-/** This package as modules import it: beside this file's directory, in source or built. */
+/** This package as modules import it: next to this file's directory, in source or built. */
 const OWN_NAMES: ReadonlyMap<string, string> = new Map(
   Object.entries({
     heddle: '../index',
@@ -18,7 +18,7 @@ const OWN_NAMES: ReadonlyMap<string, string> = new Map(
 
 let hooked = false;
 
-/** Lets modules import this very package by its names, wherever they are and whether or not it is installed there. */
+/** Lets modules import this package by its names, wherever they are and whether or not it is installed there. */
 function resolveOwnName(): void {
   if (hooked) return;
   hooked = true;
@@ -28,9 +28,8 @@ function resolveOwnName(): void {
 }
 
 /**
- * Loads modules (JavaScript, or TypeScript whose types can be stripped) and collects the kinds that they export: the
- * default export or a named one, single or in arrays; by name.
- *
+ * Loads modules (JavaScript, or TypeScript whose types can be stripped) and returns the kinds that they export, by
+ * name: the default export or a named one, single or in arrays.
  * @param paths from `directory`
  * @throws CommandFailure that names the module and what is wrong with it
  */
@@ -40,7 +39,9 @@ export async function loadKinds(paths: readonly string[], directory: string): Pr
   for (const path of paths) {
     const kinds = kindsOf(await load(path, resolve(directory, path)));
     if (kinds.size === 0) {
-      throw new CommandFailure(`The module ${path} exports no kind; export what defineKind returns, or an array of it`);
+      throw new CommandFailure(
+        `The module ${path} exports no kind; export the value returned by defineKind, or an array of such values`,
+      );
     }
     for (const kind of kinds) {
       const known = byName.get(kind.name);
@@ -54,21 +55,21 @@ export async function loadKinds(paths: readonly string[], directory: string): Pr
   return [...byName.values()].map(({ kind }) => kind).sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
-/** Those of these names. @throws ConfigurationError that names what none of the modules defines */
+/** Selects kinds by name. @throws ConfigurationError that lists the names that no module defines */
 export function selectKinds(kinds: readonly KindDefinition[], names: readonly string[]): readonly KindDefinition[] {
   if (names.length === 0) return kinds;
   const known = kinds.map(({ name }) => name);
   const unknown = names.filter((name) => !known.includes(name));
   if (unknown.length > 0) {
     throw new ConfigurationError(
-      unknown.map((name) => `--kind ${name}: no module defines it; there is: ${known.join(', ')}`),
+      unknown.map((name) => `--kind ${name}: not defined by any module; defined: ${known.join(', ')}`),
     );
   }
   return kinds.filter(({ name }) => names.includes(name));
 }
 
 async function load(path: string, file: string): Promise<Record<string, unknown>> {
-  if (!existsSync(file)) throw new CommandFailure(`There is no module ${file}`);
+  if (!existsSync(file)) throw new CommandFailure(`Module not found: ${file}`);
   try {
     return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
   } catch (error) {
@@ -76,7 +77,7 @@ async function load(path: string, file: string): Promise<Record<string, unknown>
   }
 }
 
-/** With the place: at the head of the stack where it is the syntax, else the first line of it that is not this package's. */
+/** Includes the location: the head of the stack for a syntax error, else its first line outside this package. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const own = fileURLToPath(new URL('../', import.meta.url));

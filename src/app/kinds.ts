@@ -33,7 +33,7 @@ export interface KindsOptions {
   stopping: StopSequence;
 }
 
-/** Time that handlers have to end when a server stops; a `heddle worker` gives them more. */
+/** Time that handlers get to finish when a server stops; a `heddle worker` gives them more. */
 const GRACE_MS = 2000;
 
 export interface ServerKindsOptions extends KindsOptions {
@@ -42,24 +42,24 @@ export interface ServerKindsOptions extends KindsOptions {
   models: ModelBooks & Models;
   notices: Notices;
   shared: SharedData;
-  /** What is wrong with an address that a webhook is to go to; null where nothing is. */
+  /** Returns why a webhook may not call an address; null if it may. */
   ssrf: (url: string) => string | null;
-  /** What scans may read; null where it is what the settings say. */
+  /** What scans may read; null to use the settings. */
   defaultScanRoot: string | null;
-  /** Domains whose names scans may look up beside those of the scope. */
+  /** Domains that scans may look up in addition to those of the scope. */
   followedNames: readonly string[];
-  /** Where tasks of the kind `RemoteEvent` go. */
+  /** Executors for tasks of the kind `RemoteEvent`. */
   remote: RemoteKindsOptions;
 }
 
-/** Runs Heddle's own kinds and those of the configured modules in this process. */
+/** Runs the built-in kinds and those of the configured modules in this process. */
 export async function startKinds(options: ServerKindsOptions): Promise<void> {
   const kinds = await kindsOfServer(options);
   runKinds(kinds, options);
-  options.log.info({ kinds: kinds.map(({ name }) => name) }, `This process runs tasks of ${kinds.length} kinds`);
+  options.log.info({ kinds: kinds.map(({ name }) => name) }, `running tasks of ${kinds.length} kinds`);
 }
 
-/** Heddle's own kinds and those of the configured modules, as a server and its runners run them. */
+/** The built-in kinds and those of the configured modules, as a server and its runners run them. */
 export async function kindsOfServer(options: ServerKindsOptions): Promise<KindDefinition[]> {
   const { settings, engine, clock, log, stopping, findings, models, notices, shared, ssrf } = options;
   const { defaultScanRoot, followedNames, remote } = options;
@@ -73,18 +73,18 @@ export async function kindsOfServer(options: ServerKindsOptions): Promise<KindDe
     conditional(),
   ];
   const names = new Set(loaded.map(({ name }) => name));
-  // A module's kind takes the place of Heddle's own.
+  // A kind of a module replaces a built-in kind of the same name.
   if (loaded.length > 0) surviveStrayRejections(log, stopping);
   return [...loaded, ...own.filter(({ name }) => !names.has(name))];
 }
 
-/** One worker for all kinds; those with a concurrency of their own get one each, so that it holds. */
+/** One worker for all kinds; a kind with its own concurrency gets a separate one, so that its limit applies. */
 export function runKinds(kinds: readonly KindDefinition[], options: KindsOptions): void {
   const { settings, engine, clock, random, log, tracing, stopping } = options;
   const sets = kinds.filter(({ concurrency }) => concurrency !== null).map((kind) => [kind]);
   const others = kinds.filter(({ concurrency }) => concurrency === null);
   if (others.length > 0) sets.unshift(others);
-  // Heddle's other kinds call nobody that would go on with a trace.
+  // The other built-in kinds call no service that could continue a trace.
   const handsTracesOn = settings.kindModules.length > 0 || kinds.some(({ name }) => name === REMOTE_EVENT_KIND);
   for (const set of sets) {
     const switchboard = new Switchboard();

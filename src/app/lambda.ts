@@ -25,23 +25,23 @@ import { openProcessDatabase, openProcessEngine, openTracing } from './process-p
 import { requireSchema } from './schema-state.ts';
 
 export interface HandlerOptions {
-  /** The variables that configure it; those of the process by default. */
+  /** Environment variables that configure the handler; those of the process by default. */
   environment?: Readonly<Record<string, string | undefined>>;
   logSink?: LogSink;
-  /** Takes metrics, a line of CloudWatch's embedded metric format each; standard output by default. */
+  /** Receives metrics, each a line of CloudWatch's embedded metric format; standard output by default. */
   metricSink?: LogSink;
 }
 
-/** An event of SQS, or any other: a schedule's. */
+/** An SQS event, or any other, such as that of a schedule. */
 export type ManagerEvent = SQSEvent | Readonly<Record<string, unknown>>;
 
 export interface ManagerHandler {
   (event: ManagerEvent): Promise<SQSBatchResponse | undefined>;
-  /** Lets go of everything; a handler that is called again opens it anew. */
+  /** Releases everything; calling the handler again opens it again. */
   close(): Promise<void>;
 }
 
-/** What a cold start opens and every invocation after it uses. */
+/** What a cold start opens and every later invocation uses. */
 interface Parts {
   manager: Manager;
   opened: OpenedQueue;
@@ -55,16 +55,16 @@ interface Parts {
   close(): Promise<void>;
 }
 
-/** The longest that a function may run: nobody else gets its messages before. */
+/** The maximum run time of a function: its messages are hidden from others until then. */
 const HELD_MS = 900_000;
 const FORGET_MAX = 5_000;
-/** Runs of one invocation of the schedule, where each leaves something for the next. */
+/** Rounds of one scheduled invocation, if each leaves work for the next. */
 const ROUNDS_MAX = 20;
 
 /**
- * The manager as a function of AWS Lambda. An event of SQS is one batch: the answer names the messages to be delivered
- * again (`ReportBatchItemFailures`), and dead letters have been sent away with their reasons. Any other event, a
- * schedule's, runs the manager without messages, so that due jobs start and what is overdue ends.
+ * Runs the manager as an AWS Lambda function. An SQS event is one batch: the response lists the messages to redeliver
+ * (`ReportBatchItemFailures`); dead letters have been moved away with their reasons. Any other event, such as that of a
+ * schedule, runs the manager without messages, so that due jobs start and overdue work ends.
  */
 export function createHandler(options: HandlerOptions = {}): ManagerHandler {
   let opening: Promise<Parts> | undefined;
@@ -106,7 +106,7 @@ function isSqsEvent(event: ManagerEvent): event is SQSEvent {
 async function open({ environment = process.env, logSink, metricSink }: HandlerOptions): Promise<Parts> {
   const { values: settings } = loadConfiguration({ flags: {}, environment, workingDirectory: process.cwd() });
   const url = settings.databaseUrl;
-  if (url === null) throw new ConfigurationError(['DATABASE_URL: is required by the function']);
+  if (url === null) throw new ConfigurationError(['DATABASE_URL: is required']);
   const log = processLog(settings, logSink);
   const common = { clock: systemClock, random: systemRandom, log };
   const own = { role: 'lambda' as const, settings };
@@ -118,13 +118,13 @@ async function open({ environment = process.env, logSink, metricSink }: HandlerO
     const opened = await openQueue({ ...common, url: settings.queueUrl, database });
     const { queue } = opened;
     const { classes } = await readPolicy(database, settings);
-    // The engine keeps the list, so that a function that stays warm learns of classes that servers have now.
+    // The engine keeps the list current, so that a warm function learns of classes that servers add.
     const resourceClasses = [...classes];
     const engine = openProcessEngine(own, { ...common, database, queue, metrics, tracing, resourceClasses });
     const embedded = new EmbeddedMetrics(metrics.registry, metricSink ?? process.stdout, systemClock);
     const jobs = { database, queue, log, newId, now: () => null };
     const holder = `lambda/${newId()}`;
-    // What it asks for the servers hand out and launch.
+    // Servers assign and launch the runners that it requests.
     const desk = deskOf(openRunnerStore(database));
     return {
       manager: createManager({ ...common, database, queue, engine, jobs, desk, metrics, newId, holder }),
@@ -133,7 +133,7 @@ async function open({ environment = process.env, logSink, metricSink }: HandlerO
       tracing,
       log,
       async refresh() {
-        // Where the database is away the batch itself says so.
+        // If the database is unavailable, the batch itself reports it.
         const current = await readClasses(database).catch(() => resourceClasses);
         resourceClasses.splice(0, resourceClasses.length, ...current);
       },
@@ -156,16 +156,18 @@ async function open({ environment = process.env, logSink, metricSink }: HandlerO
 async function handleMessages(parts: Parts, records: readonly SQSRecord[]): Promise<SQSBatchResponse> {
   const { manager, log } = parts;
   const { queue } = parts.opened;
-  if (!(queue instanceof SqsQueue)) throw new ConfigurationError(['QUEUE_URL: must name SQS, whose messages came']);
+  if (!(queue instanceof SqsQueue))
+    throw new ConfigurationError(['QUEUE_URL: must be an SQS address, because the event has SQS messages']);
   const messages = await queue.adopt(MANAGER_QUEUE, records.map(messageOf), HELD_MS);
   const run = await manager.run(messages, systemClock.now());
-  if (run.error !== null) log.error({ err: run.error, messages: messages.length }, 'The batch is to come again');
-  const unburied = await buryLetters(parts, queue, messages, run);
+  if (run.error !== null) log.error({ err: run.error, messages: messages.length }, 'batch failed; will be redelivered');
+  const unburied = await moveDeadLetters(parts, queue, messages, run);
   const failed = messages.filter(({ id }) => run.failed.includes(id));
-  // While the database is away they wait out their visibility: every delivery counts towards the dead letters.
+  // While the database is unavailable, messages wait for their visibility timeout: every delivery counts toward the
+  // dead-letter limit.
   if (run.error === null) {
     await settleFailed(queue, failed, systemRandom).catch((error: unknown) =>
-      log.warn({ err: error }, 'Messages that failed come again when their visibility ends'),
+      log.warn({ err: error }, 'messages failed; will be redelivered after their visibility timeout'),
     );
   }
   await deleteBodies(queue, messages, run);
@@ -190,7 +192,7 @@ async function handleSchedule(parts: Parts): Promise<undefined> {
   await relay(parts);
 }
 
-/** As the SDK has it: Lambda writes the same names in small letters. */
+/** As in the SDK; Lambda writes the same names in lower case. */
 function messageOf({ messageId, receiptHandle, body, attributes, messageAttributes }: SQSRecord): Message {
   return {
     MessageId: messageId,
@@ -206,8 +208,8 @@ function messageOf({ messageId, receiptHandle, body, attributes, messageAttribut
   };
 }
 
-/** Returns those that could not be sent away, which must come again. */
-async function buryLetters(
+/** Returns the messages that could not be moved, which must be redelivered. */
+async function moveDeadLetters(
   { log }: Parts,
   queue: SqsQueue,
   messages: readonly ReceivedMessage[],
@@ -223,12 +225,12 @@ async function buryLetters(
     );
     return [];
   } catch (error) {
-    log.error({ err: error, messages: dead.length }, 'Dead letters could not be sent away; their messages come again');
+    log.error({ err: error, messages: dead.length }, 'could not move dead letters; their messages will be redelivered');
     return dead;
   }
 }
 
-/** Lambda deletes the messages that were handled; their bodies in the database are for us to delete. */
+/** Lambda deletes the handled messages; this deletes their bodies in the database. */
 async function deleteBodies(queue: SqsQueue, messages: readonly ReceivedMessage[], run: ManagerRun): Promise<void> {
   const kept = new Set([...run.failed, ...run.buried.map(({ id }) => id)]);
   const receipts = messages
@@ -237,7 +239,7 @@ async function deleteBodies(queue: SqsQueue, messages: readonly ReceivedMessage[
   if (receipts.length > 0) await queue.delete(MANAGER_QUEUE, receipts);
 }
 
-/** What the run's transactions wrote leaves now: nothing runs here between two invocations. */
+/** Sends what the transactions of this run wrote: nothing runs here between two invocations. */
 async function relay({ opened, log }: Parts): Promise<void> {
-  await opened.relay?.drain().catch((error: unknown) => log.warn({ err: error }, 'Messages wait for the next run'));
+  await opened.relay?.drain().catch((error: unknown) => log.warn({ err: error }, 'messages left for the next run'));
 }

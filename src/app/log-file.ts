@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { makePassable } from '../store/embedded/account.ts';
 import type { LogSink } from './process-log.ts';
 
-/** A file of this size becomes `log.1` in place of the one before it, so that both together stay below twice that. */
+/**
+ * A file of this size is renamed to `log.1`, replacing the previous one, so that both together stay below twice this
+ * size.
+ */
 const ROTATE_BYTES = 16 * 1024 * 1024;
 
 /** The log of `heddle up`: the file `log` in its data directory, readable by its user only. */

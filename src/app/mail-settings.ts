@@ -1,15 +1,14 @@
 import { parseMailSender, parseSmtpAddress } from '../dispatch/smtp-address.ts';
 import * as kind from './setting.ts';
 
-/** Where notifications by e-mail are handed over. */
+/** Settings of the mail server for notifications. */
 export const MAIL_SETTING_GROUPS = {
   'E-mail': {
     smtpUrl: kind.checkedText({
       name: 'HEDDLE_SMTP_URL',
       fallback: '',
       fallbackText: 'none: no mail is sent',
-      allowed:
-        'smtp[s]://[USER:PASSWORD@]HOST[:PORT], with ?starttls=required, optional or off where it begins with smtp://',
+      allowed: 'smtp[s]://[USER:PASSWORD@]HOST[:PORT], with ?starttls=required, optional or off for smtp://',
       check: (given) => parseSmtpAddress(given) !== null,
       show: kind.withoutPassword,
       description:
@@ -21,7 +20,7 @@ export const MAIL_SETTING_GROUPS = {
       fallbackText: 'the user of `HEDDLE_SMTP_URL`, else `heddle@HOST`',
       allowed: 'an address such as heddle@example.com or Heddle <heddle@example.com>',
       check: (given) => parseMailSender(given) !== null,
-      description: 'Whom mails come from: `heddle@example.com` or `Heddle <heddle@example.com>`',
+      description: 'Sender of mails: `heddle@example.com` or `Heddle <heddle@example.com>`',
     }),
   },
 } as const;

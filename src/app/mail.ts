@@ -3,7 +3,7 @@ import { parseMailSender, parseSmtpAddress, type MailSender, type SmtpAddress } 
 import type { Clock } from '../runtime/clock.ts';
 import type { SettingValues } from './settings.ts';
 
-/** The mail server of the settings; null where there is none. Connects when the first mail leaves. */
+/** Returns the mail server of the settings, null if there is none. Connects when the first mail is sent. */
 export function mailServerOf(settings: SettingValues, clock: Clock): MailServer | null {
   const address = settings.smtpUrl === '' ? null : parseSmtpAddress(settings.smtpUrl);
   if (address === null) return null;

@@ -1,13 +1,13 @@
 import type { ReceivedMessage } from '../queue/port.ts';
 
 export interface ManagerBatchesOptions {
-  /** Handles messages of one or more sets together and tells their queue. */
+  /** Handles messages of one or more sets together and reports the outcome to their queue. */
   handle(messages: readonly ReceivedMessage[]): Promise<void>;
-  /** Batches under way at once. */
+  /** Maximum concurrent batches. */
   underWayMax: number;
-  /** Messages of a batch; a set is never divided, so one that is larger goes alone. */
+  /** Messages of a batch; a set is never split, so a larger one is a batch of its own. */
   messagesMax: number;
-  /** Characters of the bodies of a batch; the same holds. */
+  /** Characters of the bodies of a batch; the same applies. */
   charactersMax: number;
 }
 
@@ -18,8 +18,8 @@ interface WaitingSet {
 }
 
 /**
- * Makes batches of sets that receivers bring. A set goes at once while fewer batches are under way than may be; what comes
- * meanwhile goes together, since a batch costs the same statements and commits whatever its size.
+ * Groups the sets that receivers fetch into batches. A set starts at once while fewer than the maximum are running;
+ * sets that arrive meanwhile are combined, since a batch costs the same statements and commits whatever its size.
  */
 export class ManagerBatches {
   readonly #options: ManagerBatchesOptions;
@@ -34,7 +34,7 @@ export class ManagerBatches {
     this.#options = options;
   }
 
-  /** Resolves when the set was handled; rejects with what kept its batch from its end. */
+  /** Resolves once the set is handled; rejects with the error that failed its batch. */
   add(messages: readonly ReceivedMessage[]): Promise<undefined> {
     const characters = messages.reduce((sum, { body }) => sum + body.length, 0);
     const ended = Promise.withResolvers<undefined>();
@@ -45,7 +45,7 @@ export class ManagerBatches {
     return ended.promise;
   }
 
-  /** Resolves when what waits does not fill the next batch. */
+  /** Resolves once the waiting sets no longer fill the next batch. */
   async room(): Promise<void> {
     while (!this.#hasRoom) await this.#whenRoom.promise;
   }
@@ -75,7 +75,7 @@ export class ManagerBatches {
         for (const { ended } of sets) ended.reject(error);
       }
     }
-    // In the same turn as the look at what waits: whoever adds later must find that nobody takes it.
+    // In the same tick as the check for waiting sets: a set added later must find no flush running.
     this.#underWay -= 1;
   }
 

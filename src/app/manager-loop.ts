@@ -14,46 +14,49 @@ export interface ManagerLoopOptions {
   manager: Manager;
   queue: MessageQueue;
   engine: Pick<Engine, 'onReady'>;
-  /** Who ask the queue for messages, and batches under way at once; each of these holds a connection of the pool. */
+  /** Receivers that poll the queue, and batches run at once; each holds a connection of the pool. */
   receivers: number;
-  /** How often the clock is looked at: delays, timeouts, lost claims, ends of trees, due jobs. */
+  /** How often the clock runs: delays, timeouts, lost claims, ends of trees, due jobs. */
   intervalMs: number;
-  /** How long a handled message is known, so that it has no second effect: longer than its queue may deliver it again. */
+  /**
+   * How long a handled message is remembered, so that a redelivery has no second effect: longer than its queue may
+   * redeliver it.
+   */
   inboxKeepMs: number;
   clock: Clock;
   random: Random;
   log: Logger;
   /** Messages of one batch, 100 by default. */
   batchMax?: number;
-  /** Messages that the queue is asked for at once, as many as a batch has by default. */
+  /** Messages requested from the queue at once; as many as a batch by default. */
   receiveMax?: number;
-  /** How long a batch is hidden from others, ms; extended for as long as it is under way. */
+  /** How long a batch is hidden from others, ms; extended while it runs. */
   visibilityMs?: number;
 }
 
 const BATCH_MAX = 100;
 const VISIBILITY_MS = 60_000;
-/** Longest wait for a message within one call; also the longest that SQS offers. */
+/** Longest wait for a message within one call; also the maximum of SQS. */
 const WAIT_MS = 20_000;
-/** A message that failed comes again after this, so that what it waits for may have come. */
+/** A failed message is redelivered after this, so that its prerequisite may have arrived. */
 const RELEASE_BACKOFF = { base_ms: 250, factor: 2, max_ms: 120_000, jitter: 0.5 };
 const FORGET_INTERVAL_MS = 60_000;
 const BURIED_INTERVAL_MS = 60_000;
 const FORGET_MAX = 5_000;
 
 /**
- * Runs the manager in this process, as many others may in theirs: receivers that take batches from its queue, a clock for
- * what only time sets in motion, and one that hands out tasks as soon as they are ready.
+ * Runs the manager in this process, alongside any number of others: receivers that take batches from its queue, a clock
+ * for what only time triggers, and a dispatcher that hands out tasks as soon as they are ready.
  */
 export class ManagerLoop {
   readonly #options: ManagerLoopOptions;
   readonly #loops: readonly Loop[];
   readonly #dispatcher: Loop;
   readonly #batches: ManagerBatches;
-  /** Kinds whose lanes wake the dispatcher, each with how to stop that. */
+  /** Kinds whose lanes wake the dispatcher, each with the function that unsubscribes. */
   readonly #watched = new Map<string, () => void>();
   #unwatchRunners: (() => void) | undefined;
-  /** Whether the last batch met a database that was away. */
+  /** Whether the last batch failed because the database was unavailable. */
   #doubtsDatabase = false;
 
   constructor(options: ManagerLoopOptions) {
@@ -84,7 +87,7 @@ export class ManagerLoop {
     this.#unwatchRunners = this.#options.engine.onReady(['runners'], () => this.#dispatcher.wake());
   }
 
-  /** Takes nothing more; resolves when the batches under way are through and settled. */
+  /** Takes no further messages; resolves when the running batches have completed and settled. */
   async stop(): Promise<void> {
     this.#unwatchRunners?.();
     for (const unwatch of this.#watched.values()) unwatch();
@@ -96,7 +99,7 @@ export class ManagerLoop {
   async #receive(signal: AbortSignal): Promise<'again'> {
     const { queue, manager, log, batchMax = BATCH_MAX, visibilityMs = VISIBILITY_MS } = this.#options;
     const max = Math.min(this.#options.receiveMax ?? batchMax, batchMax);
-    // Every delivery counts towards the dead letters, so none is asked for while nothing can be done with it.
+    // Every delivery counts toward the dead-letter limit, so none is requested while the database is unavailable.
     if (this.#doubtsDatabase) await manager.ping();
     this.#doubtsDatabase = false;
     const messages = await queue.receive(MANAGER_QUEUE, {
@@ -111,8 +114,8 @@ export class ManagerLoop {
     if (messages.length < max) {
       await handled;
     } else {
-      // More waits in the queue: it is fetched while this set is under way, and goes with others of its time.
-      handled.catch((error: unknown) => log.warn({ err: error }, 'A batch did not come to its end; it comes again'));
+      // More messages wait: they are fetched while this set runs, and are batched with others of their time.
+      handled.catch((error: unknown) => log.warn({ err: error }, 'batch failed; will be redelivered'));
       await this.#batches.room();
     }
     return 'again';
@@ -123,7 +126,7 @@ export class ManagerLoop {
     const run = await manager.run(messages, clock.now(), { upkeep: false, runners: false });
     this.#doubtsDatabase = run.error !== null;
     await settle(queue, messages, run, random);
-    // What keeps a run from its end keeps the next one from it too: the receivers wait a little longer each time.
+    // A cause that fails one run will fail the next: the receivers wait a little longer each time.
     if (run.error !== null) throw run.error;
   }
 
@@ -139,7 +142,9 @@ export class ManagerLoop {
             messages.map(({ receipt }) => receipt),
             visibilityMs,
           )
-          .catch((error: unknown) => log.warn({ err: error }, 'Messages under way may be handed to others'));
+          .catch((error: unknown) =>
+            log.warn({ err: error }, 'could not extend the visibility of running messages; they may be redelivered'),
+          );
       });
     };
     arm();
@@ -191,13 +196,13 @@ export class ManagerLoop {
 
 const DAY_MS = 86_400_000;
 
-/** SQS hands a message out again for 14 days at most; in this database it is not there for long, weekends included. */
+/** SQS redelivers a message for 14 days at most; the PostgreSQL queue keeps it for less, weekends included. */
 export function inboxKeepMs({ inboxKeepSecs }: { inboxKeepSecs: number }, { driver }: MessageQueue): number {
   if (inboxKeepSecs > 0) return inboxKeepSecs * 1_000;
   return (driver === 'sqs' ? 14 : 3) * DAY_MS;
 }
 
-/** Tells the queue what became of a batch: handled messages go, failed ones come again later, buried ones never. */
+/** Settles a batch with the queue: deletes handled messages, returns failed ones for later, and drops buried ones. */
 async function settle(
   queue: MessageQueue,
   messages: readonly ReceivedMessage[],
@@ -225,7 +230,7 @@ async function settle(
   );
 }
 
-/** Hands messages that failed back, each to come again the later the more often it has come. */
+/** Returns failed messages to the queue, each with a delay that grows with its deliveries. */
 export async function settleFailed(
   queue: MessageQueue,
   failed: readonly ReceivedMessage[],

@@ -4,7 +4,7 @@ import { migrationUrlOf, openSmall, requireReachable, withDatabaseUrl } from './
 import { commandLog } from './process-log.ts';
 import { schemaState, type SchemaState } from './schema-state.ts';
 
-/** Brings the configured database, also an empty one, to the schema of this code. */
+/** Migrates the configured database, which may be empty, to the schema of this code. */
 export function migrateConfigured({ values }: Configuration): Promise<MigrateResult> {
   const log = commandLog(values);
   return withDatabaseUrl({ settings: values, log, create: true }, async (url) => {
@@ -14,7 +14,7 @@ export function migrateConfigured({ values }: Configuration): Promise<MigrateRes
   });
 }
 
-/** Says where the configured database stands, and changes nothing. */
+/** Reports the schema version of the configured database without changing it. */
 export function migrationState({ values }: Configuration): Promise<SchemaState> {
   const log = commandLog(values);
   return withDatabaseUrl({ settings: values, log, create: false }, async (url) => {

@@ -4,7 +4,7 @@ import { newId } from '../runtime/random.ts';
 import type { Database } from '../store/database.ts';
 import type { SettingValues } from './settings.ts';
 
-/** The models of a database, for whoever fills or reads them in this process. */
+/** Returns the models of a database, for writers and readers in this process. */
 export function modelsOf(database: Database, { modelsKeepSecs }: SettingValues): Models & ModelBooks {
   return createModels({ database, newId, keepMs: modelsKeepSecs * 1000 });
 }

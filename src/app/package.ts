@@ -4,7 +4,7 @@ import { join } from 'node:path';
 /** The package's directory, from `src/app` and from `dist/app` alike. */
 export const PACKAGE_DIRECTORY = join(import.meta.dirname, '..', '..');
 
-/** Where the built page lies. */
+/** Directory of the built console. */
 export const PAGE_DIRECTORY = join(PACKAGE_DIRECTORY, 'web', 'dist');
 
 interface Manifest {
@@ -20,10 +20,10 @@ const manifest = readManifest();
 
 export const VERSION = manifest.version;
 
-/** The least Node that runs Heddle, such as `22.19`. */
+/** The oldest Node that runs Heddle, such as `22.19`. */
 export const NODE_MIN = manifest.engines.node.replace(/^>=/, '');
 
-/** Whether a Node of this version, such as `24.1.0`, is new enough. */
+/** Returns whether this version of Node, such as `24.1.0`, is new enough. */
 export function isNodeSupported(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const [majorMin = 0, minorMin = 0] = NODE_MIN.split('.').map(Number);

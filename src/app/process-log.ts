@@ -2,7 +2,7 @@ import { prettySink } from '../runtime/log-pretty.ts';
 import { createLogger, type Logger } from '../runtime/log.ts';
 import type { SettingValues } from './settings.ts';
 
-/** Takes whole lines. */
+/** Receives whole lines. */
 export interface LogSink {
   write(line: string): void;
 }
@@ -12,12 +12,14 @@ type LogSettings = Pick<SettingValues, 'logLevel' | 'logFormat'>;
 const STANDARD_ERROR: LogSink = { write: (line) => void process.stderr.write(line) };
 const ERROR_LINE = '{"level":"error"';
 
-/** The log of a process, on standard error unless `sink` takes it: lines for people on a terminal, JSON elsewhere. */
+/**
+ * Returns the log of a process, on standard error unless `sink` is given: plain lines on a terminal, JSON elsewhere.
+ */
 export function processLog(settings: LogSettings, sink: LogSink = STANDARD_ERROR): Logger {
   return createLogger({ level: settings.logLevel, destination: readable(settings, sink) });
 }
 
-/** The log of a short command: what its own output does not say. */
+/** Returns the log of a short command, for what its own output does not show. */
 export function commandLog(settings: LogSettings): Logger {
   return processLog({ ...settings, logLevel: settings.logLevel === 'info' ? 'warn' : settings.logLevel });
 }
@@ -25,11 +27,11 @@ export function commandLog(settings: LogSettings): Logger {
 export interface FiledLog {
   file: LogSink;
   terminal?: LogSink;
-  /** Everything goes to the terminal too; otherwise errors, and what the file did not take. */
+  /** Logs everything to the terminal too; otherwise only errors and lines that could not be written to the file. */
   verbose: boolean;
 }
 
-/** A log that is kept in a file. */
+/** Returns a log that is kept in a file. */
 export function filedLog(settings: LogSettings, { file, terminal = STANDARD_ERROR, verbose }: FiledLog): Logger {
   const shown = readable(settings, terminal);
   const kept = settings.logFormat === 'pretty' ? prettySink(file, false) : file;

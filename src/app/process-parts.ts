@@ -5,13 +5,13 @@ import type { Logger } from '../runtime/log.ts';
 import { openDatabase, type Database, type DatabaseOptions } from '../store/database.ts';
 import type { SettingValues } from './settings.ts';
 
-/** The processes that work on one system side by side. */
+/** The processes that share one system. */
 export const PROCESS_ROLES = ['server', 'worker', 'runner', 'lambda'] as const;
 
 export type ProcessRole = (typeof PROCESS_ROLES)[number];
 
 interface Role {
-  /** Connections that it has use for. */
+  /** Maximum connections that the role can use. */
   readonly connectionsMax: number;
   readonly keepsIdleConnections: boolean;
   readonly applicationName: string;
@@ -34,7 +34,7 @@ type FromSettings =
   | 'statementTimeoutMs'
   | 'applicationName';
 
-/** What the parts that processes have in common take from the settings. */
+/** Options that the processes have in common. */
 export interface ProcessOptions {
   readonly database: Pick<DatabaseOptions, FromSettings>;
   readonly engine: EngineSettings;
@@ -44,8 +44,8 @@ export interface ProcessOptions {
 type TracingOptions = Omit<Parameters<typeof createTracer>[0], 'log'>;
 
 /**
- * The only way from settings to the options of an engine, its database and its traces: a setting that is read here
- * reaches every process.
+ * Converts settings to the options of an engine, its database and its traces. It is the only place that does, so that a
+ * setting read here reaches every process.
  */
 export function optionsOf(role: ProcessRole, settings: SettingValues): ProcessOptions {
   const { connectionsMax, keepsIdleConnections, applicationName } = ROLES[role];
@@ -95,7 +95,7 @@ export function openProcessDatabase({ role, settings }: Common, parts: Omit<Data
   return openDatabase({ ...optionsOf(role, settings).database, ...parts });
 }
 
-/** `resourceClasses` are those of the pool's policy in the database. */
+/** `resourceClasses` are those of the pool policy in the database. */
 export function openProcessEngine(
   { role, settings }: Common,
   parts: Omit<EngineOptions, keyof EngineSettings> & Required<Pick<EngineOptions, 'resourceClasses' | 'tracing'>>,
@@ -103,7 +103,7 @@ export function openProcessEngine(
   return createEngine({ ...optionsOf(role, settings).engine, ...parts });
 }
 
-/** Also of an executor, which has neither engine nor database. */
+/** Also used by an executor, which has neither engine nor database. */
 export function openTracing(settings: TracingSettings, log: Logger): Promise<Tracing> {
   return createTracer({ ...tracingOf(settings), log });
 }

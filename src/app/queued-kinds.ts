@@ -5,9 +5,9 @@ import type { Logger } from '../runtime/log.ts';
 import { Loop } from '../runtime/loop.ts';
 import type { StopSequence } from './stop-sequence.ts';
 
-/** Three announcements a minute: a worker of which nothing is heard for one is gone. */
+/** Three announcements a minute: a worker that is silent for a minute counts as gone. */
 const INTERVAL_MS = 20_000;
-/** Tasks that such workers are taken to run at once; twice as many of a kind wait in its queue. */
+/** Assumed concurrency of such workers; twice as many tasks of a kind wait in its queue. */
 const CONCURRENCY = 100;
 const WORKER = 'HEDDLE_QUEUED_KINDS';
 
@@ -19,7 +19,7 @@ export interface QueuedKindsOptions {
   stopping: StopSequence;
 }
 
-/** A kind as the setting takes it; null where no task can have it. */
+/** A kind as accepted by the setting; null if no task can have it. */
 export function queuedKind(given: string): string | null {
   return given.length <= KIND_CHARS_MAX ? given : null;
 }

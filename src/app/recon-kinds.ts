@@ -10,20 +10,19 @@ import type { SettingValues } from './settings.ts';
 
 export interface ReconKindsOptions {
   settings: SettingValues;
-  /** Null for a worker without a database: it probes, and cannot merge. */
+  /** Null for a worker without a database: it probes, but cannot merge. */
   models: (ModelBooks & Pick<Models, 'list'>) | null;
   clock: Clock;
-  /** How scans learn at once that they are over; null where they are told as other tasks are. */
+  /** Notifies scans at once when they are canceled; null to notify them like other tasks. */
   watch: WatchAttempt | null;
-  /** Domains whose names may be looked up beside those of the scope. */
+  /** Domains that may be looked up in addition to those of the scope. */
   followed?: readonly string[];
 }
 
 /**
- * The kinds of recon that a process runs: those that probe where the operator has not switched them off, and those that
- * merge where there is a database.
- *
- * @throws ConfigurationError where the operator's scope cannot be read
+ * Returns the recon kinds that a process runs: the probing kinds unless the operator has disabled them, and the merging
+ * kinds if there is a database.
+ * @throws ConfigurationError if the operator's scope cannot be read
  */
 export function reconKinds({ settings, models, clock, watch, followed = [] }: ReconKindsOptions): KindDefinition[] {
   const merging = models === null ? [] : mergingKinds(models);

@@ -7,7 +7,7 @@ import type { StopSequence } from './stop-sequence.ts';
 const INTERVAL_MS = 600_000;
 const ROWS = 5_000;
 
-/** Deletes what is old of what scans found and saw, now and then. */
+/** Periodically deletes old findings and models. */
 export function startReconRetention(
   { clock, log, stopping }: { clock: Clock; log: Logger; stopping: StopSequence },
   kept: readonly Pick<Findings | Models, 'retain'>[],

@@ -7,7 +7,7 @@ import type { EndpointSource } from '../recon/targets/port.ts';
 import { systemRandom } from '../runtime/random.ts';
 import { systemClock } from './clock.ts';
 import { CommandFailure } from './failure.ts';
-import { aimsOf, type Aims } from './recon/aims.ts';
+import { resolveTargets, type ResolvedTargets } from './recon/aims.ts';
 import { countWords, hostRateNotice, planOf } from './recon/plan.ts';
 import { dnsRecords, tcpRecords, tlsRecords } from './recon/probes.ts';
 import { RecordWriter } from './recon/record-writer.ts';
@@ -17,8 +17,8 @@ import { untilInterrupted } from './signals.ts';
 
 export { projectDiscoveryLine } from '../recon/projectdiscovery.ts';
 
-/** Refusals and names without an address that are told one by one. */
-const TOLD_MAX = 20;
+/** Refused targets and names without an address that are listed one by one. */
+const NOTICES_MAX = 20;
 const SEEDS = 2 ** 32;
 
 /** `heddle recon`: from the command line to the exit code. */
@@ -34,41 +34,41 @@ export async function runRecon(request: ReconRequest, terminal: ReconTerminal): 
   }
 }
 
-/** Details say what to do; some messages are nothing but them. */
+/** The details say what to do; some messages consist of nothing else. */
 function withDetails({ message, details }: HeddleError): string {
   return [message, ...details.filter((detail) => !message.includes(detail))].join('\n  ');
 }
 
 async function recon(request: ReconRequest, terminal: ReconTerminal, interrupted: AbortSignal): Promise<ReconExit> {
   requireStateless(request);
-  const aims = aimsOf(request);
-  const told = new Told(terminal.notice);
+  const aims = resolveTargets(request);
+  const notices = new NoticeLimiter(terminal.notice);
   for (const { target, hosts, reason } of aims.refused) {
-    told.add(hosts === 1n ? `refused: ${reason}` : `refused: ${target} (${hosts} addresses): ${reason}`);
+    notices.add(hosts === 1n ? `refused: ${reason}` : `refused: ${target} (${hosts} addresses): ${reason}`);
   }
   const seed = request.seed ?? Math.floor(systemRandom.next() * SEEDS);
   const words = request.probe === 'dns' ? await wordsIn(request.wordlist) : 0;
   if (request.dryRun) {
-    told.end();
+    notices.end();
     await terminal.print(terminal.plan(planOf(request, aims, seed, words)));
     return exitOf(aims, aims.targets.size, false);
   }
   if (aims.targets.size === 0) {
-    told.end();
+    notices.end();
     if (aims.refusedHosts === 0n)
       terminal.notice('nothing is left to probe: the lists are empty, or everything in them is excluded');
     return exitOf(aims, 0, false);
   }
   const limit = request.quiet ? null : hostRateNotice(request, aims);
-  if (limit !== null) told.add(limit);
-  const run = new Run(request, terminal, told, interrupted);
+  if (limit !== null) notices.add(limit);
+  const run = new Run(request, terminal, notices, interrupted);
   return run.start(aims, { seed, words });
 }
 
-/** Lines of naabu are open ports: closed ones would read as open. */
+/** Lines in the style of naabu stand for open ports: closed ones would read as open. */
 function requireStateless(request: ReconRequest): void {
   if (request.probe !== 'tcp' || !request.allStates || request.jsonStyle !== 'projectdiscovery') return;
-  throw refused('--json-style projectdiscovery has no member for the state of a port; leave out --all-states');
+  throw refused('--json-style projectdiscovery has no member for the state of a port; remove --all-states');
 }
 
 async function wordsIn(path: string | undefined): Promise<number | null> {
@@ -79,36 +79,36 @@ async function wordsIn(path: string | undefined): Promise<number | null> {
   }
 }
 
-/** One probe under way, with the reasons to end it early. */
+/** One running probe, with the reasons to end it early. */
 class Run {
   readonly #request: ReconRequest;
   readonly #terminal: ReconTerminal;
-  readonly #told: Told;
+  readonly #notices: NoticeLimiter;
   readonly #abort = new AbortController();
   readonly #startedAt = systemClock.monotonic();
   #ending: 'interrupted' | 'closed' | 'failed' | null = null;
   #failure: unknown = null;
   #progress: ProbeProgress = { done: 0, total: 0, sent: 0, found: 0 };
-  /** Endpoints that were given to the probe. */
+  /** Endpoints passed to the probe. */
   #given = 0;
   /** Targets that turned out to be refused, or to have no address. */
   #refused = 0;
   #unresolved = 0;
 
-  constructor(request: ReconRequest, terminal: ReconTerminal, told: Told, interrupted: AbortSignal) {
+  constructor(request: ReconRequest, terminal: ReconTerminal, notices: NoticeLimiter, interrupted: AbortSignal) {
     this.#request = request;
     this.#terminal = terminal;
-    this.#told = told;
+    this.#notices = notices;
     if (interrupted.aborted) this.#end('interrupted');
     else interrupted.addEventListener('abort', () => this.#end('interrupted'), { once: true });
     terminal.onClosed((error) => {
       if (error.code !== 'EPIPE')
-        this.#failure = refused(`standard output cannot be written: ${systemFault(error)}`, error);
+        this.#failure = refused(`cannot write to standard output: ${systemFault(error)}`, error);
       this.#end(error.code === 'EPIPE' ? 'closed' : 'failed');
     });
   }
 
-  async start(aims: Aims, drawn: { seed: number; words: number | null }): Promise<ReconExit> {
+  async start(aims: ResolvedTargets, drawn: { seed: number; words: number | null }): Promise<ReconExit> {
     const environment = this.#environment();
     const source = this.#request.probe === 'dns' ? null : await this.#endpoints(aims, drawn.seed);
     try {
@@ -120,7 +120,7 @@ class Run {
       source?.close();
     }
     this.#terminal.stopProgress();
-    this.#told.end();
+    this.#notices.end();
     if (this.#ending === 'failed') throw this.#failure;
     return this.#conclude(aims, drawn.seed);
   }
@@ -136,12 +136,12 @@ class Run {
         this.#progress = progress;
         this.#terminal.progress(progress);
       },
-      onNotice: (notice) => this.#told.add(notice),
+      onNotice: (notice) => this.#notices.add(notice),
     };
   }
 
   #records(
-    aims: Aims,
+    aims: ResolvedTargets,
     drawn: { seed: number; words: number | null },
     source: EndpointSource | null,
     environment: ProbeEnvironment,
@@ -157,8 +157,11 @@ class Run {
     }
   }
 
-  /** Endpoints that count what falls out of them; names are looked up by one set of sockets, until it is closed. */
-  async #endpoints(aims: Aims, seed: number): Promise<EndpointSource & { close: () => void }> {
+  /**
+   * Endpoints also count targets that are dropped later; names are looked up by one set of sockets, which is closed at
+   * the end.
+   */
+  async #endpoints(aims: ResolvedTargets, seed: number): Promise<EndpointSource & { close: () => void }> {
     const { openResolver } = await import('../recon/resolve.ts');
     const { RECON_DEFAULTS } = await import('../recon/options.ts');
     const resolver = openResolver({
@@ -177,11 +180,11 @@ class Run {
       resolve: (name) => resolver.resolve(name),
       onRefused: (_host, reason) => {
         this.#refused += 1;
-        this.#told.add(`refused: ${reason}`);
+        this.#notices.add(`refused: ${reason}`);
       },
       onUnresolved: (name, reason) => {
         this.#unresolved += 1;
-        this.#told.add(`not probed: ${name} ${reason}`);
+        this.#notices.add(`not probed: ${name} ${reason}`);
       },
     });
     return {
@@ -208,7 +211,7 @@ class Run {
     }
   }
 
-  #conclude(aims: Aims, seed: number): ReconExit {
+  #conclude(aims: ResolvedTargets, seed: number): ReconExit {
     const { done, sent, found } = this.#progress;
     if (this.#ending === 'interrupted') {
       this.#terminal.notice(
@@ -242,13 +245,17 @@ const WORDS = {
   tls: [counted('endpoint'), counted('connection'), counted('handshake')],
 } as const;
 
-function exitOf({ refusedHosts }: Pick<Aims, 'refusedHosts'>, given: number, unresolved: boolean): ReconExit {
+function exitOf(
+  { refusedHosts }: Pick<ResolvedTargets, 'refusedHosts'>,
+  given: number,
+  unresolved: boolean,
+): ReconExit {
   if (refusedHosts > 0n && given === 0 && !unresolved) return RECON_EXIT.error;
   return refusedHosts > 0n || unresolved ? RECON_EXIT.incomplete : RECON_EXIT.done;
 }
 
-/** Notices, the first ones one by one, and how many more there were. */
-class Told {
+/** Prints notices: the first ones one by one, then the number of the rest. */
+class NoticeLimiter {
   readonly #notice: (text: string) => void;
   #count = 0;
 
@@ -258,11 +265,11 @@ class Told {
 
   add(text: string): void {
     this.#count += 1;
-    if (this.#count <= TOLD_MAX) this.#notice(text);
+    if (this.#count <= NOTICES_MAX) this.#notice(text);
   }
 
   end(): void {
-    if (this.#count > TOLD_MAX) this.#notice(`and ${this.#count - TOLD_MAX} more of these`);
+    if (this.#count > NOTICES_MAX) this.#notice(`and ${this.#count - NOTICES_MAX} more of these`);
     this.#count = 0;
   }
 }

@@ -5,15 +5,15 @@ import { ConfigurationError } from './failure.ts';
 import { commandLog } from './process-log.ts';
 
 export interface Recovery {
-  /** Attempts that were opened before the moment. */
+  /** Attempts that were opened before the given time. */
   attempts: number;
-  /** False where they were only counted. */
+  /** False if they were only counted. */
   requeued: boolean;
 }
 
 /** Requeues attempts of the configured database that were opened before a time, or counts them. */
 export function recover({ values }: Configuration, before: string, checkOnly: boolean): Promise<Recovery> {
-  const beforeMs = parseMoment(before);
+  const beforeMs = parseTime(before);
   return withDatabase({ settings: values, log: commandLog(values), create: false }, async (database) =>
     checkOnly
       ? { attempts: await attemptsBefore(database, beforeMs), requeued: false }
@@ -21,7 +21,7 @@ export function recover({ values }: Configuration, before: string, checkOnly: bo
   );
 }
 
-function parseMoment(text: string): number {
+function parseTime(text: string): number {
   const ms = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(ms)) return ms;
   throw new ConfigurationError([

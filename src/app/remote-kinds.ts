@@ -4,12 +4,12 @@ import { remoteEvent, type Traced } from '../kinds/remote/remote-event.ts';
 import type { Tracing } from '../runtime/trace.ts';
 
 export interface RemoteKindsOptions {
-  /** Null where none is configured: tasks of the kind then wait for a process that has some. */
+  /** Null if none is configured: tasks of the kind then wait for a process that has executors. */
   executors: Executors | null;
   tracing: Tracing;
 }
 
-/** The kind that sends tasks to executors. */
+/** Returns the kind that sends tasks to executors. */
 export function remoteKinds({ executors, tracing }: RemoteKindsOptions): KindDefinition[] {
   if (executors === null) return [];
   const traced: Traced = ({ task, traceparent: parent }, run) => {

@@ -16,9 +16,8 @@ export interface ScanKindsOptions {
 }
 
 /**
- * The kinds of a server: those that scan unless it leaves that to workers, and the one that merges.
- *
- * @param defaultRoot what may be scanned where the settings name nothing
+ * Returns the kinds of a server: the scanning kinds unless they are left to workers, and the merging kind.
+ * @param defaultRoot what may be scanned if the settings name nothing
  */
 export function serverScanKinds(
   options: ScanKindsOptions & { books: ScanBooks; defaultRoot: string | null },
@@ -29,7 +28,7 @@ export function serverScanKinds(
   return settings.scanInServer ? [...scanningKinds(options, roots), ...merging] : merging;
 }
 
-/** The kinds of a worker; merging needs a database. */
+/** Returns the kinds of a worker; merging needs a database. */
 export function workerScanKinds(options: ScanKindsOptions): KindDefinition[] {
   const { settings, books } = options;
   const merging: KindDefinition[] = books === null ? [] : [objectScanAggregator({ books })];

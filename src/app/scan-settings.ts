@@ -1,7 +1,7 @@
 import * as kind from './setting.ts';
 import { scopeEntry } from './scope-entries.ts';
 
-/** Settings of the kinds that look at files and at networks. */
+/** Settings of the kinds that scan files and networks. */
 export const SCAN_SETTING_GROUPS = {
   Scanning: {
     scanRoots: kind.list({
@@ -17,21 +17,21 @@ export const SCAN_SETTING_GROUPS = {
     scanInServer: kind.onOff({
       name: 'HEDDLE_SCAN_IN_SERVER',
       fallback: true,
-      description: 'Whether servers scan themselves; 0 leaves it to each `heddle worker` that has `HEDDLE_SCAN_ROOTS`',
+      description: 'Run scans in servers; 0 leaves them to each `heddle worker` with `HEDDLE_SCAN_ROOTS`',
     }),
     scanConcurrency: kind.integer({
       name: 'HEDDLE_SCAN_CONCURRENCY',
       fallback: 2,
       min: 1,
       max: 100,
-      description: 'Tasks of the kind `ObjectScan` at once in one process; each has a thread of its own',
+      description: 'Concurrent tasks of the kind `ObjectScan` in one process; each has its own thread',
     }),
   },
   Recon: {
     reconEnabled: kind.onOff({
       name: 'HEDDLE_RECON',
       fallback: true,
-      description: 'Whether this process runs the kinds that probe networks: `TcpSyn`, `DnsScan`, `TlsScan`',
+      description: 'Run the kinds that probe networks in this process: `TcpSyn`, `DnsScan`, `TlsScan`',
     }),
     reconScope: kind.list({
       name: 'HEDDLE_RECON_SCOPE',
@@ -40,21 +40,21 @@ export const SCAN_SETTING_GROUPS = {
       allowed: 'a comma-separated list of addresses, networks, ranges, domains, and files as @PATH',
       item: scopeEntry,
       description:
-        'What else these kinds may probe: addresses, networks, domains, or `@FILE` with one of them a line; tasks can only narrow it',
+        'Additional targets that these kinds may probe: addresses, networks, domains, or `@FILE` with one per line; tasks can only narrow it',
     }),
     reconRate: kind.integer({
       name: 'HEDDLE_RECON_RATE',
       fallback: 10_000,
       min: 1,
       max: 10_000_000,
-      description: 'Packets, queries and connections a second of all such tasks of one process; no task may exceed it',
+      description: 'Packets, queries and connections per second of all such tasks of one process together',
     }),
     reconConcurrency: kind.integer({
       name: 'HEDDLE_RECON_CONCURRENCY',
       fallback: 4,
       min: 1,
       max: 100,
-      description: 'Tasks of each of these kinds at once in one process',
+      description: 'Concurrent tasks of each of these kinds in one process',
     }),
   },
 } as const;

@@ -19,30 +19,30 @@ import { rulesOf } from './scan/rules.ts';
 import { sourcesOf } from './scan/sources.ts';
 import { untilInterrupted } from './signals.ts';
 
-/** What a scan has of the terminal that it was started on. */
+/** The terminal that a scan was started on. */
 export interface ScanTerminal extends ReportTerminal {
-  /** A line beside the report, on standard error. */
+  /** Prints a line beside the report, on standard error. */
   notice: (text: string) => void;
   paintError: Paint;
-  /** Told from time to time how far the scan is. */
+  /** Reports progress from time to time. */
   progress: (progress: ScanProgress) => void;
-  /** Takes the progress display away, before the last lines. */
+  /** Removes the progress display before the last lines. */
   stopProgress: () => void;
-  /** Calls back when standard output takes nothing any more: nobody reads it, or its disk is full. */
+  /** Calls back when standard output can no longer be written: its reader is gone, or its disk is full. */
   onClosed: (run: (error: NodeJS.ErrnoException) => void) => void;
 }
 
 /** How a scan was made to end early. */
 type Ending = 'interrupted' | 'closed' | 'failed';
 
-/** `heddle scan`: from the command line to the exit code. Whatever goes wrong is an error of the scan, never its findings. */
+/** `heddle scan`: from the command line to the exit code. Every failure is an error of the scan, never a finding. */
 export async function runScan(request: ScanRequest, terminal: ScanTerminal): Promise<ScanExit> {
   try {
     return await untilInterrupted<ScanExit>((interrupted) => scan(request, terminal, interrupted));
   } catch (error) {
     if (error instanceof CommandFailure) throw error;
     if (error instanceof HeddleError) throw refused(error.message, error);
-    // A defect shows its stack; its exit code must not say that secrets were found.
+    // A defect prints its stack; its exit code must not report secrets.
     throw Object.assign(error instanceof Error ? error : new Error(String(error)), { exitCode: SCAN_EXIT.error });
   } finally {
     terminal.stopProgress();
@@ -84,7 +84,7 @@ async function scan(request: ScanRequest, terminal: ScanTerminal, interrupted: A
   }
 }
 
-/** One scan under way, with the reasons to end it early. */
+/** One running scan, with the reasons to end it early. */
 class Run {
   readonly #outcomes: ScanOutcomes;
   readonly #terminal: ScanTerminal;
@@ -99,10 +99,10 @@ class Run {
     else interrupted.addEventListener('abort', () => this.#end('interrupted'), { once: true });
     terminal.onClosed((error) => {
       if (error.code !== 'EPIPE') {
-        this.#failure = refused(`standard output cannot be written: ${systemFault(error)}`, error);
+        this.#failure = refused(`cannot write to standard output: ${systemFault(error)}`, error);
         this.#end('failed');
       } else if (!hasFiles) this.#end('closed');
-      // Reports in files are written to their end, whoever reads standard output.
+      // Reports in files are completed whether or not standard output is read.
     });
   }
 
@@ -142,7 +142,10 @@ class Run {
   }
 }
 
-/** The exit code, with what is left to say. An error goes before findings, findings before what was left out. */
+/**
+ * Prints the closing lines and returns the exit code. Errors take precedence over findings, findings over skipped
+ * input.
+ */
 function conclude(
   request: ScanRequest,
   terminal: ScanTerminal,
@@ -154,8 +157,8 @@ function conclude(
   if (ending === 'interrupted' && outcome === 'aborted') {
     terminal.notice(
       request.state === undefined
-        ? 'Interrupted: what had not been looked at was not scanned. With --state FILE, a scan goes on where it stopped.'
-        : `Interrupted: what had not been looked at was not scanned. The same command goes on from ${request.state}.`,
+        ? 'Interrupted: the scan is incomplete. With --state FILE, a scan resumes where it stopped.'
+        : `Interrupted: the scan is incomplete. The same command resumes from ${request.state}.`,
     );
     return SCAN_EXIT.interrupted;
   }

@@ -6,7 +6,7 @@ export interface SchemaState {
   /** 0 for an empty database. */
   version: number;
   latest: number;
-  /** What is wrong and what helps; null where database and code fit. */
+  /** What is wrong and what to do; null if database and code match. */
   fault: string | null;
 }
 
@@ -18,7 +18,7 @@ export async function schemaState(database: Database): Promise<SchemaState> {
 }
 
 const FOREIGN_FUNCTIONS =
-  'The database holds the functions of another build of Heddle at the same schema version: ' +
+  'The database has the functions of another build of Heddle at the same schema version: ' +
   'stop the servers of the other build, then run `heddle migrate`, or start with --migrate';
 
 function faultOf(version: number, latest: number): string | null {
@@ -26,14 +26,14 @@ function faultOf(version: number, latest: number): string | null {
   if (version > latest) {
     return (
       `The database is at schema version ${version}, newer than this Heddle (${latest}): ` +
-      'run a Heddle at least as new as the one that migrated it'
+      'run a version of Heddle at least as new as the one that migrated it'
     );
   }
-  const found = version === 0 ? 'holds no Heddle schema yet' : `is at schema version ${version}`;
+  const found = version === 0 ? 'has no Heddle schema yet' : `is at schema version ${version}`;
   return `The database ${found}, and this Heddle needs ${latest}: run \`heddle migrate\`, or start with --migrate`;
 }
 
-/** @throws CommandFailure where the schema is older or newer than the code */
+/** @throws CommandFailure if the schema is older or newer than the code */
 export async function requireSchema(database: Database): Promise<void> {
   const { fault } = await schemaState(database);
   if (fault !== null) throw new CommandFailure(fault);

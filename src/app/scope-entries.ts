@@ -5,7 +5,7 @@ import { linesOf, type PlacedText } from '../recon/targets/target-lines.ts';
 import { createScope } from '../recon/targets/scope.ts';
 import { ConfigurationError } from './failure.ts';
 
-/** An entry of a scope as a setting gives it: itself where it is one, or names a file; null else. */
+/** Parses an entry of a scope setting: a scope entry or the name of a file; null for anything else. */
 export function scopeEntry(given: string): string | null {
   if (given.startsWith('@')) return given.length > 1 ? given : null;
   try {
@@ -18,9 +18,8 @@ export function scopeEntry(given: string): string | null {
 }
 
 /**
- * The entries of a scope, those of files read.
- *
- * @throws ConfigurationError where a file cannot be read, or holds what is no entry
+ * Returns the entries of a scope, including those of files.
+ * @throws ConfigurationError if a file cannot be read or has an invalid entry
  */
 export function scopeEntries(setting: readonly string[]): PlacedText[] {
   try {

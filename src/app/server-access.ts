@@ -11,7 +11,7 @@ export interface ServerAddress {
   token: string | undefined;
 }
 
-/** What a worker without a database asks a server for. */
+/** Requests of a worker without a database to a server. */
 export function accessServer({ url, token }: ServerAddress): { control: TaskControl; results: ResultReader } {
   const client = new HeddleClient({ baseUrl: url, ...(token === undefined ? {} : { token }) });
   return { control: serverControl(client), results: serverResults(client) };
@@ -31,7 +31,7 @@ function serverControl(client: HeddleClient): TaskControl {
   });
 }
 
-/** The API has fewer names for states than there are; what it calls by one name is its most common meaning here. */
+/** The API has fewer names for states than the engine; each maps to its most common meaning here. */
 const STATE_OF_WIRE: Readonly<Record<WorkflowWireState, TaskState>> = {
   Pending: 'pending',
   Running: 'running',

@@ -13,7 +13,7 @@ import { StopSequence } from './stop-sequence.ts';
 import { warnOfUnknown } from './unknown-variables.ts';
 import { startSystem } from './wiring.ts';
 
-/** What a process tells of its life, for the terminal and for scripts. */
+/** Lifecycle events of a process, for the terminal and for scripts. */
 export type LifeEvent =
   | { event: 'starting'; version: string; data_dir: string | null; log_file: string }
   | {
@@ -35,11 +35,13 @@ export type LifeEvent =
 export interface ProcessOptions {
   configuration: Configuration;
   tell: (event: LifeEvent) => void;
-  /** Takes the log; standard error by default. */
+  /** Receives the log; standard error by default. */
   logSink?: LogSink;
 }
 
-/** `heddle server`: Heddle on a database of its own, until it is interrupted. Any number of them share the work. */
+/**
+ * `heddle server`: runs Heddle on an existing database until it is interrupted. Any number of servers share the work.
+ */
 export async function runServer({ configuration, tell, logSink }: ProcessOptions): Promise<ExitCode> {
   const { values: settings } = configuration;
   const databaseUrl = requireServerSettings(settings);
@@ -54,7 +56,7 @@ export async function runServer({ configuration, tell, logSink }: ProcessOptions
         const base = { clock: systemClock, random: systemRandom, log, stopping, flags: configuration.flags };
         const system = await startSystem({ ...base, settings, databaseUrl, development: false });
         const { url, hostUrl: host_url, port, tokensRequired: tokens_required } = system;
-        log.info({ url, host_url, tokens_required }, `Heddle listens at ${url}`);
+        log.info({ url, host_url, tokens_required }, `listening at ${url}`);
         const page = `${host_url}/`;
         tell({ event: 'ready', url, page, host_url, port, pid: process.pid, data_dir: null, tokens_required });
         await aborted(stop);
@@ -72,12 +74,12 @@ export async function runServer({ configuration, tell, logSink }: ProcessOptions
 function requireServerSettings(settings: SettingValues): string {
   const faults: string[] = [];
   if (settings.databaseUrl === null) {
-    faults.push('DATABASE_URL: is required by `heddle server`; `heddle up` brings a database of its own');
+    faults.push('DATABASE_URL: is required by `heddle server`; `heddle up` has an embedded database');
   }
   if (settings.hostUrl === null && !isLoopback(settings.host)) {
     faults.push(
-      `HOST_URL: is required where the server listens beyond loopback (HOST=${settings.host}): ` +
-        'the public URL that webhook targets answer to, such as https://heddle.example.com',
+      `HOST_URL: is required if the server listens beyond loopback (HOST=${settings.host}): ` +
+        'set it to the public URL that webhook targets respond to, such as https://heddle.example.com',
     );
   }
   if (faults.length > 0) throw new ConfigurationError(faults);

@@ -4,22 +4,22 @@ import { levelFromRustLog, type LogLevel } from '../runtime/log.ts';
 import { parseWebhookSecret } from '../runtime/signing.ts';
 import { databaseAddresses } from '../store/addresses.ts';
 
-/** One setting, declared once: parsing, error messages, `heddle config` and the documentation come from it. */
+/** One setting, declared once: parsing, error messages, `heddle config` and the documentation derive from it. */
 export interface Setting<T> {
   /** The environment variable, which is also the name in the configuration file. */
   readonly name: string;
-  /** Older names that are still read. */
+  /** Older names that are still accepted. */
   readonly aliases: readonly string[];
   readonly description: string;
   readonly fallback: T;
-  /** The default as documentation shows it. */
+  /** The default as the documentation shows it. */
   readonly fallbackText: string;
   /** What is allowed, as the end of a sentence: `must be …`. */
   readonly allowed: string;
   readonly secret: boolean;
-  /** Null where the text is not allowed. */
+  /** Returns null if the string is not allowed. */
   parse(text: string): { value: T } | null;
-  /** The value for people, secrets left out. */
+  /** The value for display, without secrets. */
   show(value: T): string;
 }
 
@@ -54,7 +54,7 @@ export function integer(declaration: Declaration<number> & { min: number; max: n
   });
 }
 
-/** A time that is given in seconds, with a fraction where one is wanted; the value is milliseconds. */
+/** A duration given in seconds, fractions allowed; the value is milliseconds. */
 export function seconds(declaration: Declaration<number> & { min: number; max: number }): Setting<number> {
   const { min, max } = declaration;
   return setting(declaration, {
@@ -67,7 +67,7 @@ export function seconds(declaration: Declaration<number> & { min: number; max: n
   });
 }
 
-/** A share between 0 and 1. */
+/** A ratio between 0 and 1. */
 export function ratio(declaration: Declaration<number>): Setting<number> {
   return setting(declaration, {
     allowed: 'a number between 0.0 and 1.0',
@@ -117,16 +117,16 @@ export function choice<Word extends string>(
 }
 
 export function text(declaration: Declaration<string>): Setting<string> {
-  return setting(declaration, { allowed: 'a text', parse: (given) => ({ value: given }), show: (value) => value });
+  return setting(declaration, { allowed: 'a string', parse: (given) => ({ value: given }), show: (value) => value });
 }
 
-/** A text of a certain form; empty where none is set. */
+/** A string of a certain form; empty if none is set. */
 export function checkedText(
   declaration: Declaration<string> & {
     allowed: string;
     check: (given: string) => boolean;
     show?: (value: string) => string;
-    /** Neither faults nor listings show it. */
+    /** Hidden from faults and listings. */
     secret?: boolean;
   },
 ): Setting<string> {
@@ -140,7 +140,7 @@ export function checkedText(
   });
 }
 
-/** Where queues are: `postgres` or an address of SQS. */
+/** Address of the queues: `postgres` or an SQS address. */
 export function queueUrl(declaration: Declaration<string>): Setting<string> {
   return setting(declaration, {
     allowed: '`postgres`, or `sqs://REGION/ACCOUNT/PREFIX`',
@@ -156,7 +156,7 @@ export function queueUrl(declaration: Declaration<string>): Setting<string> {
   });
 }
 
-/** An address whose scheme is one of `schemes`; null where none is set. */
+/** A URL whose scheme is one of `schemes`; null if none is set. */
 export function address(
   declaration: Declaration<string | null> & { schemes: readonly string[] },
 ): Setting<string | null> {
@@ -171,7 +171,7 @@ export function address(
   });
 }
 
-/** The URL with its password replaced, in the authority and among the parameters. */
+/** Returns the URL with its password replaced, in the authority and among the parameters. */
 export function withoutPassword(url: string): string {
   const addresses = databaseAddresses(url);
   if (addresses.length > 1) return addresses.map(withoutPassword).join(', ');
@@ -184,7 +184,7 @@ export function withoutPassword(url: string): string {
   return parsed.href;
 }
 
-/** What `RUST_LOG` may say: a level, or directives whose part for this service counts. */
+/** A value of `RUST_LOG`: a level, or directives of which the one for this service applies. */
 export function logLevel(declaration: Declaration<LogLevel>): Setting<LogLevel> {
   return setting(declaration, {
     allowed: 'a level (error, warn, info, debug, off) or directives such as task_runner=debug',
@@ -194,10 +194,10 @@ export function logLevel(declaration: Declaration<LogLevel>): Setting<LogLevel> 
 }
 
 interface ListOptions {
-  /** The item as it is kept; null where it is not allowed. */
+  /** Returns the item as it is stored; null if it is not allowed. */
   item?: (text: string) => string | null;
   allowed?: string;
-  /** Neither faults nor listings show its items. */
+  /** Hides the items from faults and listings. */
   secret?: boolean;
 }
 
@@ -230,11 +230,11 @@ export function cidrList(declaration: Declaration<readonly string[]>): Setting<r
   });
 }
 
-/** Signing keys in their text form, the one to sign with first. */
+/** Signing keys as strings, the one to sign with first. */
 export function signingKeys(declaration: Declaration<readonly Uint8Array[]>): Setting<readonly Uint8Array[]> {
   return setting(declaration, {
     secret: true,
-    allowed: 'a comma-separated list of keys, each whsec_ and the base64 of 24 to 64 bytes',
+    allowed: 'a comma-separated list of keys, each whsec_ followed by the base64 of 24 to 64 bytes',
     parse: (given) => {
       const keys = itemsOf(given).map(parseWebhookSecret);
       return keys.includes(null) ? null : { value: keys as Uint8Array[] };

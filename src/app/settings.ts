@@ -15,24 +15,24 @@ const DAY_SECS = 86_400;
 const YEAR_SECS = 365 * DAY_SECS;
 const HOUR_MS = 3_600_000;
 
-/** Every setting of the server, in the groups that documentation shows them in. */
+/** Every setting of the server, in the groups of the documentation. */
 export const SETTING_GROUPS = {
-  'Where it runs': {
+  Server: {
     databaseUrl: kind.address({
       name: 'DATABASE_URL',
       fallback: null,
       fallbackText: 'the embedded database',
       schemes: ['postgres', 'postgresql'],
-      description: 'PostgreSQL to work on; `heddle up` brings its own where this is not set',
+      description: 'PostgreSQL database; `heddle up` uses the embedded one if this is not set',
     }),
     hostUrl: kind.address({
       name: 'HOST_URL',
       fallback: null,
       fallbackText: '`http://127.0.0.1:PORT` on loopback',
       schemes: ['http', 'https'],
-      description: 'Public URL that webhook targets answer to; required where the server listens beyond loopback',
+      description: 'Public URL that webhook targets respond to; required if the server listens beyond loopback',
     }),
-    port: kind.integer({ name: 'PORT', fallback: 8085, min: 0, max: 65_535, description: 'Port; 0 takes a free one' }),
+    port: kind.integer({ name: 'PORT', fallback: 8085, min: 0, max: 65_535, description: 'Port; 0 for any free one' }),
     host: kind.text({
       name: 'HOST',
       fallback: '127.0.0.1',
@@ -41,24 +41,23 @@ export const SETTING_GROUPS = {
     dataDir: kind.text({
       name: 'HEDDLE_DATA_DIR',
       fallback: '.heddle',
-      description: 'Holds the embedded database and the configuration file',
+      description: 'Data directory: the embedded database and the configuration file',
     }),
     configFile: kind.text({
       name: 'HEDDLE_CONFIG',
       fallback: '',
-      fallbackText: '`heddle.json` or `heddle.yaml` in the data directory, where there is one',
-      description: 'Configuration file, YAML where its name ends so, else JSON; not a setting within one',
+      fallbackText: '`heddle.json` or `heddle.yaml` in the data directory, if it exists',
+      description: 'Configuration file, YAML by its extension, else JSON; cannot be set in a configuration file',
     }),
     examples: kind.onOff({
       name: 'HEDDLE_EXAMPLES',
       fallback: true,
-      description: 'Whether `heddle up` runs the example at its first start',
+      description: 'Run the example at the first start of `heddle up`',
     }),
     migrateAtStart: kind.onOff({
       name: 'HEDDLE_MIGRATE',
       fallback: false,
-      description:
-        'Whether `heddle server` migrates its database at start, as `--migrate` does; `heddle up` always does',
+      description: 'Migrate the database when `heddle server` starts, like `--migrate`; `heddle up` always does',
     }),
   },
   ...DATABASE_SETTING_GROUPS,
@@ -68,49 +67,49 @@ export const SETTING_GROUPS = {
       fallback: 1000,
       min: 10,
       max: HOUR_MS,
-      description: 'How often background loops look without having been woken',
+      description: 'Poll interval of background loops that have not been notified',
     }),
     workerClaimTimeoutSecs: kind.integer({
       name: 'WORKER_CLAIM_TIMEOUT_SECS',
       fallback: 30,
       min: 1,
       max: DAY_SECS,
-      description: 'Longest time that a task stays `Claimed` while nobody delivers its start; then it is claimed again',
+      description: 'Longest time that a task stays `Claimed` before its start is delivered; then it is claimed again',
     }),
     kindModules: kind.list({
       name: 'HEDDLE_MODULES',
       fallback: [],
       fallbackText: '-',
-      description: 'Modules whose kinds are run in this process, comma-separated paths',
+      description: 'Modules whose kinds run in this process, comma-separated paths',
     }),
     workerConcurrency: kind.integer({
       name: 'HEDDLE_WORKER_CONCURRENCY',
       fallback: 24,
       min: 1,
       max: 10_000,
-      description: 'Handlers of such kinds under way at once',
+      description: 'Concurrent handlers of such kinds',
     }),
     workerDrainSecs: kind.integer({
       name: 'HEDDLE_WORKER_DRAIN_SECS',
       fallback: 30,
       min: 0,
       max: DAY_SECS,
-      description: 'Time that the handlers of a `heddle worker` have to end when it stops; then others run their tasks',
+      description:
+        'Time that handlers of a `heddle worker` get to finish when it stops; then other workers run their tasks',
     }),
     batchChannelCapacity: kind.integer({
       name: 'BATCH_CHANNEL_CAPACITY',
       fallback: 100,
       min: 1,
       max: 1_000_000,
-      description:
-        'Accepted for compatibility; counter updates share commits and wait for theirs, so no channel is left to size',
+      description: 'Accepted for compatibility; counter updates share commits, so there is no channel to size',
     }),
   },
   'Queues and the manager': {
     queueUrl: kind.queueUrl({
       name: 'QUEUE_URL',
       fallback: 'postgres',
-      description: 'Where the queues are: `postgres` (this database), or `sqs://REGION/ACCOUNT/PREFIX`',
+      description: 'Location of the queues: `postgres` (this database), or `sqs://REGION/ACCOUNT/PREFIX`',
     }),
     managerReceivers: kind.integer({
       name: 'HEDDLE_MANAGER_RECEIVERS',
@@ -118,7 +117,7 @@ export const SETTING_GROUPS = {
       min: 0,
       max: 100,
       description:
-        'Batches of messages that this server takes at once; 0 leaves them to others, never more than `POOL_MAX_SIZE`',
+        'Concurrent batches of messages of this server; 0 leaves them to other servers, at most `POOL_MAX_SIZE`',
     }),
     queuedKinds: kind.list({
       name: 'HEDDLE_QUEUED_KINDS',
@@ -127,15 +126,14 @@ export const SETTING_GROUPS = {
       allowed: 'a comma-separated list of kinds, each of at most 100 characters',
       item: queuedKind,
       description:
-        'Kinds whose tasks always go through the queues `worker:KIND`, comma-separated: for workers that read them and send no `WorkerSeen`',
+        'Kinds whose tasks always go through the queues `worker:KIND`, comma-separated: for workers that read these queues and send no `WorkerSeen`',
     }),
     workerLeaseSecs: kind.integer({
       name: 'WORKER_LEASE_SECS',
       fallback: 60,
       min: 5,
       max: DAY_SECS,
-      description:
-        'How long a task that a queue’s worker runs is kept without a heartbeat; workers send three in this time',
+      description: 'Lease of a task that a queue worker runs, without a heartbeat; workers send three in this time',
     }),
     inboxKeepSecs: kind.integer({
       name: 'HEDDLE_INBOX_KEEP_SECS',
@@ -143,7 +141,7 @@ export const SETTING_GROUPS = {
       fallbackText: '`259200`; `1209600` with SQS',
       min: 60,
       max: YEAR_SECS,
-      description: 'How long a handled message is known, so that it has no second effect when it is delivered again',
+      description: 'How long a handled message is remembered, so that a redelivery has no second effect',
     }),
   },
   ...POOL_SETTING_GROUPS,
@@ -156,21 +154,21 @@ export const SETTING_GROUPS = {
       fallback: 50,
       min: 1,
       max: 10_000,
-      description: 'Items per page where a request does not say',
+      description: 'Items per page if a request does not say',
     }),
     paginationMax: kind.integer({
       name: 'PAGINATION_MAX',
       fallback: 100,
       min: 1,
       max: 10_000,
-      description: 'Most items per page',
+      description: 'Maximum items per page',
     }),
     bodyLimitBytes: kind.integer({
       name: 'HEDDLE_BODY_LIMIT_BYTES',
       fallback: 64 * 1024 * 1024,
       min: 1024,
       max: 1024 * 1024 * 1024,
-      description: 'Largest request body; larger ones are answered 413',
+      description: 'Maximum request body; larger ones are rejected with 413',
     }),
     ...ACCESS_SETTINGS,
   },
@@ -178,44 +176,45 @@ export const SETTING_GROUPS = {
     webhookSecrets: kind.signingKeys({
       name: 'HEDDLE_WEBHOOK_SECRETS',
       fallback: [],
-      fallbackText: 'a key made at the first start',
+      fallbackText: 'a key created at the first start',
       description:
-        'Keys that sign webhooks (Standard Webhooks), `whsec_…`, comma-separated; each signs, so receivers can change keys at their own pace',
+        'Keys that sign webhooks (Standard Webhooks), `whsec_…`, comma-separated; each one signs, so that receivers can change keys at their own pace',
     }),
     webhookConcurrency: kind.integer({
       name: 'HEDDLE_WEBHOOK_CONCURRENCY',
       fallback: 64,
       min: 1,
       max: 10_000,
-      description: 'Webhook requests under way at once',
+      description: 'Concurrent webhook requests',
     }),
     webhookConcurrencyPerHost: kind.integer({
       name: 'HEDDLE_WEBHOOK_CONCURRENCY_PER_HOST',
       fallback: 16,
       min: 1,
       max: 10_000,
-      description: 'The same, to one scheme, host and port',
+      description: 'Concurrent webhook requests to one scheme, host and port',
     }),
     webhookTimeoutSecs: kind.integer({
       name: 'HEDDLE_WEBHOOK_TIMEOUT_SECS',
       fallback: 30,
       min: 1,
       max: 600,
-      description: 'Longest time of one try',
+      description: 'Timeout of one try',
     }),
     webhookStartGiveUpSecs: kind.integer({
       name: 'HEDDLE_WEBHOOK_START_GIVE_UP_SECS',
       fallback: 120,
       min: 1,
       max: DAY_SECS,
-      description: 'When a start is given up, counted from its first try; the task then fails',
+      description: 'Time after the first try when a start is abandoned and the task fails',
     }),
     webhookEndGiveUpSecs: kind.integer({
       name: 'HEDDLE_WEBHOOK_END_GIVE_UP_SECS',
       fallback: DAY_SECS,
       min: 1,
       max: 30 * DAY_SECS,
-      description: 'The same for end and cancel webhooks and for notifications, which are then listed as dead',
+      description:
+        'Time after the first try when an end or cancel webhook or a notification is abandoned and listed as dead',
     }),
   },
   ...MAIL_SETTING_GROUPS,
@@ -223,7 +222,7 @@ export const SETTING_GROUPS = {
     skipSsrfValidation: kind.onOff({
       name: 'SKIP_SSRF_VALIDATION',
       fallback: false,
-      description: 'Lets webhooks go anywhere; `heddle up` allows loopback without it',
+      description: 'Let webhooks call any address; `heddle up` allows loopback without it',
     }),
     blockedHostnames: kind.list({
       name: 'BLOCKED_HOSTNAMES',
@@ -233,21 +232,21 @@ export const SETTING_GROUPS = {
     blockedSuffixes: kind.list({
       name: 'BLOCKED_HOSTNAME_SUFFIXES',
       fallback: DEFAULT_BLOCKED_SUFFIXES,
-      description: 'Endings of such names',
+      description: 'Suffixes of host names that webhooks may not call, comma-separated',
     }),
     allowedHosts: kind.list({
       name: 'HEDDLE_ALLOWED_WEBHOOK_HOSTS',
       aliases: ['SSRF_ALLOWED_HOSTS'],
       fallback: [],
       fallbackText: '-',
-      description: 'Names (or `.suffix`) that webhooks may call although they lead to private addresses',
+      description: 'Names (or `.suffix`) that webhooks may call even if they resolve to private addresses',
     }),
     allowedCidrs: kind.cidrList({
       name: 'HEDDLE_ALLOWED_WEBHOOK_CIDRS',
       aliases: ['SSRF_ALLOWED_CIDRS'],
       fallback: [],
       fallbackText: '-',
-      description: 'Addresses or ranges that webhooks may call, private ones too',
+      description: 'Addresses or ranges that webhooks may call, even private ones',
     }),
   },
   Retention: {
@@ -256,7 +255,7 @@ export const SETTING_GROUPS = {
       fallback: 3600,
       min: 1,
       max: 10 * YEAR_SECS,
-      description: 'Age at which ended batches move to the archive, where they stay readable',
+      description: 'Age at which completed batches move to the archive, where they stay readable',
     }),
     deleteAfterSecs: kind.integer({
       name: 'HEDDLE_DELETE_AFTER_SECS',
@@ -270,14 +269,14 @@ export const SETTING_GROUPS = {
       fallback: 180 * DAY_SECS,
       min: 60,
       max: 100 * YEAR_SECS,
-      description: 'How long findings that are gone are kept, and the counts of old scans',
+      description: 'Retention of findings that are gone, and of the counts of old scans',
     }),
     modelsKeepSecs: kind.integer({
       name: 'HEDDLE_MODELS_KEEP_SECS',
       fallback: 180 * DAY_SECS,
       min: 60,
       max: 100 * YEAR_SECS,
-      description: 'How long models that are gone are kept, and the counts of old runs',
+      description: 'Retention of models that are gone, and of the counts of old runs',
     }),
   },
   Observability: {
@@ -286,7 +285,7 @@ export const SETTING_GROUPS = {
       name: 'HEDDLE_LOG_FORMAT',
       fallback: 'auto',
       words: ['auto', 'json', 'pretty'],
-      description: 'JSON lines, or lines for people; `auto` writes the latter on a terminal',
+      description: 'JSON lines or plain text; `auto` is plain text on a terminal',
     }),
     slowQueryThresholdMs: kind.integer({
       name: 'SLOW_QUERY_THRESHOLD_MS',
@@ -294,12 +293,12 @@ export const SETTING_GROUPS = {
       fallbackText: '`100`; `1000` with `heddle up`',
       min: 1,
       max: HOUR_MS,
-      description: 'Queries that take longer are logged and counted',
+      description: 'Duration above which queries are logged and counted',
     }),
     lambdaMetrics: kind.onOff({
       name: 'HEDDLE_LAMBDA_METRICS',
       fallback: true,
-      description: 'Whether the manager as a function of Lambda writes its counters to its log, as CloudWatch metrics',
+      description: 'Write the counters of the manager as a Lambda function to its log, as CloudWatch metrics',
     }),
     tracingEnabled: kind.onOff({ name: 'TRACING_ENABLED', fallback: false, description: 'OpenTelemetry traces' }),
     otlpEndpoint: kind.address({
@@ -307,23 +306,23 @@ export const SETTING_GROUPS = {
       fallback: null,
       fallbackText: '`http://localhost:4318`',
       schemes: ['http', 'https'],
-      description: 'Where traces go: a collector that takes OTLP',
+      description: 'Endpoint of traces: a collector that accepts OTLP',
     }),
     otlpProtocol: kind.choice({
       name: 'OTEL_EXPORTER_OTLP_PROTOCOL',
       fallback: 'auto',
       words: ['auto', ...OTLP_PROTOCOLS],
-      description: 'How they go there; `auto` takes `grpc` for port 4317 and `http/json` for any other',
+      description: 'Protocol of traces; `auto` is `grpc` for port 4317 and `http/json` for any other',
     }),
     otelServiceName: kind.text({
       name: 'OTEL_SERVICE_NAME',
       fallback: 'task-runner',
-      description: 'Service name on traces',
+      description: 'Service name in traces',
     }),
     otelSamplingRatio: kind.ratio({
       name: 'OTEL_SAMPLING_RATIO',
       fallback: 1,
-      description: 'Share of new traces that are recorded',
+      description: 'Ratio of new traces that are recorded',
     }),
   },
   ...EXECUTOR_SETTING_GROUPS,

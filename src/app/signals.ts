@@ -1,14 +1,13 @@
 import { EXIT } from './failure.ts';
 
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-/** One Ctrl-C may arrive twice: from the terminal, and from npm, which passes it on. */
+/** One Ctrl-C may arrive twice: from the terminal, and forwarded by npm. */
 const ECHO_MS = 700;
 
 /**
- * Runs `run` with a signal that aborts at the first Ctrl-C (or SIGTERM, SIGHUP). A second one ends the process at once;
- * the embedded database is then stopped by its watchdog.
- *
- * @param onForced told before the process ends by force
+ * Calls `run` with a signal that aborts at the first Ctrl-C (or SIGTERM, SIGHUP). A second one ends the process at
+ * once; the embedded database is then stopped by its watchdog.
+ * @param onForced called before the process ends by force
  */
 export async function untilInterrupted<Code extends number>(
   run: (stop: AbortSignal) => Promise<Code>,

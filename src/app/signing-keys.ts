@@ -8,7 +8,7 @@ const REFRESH_MS = 5_000;
 
 interface SigningOptions {
   secrets: SecretStore;
-  /** Configured keys; those of the database are used where there are none. */
+  /** Configured keys; if there are none, those of the database are used. */
   webhookKeys: readonly Uint8Array[];
   hostUrl: string;
   version: string;
@@ -16,7 +16,7 @@ interface SigningOptions {
   log: Logger;
 }
 
-/** The keys that webhooks and handles are signed with, kept current: a rotation by any process is seen in seconds. */
+/** The keys that sign webhooks and handles, kept current: a rotation by any process takes effect within seconds. */
 export class SigningIdentity implements WebhookIdentity {
   readonly hostUrl: string;
   readonly version: string;
@@ -25,7 +25,7 @@ export class SigningIdentity implements WebhookIdentity {
   #handleKeys: readonly Uint8Array[] = [];
   #signingKeys: readonly Uint8Array[] = [];
 
-  /** Reads the keys, and makes those that are missing. */
+  /** Reads the keys, and creates the missing ones. */
   static async load(options: SigningOptions): Promise<SigningIdentity> {
     const identity = new SigningIdentity(options);
     await identity.#refresh();

@@ -6,10 +6,10 @@ interface Step {
   stop: () => Promise<unknown>;
 }
 
-/** Longest that one part may take to stop; the rest is stopped all the same. */
+/** Longest time that one part may take to stop; the others are stopped regardless. */
 const STEP_MAX_MS = 8_000;
 
-/** What was started, to be stopped in reverse order, each part for a bounded time. */
+/** Stops what was started, in reverse order, each part within a limited time. */
 export class StopSequence {
   readonly #steps: Step[] = [];
   readonly #clock: Clock;
@@ -42,13 +42,12 @@ export class StopSequence {
       .then(
         () => true,
         (error: unknown) => {
-          this.#log.warn({ err: error, part: name }, `${name} did not stop in order`);
+          this.#log.warn({ err: error, part: name }, `${name} failed to stop`);
           return true;
         },
       );
     const inTime = await Promise.race([stopped, this.#clock.sleep(STEP_MAX_MS, over.signal).then(() => false)]);
     over.abort();
-    if (!inTime)
-      this.#log.warn({ part: name }, `${name} did not stop within ${STEP_MAX_MS / 1000} s; going on without`);
+    if (!inTime) this.#log.warn({ part: name }, `${name} did not stop within ${STEP_MAX_MS / 1000} s; continuing`);
   }
 }

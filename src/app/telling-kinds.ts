@@ -4,13 +4,13 @@ import { errorNotification } from '../kinds/notification/error.ts';
 import { genericNotification } from '../kinds/notification/generic.ts';
 import { taskResultNotification } from '../kinds/notification/task-result.ts';
 
-export interface TellingKindsOptions {
+export interface NotificationKindsOptions {
   notices: Notices;
-  /** What is wrong with an address that a webhook is to go to; null where nothing is. */
+  /** Returns why a webhook may not call an address; null if it may. */
   ssrf: (url: string) => string | null;
 }
 
-/** The kinds that tell something. They run in servers: what they send is stored with their success. */
-export function tellingKinds(options: TellingKindsOptions): KindDefinition[] {
+/** The kinds that send notifications. They run in servers: what they send is stored together with their success. */
+export function tellingKinds(options: NotificationKindsOptions): KindDefinition[] {
   return [genericNotification(options), taskResultNotification(options), errorNotification(options)];
 }

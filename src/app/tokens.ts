@@ -9,7 +9,7 @@ import { withDatabase } from './database-access.ts';
 import { CommandFailure, EXIT } from './failure.ts';
 import { commandLog } from './process-log.ts';
 
-/** A token as it is listed; its text is told once, when it is made. */
+/** A token as it is listed; its secret is shown once, when it is created. */
 export interface ListedToken {
   id: string;
   name: string;
@@ -25,7 +25,7 @@ export { TOKEN_SCOPES } from '../domain/token.ts';
 const DURATION = /^(\d{1,6})([smhdw])$/;
 const UNIT_MS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 
-/** Milliseconds of `90d`, `12h`, `30m`, `45s`, `2w`; null where the text is none of these. */
+/** Parses `90d`, `12h`, `30m`, `45s` or `2w` to milliseconds; returns null for anything else. */
 export function parseDuration(text: string): number | null {
   const [, count, unit] = DURATION.exec(text.trim()) ?? [];
   return count === undefined ? null : Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS];
@@ -35,12 +35,12 @@ function usage(message: string): CommandFailure {
   return new CommandFailure(message, { exitCode: EXIT.usage });
 }
 
-/** The moment that `90d` or `2030-01-31` names, milliseconds since the epoch. */
+/** Returns the time given as `90d` or `2030-01-31`, milliseconds since the epoch. */
 function parseExpiry(text: string, nowMs: number): number {
   const durationMs = parseDuration(text);
   const at = durationMs === null ? Date.parse(text) : nowMs + durationMs;
   if (Number.isNaN(at) || at <= nowMs) {
-    throw usage(`--expires: must be a time to come such as 90d, 12h or 2030-01-31, not ${JSON.stringify(text)}`);
+    throw usage(`--expires: must be a future time such as 90d, 12h or 2030-01-31, not ${JSON.stringify(text)}`);
   }
   return at;
 }
@@ -54,7 +54,7 @@ function parseScopes(scopes: readonly string[]): TokenScope[] {
 
 const NAME_MAX_CHARS = 255;
 
-/** A name is what tells tokens apart in lists and what they are revoked by. */
+/** A name identifies a token in lists and for revocation. */
 function parseName(name: string): string {
   if (/^[^\p{Cc}]+$/u.test(name) && name.trim() === name && name.length <= NAME_MAX_CHARS) return name;
   throw usage(
@@ -79,7 +79,7 @@ export function listTokens(configuration: Configuration): Promise<ListedToken[]>
   return withTokens(configuration, false, async (store) => (await store.list()).map(listed));
 }
 
-/** Revokes by id, or by the name of one live token. Servers notice within seconds. */
+/** Revokes by id, or by the name of one live token. Servers apply it within seconds. */
 export function revokeToken(configuration: Configuration, idOrName: string): Promise<ListedToken> {
   return withTokens(configuration, false, async (store) => {
     const all = await store.list();
@@ -87,7 +87,7 @@ export function revokeToken(configuration: Configuration, idOrName: string): Pro
     const byId = all.find(({ id }) => id === idOrName.toLowerCase());
     const named = byId === undefined ? live.filter(({ name }) => name === idOrName) : [byId];
     const [token] = named;
-    if (token === undefined) throw new CommandFailure(`There is no token ${JSON.stringify(idOrName)}`);
+    if (token === undefined) throw new CommandFailure(`No such token: ${JSON.stringify(idOrName)}`);
     if (named.length > 1) {
       throw new CommandFailure(
         `${named.length} live tokens are named ${JSON.stringify(idOrName)}: revoke one by its id`,
@@ -98,21 +98,19 @@ export function revokeToken(configuration: Configuration, idOrName: string): Pro
   });
 }
 
-/** The keys that webhooks are signed with, the current one first, as receivers are given them. */
+/** Returns the keys that sign webhooks, the current one first, in the form that receivers use. */
 export function webhookSigningKeys(configuration: Configuration): Promise<string[]> {
   const { webhookSecrets } = configuration.values;
   if (webhookSecrets.length > 0) return Promise.resolve(webhookSecrets.map(webhookSecretText));
   return withSecrets(configuration, async (secrets) => (await secrets.keys('webhook')).map(webhookSecretText));
 }
 
-/** Makes a new signing key; the older ones go on signing beside it for `overlap`. */
+/** Creates a new signing key; the older ones also sign for the duration of `overlap`. */
 export function rotateSigningKey(configuration: Configuration, overlap: string): Promise<string[]> {
   const overlapMs = parseDuration(overlap);
   if (overlapMs === null) throw usage(`--overlap: must be a time such as 24h or 7d, not ${JSON.stringify(overlap)}`);
   if (configuration.values.webhookSecrets.length > 0) {
-    throw usage(
-      'HEDDLE_WEBHOOK_SECRETS names the keys: rotate by putting a new one first, and removing the old one later',
-    );
+    throw usage('HEDDLE_WEBHOOK_SECRETS sets the keys: to rotate, put a new one first and remove the old one later');
   }
   return withSecrets(configuration, async (secrets) => {
     await secrets.rotate('webhook', overlapMs);

@@ -5,7 +5,7 @@ import { migrate } from '../store/migrate.ts';
 import type { Configuration } from './config.ts';
 import { migrationUrlOf, openSmall, requireReachable } from './database-access.ts';
 import { startEmbedded } from './embedded.ts';
-import { awaitExample, startExample } from './example.ts';
+import { waitForExample, startExample } from './example.ts';
 import { EXIT, type ExitCode } from './failure.ts';
 import { freePort } from './listener.ts';
 import { VERSION } from './package.ts';
@@ -18,7 +18,7 @@ import { StopSequence } from './stop-sequence.ts';
 import { warnOfUnknown } from './unknown-variables.ts';
 import { startSystem, type System } from './wiring.ts';
 
-/** Where a workflow is and how to reach it, for whoever shows its progress. */
+/** A workflow and how to reach it, for showing its progress. */
 export interface ShownWorkflow {
   apiUrl: string;
   token: string | undefined;
@@ -26,17 +26,17 @@ export interface ShownWorkflow {
   signal: AbortSignal;
 }
 
-/** Above that, a query is worth a line where one person tries things out on a machine that does everything at once. */
+/** Logs slower queries: higher than elsewhere, since one machine does everything at once. */
 const SLOW_QUERY_MS = 1_000;
 
 export interface UpOptions extends ProcessOptions {
-  /** The log goes to the terminal too, not to its file alone. */
+  /** Logs to the terminal too, not only to the file. */
   verbose: boolean;
   /** Shows the progress of the example until it ends or the signal aborts. */
   show: (workflow: ShownWorkflow) => Promise<void>;
 }
 
-/** What one start works with. */
+/** What the parts of one start share. */
 interface Start extends UpOptions {
   settings: SettingValues;
   logFile: string;
@@ -46,7 +46,7 @@ interface Start extends UpOptions {
 }
 
 /**
- * `heddle up`: everything on one machine, until it is interrupted: the embedded database (unless DATABASE_URL names
+ * `heddle up`: runs everything on one machine until it is interrupted: the embedded database (unless DATABASE_URL names
  * another), its migrations, the server, and the example at the first start.
  */
 export async function runUp(options: UpOptions): Promise<ExitCode> {
@@ -82,7 +82,7 @@ async function runUntil(start: Start): Promise<void> {
   const { settings, configuration, tell, stop, log, logFile, stopping } = start;
   const dataDir = settings.databaseUrl === null ? settings.dataDir : null;
   tell({ event: 'starting', version: VERSION, data_dir: dataDir, log_file: logFile });
-  // Looked at first: a start of the database would be in vain.
+  // Checked first, so that the database is not started needlessly.
   await freePort(settings);
   const databaseUrl = await provideDatabase(start);
   stop.throwIfAborted();
@@ -115,7 +115,7 @@ async function provideDatabase({ settings, log, stopping }: Start): Promise<stri
   return settings.databaseUrl;
 }
 
-/** Runs the example beside the rest: whatever happens to it, the system goes on. */
+/** Runs the example beside the rest: its failure does not stop the system. */
 async function runExample(start: Start, system: System): Promise<void> {
   const { log, stopping, stop, tell, show, settings } = start;
   const embedded = settings.databaseUrl === null;
@@ -126,13 +126,13 @@ async function runExample(start: Start, system: System): Promise<void> {
     const { workflowId, token } = example;
     tell({ event: 'example', workflow_id: workflowId, page: `${system.url}/view?workflow=${workflowId}` });
     const shown = show({ apiUrl: system.url, token, workflowId, signal: stop });
-    const ended = awaitExample(options, workflowId, stop);
-    await Promise.all([shown.catch(warn(log, 'The progress of the example cannot be shown')), ended]);
+    const ended = waitForExample(options, workflowId, stop);
+    await Promise.all([shown.catch(warn(log, 'could not show the progress of the example')), ended]);
     if (stop.aborted) return;
     const report = await example.report();
     tell({ event: 'example_ended', workflow_id: workflowId, report });
   } catch (error) {
-    if (!stop.aborted) warn(log, 'The example could not be run')(error);
+    if (!stop.aborted) warn(log, 'could not run the example')(error);
   }
 }
 

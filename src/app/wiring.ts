@@ -53,7 +53,7 @@ import type { StopSequence } from './stop-sequence.ts';
 
 export interface SystemOptions {
   settings: SettingValues;
-  /** What flags of the command line said, by variable: runners that this process starts are told the same. */
+  /** Values given by flags, by variable; passed on to runners that this process starts. */
   flags: Configuration['flags'];
   databaseUrl: string;
   /** Development lets webhooks call loopback. */
@@ -61,23 +61,23 @@ export interface SystemOptions {
   clock: Clock;
   random: Random;
   log: Logger;
-  /** Takes what is started, in order. */
+  /** Receives what is started, in order. */
   stopping: StopSequence;
 }
 
 /** A running Heddle. */
 export interface System {
   readonly port: number;
-  /** Where programs of this machine reach it. */
+  /** URL for programs of this machine. */
   readonly url: string;
-  /** Where webhook targets reach it. */
+  /** URL for webhook targets. */
   readonly hostUrl: string;
   readonly tokensRequired: boolean;
   readonly engine: Engine;
   readonly tokens: TokenStore;
 }
 
-/** Time that webhooks under way have to end when the system stops. */
+/** Time that running webhooks get to finish when the system stops. */
 const DELIVERY_GRACE_MS = 3_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 const RETENTION_ROWS = 5_000;
@@ -93,8 +93,8 @@ interface Base extends SystemOptions {
 
 /**
  * Starts everything on a database of the right schema, in this order: metrics and traces, the pool behind its breaker,
- * stores and keys, the engine, the HTTP server, the loops. `stopping` ends them in the opposite order, so that webhooks
- * under way can still answer and what was accepted is committed.
+ * stores and keys, the engine, the HTTP server, the loops. `stopping` ends them in reverse order, so that running
+ * webhooks can still respond and accepted work is committed.
  */
 export async function startSystem(options: SystemOptions): Promise<System> {
   const base = await startBase(options);
@@ -111,7 +111,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const engine = startEngine(base, queue, classes);
   const { pool, desk } = await startPool({ ...base, queue, classes });
   const jobs: JobContext = { database, queue, log, newId, now: () => null };
-  // Known before the server is built, because handles name it.
+  // Determined before the server is built, because handles contain it.
   const port = await freePort(settings);
   const hostUrl = settings.hostUrl ?? localUrl(settings.host, port);
   const policy = ssrfPolicy(base);
@@ -129,7 +129,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   startLoops(base, { engine, queue }, identity, policy);
   startManager(base, { engine, queue, jobs, desk });
   announceQueuedKinds({ ...base, kinds: settings.queuedKinds, engine });
-  // Who may reach a loopback listener may read the working directory anyway.
+  // Anyone who can reach a loopback listener can read the working directory anyway.
   const defaultScanRoot = base.development && isLoopback(settings.host) ? process.cwd() : null;
   const followedNames = base.development && settings.examples ? EXAMPLE_NAMES : [];
   const notices = createNotices({ database: base.database, log: base.log });
@@ -161,14 +161,14 @@ async function startBase(options: SystemOptions): Promise<Base> {
     enabled: settings.breakerEnabled,
     failureThreshold: settings.breakerFailureThreshold,
     failureWindowMs: settings.breakerFailureWindowSecs * 1000,
-    // The pool probes each second, and one connection shows that the database is back.
+    // The pool tries each second, and one connection shows that the database is available.
     recoveryTimeoutMs: 0,
     successThreshold: 1,
     clock,
     onTransition: (to_state) => {
       metrics.circuitBreakerStateTransitions.inc({ to_state });
       const isProbe = to_state === 'half_open' || (to_state === 'open' && logged === 'open');
-      log[isProbe ? 'debug' : 'warn']({ to_state }, `The circuit breaker of the database is ${to_state}`);
+      log[isProbe ? 'debug' : 'warn']({ to_state }, `database circuit breaker is ${to_state}`);
       if (!isProbe) logged = to_state;
     },
     onRejection: () => metrics.circuitBreakerRejections.inc(),
@@ -239,8 +239,8 @@ function startManager(base: Base, { engine, queue, jobs, desk }: ManagerParts): 
 }
 
 function ssrfPolicy({ settings, development, log }: Base): SsrfPolicy {
-  if (settings.skipSsrfValidation) log.warn({}, 'Webhooks may call any address: SKIP_SSRF_VALIDATION is on');
-  else if (development) log.info({}, 'Webhooks may call this machine (loopback), because this is `heddle up`');
+  if (settings.skipSsrfValidation) log.warn({}, 'webhooks may call any address: SKIP_SSRF_VALIDATION is on');
+  else if (development) log.info({}, 'webhooks may call this machine (loopback): running `heddle up`');
   return {
     skipAll: settings.skipSsrfValidation,
     allowLoopback: development,
@@ -304,7 +304,7 @@ async function startHttp(base: Base, parts: HttpParts): Promise<void> {
   }
 }
 
-/** By which the server is called, beside the names of loopback. */
+/** Names that requests may address the server by, beside those of loopback. */
 function namesOf({ host, allowedRequestHosts }: SettingValues, hostUrl: string): string[] {
   return [host, new URL(hostUrl).hostname, ...allowedRequestHosts];
 }

@@ -37,7 +37,7 @@ import { aborted, untilInterrupted } from './signals.ts';
 import { StopSequence } from './stop-sequence.ts';
 import { surviveStrayRejections } from './stray-rejections.ts';
 
-/** What a worker process tells of its life, for the terminal and for scripts. */
+/** Lifecycle events of a worker process, for the terminal and for scripts. */
 export type WorkerEvent =
   | {
       event: 'ready';
@@ -46,7 +46,7 @@ export type WorkerEvent =
       kinds: readonly string[];
       concurrency: number;
       queue: string;
-      /** Where it asks for cancels and results; null where it cannot. */
+      /** Source of cancellations and results; null if there is none. */
       asks: 'database' | 'server' | null;
     }
   | { event: 'stopping'; running: number }
@@ -55,30 +55,30 @@ export type WorkerEvent =
 
 export interface WorkerOptions {
   configuration: Configuration;
-  /** Kinds to run; where empty, all of the modules, and those that scan where something may be scanned. */
+  /** Kinds to run; if empty, all of the modules, and the scanning ones if something may be scanned. */
   kinds: readonly string[];
-  /** A server to ask, where there is no database. */
+  /** URL of a server, for a worker without a database. */
   server: ServerAddress | null;
   tell: (event: WorkerEvent) => void;
-  /** Takes the log; standard error by default. */
+  /** Receives the log; standard error by default. */
   logSink?: LogSink;
 }
 
 const HEALTH_INTERVAL_MS = 60_000;
 
-/** What one start works with. */
+/** What the parts of one start share. */
 interface Start {
   settings: SettingValues;
   /** The kinds of the configured modules. */
   modules: readonly KindDefinition[];
-  /** Those to run; where empty, all of the modules, and Heddle's own where it may scan. */
+  /** Kinds to run; if empty, all of the modules, and the built-in ones that may scan. */
   names: readonly string[];
   server: ServerAddress | null;
   log: Logger;
   stopping: StopSequence;
 }
 
-/** `heddle worker`: runs tasks that arrive through the queues of its kinds, until it is interrupted. */
+/** `heddle worker`: runs tasks from the queues of its kinds until it is interrupted. */
 export async function runWorker(options: WorkerOptions): Promise<ExitCode> {
   const { configuration, server, tell, logSink } = options;
   const { values: settings } = configuration;
@@ -91,7 +91,7 @@ export async function runWorker(options: WorkerOptions): Promise<ExitCode> {
       const stopping = new StopSequence(systemClock, log);
       try {
         const { worker, ready } = await startWorker({ settings, modules, names: options.kinds, server, log, stopping });
-        log.info({ kinds: ready.kinds, queue: ready.queue }, `The worker ${ready.worker} receives tasks`);
+        log.info({ kinds: ready.kinds, queue: ready.queue }, `worker ${ready.worker} is receiving tasks`);
         tell(ready);
         await aborted(stop);
         tell({ event: 'stopping', running: worker.counts().running });
@@ -143,16 +143,16 @@ async function startWorker(start: Start): Promise<{ worker: QueueWorker; ready: 
   return { worker, ready: { event: 'ready', worker: name, pid, kinds: names, concurrency, queue: queue.driver, asks } };
 }
 
-/** @throws ConfigurationError where there is nothing to run */
+/** @throws ConfigurationError if there is nothing to run */
 function requireKinds(settings: SettingValues, names: readonly string[]): void {
   const { kindModules, scanRoots, reconScope, remoteExecutors } = settings;
   if (kindModules.length + scanRoots.length + reconScope.length + remoteExecutors.length + names.length > 0) return;
   throw new ConfigurationError([
-    '--module (HEDDLE_MODULES): name at least one module that exports kinds; or HEDDLE_SCAN_ROOTS, what is to be scanned; or HEDDLE_RECON_SCOPE, what may be probed; or HEDDLE_EXECUTORS, where remote events go',
+    '--module (HEDDLE_MODULES): name at least one module that exports kinds; or set HEDDLE_SCAN_ROOTS (what to scan), HEDDLE_RECON_SCOPE (what may be probed) or HEDDLE_EXECUTORS (executors for remote events)',
   ]);
 }
 
-/** A worker scans, probes and sends events away where it was told what, or where it was told to. */
+/** A worker scans, probes and sends remote events only if its scope is configured or the kind is named. */
 function kindsOf(
   { settings, modules, names, log, stopping }: Start,
   database: Database | null,
@@ -171,7 +171,7 @@ function kindsOf(
     ...modules,
     ...own.filter(({ name }) => modules.every((kind) => kind.name !== name)),
   ];
-  // Every server decides conditionals and moves data; a worker does where it is named for it.
+  // Every server decides conditionals and moves data; a worker does so if the kind is named for it.
   const moving =
     database === null || models === null
       ? []
@@ -183,7 +183,7 @@ function kindsOf(
   return withOwn([...(scanRoots.length > 0 ? scanning : []), ...(reconScope.length > 0 ? probing : []), ...remote]);
 }
 
-/** The configured database, or the one that a `heddle up` runs here; null where queues elsewhere do without. */
+/** The configured database, or that of a `heddle up` on this machine; null if external queues make it unnecessary. */
 async function openWorkerDatabase({ settings, server, log, stopping }: Start): Promise<Database | null> {
   const url = settings.databaseUrl ?? (await findRunningDatabase(settings.dataDir))?.url ?? null;
   if (url === null) {
@@ -192,7 +192,7 @@ async function openWorkerDatabase({ settings, server, log, stopping }: Start): P
       `DATABASE_URL: is required where the queues are in PostgreSQL, and no \`heddle up\` runs in ${settings.dataDir}`,
     ]);
   }
-  // A database that happens to run here is not the one of a server that was named.
+  // A database that happens to run here need not belong to the server that was named.
   if (settings.databaseUrl === null && server !== null && settings.queueUrl !== 'postgres') return null;
   const common = { clock: systemClock, random: systemRandom, log };
   const database = openProcessDatabase({ role: 'worker', settings }, { url, ...common });
@@ -221,11 +221,14 @@ async function accessOf(
     return { control: engineControl(engine), results: engineResults(engine), asks: 'database' };
   }
   if (server !== null) return { ...accessServer(server), asks: 'server' };
-  log.warn({}, 'Neither DATABASE_URL nor HEDDLE_URL is set: handlers hear of no cancel, and cannot read results');
+  log.warn(
+    {},
+    'neither DATABASE_URL nor HEDDLE_URL is set: handlers are not notified of cancellation and cannot read results',
+  );
   return { control: null, results: null, asks: null };
 }
 
-/** One line a minute that says what the worker does; none at its start. */
+/** Logs one line a minute about what the worker does; none at the start. */
 function healthLoop(worker: QueueWorker, log: Logger): Loop {
   let begun = false;
   const runOnce = (): Promise<'idle'> => {
@@ -234,7 +237,7 @@ function healthLoop(worker: QueueWorker, log: Logger): Loop {
       return Promise.resolve('idle');
     }
     const { running, waiting, ended } = worker.counts();
-    log.info({ running, waiting, ...ended }, `${running} tasks run, ${ended.succeeded} succeeded since the start`);
+    log.info({ running, waiting, ...ended }, `${running} tasks running, ${ended.succeeded} succeeded since the start`);
     return Promise.resolve('idle');
   };
   return new Loop({ name: 'health', intervalMs: HEALTH_INTERVAL_MS, clock: systemClock, log, runOnce });

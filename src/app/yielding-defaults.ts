@@ -2,7 +2,7 @@ import type { SettingKey, SettingValues } from './settings.ts';
 
 type NumberKey = { [Key in SettingKey]: SettingValues[Key] extends number ? Key : never }[SettingKey];
 
-/** `low` times `factor` is at most `high`. A limit is never raised to make room for what it limits. */
+/** `low` times `factor` is at most `high`. A limit is never raised to fit what it limits. */
 interface Order {
   readonly low: NumberKey;
   readonly high: NumberKey;
@@ -21,13 +21,13 @@ const ORDERS: readonly Order[] = [
 ];
 
 /**
- * Fits defaults to the values that were given, so that one setting alone never contradicts the default of another.
- * What was given stays as it is: a contradiction among given values is left for the checks that name it.
+ * Fits defaults to the given values, so that one setting alone never contradicts the default of another. Given values
+ * are never changed: contradictions among them are reported by the checks that name them.
  */
 export function fitDefaults(values: SettingValues, given: ReadonlyMap<SettingKey, unknown>): SettingValues {
   const fitted: Record<NumberKey, number> & SettingValues = { ...values };
   const fixed = new Set(given.keys());
-  // A default that moved stays where it is, and may move the next one of its chain.
+  // An adjusted default is final, and may adjust the next one of its chain.
   for (const _ of ORDERS) {
     for (const { low, high, factor = 1, isLimit = false } of ORDERS) {
       if (fitted[low] * factor <= fitted[high]) continue;

@@ -4,21 +4,21 @@ import { type Command, CommanderError } from 'commander';
 import { EXIT } from '../app/failure.ts';
 import { isNodeSupported, NODE_MIN } from '../app/package.ts';
 
-/** The code to exit with; says on standard error what went wrong. */
+/** Runs the command line and returns the exit code; prints failures on standard error. */
 async function run(argv: readonly string[]): Promise<number> {
   if (!isNodeSupported(process.versions.node)) {
-    process.stderr.write(`heddle: Node ${NODE_MIN} or newer is needed, this is ${process.versions.node}\n`);
+    process.stderr.write(`heddle: Node ${NODE_MIN} or newer is required, this is ${process.versions.node}\n`);
     return EXIT.failed;
   }
   try {
-    // Loaded only now: what these are made of does not even load on an older Node.
+    // Loaded only now: these modules do not load on an older Node.
     const { keepCompiledCode } = await import('../app/compile-cache.ts');
     keepCompiledCode(process.env);
     await (await programFor(argv[2])).parseAsync(argv);
     return Number(process.exitCode ?? EXIT.ok);
   } catch (error) {
-    const { tellFailure, tellUsageFailure } = await import('./output/process-failure.ts');
-    return error instanceof CommanderError ? tellUsageFailure(argv, error) : tellFailure(argv, error);
+    const { printFailure, printUsageFailure } = await import('./output/process-failure.ts');
+    return error instanceof CommanderError ? printUsageFailure(argv, error) : printFailure(argv, error);
   }
 }
 
@@ -27,9 +27,9 @@ async function programFor(command: string | undefined): Promise<Command> {
   return (await import('./program.ts')).createProgram();
 }
 
-// A reader that goes away (`heddle task list | head`) is no failure of ours.
+// A closed pipe (`heddle task list | head`) is not a failure.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
 const code = await run(process.argv);
-// Written out first: what a pipe has not taken yet would be lost. Then at once, whatever connection is still kept warm.
+// Flushes first, so that output to a pipe is not lost, then exits regardless of open connections.
 process.stdout.write('', () => process.exit(code));

@@ -26,7 +26,7 @@ import { registerWebhookCommands } from './commands/webhook.ts';
 import { registerWorkerCommand } from './commands/worker.ts';
 import { registerWorkflowCommands } from './commands/workflow.ts';
 
-/** The whole command line. Its errors are thrown as CommanderError. */
+/** Creates the whole command line. Its errors are thrown as CommanderError. */
 export function createProgram(): Command {
   const program = createBareProgram();
   registerUpCommand(program);

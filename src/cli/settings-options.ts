@@ -4,13 +4,17 @@ import { systemClock } from '../app/clock.ts';
 import { configurationOfProcess, type Configuration } from '../app/config.ts';
 import { Output } from './output/output.ts';
 
-/** Flags that stand for settings; `--set` reaches every other one. */
+/** Flags for settings; `--set` covers all others. */
 const FLAGS = {
-  port: { flag: '--port <port>', name: 'PORT', description: 'port to listen on; 0 takes a free one' },
+  port: { flag: '--port <port>', name: 'PORT', description: 'Port to listen on; 0 for any free one' },
   host: { flag: '--host <address>', name: 'HOST', description: 'address to listen on' },
-  hostUrl: { flag: '--host-url <url>', name: 'HOST_URL', description: 'public URL that webhook targets answer to' },
-  dataDir: { flag: '--data-dir <directory>', name: 'HEDDLE_DATA_DIR', description: 'where the embedded database lies' },
-  databaseUrl: { flag: '--database-url <url>', name: 'DATABASE_URL', description: 'PostgreSQL to work on' },
+  hostUrl: { flag: '--host-url <url>', name: 'HOST_URL', description: 'Public URL that webhook targets respond to' },
+  dataDir: {
+    flag: '--data-dir <directory>',
+    name: 'HEDDLE_DATA_DIR',
+    description: 'Directory of the embedded database',
+  },
+  databaseUrl: { flag: '--database-url <url>', name: 'DATABASE_URL', description: 'PostgreSQL database' },
   config: { flag: '--config <file>', name: 'HEDDLE_CONFIG', description: 'configuration file (JSON or YAML)' },
   logLevel: { flag: '--log-level <level>', name: 'RUST_LOG', description: 'error, warn, info, debug or off' },
 } as const;
@@ -27,8 +31,8 @@ export function addSettingsOptions(command: Command, own: readonly FlagName[] = 
     command.option(flag, `${description} (${variable})`);
   }
   return command
-    .option('--set <NAME=VALUE>', 'any setting, as `heddle config` lists them; may be repeated', collectSetting)
-    .option('--json', 'JSON on standard output, nothing else');
+    .option('--set <NAME=VALUE>', 'Any setting listed by `heddle config`; may be repeated', collectSetting)
+    .option('--json', 'Print only JSON on standard output');
 }
 
 function collectSetting(text: string, before: Record<string, string> = {}): Record<string, string> {
@@ -42,12 +46,12 @@ export function collectModule(text: string, before: readonly string[] = []): str
   return [...before, text];
 }
 
-/** The setting that repeated `--module` options stand for. */
+/** Converts repeated `--module` options to the value of their setting. */
 export function modulesOf({ module }: { module?: readonly string[] }): Record<string, string> {
   return module === undefined ? {} : { HEDDLE_MODULES: module.join(',') };
 }
 
-/** The settings that the options of a command line name, by variable. */
+/** The settings given by the options of a command line, by variable. */
 export function flagsOf(options: FlagOptions): Record<string, string> {
   const flags: Record<string, string> = { ...options.set };
   for (const [name, { name: variable }] of Object.entries(FLAGS)) {
@@ -57,7 +61,7 @@ export function flagsOf(options: FlagOptions): Record<string, string> {
   return flags;
 }
 
-/** The configuration of a command: its flags over the environment over the file. Throws ConfigurationError. */
+/** Loads the configuration of a command: flags over environment over file. Throws ConfigurationError. */
 export function configurationOf(options: FlagOptions): Configuration {
   return configurationOfProcess(flagsOf(options));
 }

@@ -43,52 +43,55 @@ export interface TaskListFilter extends Page {
   kind?: string;
   name?: string;
   batch_id?: string;
-  /** What the metadata must contain. */
+  /** JSON that the metadata must contain. */
   metadata?: Record<string, unknown>;
 }
 
 export interface SubmitOptions {
-  /** What people call the batch. */
+  /** Display name of the batch. */
   batchName?: string;
-  /** A repeat with the same key answers the first answer and creates nothing. */
+  /** A repeat with the same key returns the first response and creates nothing. */
   idempotencyKey?: string;
-  /** W3C trace context that what is submitted goes on with. */
+  /** W3C trace context that the submission continues. */
   traceparent?: string;
 }
 
 export interface Submitted<Task> {
-  /** Null where nothing was asked for. */
+  /** Null if nothing was created. */
   batchId: string | null;
   tasks: Task[];
-  /** What the submitter should know, such as kinds that no worker has ever asked for. */
+  /** Warnings for the submitter, such as kinds that no worker has ever requested. */
   warnings: SubmissionWarningDto[];
 }
 
-/** One event of a batch's stream. After `end` nothing follows. */
+/** One event of a batch's stream. Nothing follows `end`. */
 export type BatchEvent = { type: 'change' | 'end' } & BatchChangeDto;
 
-/** One event of a workflow's stream. After `end` nothing follows. */
+/** One event of a workflow's stream. Nothing follows `end`. */
 export type WorkflowEvent = { type: 'change' | 'end' } & WorkflowChangeDto;
 
 export interface WorkflowListFilter extends Page {
-  /** Only those with tasks that have not ended, or only those without. */
+  /** Only those with unfinished tasks, or only those without. */
   open?: boolean;
   state?: WorkflowDto['state'];
 }
 
 export interface ResultFilter {
   page_size?: number;
-  /** Only results of tasks whose ids come after this one. */
+  /** Only results of tasks with ids after this one. */
   after?: string;
   /** Only of tasks in this container or below it. */
   container_id?: string;
-  /** Only of what stands before this task in its container. */
+  /** Only results of what precedes this task in its container. */
   before_task_id?: string;
 }
 
 const RESULTS_PER_PAGE = 100;
 
-/** The API, typed. Failures are HeddleApiError; what `fetch` throws when the server cannot be reached passes through. */
+/**
+ * The typed API client. Throws HeddleApiError for error responses, and passes on what `fetch` throws if the server is
+ * unreachable.
+ */
 export class HeddleClient {
   readonly executors: ExecutorsClient;
   readonly findings: FindingsClient;
@@ -116,7 +119,7 @@ export class HeddleClient {
     return this.#submit<TaskDto>(tasks, options, undefined);
   }
 
-  /** Answers ids only. */
+  /** Returns ids only. */
   async submitMinimal(tasks: readonly NewTaskDto[], options: SubmitOptions = {}): Promise<Submitted<{ id: string }>> {
     return this.#submit<{ id: string }>(tasks, options, 'return=minimal');
   }
@@ -150,12 +153,12 @@ export class HeddleClient {
     return this.#transport.json('PATCH', taskPath(id), { body: update });
   }
 
-  /** Ends a task; `reason` is needed where it failed. */
+  /** Ends a task; `reason` is required for a failure. */
   finishTask(id: string, status: 'Success' | 'Failure', reason?: string): Promise<TaskDto> {
     return this.updateTask(id, { status, ...(reason === undefined ? {} : { failure_reason: reason }) });
   }
 
-  /** Resolves after the counts are durable. */
+  /** Resolves once the counts are durable. */
   async countProgress(
     id: string,
     progress: ProgressDto,
@@ -185,7 +188,7 @@ export class HeddleClient {
     return this.#transport.json('POST', `/v1/tasks/${encodeURIComponent(id)}/retry`);
   }
 
-  /** Frees the slots that a canceled task holds while nobody has reported that it stopped. */
+  /** Releases the slots of a canceled task whose target has not reported that it stopped. */
   releaseTask(id: string): Promise<TaskDto> {
     return this.#transport.json('POST', `/v1/tasks/${encodeURIComponent(id)}/release`);
   }
@@ -210,14 +213,14 @@ export class HeddleClient {
     return this.#transport.json('GET', batchPath(id));
   }
 
-  /** Cancels all its tasks that have not ended; returns how many. */
+  /** Cancels all its unfinished tasks; returns their number. */
   async cancelBatch(id: string): Promise<number> {
     return (await this.#transport.json<{ canceled: number }>('DELETE', batchPath(id))).canceled;
   }
 
   /**
-   * Follows a batch: all its tasks first, then those that change, until `end`. A broken stream is opened again where it
-   * stopped (with the `sleep` option); a task may be told twice, none is left out.
+   * Follows a batch: first all its tasks, then changed ones, until `end`. Resumes a broken stream where it stopped
+   * (with the `sleep` option); a task may be reported twice, but none is missed.
    */
   async *watchBatch(id: string, signal?: AbortSignal): AsyncGenerator<BatchEvent> {
     yield* follow<BatchChangeDto>(this.#transport, `${batchPath(id)}/events`, this.#sleep, signal);
@@ -236,12 +239,12 @@ export class HeddleClient {
     return this.#transport.json('GET', '/v1/workflows', { query: { ...filter } });
   }
 
-  /** The workflow with its tree: at most 10,000 nodes, and containers say how many children are left out. */
+  /** Returns the workflow with its tree: at most 10,000 nodes; containers have the number of omitted children. */
   getWorkflow(id: string, part: { depth?: number; tasks?: boolean } = {}): Promise<WorkflowTreeDto> {
     return this.#transport.json('GET', workflowPath(id), { query: { ...part } });
   }
 
-  /** One page of a container's children, by position: all, or those in one state. */
+  /** Returns one page of a container's children, by position: all, or those in one state. */
   listChildren(
     id: string,
     containerId: string,
@@ -251,12 +254,12 @@ export class HeddleClient {
     return this.#transport.json('GET', path, { query: { ...page } });
   }
 
-  /** Why a container has not started, or what keeps it from ending; the root has the id of the workflow. */
+  /** Explains why a container has not started or has not ended; the root has the id of the workflow. */
   explainContainer(id: string, containerId: string): Promise<ContainerExplanationDto> {
     return this.#transport.json('GET', `${workflowPath(id)}/containers/${encodeURIComponent(containerId)}/explain`);
   }
 
-  /** What its tasks left behind, page by page. */
+  /** Yields the results of its tasks, page by page. */
   async *workflowResults(id: string, filter: ResultFilter = {}): AsyncGenerator<TaskResultDto> {
     let { after } = filter;
     const { page_size = RESULTS_PER_PAGE } = filter;
@@ -269,12 +272,12 @@ export class HeddleClient {
     }
   }
 
-  /** Cancels all its tasks that have not ended; returns how many. */
+  /** Cancels all its unfinished tasks; returns their number. */
   async cancelWorkflow(id: string): Promise<number> {
     return (await this.#workflowCall<{ canceled: number }>(id, 'cancel')).canceled;
   }
 
-  /** Nothing of it starts until it is resumed; returns how many tasks were paused. */
+  /** Pauses it until it is resumed; returns the number of paused tasks. */
   async pauseWorkflow(id: string): Promise<number> {
     return (await this.#workflowCall<{ paused: number }>(id, 'pause')).paused;
   }
@@ -283,7 +286,7 @@ export class HeddleClient {
     return (await this.#workflowCall<{ resumed: number }>(id, 'resume')).resumed;
   }
 
-  /** Re-opens what failed, timed out or was canceled and what comes after it; returns how many tasks that is. */
+  /** Retries what failed, timed out or was canceled and what comes after it; returns the number of tasks. */
   async retryWorkflow(id: string): Promise<number> {
     return (await this.#workflowCall<{ retried: number }>(id, 'retry')).retried;
   }
@@ -292,7 +295,7 @@ export class HeddleClient {
     return this.#transport.json('POST', `${workflowPath(id)}/${verb}`);
   }
 
-  /** Follows a workflow as `watchBatch` does a batch: all its nodes first, then those that change, until `end`. */
+  /** Follows a workflow like `watchBatch` a batch: first all its nodes, then changed ones, until `end`. */
   async *watchWorkflow(id: string, signal?: AbortSignal): AsyncGenerator<WorkflowEvent> {
     yield* follow<WorkflowChangeDto>(this.#transport, `${workflowPath(id)}/events`, this.#sleep, signal);
   }
@@ -337,7 +340,7 @@ export class HeddleClient {
     await this.#transport.send('DELETE', `/v1/actions/${encodeURIComponent(name)}`);
   }
 
-  /** Answers in sickness, too: look at `status`. */
+  /** Responds even if the server is unhealthy: check `status`. */
   async health(): Promise<HealthDto> {
     try {
       return await this.#transport.json<HealthDto>('GET', '/health');

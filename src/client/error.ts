@@ -1,15 +1,15 @@
 import type { ProblemDto } from '../http/wire/problem.ts';
 
-/** An answer of 400 or above. `code` is stable, `details` names each field. */
+/** A response of status 400 or above. `code` is stable, `details` names each field. */
 export class HeddleApiError extends Error {
   readonly status: number;
-  /** From the server's catalogue of errors; null where something else answered. */
+  /** From the server's catalogue of errors; null if something else responded. */
   readonly code: ProblemDto['code'] | null;
   readonly details: readonly string[];
   readonly batchId: string | null;
-  /** Seconds after which trying again makes sense; null where the server names none. */
+  /** Seconds after which to try again; null if the server gave none. */
   readonly retryAfterSecs: number | null;
-  /** The parsed body; null where it was not JSON. */
+  /** The parsed body; null if it was not JSON. */
   readonly answer: unknown;
 
   constructor(status: number, answer: unknown, retryAfterSecs: number | null) {
@@ -27,7 +27,7 @@ export class HeddleApiError extends Error {
   }
 }
 
-/** The error that a response means. */
+/** Converts a response to an error. */
 export async function errorOf(response: Response): Promise<HeddleApiError> {
   const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
   let answer: unknown = null;

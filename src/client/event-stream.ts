@@ -5,12 +5,12 @@ export interface ServerEvent {
   data: string;
 }
 
-/** Reads server-sent events from a response's body, whatever its chunks; comments are left out. */
+/** Reads server-sent events from a response's body, regardless of chunk boundaries; omits comments. */
 export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {
   const decoder = new TextDecoder();
   let rest = '';
   for await (const chunk of body) {
-    // A carriage return at the end of a chunk may belong to a line feed that is still to come.
+    // A carriage return at the end of a chunk may belong to a line feed of the next one.
     const text = rest + decoder.decode(chunk, { stream: true });
     const complete = text.endsWith('\r') ? text.slice(0, -1) : text;
     const blocks = complete.split(/\r\n\r\n|\n\n|\r\r/);

@@ -9,7 +9,7 @@ export class ExecutorsClient {
     this.#transport = transport;
   }
 
-  /** As they were when they last answered. */
+  /** Their status at the last response. */
   list(): Promise<ExecutorDto[]> {
     return this.#transport.json('GET', '/v1/executors');
   }

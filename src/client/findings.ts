@@ -7,18 +7,18 @@ export interface FindingListFilter {
   rule?: string;
   state?: FindingDto['state'];
   triage?: FindingDto['triage']['state'];
-  /** Only in objects whose path begins so. */
+  /** Only in objects whose path has this prefix. */
   path?: string;
-  /** Only those first seen then or later (RFC 3339). */
+  /** Only those first seen at or after this time (RFC 3339). */
   since?: string;
   page_size?: number;
-  /** Id of the last finding of the page before. */
+  /** Id of the last finding of the previous page. */
   after?: string;
 }
 
 const FINDINGS_PER_PAGE = 100;
 
-/** Secrets that scans found, over all their runs. */
+/** Secrets found by scans, over all their runs. */
 export class FindingsClient {
   readonly #transport: Transport;
 
@@ -26,12 +26,12 @@ export class FindingsClient {
     this.#transport = transport;
   }
 
-  /** One page, newest first. */
+  /** Returns one page, newest first. */
   list(filter: FindingListFilter = {}): Promise<FindingDto[]> {
     return this.#transport.json('GET', '/v1/findings', { query: { ...filter } });
   }
 
-  /** All of them, page by page. */
+  /** Yields all of them, page by page. */
   async *all(filter: FindingListFilter = {}): AsyncGenerator<FindingDto> {
     let { after } = filter;
     const { page_size = FINDINGS_PER_PAGE } = filter;
@@ -47,12 +47,12 @@ export class FindingsClient {
     return this.#transport.json('GET', findingPath(id));
   }
 
-  /** Says what people make of it; the comment replaces the one that stands there. */
+  /** Sets the triage status; the comment replaces the previous one. */
   change(id: string, change: FindingChangeDto): Promise<FindingDto> {
     return this.#transport.json('PATCH', findingPath(id), { body: change });
   }
 
-  /** What was scanned, by name, each with its latest run. */
+  /** Returns the scanned targets by name, each with its latest run. */
   targets(page: { page?: number; page_size?: number } = {}): Promise<ScanTargetDto[]> {
     return this.#transport.json('GET', '/v1/findings/targets', { query: { ...page } });
   }

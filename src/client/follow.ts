@@ -6,8 +6,8 @@ const RECONNECT_MS = 1000;
 const RECONNECT_MAX_MS = 15_000;
 
 /**
- * Follows a stream of `change` events to its `end`. A broken stream is opened again where it stopped, where `sleep` says
- * how to wait; something may be told twice, nothing is left out.
+ * Follows a stream of `change` events to its `end`. Resumes a broken stream where it stopped if `sleep` is given; an
+ * event may be repeated, but none is missed.
  */
 export async function* follow<Data>(
   transport: Transport,
@@ -39,12 +39,12 @@ export async function* follow<Data>(
   }
 }
 
-/** A refusal that will be the same the next time. */
+/** A rejection that would be the same on the next try. */
 function isFinal(error: unknown): boolean {
   return error instanceof HeddleApiError && error.status < 500 && error.status !== 429;
 }
 
-/** A function, since the signal changes while others run. */
+/** A function, because the signal changes while others run. */
 function isAborted(signal: AbortSignal | undefined): boolean {
   return signal?.aborted ?? false;
 }

@@ -6,7 +6,7 @@ interface Page {
   page_size?: number;
 }
 
-/** Jobs: workflows that start by a schedule. A job is named by its id or its name. */
+/** Jobs: workflows on a schedule. A job is identified by its id or its name. */
 export class JobsClient {
   readonly #transport: Transport;
 
@@ -18,7 +18,7 @@ export class JobsClient {
     return this.#transport.json('POST', '/v1/jobs', { body: job });
   }
 
-  /** By name, each with its last run. */
+  /** Returns jobs by name, each with its last run. */
   list(filter: Page & { paused?: boolean } = {}): Promise<JobDto[]> {
     return this.#transport.json('GET', '/v1/jobs', { query: { ...filter } });
   }
@@ -27,12 +27,12 @@ export class JobsClient {
     return this.#transport.json('GET', jobPath(job));
   }
 
-  /** What is left out stays as it is. */
+  /** Keeps absent members unchanged. */
   update(job: string, change: JobChangeDto): Promise<JobDetailDto> {
     return this.#transport.json('PATCH', jobPath(job), { body: change });
   }
 
-  /** Removes it with its history; workflows that it started stay. */
+  /** Deletes the job and its history; keeps the workflows that it started. */
   async remove(job: string): Promise<void> {
     await this.#transport.send('DELETE', jobPath(job));
   }
@@ -45,18 +45,21 @@ export class JobsClient {
     return this.#transport.json('POST', `${jobPath(job)}/resume`);
   }
 
-  /** Starts it now; CONFLICT where its overlap policy does not allow another run. A repeat with the same key starts nothing. */
+  /**
+   * Starts it now; CONFLICT if its overlap policy does not allow another run. A repeat with the same key starts
+   * nothing.
+   */
   trigger(job: string, options: { idempotencyKey?: string } = {}): Promise<JobRunDto> {
     const headers = { 'idempotency-key': options.idempotencyKey };
     return this.#transport.json('POST', `${jobPath(job)}/trigger`, { headers });
   }
 
-  /** Its next occurrences, five where no count is given. */
+  /** Returns its next occurrences, five by default. */
   next(job: string, count?: number): Promise<OccurrenceDto[]> {
     return this.#transport.json('GET', `${jobPath(job)}/next`, { query: { count } });
   }
 
-  /** What became of each occurrence, the latest first. */
+  /** Returns the outcome of each occurrence, latest first. */
   history(job: string, filter: Page & { state?: JobRunDto['state'] } = {}): Promise<JobRunDto[]> {
     return this.#transport.json('GET', `${jobPath(job)}/history`, { query: { ...filter } });
   }

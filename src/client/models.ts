@@ -3,23 +3,23 @@ import type { Transport } from './transport.ts';
 
 export interface ModelListFilter {
   target?: string;
-  /** `host`, `service`, `name`, `tls`, `certificate`, or a name of your own. */
+  /** `host`, `service`, `name`, `tls`, `certificate`, or a custom type. */
   model?: string;
   state?: ModelDto['state'];
-  /** Only those whose key begins so. */
+  /** Only those whose key has this prefix. */
   key?: string;
-  /** Only those that have this text in their key, or in a text or number of their data, whatever its case. */
+  /** Only those with this string in their key, or in a string or number of their data, case-insensitive. */
   search?: string;
-  /** Only those that were new, changed or gone in a run which began then or later (RFC 3339). */
+  /** Only those that were new, changed or gone in a run which began at or after this time (RFC 3339). */
   changed_since?: string;
   page_size?: number;
-  /** Id of the last model of the page before. */
+  /** Id of the last model of the previous page. */
   after?: string;
 }
 
 const MODELS_PER_PAGE = 100;
 
-/** What is known of the world, over all runs that looked at it. */
+/** The known state of hosts, services and names, over all runs that observed them. */
 export class ModelsClient {
   readonly #transport: Transport;
 
@@ -27,12 +27,12 @@ export class ModelsClient {
     this.#transport = transport;
   }
 
-  /** One page, newest first. */
+  /** Returns one page, newest first. */
   list(filter: ModelListFilter = {}): Promise<ModelDto[]> {
     return this.#transport.json('GET', '/v1/models', { query: { ...filter } });
   }
 
-  /** All of them, page by page. */
+  /** Yields all of them, page by page. */
   async *all(filter: ModelListFilter = {}): AsyncGenerator<ModelDto> {
     let { after } = filter;
     const { page_size = MODELS_PER_PAGE } = filter;
@@ -48,7 +48,7 @@ export class ModelsClient {
     return this.#transport.json('GET', `/v1/models/${encodeURIComponent(id)}`);
   }
 
-  /** What models are kept of, by name, each with its latest run. */
+  /** Returns the targets of models by name, each with its latest run. */
   targets(page: { page?: number; page_size?: number } = {}): Promise<ModelTargetDto[]> {
     return this.#transport.json('GET', '/v1/models/targets', { query: { ...page } });
   }

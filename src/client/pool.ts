@@ -16,17 +16,17 @@ interface Page {
 }
 
 export interface RunnerListFilter extends Page {
-  /** Runners that have not ended, where absent. */
+  /** Runners that have not terminated, by default. */
   state?: RunnerDto['state'];
   resource_class?: string;
 }
 
 export interface RequestListFilter extends Page {
-  /** Those that wait, where absent. */
+  /** Waiting requests, by default. */
   state?: 'waiting' | 'granted';
 }
 
-/** The pool of runners: what there is, what waits, and how to change it. */
+/** The pool of runners: its state, its requests, and how to change it. */
 export class PoolClient {
   readonly #transport: Transport;
 
@@ -34,7 +34,7 @@ export class PoolClient {
     this.#transport = transport;
   }
 
-  /** Runners by class and usage, and the settings. */
+  /** Returns runners by class and usage, and the settings. */
   get(): Promise<PoolDto> {
     return this.#transport.json('GET', '/v1/pool');
   }
@@ -47,7 +47,7 @@ export class PoolClient {
     return this.#transport.json('GET', '/v1/pool/classes');
   }
 
-  /** How many runners there were, minute by minute, oldest first. */
+  /** Returns the number of runners minute by minute, oldest first. */
   history(filter: { hours?: number; resource_class?: string } = {}): Promise<SampleDto[]> {
     return this.#transport.json('GET', '/v1/pool/history', { query: { ...filter } });
   }
@@ -60,17 +60,17 @@ export class PoolClient {
     return this.#transport.json('GET', runnerPath(id));
   }
 
-  /** Frees it, whatever it was claimed for: it goes to who waits, or becomes idle. */
+  /** Releases it from its claim: it goes to a waiting request, or becomes idle. */
   release(id: string): Promise<RunnerDto> {
     return this.#transport.json('POST', `${runnerPath(id)}/release`);
   }
 
-  /** It ends once it is free; at once where it is. */
+  /** Terminates it once it is free; at once if it is. */
   drain(id: string): Promise<RunnerDto> {
     return this.#transport.json('POST', `${runnerPath(id)}/drain`);
   }
 
-  /** It ends now; a request that it was claimed for waits again. */
+  /** Terminates it now; the request that it was claimed for waits again. */
   terminate(id: string): Promise<RunnerDto> {
     return this.#transport.json('POST', `${runnerPath(id)}/terminate`);
   }
@@ -83,23 +83,23 @@ export class PoolClient {
     return this.#transport.json('GET', requestPath(id));
   }
 
-  /** Asks for runners; a repeat with the same id asks for nothing more and tells how the first one stands. */
+  /** Requests runners; a repeat with the same id has no further effect and returns the state of the first. */
   hold(request: HoldDto, signal?: AbortSignal): Promise<PoolRequestDetailDto> {
     const options = { body: request, ...(signal === undefined ? {} : { signal }) };
     return this.#transport.json('POST', '/v1/pool/requests', options);
   }
 
-  /** Ends a request; its runners are free. */
+  /** Ends a request and releases its runners. */
   letGo(id: string): Promise<PoolRequestDetailDto> {
     return this.#transport.json('DELETE', requestPath(id));
   }
 
-  /** Launches runners that nobody waits for; a repeat with the same id launches nothing more. */
+  /** Launches runners ahead of demand; a repeat with the same id launches nothing more. */
   provision(request: ProvisionDto): Promise<ProvisionedDto> {
     return this.#transport.json('POST', '/v1/pool/provision', { body: request });
   }
 
-  /** Brings launches up to date, ends what is over, and tells the backend of idle runners again. */
+  /** Refreshes launches, terminates expired runners, and offers idle runners to the backend again. */
   refresh(): Promise<RefreshedDto> {
     return this.#transport.json('POST', '/v1/pool/refresh');
   }

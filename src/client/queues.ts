@@ -18,12 +18,12 @@ export class QueuesClient {
     return this.#transport.json('GET', queuePath(name));
   }
 
-  /** Messages that nobody will take, oldest first; of all queues where none is named. */
+  /** Returns the messages that were dead-lettered, oldest first; of all queues by default. */
   deadLetters(filter: Page & { queue?: string } = {}): Promise<DeadLetterDto[]> {
     return this.#transport.json('GET', '/v1/dead-letters', { query: { ...filter } });
   }
 
-  /** Makes dead letters messages again, all of the queue where no ids are given; returns how many. */
+  /** Returns dead letters to their queue, all of them if no ids are given; returns their number. */
   async redrive(name: string, ids?: readonly string[]): Promise<number> {
     const body = ids === undefined ? {} : { ids };
     return (await this.#transport.json<RedrivenDto>('POST', `${queuePath(name)}/redrive`, { body })).redriven;

@@ -1,12 +1,12 @@
 import { errorOf } from './error.ts';
 
 export interface ClientOptions {
-  /** Where the server is, such as `http://127.0.0.1:8085`. */
+  /** URL of the server, such as `http://127.0.0.1:8085`. */
   baseUrl: string;
-  /** A bearer token, where the server asks for one. */
+  /** Bearer token, if the server requires one. */
   token?: string;
   fetch?: typeof fetch;
-  /** Waits before a broken stream is opened again; without it, streams are not opened again. */
+  /** Waits before a broken stream is reopened; without it, streams are not reopened. */
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
@@ -19,7 +19,7 @@ export interface RequestOptions {
   signal?: AbortSignal;
 }
 
-/** Sends requests and turns answers of 400 and above into HeddleApiError. */
+/** Sends requests and converts responses of status 400 and above to HeddleApiError. */
 export class Transport {
   readonly #baseUrl: string;
   readonly #token: string | undefined;

@@ -13,10 +13,12 @@ import type {
 import type { TaskResultDto } from '../http/wire/workflow.ts';
 import type { Transport } from './transport.ts';
 
-/** A task that was claimed, as far as its worker's calls go; `holder` where the claim named one. */
+/** A claimed task as its worker's calls need it; `holder` if the claim named one. */
 export type ClaimedWork = Pick<WorkDto, 'id' | 'attempt' | 'holder'>;
 
-/** The calls of a worker that pulls its tasks. A HeddleApiError of the status 404 or 409 says: stop work on the task. */
+/**
+ * The calls of a worker that pulls its tasks. A HeddleApiError of status 404 or 409 means: stop working on the task.
+ */
 export class WorkClient {
   readonly #transport: Transport;
 
@@ -24,7 +26,7 @@ export class WorkClient {
     this.#transport = transport;
   }
 
-  /** Tasks to run; none where nothing became ready within `wait_secs`. */
+  /** Claims tasks to run; returns none if nothing became ready within `wait_secs`. */
   async claim(request: ClaimWorkDto, signal?: AbortSignal): Promise<WorkDto[]> {
     const options = { body: request, ...(signal === undefined ? {} : { signal }) };
     return (await this.#transport.json<ClaimedWorkDto>('POST', '/v1/work/claim', options)).tasks;
@@ -39,7 +41,7 @@ export class WorkClient {
     return this.#say(task, 'complete', completion);
   }
 
-  /** With `final` no retry policy tries it again. */
+  /** With `final` no retry policy applies. */
   fail(
     task: ClaimedWork,
     reason: FailWorkDto['reason'],
@@ -48,12 +50,12 @@ export class WorkClient {
     return this.#say(task, 'fail', { reason, ...options });
   }
 
-  /** Hands the task back: others may have it at once. */
+  /** Returns the task to its queue, so that another worker can claim it at once. */
   release(task: ClaimedWork): Promise<WorkOutcomeDto> {
     return this.#say(task, 'release', {});
   }
 
-  /** Adds nodes to the workflow of a generator; what became of each is in the answer. */
+  /** Adds nodes to the workflow of a generator; the response has the outcome of each. */
   async createChildren(
     task: ClaimedWork,
     children: Omit<CreateChildrenDto, 'attempt' | 'holder'>,
@@ -62,9 +64,8 @@ export class WorkClient {
   }
 
   /**
-   * The results of all that stands before the task in its container, page by page.
-   *
-   * @param task the task; its id does where the claim named no `holder`
+   * Yields the results of all that precedes the task in its container, page by page.
+   * @param task the task, or its id if the claim named no `holder`
    */
   async *results(task: Pick<ClaimedWork, 'id' | 'holder'> | string, pageSize?: number): AsyncGenerator<TaskResultDto> {
     const { id, holder } = typeof task === 'string' ? { id: task, holder: undefined } : task;

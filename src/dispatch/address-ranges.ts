@@ -2,13 +2,14 @@ import ipaddr from 'ipaddr.js';
 
 import { GLOBAL_UNICAST_V6, SPECIAL_NETWORKS, type AddressClass as NetworkClass } from '../domain/special-networks.ts';
 
-/** What an IP address is for, `malformed` where a text is none. */
+/** The class of an IP address, `malformed` if the string is not one. */
 export type AddressClass = NetworkClass | 'malformed';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 function parseStrictly(text: string): Address | null {
-  // ipaddr.js also reads `127.1` and `0x7f000001`; a resolver never answers so, and a guess could differ from the kernel's.
+  // ipaddr.js also accepts `127.1` and `0x7f000001`; a resolver never returns them, and the kernel could interpret them
+  // differently.
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text);
   if (!text.includes(':') || !ipaddr.IPv6.isValid(text)) return null;
   const address = ipaddr.IPv6.parse(text);
@@ -16,7 +17,9 @@ function parseStrictly(text: string): Address | null {
   return address;
 }
 
-/** Classifies an address as resolvers and sockets write it (`10.0.0.1`, `fe80::1%eth0`); anything else is `malformed`. */
+/**
+ * Classifies an address as written by resolvers and sockets (`10.0.0.1`, `fe80::1%eth0`); anything else is `malformed`.
+ */
 export function classifyAddress(text: string): AddressClass {
   const address = parseStrictly(text);
   if (address === null) return 'malformed';
@@ -27,7 +30,7 @@ export function classifyAddress(text: string): AddressClass {
 
 export type Cidr = readonly [Address, number];
 
-/** Reads `10.0.0.0/8`, `fd00::/8` or a single address; null where it is neither. */
+/** Parses `10.0.0.0/8`, `fd00::/8` or a single address; returns null for anything else. */
 export function parseCidr(text: string): Cidr | null {
   const single = parseStrictly(text);
   if (single !== null) return [single, single instanceof ipaddr.IPv4 ? 32 : 128];
@@ -38,7 +41,7 @@ export function parseCidr(text: string): Cidr | null {
   return [address, Number(length)];
 }
 
-/** Whether the address lies in the range; an IPv4 range never covers an IPv6 spelling of its addresses. */
+/** Returns whether the address is in the range; an IPv4 range never covers an IPv6 form of its addresses. */
 export function cidrContains(cidr: Cidr, text: string): boolean {
   const address = parseStrictly(text);
   return address !== null && contains(cidr, address);

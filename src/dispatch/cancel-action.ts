@@ -2,13 +2,13 @@ import type { Action, WebhookParams } from '../domain/task.ts';
 import type { JsonValue } from '../domain/json.ts';
 import { validateWebhookHeader } from './webhook-request.ts';
 
-/** `none`: the answer speaks of no action. `invalid`: it does, but `fault` (which names the field) keeps it out. */
+/** `none`: the response has no action. `invalid`: it has one, but `fault` (which names the field) rejects it. */
 export type CancelActionReading =
   { reading: 'none' } | { reading: 'invalid'; fault: string } | { reading: 'action'; action: Action };
 
 const VERBS = ['Get', 'Post', 'Put', 'Patch', 'Delete'] as const satisfies readonly WebhookParams['verb'][];
 const HEADERS_MAX = 64;
-/** Deeper bodies than a database takes are nobody's payload. */
+/** Bodies deeper than the database accepts are not legitimate. */
 const DEPTH_MAX = 100;
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -16,14 +16,13 @@ type Fields = Readonly<Record<string, unknown>>;
 class Fault extends Error {}
 
 /**
- * Reads the answer of a start webhook: a `NewActionDto` in it registers a cancel action for the task.
- *
- * @param text the answer's body, whole
- * @param refuseUrl why a URL may not be called; null where it may
+ * Reads the response of a start webhook: a `NewActionDto` in it registers a cancel action for the task.
+ * @param text the whole body of the response
+ * @param refuseUrl returns why a URL may not be called; null if it may
  */
 export function readCancelAction(text: string, refuseUrl: (url: string) => string | null): CancelActionReading {
   const answer = parseObject(text);
-  // Targets answer `{"ok": true}` and the like; only what claims to be an action is held to its form.
+  // Targets may respond with `{"ok": true}` and similar; only an object that declares an action is validated.
   if (answer === null || (answer['kind'] === undefined && answer['params'] === undefined)) return { reading: 'none' };
   try {
     requireStorable(answer, 0);
@@ -47,7 +46,7 @@ function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** One text that the database cannot hold would fail the whole set of results that it is stored with. */
+/** One string that the database cannot store would fail the whole set of results that it is stored with. */
 function requireStorable(value: unknown, depth: number): void {
   if (depth > DEPTH_MAX) throw new Fault(`params.body: must be nested at most ${DEPTH_MAX} levels deep`);
   if (typeof value === 'string') requireStorableText(value);
@@ -62,14 +61,14 @@ function requireStorable(value: unknown, depth: number): void {
 
 function requireStorableText(text: string): void {
   if (text.includes('\u0000') || !text.isWellFormed()) {
-    throw new Fault('params: texts must hold no NUL character and no half of a surrogate pair');
+    throw new Fault('params: strings must not contain NUL characters or unpaired surrogates');
   }
 }
 
 function readAction(answer: Fields, refuseUrl: (url: string) => string | null): Action {
   if (answer['kind'] !== 'Webhook') throw new Fault('kind: must be Webhook');
   const trigger = answer['trigger'] ?? 'Cancel';
-  if (trigger !== 'Cancel') throw new Fault('trigger: a start answer can only register a Cancel action');
+  if (trigger !== 'Cancel') throw new Fault('trigger: a start response can only register a Cancel action');
   const { params } = answer;
   if (!isObject(params)) throw new Fault('params: must be an object');
   const maxTries = readCount(answer, 'max_tries', 100);
@@ -102,7 +101,7 @@ function readHeaders(value: unknown): Record<string, string> | undefined {
   if (value === undefined || value === null) return undefined;
   if (!isObject(value)) throw new Fault('params.headers: must be an object of strings');
   const entries = Object.entries(value);
-  if (entries.length > HEADERS_MAX) throw new Fault(`params.headers: at most ${HEADERS_MAX} headers`);
+  if (entries.length > HEADERS_MAX) throw new Fault(`params.headers: must have at most ${HEADERS_MAX} headers`);
   for (const [name, text] of entries) {
     if (typeof text !== 'string') throw new Fault(`params.headers.${name}: must be a string`);
     const fault = validateWebhookHeader(name, text);

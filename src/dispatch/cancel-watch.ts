@@ -5,12 +5,12 @@ import { Loop } from '../runtime/loop.ts';
 import type { Engine } from '../engine/port.ts';
 import type { TaskRun } from './task-run.ts';
 
-/** Most tasks that one pass looks up. */
+/** Maximum tasks that one pass looks up. */
 const LOOKED_UP_MAX = 100;
 
 /**
- * Tells executors that listen to their signal when their task ended without them: canceled, timed out, or taken over by
- * a later attempt. Only runs that lasted for a whole interval are looked up, so quick tasks cost nothing.
+ * Aborts the signals of tasks that ended otherwise: canceled, timed out, or taken over by a later attempt. Looks up
+ * only runs that have lasted for a whole interval and whose executors listen, so quick tasks cost nothing.
  */
 export function cancelWatch(options: {
   engine: Pick<Engine, 'getTask'>;
@@ -30,9 +30,9 @@ export function cancelWatch(options: {
     for (const run of old) {
       if (signal.aborted) break;
       const task = await engine.getTask(run.task.id);
-      if (task === null || isTerminal(task.state)) run.abort('the task is over');
+      if (task === null || isTerminal(task.state)) run.abort('the task has ended');
       else if (task.attempt !== run.task.attempt) run.abort('a later attempt of the task took over');
-      // Looked up again only after the others had their turn.
+      // Looked up again only after all others.
       seen.delete(run);
     }
     return 'idle';

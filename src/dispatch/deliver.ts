@@ -17,21 +17,21 @@ import { sendWebhook } from './send.ts';
 import type { Answer, SendFailure } from './send.ts';
 import { validateWebhookUrl } from './ssrf.ts';
 import type { SsrfPolicy } from './ssrf.ts';
-import { dead, excerpt, retryOrGiveUp } from './try-result.ts';
+import { dead, excerpt, retryOrAbandon } from './try-result.ts';
 import { buildWebhookRequest, wireTriggerOf } from './webhook-request.ts';
 import type { WebhookIdentity, WebhookRequest } from './webhook-request.ts';
 
 export type WebhookMetrics = Pick<Metrics, 'webhookExecutions' | 'webhookAttempts' | 'webhookDurationSeconds'>;
 
 export interface DeliverDependencies {
-  /** From `createGuardedAgent`: it checks addresses when connecting. */
+  /** From `createGuardedAgent`, which checks addresses when connecting. */
   agent: Dispatcher;
   policy: SsrfPolicy;
   identity: WebhookIdentity;
-  /** Where notifications by mail are handed over; null: nowhere. */
+  /** Mail server for notifications; null if there is none. */
   mail?: MailServer | null | undefined;
   schedules: RetrySchedules;
-  /** Longest time of one try, milliseconds. */
+  /** Timeout of one try, milliseconds. */
   tryLimitMs: number;
   clock: Clock;
   random: Random;
@@ -40,14 +40,13 @@ export interface DeliverDependencies {
   metrics?: WebhookMetrics | undefined;
 }
 
-/** One try gets at least this much time, however close the end of the whole delivery is. */
+/** One try gets at least this much time, however close the deadline of the whole delivery is. */
 const TRY_LIMIT_MIN_MS = 1000;
 
 /**
- * One try of a delivery: checks the target, sends, and says what came of it. `delivery.tries` counts this try already,
- * and the result carries it back, so that a settlement of an older try can be told apart.
- *
- * @param stop gives the try up; it is then due again at once, and not the target's fault
+ * Performs one try of a delivery: checks the target, sends, and returns the outcome. `delivery.tries` already includes
+ * this try, and the result returns it, so that the settlement of an older try can be recognized.
+ * @param stop aborts the try; it is then due again at once, and does not count against the target
  */
 export async function deliverOnce(
   delivery: Delivery,
@@ -74,7 +73,7 @@ export async function deliverOnce(
   return result;
 }
 
-/** The attempt that it tells of, or the workflow. */
+/** The attempt or the workflow that it concerns. */
 function parentOf(tracing: Tracing, delivery: Delivery): string | null {
   const { task_id, workflow_id, attempt: number, traceparent } = delivery;
   return tellsOfWorkflow(delivery)
@@ -133,11 +132,11 @@ function settleFailure(
       return dead(delivery, null, sent.error);
     case 'timeout':
     case 'network':
-      return retryOrGiveUp(delivery, null, `${origin}: ${sent.error}`, null, dependencies);
+      return retryOrAbandon(delivery, null, `${origin}: ${sent.error}`, null, dependencies);
   }
 }
 
-/** Answers below 500 that ask for another try: request timeout, too early, too many requests. */
+/** Status codes below 500 that ask for a retry: request timeout, too early, too many requests. */
 const RETRYABLE_BELOW_500: ReadonlySet<number> = new Set([408, 425, 429]);
 
 function settleAnswer(
@@ -154,26 +153,23 @@ function settleAnswer(
   }
   const { origin } = webhook.url;
   if (status >= 300 && status < 400) {
-    return dead(delivery, status, `${origin} answered ${status}; redirects are not followed, name the final address`);
+    return dead(delivery, status, `${origin} answered ${status}; redirects are not followed, use the final URL`);
   }
   const error = `${origin} answered ${status}${excerpt(answer.text, webhook.secrets)}`;
   if (status < 500 && !RETRYABLE_BELOW_500.has(status)) return dead(delivery, status, error);
   const askedMs = retryAfterMs(answer.headers['retry-after'], dependencies.clock.now());
-  return retryOrGiveUp(delivery, status, error, askedMs, dependencies);
+  return retryOrAbandon(delivery, status, error, askedMs, dependencies);
 }
 
 function cancelActionOf(delivery: Delivery, answer: Answer, { policy, log }: DeliverDependencies): Action | null {
   const about = { delivery_id: delivery.id, task_id: delivery.task_id, status: answer.status };
   if (answer.cut !== null) {
-    log.warn(
-      { ...about, cut: answer.cut },
-      'the answer of a start webhook is not whole; it registers no cancel action',
-    );
+    log.warn({ ...about, cut: answer.cut }, 'response of a start webhook is incomplete; no cancel action registered');
     return null;
   }
   const read = readCancelAction(answer.text, (url) => validateWebhookUrl(url, policy));
   if (read.reading === 'invalid') {
-    log.warn({ ...about, fault: read.fault }, 'the cancel action in the answer of a start webhook is ignored');
+    log.warn({ ...about, fault: read.fault }, 'ignored the cancel action in the response of a start webhook');
   }
   return read.reading === 'action' ? read.action : null;
 }

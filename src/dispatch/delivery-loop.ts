@@ -9,32 +9,32 @@ import { OriginBudget } from './origin-budget.ts';
 export interface DeliveryLoopOptions extends DeliverDependencies {
   engine: Pick<Engine, 'claimDeliveries' | 'renewDeliveries' | 'settleDeliveries' | 'onDeliveryDue'>;
   holder: string;
-  /** Tries under way, 64 by default. */
+  /** Maximum concurrent tries, 64 by default. */
   permits?: number;
-  /** Tries under way of one origin, 16 by default. */
+  /** Maximum concurrent tries of one origin, 16 by default. */
   permitsPerOrigin?: number;
-  /** Tries of slow origins under way beside the others, 256 by default. */
+  /** Maximum concurrent tries of slow origins, in addition to the others, 256 by default. */
   slowPermits?: number;
-  /** When an origin counts as slow, 1,000 ms by default. */
+  /** Duration after which an origin counts as slow, 1,000 ms by default. */
   slowAfterMs?: number;
-  /** How often to look without having been woken. */
+  /** Poll interval without notifications. */
   intervalMs: number;
 }
 
-/** How long a try is this process's own without being renewed: what its deliveries wait for when it is killed. */
+/** Lease of a try without renewal: how long its deliveries wait if this process is killed. */
 const LEASE_MS = 10_000;
-/** How long a result is offered beyond one try: through a short outage of the database too. */
+/** How long a result is retried beyond one try, to bridge a short outage of the database. */
 const SETTLE_MARGIN_MS = 30_000;
 const SETTLE_SET_MAX = 500;
-/** Unsettled results for each permit beyond which nothing new is tried: the database does not keep up. */
+/** Unsettled results for each permit beyond which nothing new is tried: the database cannot keep up. */
 const UNSETTLED_PER_PERMIT = 4;
 const SETTLE_BACKOFF = { base_ms: 100, factor: 2, max_ms: 2000, jitter: 0.5 };
-/** Wait before the next try of a delivery that Heddle itself failed on. */
+/** Delay before the next try of a delivery on which Heddle itself failed. */
 const DEFECT_DELAY_MS = 30_000;
 
 /**
- * Takes due deliveries from the outbox, tries each once, and settles the results in sets. No connection of the database
- * is held meanwhile, and a process that dies leaves its tries to others when the lease ends.
+ * Claims due deliveries from the outbox, tries each once, and settles the results in sets. Holds no database connection
+ * meanwhile; when a process dies, others take over its tries after the lease expires.
  */
 export class DeliveryLoop {
   readonly #options: DeliveryLoopOptions;
@@ -49,7 +49,7 @@ export class DeliveryLoop {
   #onStartRoom: (() => void) | undefined;
   /** Whether more may be due than the last claim could take. */
   #more = true;
-  /** Start deliveries that were written here and that nobody has taken yet, as far as this process knows. */
+  /** Start deliveries that were written here and are not claimed yet, as far as this process knows. */
   #startBacklog = 0;
 
   constructor(options: DeliveryLoopOptions) {
@@ -91,7 +91,7 @@ export class DeliveryLoop {
     });
   }
 
-  /** Tries that are under way or not settled yet. */
+  /** Tries that are running or not settled yet. */
   get underWay(): number {
     return this.#underWay.size;
   }
@@ -107,7 +107,7 @@ export class DeliveryLoop {
   }
 
   /**
-   * Claims nothing more, lets the tries under way end within the grace, gives up those that do not (they are due again at
+   * Stops claiming, lets running tries finish within the grace period, aborts those that do not (they are due again at
    * once) and settles the results.
    */
   async stop(graceMs: number): Promise<void> {
@@ -120,13 +120,13 @@ export class DeliveryLoop {
     await this.#renewal.stop();
   }
 
-  /** One pass: claims what there is room for and sets it going. */
+  /** Runs one pass: claims and starts as many deliveries as the budget allows. */
   async runOnce(): Promise<'again' | 'idle'> {
     const room = this.#budget.room();
     const unsettledMax = this.#budget.total * UNSETTLED_PER_PERMIT + (this.#options.slowPermits ?? 256);
     const limit = Math.min(room.limit, unsettledMax - this.#underWay.size);
     this.#more = true;
-    // Claims in sets: a few free permits are not worth a round trip, and each try that ends looks again.
+    // Claims in sets: a few free permits are not worth a round trip, and each finished try polls again.
     if (limit < Math.max(1, this.#budget.total >> 3)) return 'idle';
     const { engine, holder } = this.#options;
     const deliveries = await engine.claimDeliveries({ holder, ...room, limit, lease_ms: LEASE_MS });
@@ -138,8 +138,8 @@ export class DeliveryLoop {
   }
 
   /**
-   * How many tasks may be claimed for starting now: as many start deliveries as keep the permits busy twice over. Zero
-   * while it is only a few, so that claims come in sets.
+   * Number of tasks that may be claimed for starting now: enough start deliveries to keep the permits busy twice over.
+   * Zero if it is only a few, so that claims are made in sets.
    */
   startRoom(): number {
     const { total, free } = this.#budget;
@@ -147,20 +147,21 @@ export class DeliveryLoop {
     return room * 4 >= total ? room : 0;
   }
 
-  /** Tells that start deliveries were written, which makes them due here. */
+  /** Notifies the loop that start deliveries were written, which makes them due here. */
   startsWritten(count: number): void {
     this.#startBacklog += count;
     this.wake();
   }
 
-  /** Calls back when there is room for starts again. */
+  /** Calls back when the budget allows starts again. */
   onStartRoom(wake: () => void): void {
     this.#onStartRoom = wake;
   }
 
   #startsTaken(deliveries: readonly Delivery[], drained: boolean): void {
     const starts = deliveries.filter(({ trigger }) => trigger === 'start').length;
-    // A claim that came back short has taken whatever is not held up by its own origin; another process may have helped.
+    // A claim that returns fewer has taken everything not held back by its own origin; another process may have claimed
+    // the rest.
     this.#startBacklog = drained ? 0 : Math.max(0, this.#startBacklog - starts);
     this.#onStartRoom?.();
   }
@@ -185,16 +186,16 @@ export class DeliveryLoop {
     try {
       result = await deliverOnce(delivery, this.#options, this.#giveUp.signal);
     } catch (error) {
-      this.#options.log.error({ delivery_id: delivery.id, err: error }, 'a delivery failed on a defect');
+      this.#options.log.error({ delivery_id: delivery.id, err: error }, 'delivery failed because of a defect');
       const { id, tries } = delivery;
-      result = { id, tries, outcome: 'retry', status: null, error: 'internal failure', delay_ms: DEFECT_DELAY_MS };
+      result = { id, tries, outcome: 'retry', status: null, error: 'internal error', delay_ms: DEFECT_DELAY_MS };
     } finally {
       slot.end();
     }
     await this.#settle(result, offeredUntil);
   }
 
-  /** A result that cannot be stored is offered again for a while; then the delivery is tried again. */
+  /** A result that cannot be stored is retried for a while; then the delivery is tried again. */
   async #settle(result: DeliveryResult, offeredUntil: number): Promise<void> {
     const { clock, log, random } = this.#options;
     const abandoned = this.#abandonSettling.signal;
@@ -204,7 +205,7 @@ export class DeliveryLoop {
         return;
       } catch (error) {
         if (abandoned.aborted || clock.monotonic() >= offeredUntil) {
-          log.error({ delivery_id: result.id, err: error }, 'the result of a delivery is lost; it will be tried again');
+          log.error({ delivery_id: result.id, err: error }, 'lost the result of a delivery; it will be tried again');
           return;
         }
         await clock.sleep(
@@ -223,7 +224,7 @@ export class DeliveryLoop {
   }
 }
 
-/** The most deliveries that one origin has among these. */
+/** The most deliveries of a single origin among these. */
 function busiest(deliveries: readonly Delivery[]): number {
   const counts = new Map<string, number>();
   let most = 0;

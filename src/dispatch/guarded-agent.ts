@@ -4,30 +4,30 @@ import { Agent, buildConnector } from 'undici';
 import { SsrfRefusal } from './ssrf.ts';
 import type { SsrfGuard } from './ssrf.ts';
 
-/** Every address of a host name. Rejects as `dns.lookup` does where the name is unknown. */
+/** Resolves every address of a host name. Rejects like `dns.lookup` if the name is unknown. */
 export type ResolveHost = (hostname: string) => Promise<readonly LookupAddress[]>;
 
 export interface GuardedAgentOptions {
   guard: SsrfGuard;
-  /** Sockets of one origin, at most. */
+  /** Maximum sockets of one origin. */
   connectionsPerOrigin: number;
   connectTimeoutMs: number;
-  /** How long an idle connection is kept where the target does not say. */
+  /** How long an idle connection is kept unless the target says otherwise. */
   keepAliveMs?: number;
-  /** The system's resolver where absent; a test brings its own. */
+  /** The system's resolver by default; for tests. */
   resolve?: ResolveHost;
-  /** PEM certificates that are trusted beside the system's. */
+  /** PEM certificates that are trusted in addition to the system's. */
   ca?: string | readonly string[];
 }
 
-/** Common servers close idle connections after five seconds and do not say so. */
+/** Common servers close idle connections after five seconds without announcing it. */
 const KEEP_ALIVE_MS = 4000;
 
 const systemResolve: ResolveHost = (hostname) => systemLookup(hostname, { all: true });
 
 /**
- * Lets simultaneous questions for one name share an answer, so that a name whose servers are slow takes one thread of
- * the system's resolver and not all of them. Answers are not kept.
+ * Shares one lookup among concurrent requests for the same name, so that a name with slow servers occupies one thread
+ * of the system's resolver instead of all. Results are not cached.
  */
 function sharingResolver(resolve: ResolveHost): ResolveHost {
   const underWay = new Map<string, Promise<readonly LookupAddress[]>>();
@@ -44,8 +44,8 @@ function sharingResolver(resolve: ResolveHost): ResolveHost {
 type LookupCallback = (error: Error | null, address: string | LookupAddress[], family?: number) => void;
 
 /**
- * A `lookup` for `net.connect`: the socket connects to the addresses that were checked here and asks nobody again, which
- * is what makes a name that changes its answer harmless. One forbidden address refuses the whole name.
+ * A `lookup` for `net.connect`: the socket connects to the addresses checked here without another lookup, which defeats
+ * DNS rebinding. One forbidden address rejects the whole name.
  */
 function guardedLookup(guard: SsrfGuard, resolve: ResolveHost) {
   return (hostname: string, options: LookupOptions, callback: LookupCallback): void => {
@@ -72,8 +72,9 @@ function guardedLookup(guard: SsrfGuard, resolve: ResolveHost) {
 }
 
 /**
- * An undici agent whose every new connection passes the SSRF guard: the host's spelling (literal addresses never reach a
- * lookup), each address behind a name, and once more the address that the socket ended at. Redirects are not followed.
+ * Creates an undici agent whose every new connection passes the SSRF guard: the host as written (literal addresses
+ * never reach a lookup), each address of a name, and once more the address that the socket connected to. Redirects are
+ * not followed.
  */
 export function createGuardedAgent(options: GuardedAgentOptions): Agent {
   const { guard } = options;
@@ -108,7 +109,7 @@ export function createGuardedAgent(options: GuardedAgentOptions): Agent {
     connections: options.connectionsPerOrigin,
     pipelining: 1,
     allowH2: false,
-    // Each try has one limit of its own over all its phases.
+    // Each try has its own timeout over all its phases.
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: options.keepAliveMs ?? KEEP_ALIVE_MS,

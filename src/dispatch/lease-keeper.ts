@@ -4,19 +4,19 @@ import { Loop } from '../runtime/loop.ts';
 import type { ClaimedTask, Engine } from '../engine/port.ts';
 import type { TaskRun } from './task-run.ts';
 
-/** Tasks of one sign of life. */
+/** Tasks of one heartbeat. */
 const BEATS_MAX = 1_000;
 
 /**
- * Keeps the claims of a worker alive: a sign of life for everything that it holds, three times within a lease. Runs
- * whose task ended without them, or went to a later attempt, learn it by the answer.
+ * Renews the leases of a worker: a heartbeat for everything that it holds, three times per lease. The response aborts
+ * runs whose task ended or went to a later attempt.
  */
 export function leaseKeeper(options: {
   engine: Pick<Engine, 'heartbeat'>;
   runs: ReadonlySet<TaskRun>;
-  /** Claimed, and not begun. */
+  /** Claimed but not started. */
   waiting: Iterable<ClaimedTask>;
-  /** Called with what waited and is over, or another's. */
+  /** Called with waiting tasks that have ended or went to another worker. */
   onLost(task: ClaimedTask): void;
   leaseMs: number;
   clock: Clock;
@@ -40,7 +40,7 @@ export function leaseKeeper(options: {
         if (result === 'applied') continue;
         const { task, run } = set[index]!;
         if (run === null) options.onLost(task);
-        else run.abort(result === 'stale_attempt' ? 'a later attempt of the task took over' : 'the task is over');
+        else run.abort(result === 'stale_attempt' ? 'a later attempt of the task took over' : 'the task has ended');
       }
     }
     return 'idle';

@@ -36,23 +36,26 @@ export interface LocalWorkerOptions {
     | 'heartbeat'
   >;
   switchboard: Switchboard;
-  /** Where it looks for tasks; the lanes of the switchboard's kinds by default. */
+  /** Lanes to claim from; those of the switchboard's kinds by default. */
   lanes?: readonly string[];
   holder: string;
-  /** Executors under way at once, 24 by default. Those that return at once do not count. */
+  /** Concurrent executors, 24 by default. Those that return at once do not count. */
   concurrency?: number;
-  /** Largest set of one claim or report, 1,000 by default. */
+  /** Maximum size of one claim or report, 1,000 by default. */
   maxSet?: number;
-  /** Claims and reports under way at once, 2 each by default. */
+  /** Concurrent claims and reports, 2 each by default. */
   claimsUnderWay?: number;
   reportsUnderWay?: number;
-  /** How often to look without having been woken. */
+  /** Poll interval without notifications. */
   intervalMs: number;
-  /** How long its claims last without a sign of life, ms: when this process is killed, others go on. Default: the deadline. */
+  /**
+   * Lease of its claims without a heartbeat, ms: when it expires after a crash, other workers continue. Default: the
+   * deadline.
+   */
   leaseMs?: number | undefined;
-  /** Whether its tasks need their traces while tracing is off, to hand on. */
+  /** Whether its tasks need their trace context to propagate while tracing is off. */
   traced?: boolean;
-  /** How often tasks whose executors listen to their signal are looked up; 5,000 ms by default. */
+  /** Interval for looking up tasks whose executors listen to their signal; 5,000 ms by default. */
   watchIntervalMs?: number;
   clock: Clock;
   random: Random;
@@ -62,15 +65,15 @@ export interface LocalWorkerOptions {
 /** Time that executors have after their signal at a stop, and reports after that, milliseconds. */
 const ABORT_GRACE_MS = 1000;
 const REPORT_GRACE_MS = 5000;
-/** Longest stretch of executors that return at once before other work gets a turn, milliseconds. */
+/** Longest run of executors that return at once before other work proceeds, milliseconds. */
 const BURST_MS = 10;
 const TASKS_BETWEEN_CLOCK_LOOKS = 64;
 const PROGRESS_SET_MAX = 500;
 const PROGRESS_WAITING_MAX = 100_000;
 
 /**
- * Runs tasks in this process: claims sets ahead of its executors, runs them with bounded concurrency and reports in sets
- * while the next claim is under way.
+ * Runs tasks in this process: claims sets ahead of its executors, runs them with bounded concurrency and reports in
+ * sets while the next claim runs.
  */
 export class LocalWorker {
   readonly #options: LocalWorkerOptions;
@@ -86,18 +89,18 @@ export class LocalWorker {
   readonly #queue = new TaskQueue();
   readonly #runs = new Set<TaskRun>();
   readonly #claims = new Set<Promise<unknown>>();
-  /** Claimed, and not to be finished here. */
+  /** Claimed, and no longer to be completed here. */
   readonly #unfinished: ClaimedTask[] = [];
-  /** Tasks that the claims under way may still bring. */
+  /** Tasks that the running claims may still return. */
   #asked = 0;
   #state: 'new' | 'running' | 'stopping' = 'new';
-  /** Something may be ready that no claim has looked for. */
+  /** Tasks may be ready that no claim has checked for. */
   #woken = false;
-  /** The last claim came back full, so the next one is worth sending at once. */
+  /** The last claim was full, so the next one is worth sending at once. */
   #flowing = false;
   /** A claim failed; the next one waits for the poll. */
   #paused = false;
-  /** Claims that failed since the last one that did not. */
+  /** Failed claims since the last successful one. */
   #failures = 0;
   #working = false;
   #unsubscribe: (() => void) | undefined;
@@ -136,14 +139,14 @@ export class LocalWorker {
     this.#keeper = leaseMs === undefined ? null : leaseKeeper({ engine, ...held, leaseMs, clock, log });
   }
 
-  /** Executors under way. */
+  /** Running executors. */
   get running(): number {
     return this.#runs.size;
   }
 
-  /** Starts claiming. A worker runs once: after a stop, make another. */
+  /** Starts claiming. A worker runs once: after a stop, create another one. */
   start(): void {
-    if (this.#state !== 'new') throw new Error('a worker is started once');
+    if (this.#state !== 'new') throw new Error('a worker can be started only once');
     this.#state = 'running';
     if (this.#lanes.length === 0) return;
     this.#unsubscribe = this.#options.engine.onReady(this.#lanes, () => this.wake());
@@ -159,8 +162,9 @@ export class LocalWorker {
   }
 
   /**
-   * Claims nothing more, lets what was claimed end within the grace, then aborts the signals. What has not succeeded a
-   * moment later, and what has not begun, is handed back: others may run it at once, as its next attempt.
+   * Stops claiming, lets claimed tasks finish within the grace period, then aborts their signals. Tasks that still have
+   * not succeeded, and those that have not started, are released: other workers can run them at once, as their next
+   * attempt.
    */
   async stop(graceMs: number): Promise<void> {
     this.#state = 'stopping';
@@ -180,22 +184,22 @@ export class LocalWorker {
     await this.#keeper?.stop();
     await this.#handBack(this.#unfinished);
     const lost = await this.#outbox.close(REPORT_GRACE_MS);
-    if (lost > 0) this.#options.log.error({ lost }, 'reports were not stored before the worker stopped');
+    if (lost > 0) this.#options.log.error({ lost }, 'reports not stored before the worker stopped');
   }
 
-  /** A task that ended before it began here: what its attempt holds is free at once. */
+  /** For a task that ended before it started here: releases what its attempt holds. */
   #letGo(task: ClaimedTask): void {
     if (this.#queue.remove(task)) void this.#handBack([task]);
   }
 
-  /** What cannot be handed back comes to its end by its lease or its deadline. */
+  /** Tasks that cannot be released end by their lease or their deadline. */
   async #handBack(unfinished: readonly ClaimedTask[]): Promise<void> {
     const { engine, log } = this.#options;
     const tasks = unfinished.map(({ id: task_id, attempt }) => ({ task_id, attempt }));
     for (let at = 0; at < tasks.length; at += this.#maxSet) {
       const set = tasks.slice(at, at + this.#maxSet);
       await engine.release(set).catch((error: unknown) => {
-        log.error({ err: error, tasks: set.length }, 'tasks could not be handed back');
+        log.error({ err: error, tasks: set.length }, 'could not release tasks');
       });
     }
   }
@@ -206,14 +210,17 @@ export class LocalWorker {
     this.#cancelPoll = this.#options.clock.after(this.#options.intervalMs, () => this.#poll());
   }
 
-  /** How many tasks to claim now; 0 while it is too few: half of what is held ahead must be gone, so that sets form. */
+  /**
+   * Number of tasks to claim now; 0 while it is too small: half of the tasks held ahead must be finished, so that
+   * claims form sets.
+   */
   #wanted(): number {
     const ahead = this.#ahead.tasks;
     const wanted = this.#concurrency + ahead - this.#runs.size - this.#queue.size - this.#asked;
     return wanted < Math.max(1, ahead >> 1) ? 0 : Math.min(wanted, this.#maxSet);
   }
 
-  /** The ends of tasks often make others ready: the claim of those rides on the reports. */
+  /** Finished tasks often make others ready: the claim of those is combined with the reports. */
   #claimAlong(): ClaimAlong | null {
     const limit = this.#state === 'running' && !this.#paused ? this.#wanted() : 0;
     if (limit === 0) return null;
@@ -251,7 +258,7 @@ export class LocalWorker {
 
   #mayClaim(): boolean {
     if (this.#state !== 'running' || this.#paused || this.#claims.size >= this.#claimsMax) return false;
-    // A database that does not take reports gets no more work out of it either.
+    // A database that does not accept reports is not asked for more work.
     return (this.#woken || this.#flowing) && this.#outbox.waiting < 2 * this.#maxSet;
   }
 
@@ -271,20 +278,20 @@ export class LocalWorker {
       this.#flowing = false;
       this.#paused = true;
       this.#failures += 1;
-      this.#tellFailure(error);
+      this.#printFailure(error);
     } finally {
       this.#asked -= limit;
     }
   }
 
-  /** Ever more rarely: each worker tries again at every poll, however long the outage. */
-  #tellFailure(error: unknown): void {
+  /** With growing intervals: each worker tries again at every poll, however long the outage. */
+  #printFailure(error: unknown): void {
     const failures = this.#failures;
     if (!Number.isInteger(Math.log2(failures))) return;
-    this.#options.log.error({ err: error, failures }, 'a claim of tasks failed; the next one waits for the poll');
+    this.#options.log.error({ err: error, failures }, 'claim failed; retrying at the next poll');
   }
 
-  /** Starts what is queued while executors are free. */
+  /** Starts queued tasks while executors are free. */
   #work(): void {
     if (this.#working) return;
     this.#working = true;
@@ -305,7 +312,7 @@ export class LocalWorker {
     if (ended > 0) this.#noteEnded(ended);
   }
 
-  /** Starts one task; true where it ended at once. */
+  /** Starts one task; returns true if it ended at once. */
   #execute(task: ClaimedTask): boolean {
     const executor = this.#options.switchboard.executorOf(task.kind);
     if (executor === undefined) {
@@ -332,7 +339,7 @@ export class LocalWorker {
   }
 
   #finish(run: TaskRun, report: Report): void {
-    // One that ended too late was handed back at the stop.
+    // Ended too late; it was released at the stop.
     if (!this.#runs.delete(run)) return;
     if (this.#environment.stopped && report.outcome === 'failed') this.#unfinished.push(run.task);
     else this.#outbox.push(report);

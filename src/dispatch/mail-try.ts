@@ -1,16 +1,16 @@
 import { tellsOfWorkflow, type MailMessage } from '../domain/notification/notification.ts';
 import type { Delivery, DeliveryResult } from '../engine/port.ts';
 import type { MailServer } from './mail.ts';
-import { dead, excerpt, retryOrGiveUp, type RetryDependencies } from './try-result.ts';
+import { dead, excerpt, retryOrAbandon, type RetryDependencies } from './try-result.ts';
 
 export interface MailDependencies extends RetryDependencies {
-  /** Null where `HEDDLE_SMTP_URL` is not set. */
+  /** Null if `HEDDLE_SMTP_URL` is not set. */
   mail?: MailServer | null | undefined;
 }
 
 const NO_SERVER = 'this server has no mail server: set HEDDLE_SMTP_URL';
 
-/** One try of a delivery by mail. */
+/** Performs one try of a delivery by mail. */
 export async function mailTry(
   delivery: Delivery,
   message: MailMessage,
@@ -21,7 +21,7 @@ export async function mailTry(
   const { id, tries, workflow_id, task_id } = delivery;
   const { mail } = dependencies;
   // Another server may have one, or this one after its next start.
-  if (mail === null || mail === undefined) return retryOrGiveUp(delivery, null, NO_SERVER, null, dependencies);
+  if (mail === null || mail === undefined) return retryOrAbandon(delivery, null, NO_SERVER, null, dependencies);
   const task: Record<string, string> = tellsOfWorkflow(delivery) ? {} : { 'X-Heddle-Task-Id': task_id };
   const headers = { 'X-Heddle-Workflow-Id': workflow_id, ...task };
   const sent = await mail.send({ message, id, headers }, limitMs, stop);
@@ -33,6 +33,6 @@ export async function mailTry(
     case 'refused':
       return dead(delivery, sent.status, error);
     case 'failed':
-      return retryOrGiveUp(delivery, sent.status, error, null, dependencies);
+      return retryOrAbandon(delivery, sent.status, error, null, dependencies);
   }
 }

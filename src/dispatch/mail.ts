@@ -9,44 +9,44 @@ import type { MailSender, SmtpAddress } from './smtp-address.ts';
 
 export interface OutgoingMail {
   message: MailMessage;
-  /** Names the mail across its tries, so that a mailbox can tell a repeat. */
+  /** Identifies the mail across its tries, so that a mailbox can recognize a repeat. */
   id: string;
   headers: Readonly<Record<string, string>>;
 }
 
 /**
- * What came of one try. `refused`: the server will never take this mail; `failed`: it may, later; `stopped`: this process
- * gave it up.
+ * The outcome of one try. `refused`: the server will never accept this mail; `failed`: it may later; `stopped`: this
+ * process aborted it.
  */
 export type MailAnswer =
   | { answer: 'accepted'; status: number }
   | { answer: 'refused' | 'failed' | 'stopped'; status: number | null; error: string };
 
-/** Hands mail over to one server. */
+/** Sends mail through one server. */
 export interface MailServer {
-  /** What errors call it. */
+  /** Name of the server in errors. */
   readonly name: string;
-  /** Texts that must not stand in an error. */
+  /** Strings that must not appear in errors. */
   readonly secrets: readonly string[];
-  /** One try within `limitMs`; never throws for what the server does. */
+  /** Performs one try within `limitMs`; never throws for a failure of the server. */
   send(mail: OutgoingMail, limitMs: number, stop?: AbortSignal): Promise<MailAnswer>;
-  /** Ends its connections, also those at work. */
+  /** Closes its connections, including those in use. */
   close(): Promise<void>;
 }
 
 export interface MailServerOptions {
   address: SmtpAddress;
   sender: MailSender;
-  /** Connections at once; nobody may send more mails at once. */
+  /** Maximum concurrent connections, and thus mails. */
   connectionsMax: number;
-  /** Longest silence of the server, milliseconds. */
+  /** Maximum silence of the server, milliseconds. */
   timeoutMs: number;
   clock: Clock;
-  /** Beside what Node trusts. */
+  /** In addition to Node's trusted certificates. */
   tls?: ConnectionOptions;
 }
 
-/** A mail server by SMTP; connections are kept and used again. */
+/** An SMTP server; connections are kept and reused. */
 export function smtpServer(options: MailServerOptions): MailServer {
   const { address, clock } = options;
   let opening: Promise<Transporter> | undefined;
@@ -74,7 +74,7 @@ export function smtpServer(options: MailServerOptions): MailServer {
           case 'stop':
             return stopped;
           case 'time':
-            return { answer: 'failed', status: null, error: `no answer within ${Math.ceil(limitMs / 1000)} s` };
+            return { answer: 'failed', status: null, error: `no response within ${Math.ceil(limitMs / 1000)} s` };
           case undefined:
             return judged(error);
         }
@@ -94,7 +94,7 @@ const stopped: MailAnswer = { answer: 'stopped', status: null, error: 'the serve
 
 async function openTransport(options: MailServerOptions): Promise<Transporter> {
   const { address, connectionsMax, timeoutMs, tls } = options;
-  // Loaded when the first mail leaves: most processes send none.
+  // Loaded when the first mail is sent: most processes send none.
   const { createTransport } = await import('nodemailer');
   const { host, port, secure, starttls, user, password } = address;
   return createTransport({
@@ -127,12 +127,12 @@ function composed({ message, id, headers }: OutgoingMail, { sender, clock }: Mai
     text: message.text,
     date: new Date(clock.now()),
     messageId: `<${id}@${domain}>`,
-    // Out-of-office answers to a machine help nobody.
+    // Suppresses out-of-office replies.
     headers: { ...headers, 'Auto-Submitted': 'auto-generated' },
   };
 }
 
-/** Of nodemailer's errors: what the server said, or the code of what failed on the way. */
+/** The response of the server in an error of nodemailer, or the code of the failure. */
 interface SmtpFailure {
   code?: unknown;
   response?: unknown;
@@ -141,8 +141,8 @@ interface SmtpFailure {
 }
 
 /**
- * A 5xx to the envelope or to the message is the server's last word on this mail. One to the greeting or to the login is
- * not about the mail: the operator mends that, and the mail leaves then.
+ * A 5xx response to the envelope or to the message is final for this mail. One to the greeting or to the login does not
+ * concern the mail: it can be sent once the operator has fixed the configuration.
  */
 function judged(error: unknown): MailAnswer {
   const { code, response, responseCode, message } = error as SmtpFailure;
@@ -159,7 +159,7 @@ function statusOf(response: unknown): number | null {
   return code === undefined ? null : Number(code);
 }
 
-/** The password as it is written, and as it goes over the wire. */
+/** The password as written, and as sent. */
 function secretsOf({ user, password }: SmtpAddress): string[] {
   if (password === null) return [];
   return [password, base64(password), base64(`\0${user}\0${password}`)];

@@ -3,29 +3,29 @@ import { Permits } from '../runtime/permits.ts';
 import type { Permit } from '../runtime/permits.ts';
 
 export interface OriginBudgetOptions {
-  /** Tries under way in all, as long as they are quick. */
+  /** Maximum concurrent tries, as long as they are quick. */
   total: number;
-  /** Tries under way of one origin. */
+  /** Maximum concurrent tries of one origin. */
   perOrigin: number;
-  /** Further tries under way of origins that are slow to answer. */
+  /** Additional concurrent tries of origins that respond slowly. */
   slowTotal: number;
-  /** A try that takes longer makes its origin a slow one until it answers quickly again, milliseconds. */
+  /** A longer try marks its origin as slow until it responds quickly again, milliseconds. */
   slowAfterMs: number;
   clock: Clock;
-  /** Called when room appears. */
+  /** Called when the budget allows further tries. */
   onRoom(): void;
 }
 
-/** What may be claimed now. */
-export interface ClaimRoom {
+/** Capacity for claims. */
+export interface ClaimCapacity {
   limit: number;
   limit_per_origin: number;
   saturated_origins: string[];
 }
 
-/** One try under way. */
+/** One running try. */
 export interface Slot {
-  /** Exactly once, when the try is over. */
+  /** Called exactly once, when the try has ended. */
   end(): void;
 }
 
@@ -34,12 +34,12 @@ interface OriginState {
   slow: boolean;
 }
 
-/** Slow origins that are remembered while they have nothing under way. */
+/** Slow origins that are remembered while they are idle. */
 const IDLE_ORIGINS_MAX = 1000;
 
 /**
- * Shares the tries that may be under way among origins, so that no target holds back another: an origin has at most its
- * own share, and a try that an origin lets wait moves to a budget of slow ones after a moment and frees its place.
+ * Shares the concurrent tries among origins, so that no target holds back another: an origin has at most its own share,
+ * and a slow try moves to a separate budget after a while and frees its place.
  */
 export class OriginBudget {
   readonly #options: OriginBudgetOptions;
@@ -63,10 +63,10 @@ export class OriginBudget {
   }
 
   /**
-   * An origin is left out while more than half of its share is in use, and the limit for one origin is what every other
-   * has left: so no origin ever exceeds its share, whichever of them the claim returns.
+   * An origin is excluded while more than half of its share is in use, and the limit for one origin is the smallest
+   * remaining share of the others: so no origin ever exceeds its share, whichever of them the claim returns.
    */
-  room(): ClaimRoom {
+  room(): ClaimCapacity {
     const slowShare = this.#slowShare();
     const saturated_origins: string[] = [];
     let limit_per_origin = this.#options.perOrigin;
@@ -78,7 +78,7 @@ export class OriginBudget {
     return { limit: this.#quick.free, limit_per_origin, saturated_origins };
   }
 
-  /** Starts a try, which was claimed already and therefore is never refused. */
+  /** Starts a try, which was already claimed and therefore is never rejected. */
   start(origin: string): Slot {
     const state = this.#stateOf(origin);
     state.running += 1;
@@ -124,7 +124,7 @@ export class OriginBudget {
   #rest(origin: string, state: OriginState): void {
     this.#origins.delete(origin);
     if (!state.slow) return;
-    // Deleted and set again, an origin stands last: the map's order is that of the last use.
+    // Deleting and setting an origin moves it to the end: the map is in order of last use.
     this.#origins.set(origin, state);
     if (this.#origins.size <= IDLE_ORIGINS_MAX) return;
     for (const [name, { running }] of this.#origins) {

@@ -8,25 +8,24 @@ import { storable } from './kind/completion.ts';
 
 export interface ReportOutboxOptions {
   engine: Pick<Engine, 'report' | 'reportAndClaim'>;
-  /** Largest set of one call. */
+  /** Maximum size of one call. */
   maxSet: number;
-  /** Calls under way at once. */
+  /** Maximum concurrent calls. */
   maxUnderWay: number;
   clock: Clock;
   random: Random;
   log: Logger;
-  /** Called when room appears. */
+  /** Called when there is capacity again. */
   onRoom(): void;
-  /** What to claim along with a set of reports, decided when it is sent; null: nothing. */
+  /** Claim to send along with a set of reports, decided when it is sent; null for none. */
   claimAlong(): ClaimAlong | null;
 }
 
 const BACKOFF = { base_ms: 100, factor: 2, max_ms: 5000, jitter: 0.5 };
 
 /**
- * Carries reports to the engine in sets: what arrives while calls are under way forms the next one. No promise and no
- * timer for a single report. A set that fails is sent again until the outbox is closed; one bad report takes no other
- * with it.
+ * Sends reports to the engine in sets: reports that arrive while calls are running form the next one. Needs no promise
+ * and no timer per report. A failed set is retried until the outbox is closed; one bad report does not fail the others.
  */
 export class ReportOutbox {
   readonly #options: ReportOutboxOptions;
@@ -49,14 +48,14 @@ export class ReportOutbox {
     this.#waiting.push(report);
     if (this.#scheduled || this.#sending >= this.#options.maxUnderWay) return;
     this.#scheduled = true;
-    // What the same turn of code reports belongs to the same set.
+    // Reports of the same tick belong to the same set.
     queueMicrotask(() => {
       this.#scheduled = false;
       this.#sendWaiting();
     });
   }
 
-  /** Resolves when every report was taken, or gives the rest up after `ms`; returns how many were lost. */
+  /** Resolves when every report was accepted, or abandons the rest after `ms`; returns how many were lost. */
   async close(ms: number): Promise<number> {
     const ended = new AbortController();
     const empty = new Promise<void>((resolve) => {
@@ -105,7 +104,7 @@ export class ReportOutbox {
           await this.#isolate(set, error);
           return;
         }
-        log.warn({ err: error, reports: set.length, retry }, 'reports could not be stored; they are sent again');
+        log.warn({ err: error, reports: set.length, retry }, 'could not store reports; retrying');
         const delayMs = backoffMs(BACKOFF, retry, () => random.next());
         await clock.sleep(delayMs, signal);
         if (signal.aborted) return;
@@ -113,7 +112,7 @@ export class ReportOutbox {
     }
   }
 
-  /** Halves the set until the bad report stands alone; its task then fails, and says why. */
+  /** Halves the set until the bad report is alone; its task then fails with the reason. */
   async #isolate(set: readonly Report[], error: unknown): Promise<void> {
     const [only] = set;
     if (set.length > 1) {
@@ -123,16 +122,16 @@ export class ReportOutbox {
       return;
     }
     const message = error instanceof Error ? error.message : String(error);
-    this.#options.log.error({ task_id: only!.task_id, err: error }, 'the report of a task cannot be stored');
+    this.#options.log.error({ task_id: only!.task_id, err: error }, 'could not store the report of a task');
     const { task_id, attempt } = only!;
     const substitute: Report = { task_id, attempt, outcome: 'failed', reason: storable(message) };
     await this.#options.engine.report([substitute]).catch((again: unknown) => {
-      this.#options.log.error({ task_id, err: again }, 'the task is left to its timeout');
+      this.#options.log.error({ task_id, err: again }, 'task left to its timeout');
     });
   }
 }
 
-/** Errors of the catalogue say whether trying again helps; of anything else a set of one is the judge. */
+/** Catalogued errors say whether a retry helps; for any other error a set of one decides. */
 function mayPass(error: unknown): boolean {
   return error instanceof HeddleError && error.retryable;
 }

@@ -13,7 +13,7 @@ export interface RetentionOptions {
   log: Logger;
 }
 
-/** Moves ended workflows to the archive and deletes old ones, in sets, in the background. */
+/** Moves completed workflows to the archive and deletes old ones, in sets, in the background. */
 export function retentionLoop({ engine, limit, intervalMs, clock, log }: RetentionOptions): Loop {
   const runOnce = async (): Promise<'again' | 'idle'> => {
     const { archived, deleted } = await engine.retain(limit);

@@ -2,21 +2,21 @@ import { backoffMs } from '../runtime/backoff.ts';
 import type { BackoffPolicy } from '../runtime/backoff.ts';
 import type { Delivery, DeliveryTrigger } from '../engine/port.ts';
 
-/** How long a delivery is tried. An action's own `max_tries` and `give_up_secs` come first. */
+/** How long a delivery is tried. `max_tries` and `give_up_secs` of an action take precedence. */
 export interface RetrySchedule {
   backoff: BackoffPolicy;
-  /** Tries in all, the first included. */
+  /** Maximum tries, including the first. */
   max_tries: number;
-  /** Seconds from the first try to giving up. */
+  /** Seconds after the first try when the delivery is abandoned. */
   give_up_secs: number;
-  /** Longest wait that a target may ask for with `Retry-After`, milliseconds. */
+  /** Maximum wait that a target may request with `Retry-After`, milliseconds. */
   retry_after_max_ms: number;
 }
 
 export interface RetrySchedules {
-  /** A task waits for its start, so a start gives up soon. */
+  /** A task waits for its start, so a start is abandoned soon. */
   start: RetrySchedule;
-  /** Nobody waits for an end, a cancel or a notification; the target may be down for hours. */
+  /** Nothing waits for an end, a cancellation or a notification; the target may be down for hours. */
   end: RetrySchedule;
 }
 
@@ -46,10 +46,9 @@ export function giveUpAtMs(delivery: Delivery, schedule: RetrySchedule, nowMs: n
 }
 
 /**
- * Milliseconds to wait before the try after a failed one; null where there is to be none.
- *
+ * Returns the milliseconds to wait after a failed try; null if there is to be no further one.
  * @param nowMs milliseconds since the epoch
- * @param askedMs what the target asked for; it lengthens the wait up to a bound and never shortens it
+ * @param askedMs the wait that the target requested; it lengthens the wait up to a limit and never shortens it
  */
 export function nextTryDelayMs(
   delivery: Delivery,
@@ -64,7 +63,7 @@ export function nextTryDelayMs(
   return nowMs + delayMs < giveUpAtMs(delivery, schedule, nowMs) ? delayMs : null;
 }
 
-/** Milliseconds that a `Retry-After` header asks for (seconds, or an HTTP date); null where it says nothing usable. */
+/** Returns the milliseconds that a `Retry-After` header requests (seconds, or an HTTP date); null if it is unusable. */
 export function retryAfterMs(header: string | readonly string[] | undefined, nowMs: number): number | null {
   const text = (typeof header === 'string' ? header : header?.[0])?.trim();
   if (text === undefined || text === '') return null;

@@ -4,33 +4,36 @@ import type { Clock } from '../runtime/clock.ts';
 import { SsrfRefusal } from './ssrf.ts';
 import type { WebhookRequest } from './webhook-request.ts';
 
-/** Most of an answer's body that is read, bytes. */
+/** Maximum bytes of a response body that are read. */
 export const ANSWER_BYTES_MAX = 64 * 1024;
 
 export interface Answer {
   status: number;
   headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The body as text, as much as was read; empty where it is not text. */
+  /** The body as a string, as much as was read; empty if it is not text. */
   text: string;
-  /** Why the body is not whole. */
+  /** Why the body is incomplete. */
   cut: 'size' | 'time' | 'broken' | null;
 }
 
-/** Why a request got no answer. `stopped`: this process gave it up. `refused` and `unsendable`: another try is no use. */
+/**
+ * Why there was no response. `stopped`: this process aborted the request. `refused` and `unsendable`: a retry cannot
+ * help.
+ */
 export type SendFailure = {
   failure: 'timeout' | 'network' | 'refused' | 'unsendable' | 'stopped';
   error: string;
 };
 
 export interface SendLimits {
-  /** Longest time for connecting, headers and body together, milliseconds. */
+  /** Timeout for connecting, headers and body together, milliseconds. */
   limitMs: number;
   clock: Clock;
-  /** Gives the request up when it aborts. */
+  /** Aborts the request. */
   stop?: AbortSignal | undefined;
 }
 
-/** Sends a request once and reads its answer, within one limit of time. Never throws for what a target does. */
+/** Sends a request once and reads its response, within one timeout. Never throws for failures of the target. */
 export async function sendWebhook(
   webhook: WebhookRequest,
   agent: Dispatcher,
@@ -52,7 +55,7 @@ export async function sendWebhook(
     return await readAnswer(answer, () => whyEnded() !== null);
   } catch (error) {
     if (whyEnded() === 'stopped') return { failure: 'stopped', error: 'the server stopped during this try' };
-    if (whyEnded() === 'time') return { failure: 'timeout', error: `no answer within ${seconds(limitMs)}` };
+    if (whyEnded() === 'time') return { failure: 'timeout', error: `no response within ${seconds(limitMs)}` };
     return explain(error);
   } finally {
     cancelTimer();
@@ -60,7 +63,7 @@ export async function sendWebhook(
   }
 }
 
-/** A kept connection that the target closed just as it was used again says nothing about the target: one more try. */
+/** A kept-alive connection that the target closed just as it was reused is not the target's failure: retry once. */
 async function requestAnswer(
   { url, method, headers, body }: WebhookRequest,
   dispatcher: Dispatcher,
@@ -80,12 +83,12 @@ function seconds(ms: number): string {
   return ms >= 1000 ? `${Math.round(ms / 1000)} s` : `${ms} ms`;
 }
 
-/** The status is the answer: a body that breaks off or never ends takes nothing back of it. */
+/** The status decides: a truncated body does not change it. */
 async function readAnswer(answer: Dispatcher.ResponseData, outOfTime: () => boolean): Promise<Answer> {
   const chunks: Buffer[] = [];
   let size = 0;
   let cut: Answer['cut'] = null;
-  // Destroying a body half-way reports an abort that is none.
+  // Destroying an unread body reports a spurious abort.
   answer.body.on('error', () => undefined);
   try {
     for await (const chunk of answer.body as AsyncIterable<Buffer>) {
@@ -117,23 +120,23 @@ const NETWORK_FAILURES: Readonly<Record<string, string>> = {
   ECONNRESET: 'connection reset',
   EPIPE: 'connection closed while sending',
   ENOTFOUND: 'host name not found',
-  EAI_AGAIN: 'host name could not be resolved now',
+  EAI_AGAIN: 'host name temporarily unresolvable',
   EHOSTUNREACH: 'host unreachable',
   ENETUNREACH: 'network unreachable',
   EADDRNOTAVAIL: 'address not available',
   ETIMEDOUT: 'connection timed out',
   UND_ERR_CONNECT_TIMEOUT: 'connection timed out',
-  UND_ERR_SOCKET: 'connection closed before an answer',
-  UND_ERR_HEADERS_OVERFLOW: 'the answer has too many header bytes',
+  UND_ERR_SOCKET: 'connection closed before a response',
+  UND_ERR_HEADERS_OVERFLOW: 'the response headers are too large',
 };
 
-/** Turns what undici and the sockets throw into one short sentence without addresses or header values. */
+/** Converts errors of undici and the sockets to one short sentence without addresses or header values. */
 function explain(error: unknown): SendFailure {
   if (error instanceof SsrfRefusal) return { failure: 'refused', error: error.message };
   if (error instanceof errors.InvalidArgumentError) {
     return { failure: 'unsendable', error: `the request cannot be sent: ${error.message}` };
   }
-  if (error instanceof errors.HTTPParserError) return { failure: 'network', error: 'the answer is not valid HTTP' };
+  if (error instanceof errors.HTTPParserError) return { failure: 'network', error: 'the response is not valid HTTP' };
   const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
   if (code === undefined) return { failure: 'network', error: error instanceof Error ? error.name : 'unknown failure' };
   const known = NETWORK_FAILURES[code];

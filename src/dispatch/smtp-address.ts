@@ -1,18 +1,18 @@
 import { mailAddressFault } from '../domain/notification/mail-address.ts';
 
-/** Where mail is handed over, as `HEDDLE_SMTP_URL` says. */
+/** The mail server, from `HEDDLE_SMTP_URL`. */
 export interface SmtpAddress {
   host: string;
   port: number;
   /** TLS from the first byte (`smtps://`). */
   secure: boolean;
-  /** STARTTLS, of a connection that begins in the clear. */
+  /** STARTTLS on a connection that starts unencrypted. */
   starttls: StartTls;
   user: string | null;
   password: string | null;
 }
 
-/** `required`: no mail leaves without it; `optional`: where the server offers it; `off`: never. */
+/** `required`: no mail is sent without it; `optional`: used if the server offers it; `off`: never. */
 export type StartTls = 'required' | 'optional' | 'off';
 
 export interface MailSender {
@@ -25,8 +25,8 @@ const STARTTLS_WORDS = ['required', 'optional', 'off'] as const satisfies readon
 const SENDER = /^(?:"?([^"<>\x00-\x1f\x7f]*?)"?\s*<([^<>]+)>|([^<>\s]+))$/;
 
 /**
- * Reads `smtp[s]://[USER:PASSWORD@]HOST[:PORT][?starttls=required|optional|off]`; null where it is no such address.
- * A password never goes over the network in the clear unless the address says so.
+ * Parses `smtp[s]://[USER:PASSWORD@]HOST[:PORT][?starttls=required|optional|off]`; returns null for anything else. A
+ * password is never sent unencrypted unless the URL says so.
  */
 export function parseSmtpAddress(text: string): SmtpAddress | null {
   const url = URL.parse(text);
@@ -51,7 +51,7 @@ export function parseSmtpAddress(text: string): SmtpAddress | null {
   };
 }
 
-/** Reads `name@example.com` or `Some Name <name@example.com>`; null where it is neither. */
+/** Parses `name@example.com` or `Some Name <name@example.com>`; returns null for anything else. */
 export function parseMailSender(text: string): MailSender | null {
   if (/[\x00-\x1f\x7f]/.test(text)) return null;
   const [, name = '', inBrackets, alone] = SENDER.exec(text.trim()) ?? [];
@@ -59,7 +59,7 @@ export function parseMailSender(text: string): MailSender | null {
   return address === undefined || mailAddressFault(address) !== null ? null : { name: name.trim(), address };
 }
 
-/** Undefined where it is not properly encoded. */
+/** Undefined if it is not properly encoded. */
 function decoded(part: string): string | null | undefined {
   if (part === '') return null;
   try {

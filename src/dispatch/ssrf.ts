@@ -2,18 +2,18 @@ import { isIP } from 'node:net';
 import { cidrContains, classifyAddress, parseCidr } from './address-ranges.ts';
 import type { AddressClass, Cidr } from './address-ranges.ts';
 
-/** Where webhooks may go. Host names compare without case and without a trailing dot. */
+/** Which addresses webhooks may call. Host names are compared without case and without a trailing dot. */
 export interface SsrfPolicy {
   /** Checks nothing at all (`SKIP_SSRF_VALIDATION=1`). */
   skipAll: boolean;
-  /** Lets 127.0.0.0/8, `::1` and `localhost` through: for development on one machine. */
+  /** Allows 127.0.0.0/8, `::1` and `localhost`: for development on one machine. */
   allowLoopback: boolean;
   blockedHostnames: readonly string[];
   /** Each with its leading dot. */
   blockedSuffixes: readonly string[];
-  /** Names (or `.suffix`) that may resolve to private and loopback addresses too. */
+  /** Names (or `.suffix`) that may also resolve to private and loopback addresses. */
   allowedHosts: readonly string[];
-  /** Ranges or addresses that may be called whatever they are for. */
+  /** Ranges or addresses that may be called whatever their class. */
   allowedCidrs: readonly string[];
 }
 
@@ -36,7 +36,9 @@ export const STRICT_SSRF_POLICY: SsrfPolicy = {
   allowedCidrs: [],
 };
 
-/** A webhook that may not be sent; the message names the host and the rule, never the address that a name led to. */
+/**
+ * A webhook that may not be sent; the message names the host and the rule, never the address that a name resolved to.
+ */
 export class SsrfRefusal extends Error {
   readonly code = 'SSRF_REFUSED';
 
@@ -46,7 +48,7 @@ export class SsrfRefusal extends Error {
   }
 }
 
-/** Longest URL that is accepted, characters. */
+/** Maximum length of a URL, characters. */
 const URL_LENGTH_MAX = 8192;
 
 const CLASS_IN_WORDS: Readonly<Record<Exclude<AddressClass, 'public'>, string>> = {
@@ -63,18 +65,21 @@ const CLASS_IN_WORDS: Readonly<Record<Exclude<AddressClass, 'public'>, string>> 
   malformed: 'not an IP address',
 };
 
-/** Classes that an allowed host may lead to; metadata and link-local stay closed, so that a hijacked name gains nothing. */
+/**
+ * Classes that an allowed host may resolve to; metadata and link-local stay blocked, so that a hijacked name gains
+ * nothing.
+ */
 const OPEN_TO_ALLOWED_HOSTS: ReadonlySet<AddressClass> = new Set(['loopback', 'private', 'carrier_grade_nat']);
 
 const REMEDY = 'an operator can allow it with HEDDLE_ALLOWED_WEBHOOK_HOSTS or HEDDLE_ALLOWED_WEBHOOK_CIDRS';
 
-/** Host as lists compare it: lower case, no brackets, no trailing dot. */
+/** The host in the form that lists compare: lower case, no brackets, no trailing dot. */
 export function normaliseHost(host: string): string {
   const bare = host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
   return bare.toLowerCase().replace(/\.+$/, '');
 }
 
-/** The policy, read once: decides on URLs, host names and addresses. A range that cannot be read throws. */
+/** A policy, parsed once, that decides on URLs, host names and addresses. Throws for an invalid range. */
 export class SsrfGuard {
   readonly policy: SsrfPolicy;
   readonly #blockedHosts: ReadonlySet<string>;
@@ -97,7 +102,10 @@ export class SsrfGuard {
     });
   }
 
-  /** Why this host (a name, or a literal address) may not be called; null where it may, as far as its spelling tells. */
+  /**
+   * Returns why this host (a name or a literal address) may not be called; null if it may, as far as its spelling
+   * shows.
+   */
   refuseHost(rawHost: string): string | null {
     if (this.policy.skipAll) return null;
     const host = normaliseHost(rawHost);
@@ -113,10 +121,9 @@ export class SsrfGuard {
   }
 
   /**
-   * Why an address may not be connected to; null where it may.
-   *
-   * @param address as a resolver or a socket writes it
-   * @param rawHost the host of the URL that led to it
+   * Returns why an address may not be connected to; null if it may.
+   * @param address as written by a resolver or a socket
+   * @param rawHost the host of the URL that resolved to it
    */
   refuseResolved(address: string, rawHost: string): string | null {
     if (this.policy.skipAll) return null;
@@ -143,7 +150,7 @@ export class SsrfGuard {
     return this.#allowedHosts.has(host) || this.#allowedSuffixes.some((suffix) => host.endsWith(suffix));
   }
 
-  /** Hosts that the lists of blocked names do not bind. */
+  /** Hosts to which the lists of blocked names do not apply. */
   #isExempt(host: string): boolean {
     if (this.#isAllowedHost(host) || this.#inAllowedCidr(host)) return true;
     if (!this.policy.allowLoopback) return false;
@@ -169,10 +176,8 @@ function guardOf(policy: SsrfPolicy): SsrfGuard {
 }
 
 /**
- * The check of a webhook's URL when it is submitted: what its spelling alone tells. The addresses behind a name are
- * checked when connecting, for every connection.
- *
- * @returns why the URL is refused and what helps, or null where it is fine
+ * Checks the spelling of a webhook's URL at submission. The addresses of a name are checked for every connection.
+ * @returns why the URL is rejected and what to do, or null if it is allowed
  */
 export function validateWebhookUrl(url: string, policy: SsrfPolicy): string | null {
   if (url.length > URL_LENGTH_MAX) return `must be at most ${URL_LENGTH_MAX} characters long`;
@@ -182,8 +187,8 @@ export function validateWebhookUrl(url: string, policy: SsrfPolicy): string | nu
     return `must start with http:// or https://, not ${parsed.protocol}`;
   }
   if (parsed.username !== '' || parsed.password !== '') {
-    // A URL is logged, listed and shown in places where a header's value is not.
-    return 'must not hold a user name or password; send an Authorization header instead';
+    // URLs are logged, listed and shown; header values are not.
+    return 'must not contain a user name or password; use an Authorization header instead';
   }
   return guardOf(policy).refuseHost(parsed.hostname);
 }

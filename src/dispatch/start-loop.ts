@@ -7,10 +7,10 @@ import type { DeliveryLoop } from './delivery-loop.ts';
 
 export interface StartLoopOptions {
   engine: Pick<Engine, 'claimForDelivery' | 'onReady'>;
-  /** Who sends what is claimed here; tells how much more it can take. */
+  /** Sends the starts claimed here; returns how many more it can take. */
   deliveries: Pick<DeliveryLoop, 'startRoom' | 'startsWritten' | 'onStartRoom'>;
   holder: string;
-  /** How often to look without having been woken (`WORKER_LOOP_INTERVAL_MS`). */
+  /** Poll interval without notifications (`WORKER_LOOP_INTERVAL_MS`). */
   intervalMs: number;
   clock: Clock;
   log: Logger;
@@ -20,12 +20,12 @@ export interface StartLoopOptions {
 /** The lane of tasks that start by a webhook. */
 export const WEBHOOK_LANE = 'webhook';
 
-/** Claims ready tasks that start by a webhook, as many as the deliveries have room for. */
+/** Claims ready tasks that start by a webhook, as many as the delivery loop can take. */
 export class StartLoop {
   readonly #options: StartLoopOptions;
   readonly #loop: Loop;
   #unsubscribe: (() => void) | undefined;
-  /** Whether ready tasks may be left that had no room. */
+  /** Whether ready tasks may be left that exceeded the capacity. */
   #wantsRoom = false;
 
   constructor(options: StartLoopOptions) {
@@ -62,7 +62,7 @@ export class StartLoop {
     await this.#loop.stop();
   }
 
-  /** One pass: claims what there is room for, whose start deliveries are then written. */
+  /** Runs one pass: claims as many tasks as the delivery loop can take, whose start deliveries are then written. */
   async runOnce(): Promise<'again' | 'idle'> {
     const { engine, deliveries, holder, metrics } = this.#options;
     const limit = deliveries.startRoom();

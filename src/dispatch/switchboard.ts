@@ -3,22 +3,22 @@ import type { Logger } from '../runtime/log.ts';
 import type { ClaimedTask, ProgressResult } from '../engine/port.ts';
 import type { Completion } from './kind/completion.ts';
 
-/** What an executor has beside its task. */
+/** What an executor receives beside its task. */
 export interface TaskContext {
   /** Aborts when the task was canceled or timed out, and when the worker stops. */
   readonly signal: AbortSignal;
   readonly log: Logger;
-  /** W3C trace context of the task; null where there is none. */
+  /** W3C trace context of the task; null if there is none. */
   readonly traceparent: string | null;
-  /** Aborts when another one of the task's runners is lost; absent where it has none. */
+  /** Aborts when another of the task's runners is lost; absent if there is no other. */
   readonly runnerLost?: AbortSignal;
   /** Adds to the task's counters; resolves when they are durable. Need not be awaited. */
   readonly progress: (newSuccess: number, newFailures: number) => Promise<ProgressResult>;
 }
 
 /**
- * Runs one task in this process. What it returns becomes the task's result, a Completion its whole end; what it throws,
- * its failure. One that returns without a promise costs least.
+ * Runs one task in this process. Its return value is the task's result, a Completion the whole outcome, and an
+ * exception its failure. Returning without a promise costs least.
  */
 export type Executor = (task: ClaimedTask, context: TaskContext) => ExecutorResult | Promise<ExecutorResult>;
 // eslint-disable-next-line @typescript-eslint/no-invalid-void-type -- an executor that returns nothing is the common one
@@ -31,12 +31,12 @@ export function laneOf(kind: string): string {
   return `kind:${kind}`;
 }
 
-/** Kind to executor. With an allow-list, only its kinds are run here, whatever else is registered. */
+/** Maps kinds to executors. With an allow-list, only those kinds run here, even if others are registered. */
 export class Switchboard {
   readonly #executors = new Map<string, Executor>();
   readonly #allowed: ReadonlySet<string> | null;
 
-  /** @param allowed kinds that may run in this process; null for all that are registered */
+  /** @param allowed kinds that may run in this process; null for all registered ones */
   constructor(allowed: readonly string[] | null = null) {
     this.#allowed = allowed === null ? null : new Set(allowed);
   }
@@ -47,17 +47,17 @@ export class Switchboard {
     return board;
   }
 
-  /** Registers an executor; a kind that has one already is a programmer's error and throws. */
+  /** Registers an executor; throws if the kind already has one. */
   register(kind: string, executor: Executor): this {
     if (kind === '' || kind.length > KIND_LENGTH_MAX) {
-      throw new RangeError(`a kind has 1 to ${KIND_LENGTH_MAX} characters, not ${kind.length}`);
+      throw new RangeError(`a kind must have 1 to ${KIND_LENGTH_MAX} characters, not ${kind.length}`);
     }
-    if (this.#executors.has(kind)) throw new Error(`the kind ${kind} has an executor already`);
+    if (this.#executors.has(kind)) throw new Error(`the kind ${kind} already has an executor`);
     this.#executors.set(kind, executor);
     return this;
   }
 
-  /** Who runs this kind here; undefined where nobody does or may. */
+  /** Returns the executor of this kind; undefined if it has none or may not run here. */
   executorOf(kind: string): Executor | undefined {
     return this.#allowed === null || this.#allowed.has(kind) ? this.#executors.get(kind) : undefined;
   }
@@ -71,7 +71,7 @@ export class Switchboard {
     return this.kinds().map(laneOf);
   }
 
-  /** Allowed kinds that nobody runs: most likely misspelt. */
+  /** Allowed kinds without an executor: most likely misspelled. */
   unknownAllowed(): string[] {
     return [...(this.#allowed ?? [])].filter((kind) => !this.#executors.has(kind));
   }

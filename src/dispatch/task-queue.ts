@@ -1,9 +1,9 @@
 import type { ClaimedTask } from '../engine/port.ts';
 
-/** Tasks that were claimed and wait for an executor, first come, first served; kept as the sets they came in. */
+/** Claimed tasks that wait for an executor, first come, first served; kept as the sets in which they arrived. */
 export class TaskQueue {
   #sets: ClaimedTask[][] = [];
-  /** Where the next task stands in the first set. */
+  /** Index of the next task in the first set. */
   #at = 0;
   #size = 0;
 
@@ -17,12 +17,12 @@ export class TaskQueue {
     this.#size += set.length;
   }
 
-  /** What waits now, the oldest first. */
+  /** The waiting tasks, the oldest first. */
   *[Symbol.iterator](): Generator<ClaimedTask> {
     for (const [index, set] of this.#sets.entries()) yield* index === 0 ? set.slice(this.#at) : set;
   }
 
-  /** Takes a task out of its turn; false where it does not wait any more. */
+  /** Removes a task out of order; returns false if it no longer waits. */
   remove(task: ClaimedTask): boolean {
     for (const [index, set] of this.#sets.entries()) {
       const at = set.indexOf(task, index === 0 ? this.#at : 0);
@@ -38,7 +38,7 @@ export class TaskQueue {
     return false;
   }
 
-  /** The oldest task; undefined where none waits. */
+  /** Takes the oldest task; undefined if none waits. */
   shift(): ClaimedTask | undefined {
     const [set] = this.#sets;
     if (set === undefined) return undefined;

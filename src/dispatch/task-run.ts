@@ -7,11 +7,11 @@ import type { TaskContext } from './switchboard.ts';
 export interface RunEnvironment {
   readonly log: Logger;
   readonly progress: Coalescer<ProgressReport, ProgressResult>;
-  /** Whether the worker has given up waiting: a signal that is asked for only now is aborted from the start. */
+  /** Whether the worker has stopped waiting: a signal requested now is aborted from the start. */
   readonly stopped: boolean;
 }
 
-/** The context of one task under way. Most tasks ask for nothing of it, so everything is made when asked for. */
+/** The context of one running task. Most tasks use little of it, so everything is created on demand. */
 export class TaskRun implements TaskContext {
   readonly task: ClaimedTask;
   readonly #environment: RunEnvironment;
@@ -45,7 +45,7 @@ export class TaskRun implements TaskContext {
     return this.task.traceparent ?? null;
   }
 
-  /** A function of its own, so that executors may take the context apart. */
+  /** A separate function, so that executors may destructure the context. */
   get progress(): TaskContext['progress'] {
     return (newSuccess, newFailures) => this.#count(newSuccess, newFailures);
   }
@@ -54,11 +54,11 @@ export class TaskRun implements TaskContext {
     const { id: task_id, attempt } = this.task;
     const report = { task_id, attempt, new_success: newSuccess, new_failures: newFailures, idempotency_key: null };
     const counted = this.#environment.progress.add(report).then((result) => {
-      if (result === 'terminal' || result === 'not_found') this.abort('the task is over');
+      if (result === 'terminal' || result === 'not_found') this.abort('the task has ended');
       return result;
     });
-    // An executor that does not wait for its progress must not take the process down with it.
-    counted.catch((error: unknown) => this.log.warn({ err: error }, 'progress could not be counted'));
+    // An executor that does not await its progress must not crash the process.
+    counted.catch((error: unknown) => this.log.warn({ err: error }, 'could not count progress'));
     return counted;
   }
 

@@ -12,8 +12,8 @@ export interface RetryDependencies {
 
 const EXCERPT_CHARACTERS = 200;
 
-/** A try that another one may make good, as long as the delivery's schedule has one left. */
-export function retryOrGiveUp(
+/** The result of a try that can be retried, if the delivery's schedule has one left. */
+export function retryOrAbandon(
   delivery: Delivery,
   status: number | null,
   error: string,
@@ -26,12 +26,12 @@ export function retryOrGiveUp(
   return { id: delivery.id, tries: delivery.tries, outcome: 'retry', status, error, delay_ms: delayMs };
 }
 
-/** A delivery that no further try would help. */
+/** The result of a delivery that no further try can help. */
 export function dead(delivery: Delivery, status: number | null, error: string): DeliveryResult {
   return { id: delivery.id, tries: delivery.tries, outcome: 'dead', status, error };
 }
 
-/** The start of a text answer, on one line, without what the request itself kept secret. */
+/** The start of a text response, on one line, without the secrets of the request. */
 export function excerpt(text: string, secrets: readonly string[]): string {
   let shown = text;
   for (const secret of secrets.flatMap(spellings)) shown = shown.replaceAll(secret, '[redacted]');
@@ -43,7 +43,7 @@ export function excerpt(text: string, secrets: readonly string[]): string {
   return `: ${cut.toWellFormed()}`;
 }
 
-/** A target may echo a header whole (`Bearer abc…`) or its word alone; words too short to be secrets stay readable. */
+/** A target may echo a whole header (`Bearer abc…`) or only its token; words too short to be secrets stay readable. */
 function spellings(secret: string): string[] {
   const words = secret.split(/[\s,;]+/).filter((word) => word.length >= 8);
   return secret.length >= 4 ? [secret, ...words] : words;

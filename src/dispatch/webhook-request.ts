@@ -4,7 +4,9 @@ import { tellsOfWorkflow } from '../domain/notification/notification.ts';
 import type { WebhookParams } from '../domain/task.ts';
 import type { Delivery, DeliveryTrigger } from '../engine/port.ts';
 
-/** The triggers as the wire and the metrics name them: a task ends by success or by failure, `notify` is any notification. */
+/**
+ * The triggers as named on the wire and in metrics: a task ends with success or failure, `notify` is any notification.
+ */
 export type WireTrigger = 'start' | 'end' | 'cancel' | 'notify';
 
 const WIRE_TRIGGER = {
@@ -21,13 +23,13 @@ export function wireTriggerOf(trigger: DeliveryTrigger): WireTrigger {
 
 const METHOD_OF_VERB = { Get: 'GET', Post: 'POST', Put: 'PUT', Patch: 'PATCH', Delete: 'DELETE' } as const;
 
-/** What every request is built from beside its delivery. */
+/** What every request needs beside its delivery. */
 export interface WebhookIdentity {
   /** Public base URL of this server, for handles. */
   hostUrl: string;
   /** Signs handles. */
   handleKey: Uint8Array;
-  /** Sign bodies; one signature each, so that receivers can change keys at their own pace. */
+  /** Keys that sign bodies; one signature each, so that receivers can change keys at their own pace. */
   signingKeys: readonly Uint8Array[];
   /** Heddle's version, for `user-agent`. */
   version: string;
@@ -38,11 +40,11 @@ export interface WebhookRequest {
   method: (typeof METHOD_OF_VERB)[keyof typeof METHOD_OF_VERB];
   headers: Record<string, string>;
   body: string | null;
-  /** Texts that must not come back in an error: the handle's signature, and what the action's address and headers keep. */
+  /** Strings that must not appear in an error: the handle's signature, and secrets of the action's URL and headers. */
   secrets: readonly string[];
 }
 
-/** Headers that describe the connection or that Heddle itself sends; an action's own are left out where they collide. */
+/** Headers that describe the connection or that Heddle sends itself; those of an action are dropped if they collide. */
 const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   'accept-encoding',
   'connection',
@@ -67,28 +69,27 @@ const RESERVED_HEADERS: ReadonlySet<string> = new Set([
 const RESERVED_PREFIXES: readonly string[] = ['proxy-', 'webhook-'];
 
 const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-/** Latin-1 without control characters: what a header can carry without a second request hiding in it. */
+/** Latin-1 without control characters: what a header can contain without smuggling a second request. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Whether an action's own header of this name would be left out. */
+/** Returns whether an action's header of this name would be dropped. */
 export function isReservedHeader(name: string): boolean {
   const lower = name.toLowerCase();
   return RESERVED_HEADERS.has(lower) || RESERVED_PREFIXES.some((prefix) => lower.startsWith(prefix));
 }
 
-/** What is wrong with an action's header; null where it can be sent. */
+/** Returns why an action's header is invalid; null if it can be sent. */
 export function validateWebhookHeader(name: string, value: string): string | null {
   if (!HEADER_NAME.test(name)) return 'is not a valid header name';
-  if (!HEADER_VALUE.test(value)) return 'must hold no control characters and none beyond Latin-1';
+  if (!HEADER_VALUE.test(value)) return 'must not contain control characters or characters beyond Latin-1';
   return null;
 }
 
 /**
  * Builds the request of one try.
- *
- * @param params what its action says of the request
+ * @param params the request members of its action
  * @param nowMs milliseconds since the epoch, for the signature's time
- * @param traceparent W3C trace context of the try; null where there is none
+ * @param traceparent W3C trace context of the try; null if there is none
  */
 export function buildWebhookRequest(
   delivery: Delivery,
@@ -104,9 +105,9 @@ export function buildWebhookRequest(
     setHandle(url, handle);
     secrets.push(new URL(handle).searchParams.get('signature') ?? handle);
   }
-  // Whoever knows the path of a Slack webhook may post to it.
+  // The path of a Slack webhook is a secret: it grants the right to post.
   if ('channel' in delivery.action && delivery.action.channel === 'slack') secrets.push(url.pathname);
-  // JSON.stringify of null would send the four letters; an absent body and a null one are the same here.
+  // JSON.stringify of null would send the string `null`; an absent body and a null one are equivalent here.
   const hasBody = params.verb !== 'Get' && params.body !== undefined && params.body !== null;
   const body = hasBody ? JSON.stringify(params.body) : null;
   const own = ownHeaders(params.headers);
@@ -124,19 +125,19 @@ export function buildWebhookRequest(
   return { url, method: METHOD_OF_VERB[params.verb], headers, body, secrets };
 }
 
-/** The values of an address's secret parameters, as a target might repeat them. */
+/** The values of a URL's secret parameters, in the forms in which a target might repeat them. */
 function secretsOf({ searchParams }: URL): string[] {
   return [...searchParams].filter(([name]) => isSecretParameter(name)).map(([, value]) => value);
 }
 
-/** What the request tells of: a task, and with a notification its workflow too, or that alone. */
+/** What the request concerns: a task, for a notification also its workflow, or the workflow alone. */
 function subjectOf(delivery: Delivery): Record<string, string> {
   const { trigger, task_id, workflow_id } = delivery;
   const task = tellsOfWorkflow(delivery) ? {} : { 'x-task-id': task_id };
   return trigger === 'notify' ? { ...task, 'x-workflow-id': workflow_id } : task;
 }
 
-/** Appends the handle and keeps the rest of the query byte for byte, which `searchParams` would not. */
+/** Appends the handle and keeps the rest of the query byte for byte, unlike `searchParams`. */
 function setHandle(url: URL, handle: string): void {
   const kept = url.search
     .slice(1)

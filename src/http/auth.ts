@@ -19,7 +19,7 @@ interface CachedToken {
   touchedAt: number;
 }
 
-/** Looks tokens up by their hash, with a cache short enough for a revocation to bite within seconds. */
+/** Finds tokens by their hash, with a cache short enough for a revocation to take effect within seconds. */
 export class TokenGate {
   readonly #tokens: TokenReader;
   readonly #clock: Clock;
@@ -30,7 +30,7 @@ export class TokenGate {
     this.#clock = clock;
   }
 
-  /** The live token of this text; null where it is unknown, expired or revoked. */
+  /** Returns the live token with this secret; null if it is unknown, expired or revoked. */
   async find(text: string): Promise<ApiToken | null> {
     const hash = createHash('sha256').update(text).digest();
     const key = hash.toString('base64');
@@ -56,12 +56,12 @@ export class TokenGate {
   #touch(entry: CachedToken, token: ApiToken, now: number): void {
     if (now - entry.touchedAt < TOUCH_INTERVAL_MS) return;
     entry.touchedAt = now;
-    // When a token was last used is told for information; a request does not wait or fail for it.
+    // The last use of a token is informational; a request does not wait for it or fail because of it.
     this.#tokens.touch(token.id, this.#clock.now()).catch(() => undefined);
   }
 }
 
-/** Lets a request through by its handle, else by its token, else not at all. Runs before the body is read. */
+/** Authorizes a request by its handle, else by its token. Runs before the body is read. */
 export function guardRequests(
   app: FastifyInstance,
   gate: TokenGate,
@@ -79,7 +79,7 @@ export function guardRequests(
     if (grants(token.scopes, scope)) return;
     void reply.header('www-authenticate', `Bearer realm="heddle", error="insufficient_scope", scope="${scope}"`);
     throw new HeddleError('FORBIDDEN', `The token does not grant the scope ${scope}`, {
-      details: [`authorization: the scope ${scope} is needed; the token has ${token.scopes.join(', ') || 'none'}`],
+      details: [`authorization: requires the scope ${scope}; the token has ${token.scopes.join(', ') || 'none'}`],
     });
   });
 }
@@ -94,13 +94,13 @@ async function presentedToken(request: FastifyRequest, reply: FastifyReply, gate
   throw new HeddleError('UNAUTHENTICATED', undefined, {
     details: [
       given
-        ? 'authorization: the token is unknown, expired or revoked; make one with `heddle token create`'
-        : 'authorization: is required: `Bearer <token>`; make one with `heddle token create`',
+        ? 'authorization: the token is unknown, expired or revoked; create one with `heddle token create`'
+        : 'authorization: is required: `Bearer <token>`; create one with `heddle token create`',
     ],
   });
 }
 
-/** Whether the route is open where tokens are required: for documentation. */
+/** Returns the documented security of a route, for servers that require tokens. */
 export function securityOf(scope: TokenScope | null): Record<string, string[]>[] {
   return scope === null ? [] : [{ bearer: [scope] }];
 }

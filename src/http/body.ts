@@ -5,8 +5,8 @@ import { parseStrictJson } from '../runtime/json/parse.ts';
 import { limitsOf } from './body-limits.ts';
 
 /**
- * Reads bodies strictly. A fault is kept until the hooks before validation, so that it answers like any other and the
- * connection stays open.
+ * Parses bodies strictly. A fault is kept until the hooks before validation, so that it is reported like any other and
+ * the connection stays open.
  */
 export function readBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
@@ -32,11 +32,11 @@ export function readBodies(app: FastifyInstance): void {
   });
 }
 
-/** What a body says where none is taken would be ignored; an empty object says nothing. */
+/** Rejects a body where none is expected, which would be ignored; an empty object is accepted. */
 function unwantedBody(request: FastifyRequest): HeddleError | null {
   const { body, routeOptions } = request;
   if (request.is404 || routeOptions.schema === undefined || routeOptions.schema.body !== undefined) return null;
   if (body === undefined || body === null) return null;
   if (typeof body === 'object' && Object.keys(body).length === 0) return null;
-  return new HeddleError('VALIDATION_FAILED', undefined, { details: ['body: is not taken here; send none'] });
+  return new HeddleError('VALIDATION_FAILED', undefined, { details: ['body: must be absent; send no body'] });
 }

@@ -9,13 +9,14 @@ interface ConnectionError extends Error {
   code?: string;
 }
 
-/** Answers what never becomes a request, as a problem document like any other refusal, and ends the connection. */
+/** Responds to malformed requests with a problem document, like any other error, and ends the connection. */
 export function answerBrokenRequests(log: Logger): (error: ConnectionError, socket: Socket) => void {
   return (error, socket) => {
     if (error.code === 'ECONNRESET' || socket.destroyed) return;
     const refusal = refusalOf(error);
-    log.info({ code: error.code, status: refusal.status, remote: socket.remoteAddress }, 'a request cannot be read');
-    // The answer is written whole before the end, so that a caller who is still sending gets to read it.
+    log.info({ code: error.code, status: refusal.status, remote: socket.remoteAddress }, 'cannot parse a request');
+    // The response is written completely before the connection ends, so that a caller that is still sending can read
+    // it.
     if (socket.writable) socket.write(answerOf(refusal));
     socket.destroySoon();
   };
@@ -26,12 +27,10 @@ function refusalOf({ code, message }: ConnectionError): HeddleError {
     return new HeddleError('REQUEST_TIMEOUT', undefined, { details: ['request: did not arrive in time'] });
   if (code === 'HPE_HEADER_OVERFLOW')
     return new HeddleError('HEADERS_TOO_LARGE', undefined, {
-      details: [
-        `request: must have at most ${maxHeaderSize} bytes of address and headers; put long values in the body`,
-      ],
+      details: [`request: must have at most ${maxHeaderSize} bytes of URL and headers; put long values in the body`],
     });
   return new HeddleError('MALFORMED_REQUEST', undefined, {
-    details: [`request: is not valid HTTP (${message}); encode what stands in its address`],
+    details: [`request: is not valid HTTP (${message}); encode the characters of its URL`],
   });
 }
 

@@ -8,8 +8,8 @@ import { routeOf } from './request-state.ts';
 const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Refuses what web pages of others send through the browser of somebody who can reach this server: where no token is asked
- * for, nothing else stands between them and its tasks.
+ * Rejects requests that web pages of other sites send through the browser of a user with access to this server: without
+ * tokens, nothing else protects its tasks.
  */
 export function refuseForeignRequests(app: FastifyInstance, config: HttpConfig): void {
   const { allowedHosts, authRequired, hostUrl } = config;
@@ -24,7 +24,7 @@ export function refuseForeignRequests(app: FastifyInstance, config: HttpConfig):
   });
 }
 
-/** Links from elsewhere may lead to the page, and what other requests read no other page gets to see. */
+/** Links from other sites may lead to the console, and other pages cannot read responses of other requests. */
 function isGuarded(request: FastifyRequest): boolean {
   return !READING.has(request.method) || request.routeOptions.config.sameOrigin === true;
 }
@@ -32,9 +32,7 @@ function isGuarded(request: FastifyRequest): boolean {
 function unknownHost(host: string | undefined): HeddleError {
   const shown = JSON.stringify((host ?? '').slice(0, 200));
   return new HeddleError('HOST_NOT_ALLOWED', undefined, {
-    details: [
-      `host: ${shown} is no name of this server; call it by its address, or add the name to HEDDLE_ALLOWED_HOSTS`,
-    ],
+    details: [`host: ${shown} is not a name of this server; use its address, or add the name to HEDDLE_ALLOWED_HOSTS`],
   });
 }
 
@@ -42,7 +40,7 @@ function crossOrigin({ headers }: FastifyRequest): HeddleError {
   const shown = JSON.stringify((headers.origin ?? '').slice(0, 200));
   return new HeddleError('CROSS_ORIGIN', undefined, {
     details: [
-      `origin: ${shown} is another site; a page that calls this server needs one with tokens (HEDDLE_REQUIRE_TOKENS)`,
+      `origin: ${shown} is another site; to allow requests from other sites, require tokens (HEDDLE_REQUIRE_TOKENS)`,
     ],
   });
 }

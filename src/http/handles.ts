@@ -14,7 +14,7 @@ export function invalidHandle(reason: string): HeddleError {
   return new HeddleError('INVALID_HANDLE', undefined, { details: [`signature: ${reason}`] });
 }
 
-/** Signed task addresses that stand in for a token: `?attempt=…&signature=…`. */
+/** Signed task URLs that replace a token: `?attempt=…&signature=…`. */
 export class Handles {
   readonly #keys: SigningKeys;
   readonly #clock: Clock;
@@ -27,29 +27,31 @@ export class Handles {
   }
 
   /**
-   * Whether the request came by a handle; records its attempt. A query that looks like a handle and is none is refused,
-   * whatever token comes with it. Throws INVALID_HANDLE.
+   * Returns whether the request has a valid handle, and records its attempt. An invalid handle is rejected even with a
+   * valid token. Throws INVALID_HANDLE.
    */
   async admit(request: FastifyRequest): Promise<boolean> {
     const { attempt, signature } = request.query as Record<string, unknown>;
     if (attempt === undefined && signature === undefined) return false;
     const taskId = (request.params as Record<string, string>).task_id?.toLowerCase() ?? '';
     if (typeof attempt !== 'string' || !/^\d{1,5}$/.test(attempt) || typeof signature !== 'string' || !isUuid(taskId)) {
-      throw invalidHandle('a handle carries one attempt and one signature; use it as it was given');
+      throw invalidHandle('a handle has one attempt and one signature; use it unchanged');
     }
     const keys = await this.#keys.keys('handle');
     if (!verifyHandle(taskId, Number(attempt), signature, keys)) {
-      throw invalidHandle('does not fit this task and attempt; use the handle as it was given');
+      throw invalidHandle('does not match this task and attempt; use the handle unchanged');
     }
     request.heddle.handleAttempt = Number(attempt);
     return true;
   }
 
-  /** Refuses a handle of an older attempt, or of a task whose end is longer ago than the grace. */
+  /** Rejects a handle of an older attempt, or of a task that ended longer ago than the grace period. */
   requireCurrent(task: Pick<Task, 'attempt' | 'state' | 'ended_at'>, attempt: number | null): void {
     if (attempt === null) return;
-    if (task.attempt !== attempt) throw invalidHandle(`speaks for attempt ${attempt}; the task is at ${task.attempt}`);
+    if (task.attempt !== attempt)
+      throw invalidHandle(`is for attempt ${attempt}; the current attempt is ${task.attempt}`);
     if (!isTerminal(task.state) || task.ended_at === null) return;
-    if (task.ended_at + this.#graceMs < this.#clock.now()) throw invalidHandle('the task ended too long ago');
+    if (task.ended_at + this.#graceMs < this.#clock.now())
+      throw invalidHandle('the grace period after the task’s end has passed');
   }
 }

@@ -13,7 +13,7 @@ interface Observers {
   tracing: Tracing;
 }
 
-/** Measures, traces and logs each request. Addresses are logged without their query: it may hold a handle. */
+/** Measures, traces and logs each request. URLs are logged without their query, which may contain a handle. */
 export function observeRequests(app: FastifyInstance, { clock, log, metrics, tracing }: Observers): void {
   app.decorateRequest('heddle', null as unknown as RequestState);
   app.addHook('onRequest', (request, _reply, done) => {
@@ -44,7 +44,7 @@ function callerTrace(request: FastifyRequest): string | null {
   return typeof traceparent === 'string' && parseTraceparent(traceparent) !== null ? traceparent : null;
 }
 
-/** The span spans the whole request: it starts here, and ends with the response. */
+/** The span covers the whole request: it starts here and ends with the response. */
 function startSpan(tracing: Tracing, request: FastifyRequest, caller: string | null, next: () => void): void {
   const route = request.is404 ? 'unmatched' : routeOf(request);
   const attributes = { 'http.request.method': request.method, 'http.route': route, 'url.path': pathOf(request) };
@@ -69,7 +69,7 @@ function pathOf(request: FastifyRequest): string {
   return request.url.split('?', 1)[0]!;
 }
 
-/** Failures of the server stand out, refusals are told, the rest is there for who looks closely. */
+/** Logs failures of the server as errors, rejections as information, and the rest for debugging. */
 function logRequest(log: Logger, request: FastifyRequest, status: number, seconds: number): void {
   const fields = {
     method: request.method,

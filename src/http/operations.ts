@@ -15,14 +15,14 @@ import { countNodes } from '../domain/workflow.ts';
 import { Coalescer } from '../runtime/coalescer.ts';
 import { Permits } from '../runtime/permits.ts';
 
-/** Submissions of more tasks, or nodes, than this go by themselves. */
+/** Submissions of more tasks or nodes than this have their own transaction. */
 const SHARED_TASKS_MAX = 1000;
-/** Tasks, or nodes, of one shared transaction. */
+/** Tasks or nodes of one shared transaction. */
 const TASKS_PER_FLUSH = 5000;
-/** Large submissions under way at once; they hold a connection for long. */
+/** Concurrent large submissions; they hold a connection for long. */
 const LARGE_SUBMISSIONS = 2;
 
-/** What requests ask of the engine one by one, and the engine does in sets. */
+/** Batches the single operations of requests, which the engine performs in sets. */
 export class Operations {
   readonly #engine: Engine;
   readonly #submissions: Coalescer<Submission, SubmitResult>;
@@ -37,7 +37,7 @@ export class Operations {
     this.#submissions = new Coalescer({
       flush: (items) => submitInParts(items, BATCH_PARTS, (part) => engine.submit(part)),
       maxItems: 1000,
-      // While one set is stored, the next is read, checked and stored beside it.
+      // While one set is stored, the next one is read and checked.
       maxUnderWay: 2,
       maxWaiting: 20_000,
     });
@@ -106,7 +106,7 @@ interface SizedWorkflow {
 /** How submissions share transactions. */
 interface Parts<Item> {
   sizeOf: (item: Item) => number;
-  /** Whether the engine need not look at it in turn (idempotency, deduplication). */
+  /** Whether the engine need not process it in order (idempotency, deduplication). */
   isPlain: (item: Item) => boolean;
 }
 
@@ -121,8 +121,8 @@ const WORKFLOW_PARTS: Parts<SizedWorkflow> = {
 };
 
 /**
- * Transactions of bounded size: many submissions of many tasks do not add up to one. Those that the engine must look at
- * in turn keep out of the statements that the others share.
+ * Splits submissions into transactions of bounded size: many submissions of many tasks do not add up to one. Those that
+ * the engine must process in order are kept out of the shared statements.
  */
 async function submitInParts<Item, Result>(
   items: readonly Item[],
@@ -159,14 +159,14 @@ function partsOf<Item>(items: readonly Item[], { sizeOf, isPlain }: Parts<Item>)
   return parts;
 }
 
-/** One refused submission (a key used with another body) does not take its neighbours with it. */
+/** A rejected submission (a key reused with another body) does not affect the others of its set. */
 async function settleEach<Item, Result>(
   part: Item[],
   submit: (part: Item[]) => Promise<Result[]>,
 ): Promise<PromiseSettledResult<Result>[]> {
   const [whole] = await Promise.allSettled([submit(part)]);
   if (whole.status === 'fulfilled') return whole.value.map((value) => ({ status: 'fulfilled', value }));
-  // A database that is away is nobody's fault, and asking it once more for each would only take longer.
+  // If the database is unavailable, retrying each one separately would only take longer.
   const away = whole.reason instanceof HeddleError && whole.reason.retryable;
   if (away || part.length === 1) return part.map(() => whole);
   const middle = part.length >> 1;
@@ -174,7 +174,7 @@ async function settleEach<Item, Result>(
   return [...first, ...(await settleEach(part.slice(middle), submit))];
 }
 
-/** Runs items in as few sets as possible with each task at most once in a set, in the order they came. */
+/** Runs items in as few sets as possible, each task at most once per set, in the order of arrival. */
 async function inRounds<Item extends { task_id: string }, Result>(
   items: Item[],
   run: (round: Item[]) => Promise<Result[]>,

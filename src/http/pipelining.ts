@@ -2,10 +2,10 @@ import type { Socket } from 'node:net';
 
 import type { App } from './routes/context.ts';
 
-/** Requests that one connection may have under way: HTTP/1.1 lets a client send any number without reading an answer. */
+/** Maximum concurrent requests of one connection: HTTP/1.1 lets a client send any number without reading a response. */
 const UNDER_WAY_MAX = 32;
 
-/** Ends a connection that has more requests under way than that, before anything is done for them. */
+/** Closes a connection that exceeds that number, before anything is done for its requests. */
 export function limitPipelining(app: App): void {
   const underWay = new WeakMap<Socket, number>();
   app.addHook('onRequest', (request, reply, done) => {

@@ -11,7 +11,7 @@ import type { Logger } from '../runtime/log.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { Tracing } from '../runtime/trace.ts';
 
-/** Looks tokens up; the store implements it. */
+/** Finds tokens; implemented by the store. */
 export interface TokenReader {
   findByHash(hash: Uint8Array): Promise<ApiToken | null>;
   /** Records that the token was used. */
@@ -20,7 +20,7 @@ export interface TokenReader {
 
 export type DefinitionType = 'rule' | 'action';
 
-/** A stored rule or action, in the wire form it was given in. */
+/** A stored rule or action, in the wire form in which it was given. */
 export interface Definition {
   name: string;
   body: unknown;
@@ -29,15 +29,15 @@ export interface Definition {
 }
 
 export interface DefinitionRepository {
-  /** Those of the names that exist, by name. */
+  /** Returns those of the names that exist, by name. */
   find(type: DefinitionType, names: readonly string[]): Promise<Map<string, Definition>>;
   list(type: DefinitionType): Promise<Definition[]>;
   put(type: DefinitionType, name: string, body: unknown): Promise<Definition>;
-  /** Whether there was one. */
+  /** Returns whether it existed. */
   remove(type: DefinitionType, name: string): Promise<boolean>;
 }
 
-/** The keys that handles are signed with: the current one first, then those being rotated out. */
+/** The keys that sign handles: the current one first, then those being rotated out. */
 export interface SigningKeys {
   keys(purpose: 'handle'): Promise<readonly Uint8Array[]>;
 }
@@ -49,40 +49,40 @@ export interface HttpConfig {
   bodyLimitBytes: number;
   /** Whether requests need a bearer token. */
   authRequired: boolean;
-  /** Whether `/metrics` needs none. */
+  /** Whether `/metrics` requires none. */
   metricsPublic: boolean;
-  /** Says why a webhook address is not allowed; null where it is. */
+  /** Returns why a webhook may not call an address; null if it may. */
   ssrf: (url: string) => string | null;
-  /** Classes of runner that the pool has; null or absent where they are not known, and any name is taken. */
+  /** Resource classes of the pool; null or absent if unknown, and any name is accepted. */
   resourceClasses?: KnownClasses;
-  /** Where the built page lies; null where there is none. */
+  /** Directory of the built console; null if there is none. */
   pageDirectory: string | null;
   version: string;
-  /** Names in `Host` that are answered without a token, beside those of loopback; absent: any, as beyond loopback. */
+  /** Names in `Host` accepted without a token, beside those of loopback; absent for any, as beyond loopback. */
   allowedHosts?: readonly string[];
-  /** Milliseconds after a task's end during which its handles still answer. Default one hour. */
+  /** Milliseconds after a task's end during which its handles remain valid. Default one hour. */
   handleGraceMs?: number;
-  /** Event streams that may be open at once. Default 256. */
+  /** Maximum open event streams. Default 256. */
   maxEventStreams?: number;
-  /** Time that a health check waits for the database, milliseconds. Default 2,000. */
+  /** How long a health check waits for the database, milliseconds. Default 2,000. */
   healthTimeoutMs?: number;
 }
 
-/** What the API shows of queues; the queue fulfils it. Times are milliseconds since the epoch. */
+/** The queue operations of the API, implemented by the queue. Times are milliseconds since the epoch. */
 export interface Queues {
   depth(queue: string): Promise<{ visible: number; in_flight: number; delayed: number; dead: number }>;
   listDead(queue: string | null, page: { offset: number; limit: number }): Promise<QueuedDeadLetter[]>;
   redrive(queue: string, ids: readonly string[] | null): Promise<number>;
 }
 
-/** What the API shows of the executors that remote events go to. Times are milliseconds since the epoch. */
+/** The executors shown by the API. Times are milliseconds since the epoch. */
 export interface Executors {
-  /** As they were when they last said so. */
+  /** Their status at the last response. */
   list(): readonly ExecutorEndpoint[];
 }
 
 export interface ExecutorEndpoint {
-  /** What tasks name it by. */
+  /** The name that tasks use. */
   executor: string;
   endpoint: string;
   state: 'unknown' | 'healthy' | 'degraded' | 'draining' | 'unreachable';
@@ -138,7 +138,7 @@ export interface ServerDependencies {
   clock: Clock;
   database: { ping(): Promise<void>; stats(): { size: number; idle: number; waiting: number } };
   breaker: { readonly state: BreakerState };
-  /** A new task or batch id. */
+  /** Generates a task or batch id. */
   newId: () => string;
   config: HttpConfig;
 }

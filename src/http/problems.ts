@@ -11,12 +11,15 @@ interface FrameworkError {
   message: string;
 }
 
-/** Answers every failure as a problem document; what is unexpected is logged with its reason and told without it. */
+/**
+ * Responds to every failure with a problem document; unexpected ones are logged with their cause and reported without
+ * it.
+ */
 export function answerProblems(app: FastifyInstance, log: Logger): void {
   app.setErrorHandler((error: Error, request, reply) => {
     const known = asHeddleError(error, request.routeOptions.bodyLimit);
     if (known.code === 'INTERNAL')
-      log.error({ err: error, route: routeOf(request), method: request.method }, 'a request failed');
+      log.error({ err: error, route: routeOf(request), method: request.method }, 'request failed');
     return sendProblem(request, reply, known);
   });
 }
@@ -30,10 +33,10 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
     .send(problemOf(error, request.heddle.batchId ?? undefined));
 }
 
-/** Answers what the framework refuses before any hook runs: an address that cannot be decoded. */
+/** Responds to requests that the framework rejects before any hook: URLs that cannot be decoded. */
 export function answerBadAddress(request: FastifyRequest, reply: FastifyReply): void {
   const error = new HeddleError('VALIDATION_FAILED', undefined, {
-    details: [`path: is not a valid address: ${JSON.stringify(request.raw.url?.slice(0, 200) ?? '')}; encode it`],
+    details: [`path: is not a valid URL path: ${JSON.stringify(request.raw.url?.slice(0, 200) ?? '')}; encode it`],
   });
   void reply
     .code(error.status)
@@ -55,7 +58,7 @@ function asHeddleError(error: Error, bodyLimitBytes: number | undefined): Heddle
       });
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return new HeddleError('MALFORMED_BODY', undefined, {
-        details: ['content-length: does not agree with the length of the body'],
+        details: ['content-length: does not match the length of the body'],
       });
     default:
       if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {

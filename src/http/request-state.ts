@@ -4,18 +4,18 @@ import { grants, type TokenScope } from '../domain/token.ts';
 import type { HeddleError } from '../domain/errors.ts';
 import type { BodyLimits } from './body-limits.ts';
 
-/** What one request carries from hook to hook. */
+/** State that one request passes from hook to hook. */
 export interface RequestState {
   startedAt: number;
-  /** The trace context to hand on; null where there is none. */
+  /** The trace context to propagate; null if there is none. */
   traceparent: string | null;
-  /** Ends the request's span, where there is one. */
+  /** Ends the request's span, if there is one. */
   endSpan: ((status: number) => void) | null;
-  /** The attempt that a valid handle speaks for; null where the caller is not a handle. */
+  /** The attempt of a valid handle; null if the caller has no handle. */
   handleAttempt: number | null;
-  /** The name of the token that let it through; null where none was needed. */
+  /** The name of the token that authorized it; null if none was needed. */
   tokenName: string | null;
-  /** What that token may do; null where none was needed. */
+  /** Scopes of that token; null if none was needed. */
   scopes: readonly TokenScope[] | null;
   /** The batch that this request would create. */
   batchId: string | null;
@@ -25,17 +25,17 @@ export interface RequestState {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The scope that the route asks for; null: open to everybody. */
+    /** The scope that the route requires; null for a public route. */
     scope?: TokenScope | null;
-    /** Whether a task's signed handle stands in for a token. */
+    /** Whether a task's signed handle can replace a token. */
     handle?: boolean;
     /** Whether pages of other sites may not even read it. */
     sameOrigin?: boolean;
-    /** What paths into the body start with. */
+    /** Prefix of paths into the body. */
     bodyRoot?: string;
-    /** What the body may hold, where that is more than one thing. */
+    /** Limit of the body if it is larger than one object. */
     body?: BodyLimits;
-    /** Levels of nesting that the body may have, where they are more than usual. */
+    /** Nesting depth of the body if it is larger than usual. */
     bodyDepth?: number;
   }
   interface FastifyRequest {
@@ -57,12 +57,12 @@ export function newRequestState(startedAt: number): RequestState {
   };
 }
 
-/** Whether the caller sees what was stored as it was given, secrets of its requests included: who may replace it. */
+/** Returns whether the caller may see stored secrets of requests: those who may replace them. */
 export function seesSecrets({ heddle: { scopes } }: FastifyRequest): boolean {
   return scopes === null || grants(scopes, 'operate');
 }
 
-/** The pattern of the route that serves the request, never its address. */
+/** The pattern of the route that serves the request, never its URL. */
 export function routeOf(request: FastifyRequest): string {
   return request.routeOptions.url ?? 'unknown';
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 
 const HEADERS: Readonly<Record<string, string>> = {
-  // The graph library styles its canvas inline; scripts come from this server only.
+  // The graph library sets inline styles on its canvas; scripts are loaded from this server only.
   'content-security-policy': [
     "default-src 'self'",
     "style-src 'self' 'unsafe-inline'",
@@ -13,7 +13,7 @@ const HEADERS: Readonly<Record<string, string>> = {
   ].join('; '),
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
-  // Addresses may hold a handle: they go to nobody.
+  // URLs may contain a handle, so no referrer is sent.
   'referrer-policy': 'no-referrer',
   'cross-origin-opener-policy': 'same-origin',
 };

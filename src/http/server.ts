@@ -42,14 +42,14 @@ import { WorkflowTreeNode } from './wire/workflow.ts';
 
 export type { App } from './routes/context.ts';
 
-/** A path segment may be this long; names are shorter, and longer ones are told so by their route. */
+/** Maximum length of a path segment; names are shorter, and their routes report longer ones. */
 const PARAMETER_MAX_CHARS = 1000;
-/** Time that a request may take to arrive, its body included. */
+/** Time limit for a request to arrive, including its body. */
 const REQUEST_TIMEOUT_MS = 300_000;
 
 /**
- * The HTTP server, ready to listen. `close()` ends event streams, lets requests under way finish, and commits what was
- * accepted.
+ * Builds the HTTP server, ready to listen. `close()` ends event streams, lets running requests finish, and commits
+ * accepted work.
  */
 export function buildServer(dependencies: ServerDependencies): App {
   const { engine, clock, log, config } = dependencies;
@@ -57,7 +57,7 @@ export function buildServer(dependencies: ServerDependencies): App {
     bodyLimit: config.bodyLimitBytes,
     forceCloseConnections: 'idle',
     requestTimeout: REQUEST_TIMEOUT_MS,
-    // Refused by the hook below instead, as a problem document.
+    // The hook below rejects these instead, with a problem document.
     return503OnClosing: false,
     clientErrorHandler: answerBrokenRequests(log),
     frameworkErrors: (_error, request, reply) => answerBadAddress(request, reply),
@@ -70,11 +70,11 @@ export function buildServer(dependencies: ServerDependencies): App {
     streams: new EventStreams({ engine, clock, log }, config.maxEventStreams),
   };
   app.setValidatorCompiler(compileValidator);
-  // Schemas that hold themselves are known by name.
+  // Recursive schemas are referenced by name.
   for (const schema of [WorkflowNode, WorkflowTreeNode]) app.addSchema(schema);
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
 
-  // Hooks run in this order for each request: bounded by connection and measured first, then guarded, then read.
+  // Hooks run in this order for each request: limit the connection, measure, authorize, read.
   limitPipelining(app);
   observeRequests(app, dependencies);
   addSecurityHeaders(app);

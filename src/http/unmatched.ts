@@ -8,7 +8,9 @@ interface KnownPath {
   methods: Set<string>;
 }
 
-/** Answers what no route takes: 405 with `Allow` where the path exists, 404 otherwise. Call before routes are added. */
+/**
+ * Responds to requests without a route: 405 with `Allow` if the path exists, else 404. Call it before routes are added.
+ */
 export function answerUnmatched(app: FastifyInstance): void {
   const known = new Map<string, KnownPath>();
   app.addHook('onRoute', (route) => {
@@ -22,7 +24,7 @@ export function answerUnmatched(app: FastifyInstance): void {
       [...known.values()].filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => [...methods]),
     );
     if (allowed.size === 0 || allowed.has(request.method)) {
-      const detail = `path: nothing is at ${JSON.stringify(path.slice(0, 200))}; see /v1/openapi.json`;
+      const detail = `path: no route for ${JSON.stringify(path.slice(0, 200))}; see /v1/openapi.json`;
       return sendProblem(request, reply, new HeddleError('NOT_FOUND', undefined, { details: [detail] }));
     }
     const offered = [...allowed].sort().join(', ');
@@ -32,7 +34,7 @@ export function answerUnmatched(app: FastifyInstance): void {
   });
 }
 
-/** `/task/:id` as a regular expression; a wildcard takes the rest. */
+/** Converts `/task/:id` to a regular expression; a wildcard matches the rest. */
 function patternOf(url: string): RegExp {
   const escaped = url.replace(/[.+?^${}()|[\]\\]/g, '\\$&');
   return new RegExp(`^${escaped.replace(/:[A-Za-z_]+/g, '[^/]+').replaceAll('*', '.*')}$`);

@@ -30,7 +30,7 @@ test('a link or a file in its place is left alone', () => {
   assert.equal(ownDirectory(root), null);
 });
 
-test('what Node was told about its cache holds', () => {
+test('a cache configured in Node takes precedence', () => {
   for (const name of ['NODE_COMPILE_CACHE', 'NODE_DISABLE_COMPILE_CACHE']) {
     const env = { [name]: '1' };
     keepCompiledCode(env, root);

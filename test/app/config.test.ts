@@ -32,12 +32,12 @@ function writeConfig(name: string, content: unknown): string {
   return path;
 }
 
-/** A line of YAML that stands for many times as much as the one before. */
+/** A line of YAML that expands to many times the previous one. */
 function expanding(name: string, before: string): string {
   return `${name}: &${name} [${Array(10).fill(`*${before}`).join(', ')}]\n`;
 }
 
-/** The variables that clients of the original service set, with the defaults that they count on. */
+/** The variables of clients of the original service, with the defaults that they rely on. */
 const PROMISED: Readonly<Record<string, string>> = {
   DATABASE_URL: '',
   HOST_URL: '',
@@ -73,7 +73,7 @@ describe('the configuration', () => {
     for (const [name, expected] of Object.entries(PROMISED)) assert.equal(values[name], expected, name);
   });
 
-  test('takes flags over the environment over the file over defaults, and says which', () => {
+  test('applies flags over environment over file over defaults, and reports the source', () => {
     const file = writeConfig('order.json', { PORT: 1, POOL_MAX_SIZE: 20, OTEL_SERVICE_NAME: 'of-file' });
     const { values, effective } = load({ HEDDLE_CONFIG: file, PORT: '2', POOL_MAX_SIZE: '30' }, { PORT: '3' });
     assert.deepEqual(
@@ -104,7 +104,7 @@ describe('the configuration', () => {
     assert.deepEqual([read[0]!.port, read[0]!.blockedHostnames], [1, ['a', 'b']]);
   });
 
-  test('finds heddle.yaml in the data directory, and refuses a second file beside it', () => {
+  test('finds heddle.yaml in the data directory, and rejects a second file beside it', () => {
     const dataDir = temporaryDirectory('heddle-config-data-');
     writeFileSync(join(dataDir, 'heddle.yaml'), 'PORT: 7');
     const { values, file } = load({ HEDDLE_DATA_DIR: dataDir });
@@ -112,15 +112,18 @@ describe('the configuration', () => {
     const faults = faultsOf({ HEDDLE_DATA_DIR: dataDir });
     rmSync(dataDir, { recursive: true });
     assert.deepEqual([values.port, file], [7, join(dataDir, 'heddle.yaml')]);
-    assert.match(faults.join(), /^HEDDLE_CONFIG: .*heddle\.json and .*heddle\.yaml are both there; keep one$/);
+    assert.match(faults.join(), /^HEDDLE_CONFIG: .*heddle\.json and .*heddle\.yaml both exist; keep one$/);
   });
 
-  test('names the place of what is no YAML', () => {
+  test('reports the position of invalid YAML', () => {
     const cases: [content: string, fault: RegExp][] = [
-      ['PORT: 1\nPORT: 2', /bad\.yaml: is not YAML: Map keys must be unique at line 2, column 1$/],
-      ['PORT: !port 1', /bad\.yaml: is not YAML: Unresolved tag: !port at line 1, column 7$/],
-      ['PORT: [1', /bad\.yaml: is not YAML: .* at line 1/],
-      [`a: &a [x, x, x]\n${expanding('b', 'a')}${expanding('c', 'b')}${expanding('d', 'c')}`, /is not YAML: .*alias/],
+      ['PORT: 1\nPORT: 2', /bad\.yaml: is not valid YAML: Map keys must be unique at line 2, column 1$/],
+      ['PORT: !port 1', /bad\.yaml: is not valid YAML: Unresolved tag: !port at line 1, column 7$/],
+      ['PORT: [1', /bad\.yaml: is not valid YAML: .* at line 1/],
+      [
+        `a: &a [x, x, x]\n${expanding('b', 'a')}${expanding('c', 'b')}${expanding('d', 'c')}`,
+        /is not valid YAML: .*alias/,
+      ],
       ['- PORT', /bad\.yaml: must be an object/],
     ];
     for (const [content, fault] of cases) {
@@ -138,7 +141,7 @@ describe('the configuration', () => {
     assert.deepEqual(values.blockedHostnames, ['a', 'b']);
   });
 
-  test('names each fault: the variable, what was given, what is allowed, all at once', () => {
+  test('reports every fault at once: the variable, the given value, what is allowed', () => {
     const faults = faultsOf({
       PORT: '70000',
       OTEL_SAMPLING_RATIO: '2',
@@ -157,13 +160,13 @@ describe('the configuration', () => {
     ]);
   });
 
-  test('takes no number that is not written as one', () => {
+  test('accepts only decimal numbers', () => {
     for (const PORT of ['-1', '1e3', '0x10', '80.5', '8085 ;', 'Infinity', 'NaN']) {
       assert.match(faultsOf({ PORT }).join('\n'), /^PORT: must be a whole number/);
     }
   });
 
-  test('never shows a secret: not in what holds, and not in a fault', () => {
+  test('never shows a secret, neither in values nor in faults', () => {
     const key = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
     const { effective } = load({
       DATABASE_URL: 'postgres://me:hunter2@db1:5432,db2:5433/heddle?sslpassword=hunter3',
@@ -185,7 +188,7 @@ describe('the configuration', () => {
     );
   });
 
-  test('takes an empty variable for one that is not set, and for the empty list', () => {
+  test('treats an empty variable as unset, and as the empty list', () => {
     const { values } = load({ PORT: '', DATABASE_URL: ' ', BLOCKED_HOSTNAMES: '' });
     assert.deepEqual([values.port, values.databaseUrl, values.blockedHostnames], [8085, null, []]);
   });
@@ -195,15 +198,15 @@ describe('the configuration', () => {
     assert.equal(load({ RUST_LOG: 'off' }).values.logLevel, 'silent');
   });
 
-  test('reads the names under which messages know a setting, too', () => {
+  test('reads the short names of settings, too', () => {
     assert.deepEqual(load({ SSRF_ALLOWED_CIDRS: '10.0.0.0/8' }).values.allowedCidrs, ['10.0.0.0/8']);
   });
 
-  test('refuses a file that it cannot use, naming what is wrong', () => {
+  test('rejects an unusable file and names the fault', () => {
     const cases: [content: unknown, fault: RegExp][] = [
-      ['{"PORT": 1,}', /bad\.json: is not JSON/],
+      ['{"PORT": 1,}', /bad\.json: is not valid JSON/],
       [[1], /bad\.json: must be an object/],
-      [{ PROT: 1 }, /^PROT: there is no such setting \(file\)/],
+      [{ PROT: 1 }, /^PROT: unknown setting \(file\)/],
       [{ PORT: { a: 1 } }, /^PORT: must be a string, a number/],
       [{ PORT: 'x' }, /^PORT: must be a whole number .* not "x" \(file\)/],
     ];
@@ -216,12 +219,12 @@ describe('the configuration', () => {
     );
   });
 
-  test('refuses what contradicts itself', () => {
+  test('rejects contradictory settings', () => {
     assert.match(faultsOf({ POOL_MAX_SIZE: '4', POOL_MIN_IDLE: '6' }).join(), /POOL_MIN_IDLE: must be at most/);
     assert.match(faultsOf({ PAGINATION_DEFAULT: '200' }).join(), /PAGINATION_DEFAULT: must be at most PAGINATION_MAX/);
   });
 
-  test('fits defaults to what was given, so that no setting alone contradicts another', () => {
+  test('adapts defaults to given values, so that no setting alone contradicts another', () => {
     const of = (environment: Record<string, string>): ((name: string) => string | undefined) => {
       const { effective } = load(environment);
       return (name) => effective.find((each) => each.name === name)?.value;
@@ -247,10 +250,10 @@ describe('the configuration', () => {
     }
   });
 
-  test('notices misspelt variables of its own, and no others', () => {
+  test('reports misspelled variables with its own prefix only', () => {
     const { unknownVariables } = load({ HEDDLE_DATADIR: '/x', HEDDLE_TOKEN: 't', HEDDLE_URL: 'u', PATH: '/bin' });
     assert.deepEqual(unknownVariables, ['HEDDLE_DATADIR']);
-    assert.match(faultsOf({}, { PROT: '1' }).join(), /PROT: there is no such setting \(flag\)/);
+    assert.match(faultsOf({}, { PROT: '1' }).join(), /PROT: unknown setting \(flag\)/);
   });
 });
 

@@ -9,7 +9,7 @@ import { DataDirectory, request } from './heddle-process.ts';
 const data = new DataDirectory();
 after(() => data.dispose());
 
-/** What a killed process had under way is tried again when its lease has lapsed. */
+/** What a killed process was running is retried when its lease has expired. */
 const ENVIRONMENT = { HEDDLE_EXAMPLES: '1', HEDDLE_WEBHOOK_TIMEOUT_SECS: '2', WORKER_LEASE_SECS: '5' };
 const ENDED_DEADLINE_MS = 180_000;
 
@@ -28,7 +28,7 @@ interface Workflow {
 const workflowAt = async (base: string, id: string): Promise<Workflow> =>
   (await request(base, 'GET', `/v1/workflows/${id}?depth=0`)).json as Workflow;
 
-test('the example that a kill cut short goes on with the next start, and is marked when it has ended', async () => {
+test('an example interrupted by a kill resumes at the next start, and is marked when it has ended', async () => {
   const first = data.up(ENVIRONMENT);
   const { workflow_id } = await first.event<ExampleEvent>('example');
   assert.equal(await first.end('SIGKILL'), null);
@@ -77,7 +77,7 @@ test('the example that a kill cut short goes on with the next start, and is mark
   await data.gone();
 });
 
-/** Runs the job again: since it was told of the first run, the network is a little different. */
+/** Runs the job again: the network changed a little after the report of the first run. */
 async function rescan(base: string): Promise<void> {
   const { json } = await request(base, 'POST', '/v1/jobs/attack-surface/trigger');
   const { workflow_id } = json as { workflow_id: string };
@@ -91,7 +91,7 @@ async function rescan(base: string): Promise<void> {
   );
   assert.equal((await workflowAt(base, workflow_id)).state, 'Succeeded');
   const services = await modelsAt(base, 'service');
-  // Where its ports are taken it goes to others, which end alike.
+  // If its ports are in use it uses others with the same endings.
   const webOf = (host: number) =>
     services.find(({ data: { ip, port } }) => ip === `127.0.10.${host}` && port! % 500 === 80)!;
   assert.deepEqual(

@@ -5,7 +5,7 @@ import { setGauges } from '../../src/app/gauges.ts';
 import { createJobs } from '../../src/engine/schedule/jobs.ts';
 import { feed, MANAGER_QUEUE, newBench, run, workerSeen } from '../engine/manager/fixture.ts';
 
-test('the messages of the manager and of each kind with workers are told by state, dead letters among them', async () => {
+test('messages of the manager and of each kind with workers are counted by state, including dead letters', async () => {
   const { database, engine, queue, manager, metrics } = await newBench();
   await feed(manager, workerSeen('render'));
   await queue.send(MANAGER_QUEUE, [{ body: 'a' }, { body: 'b' }, { body: 'c', delay_ms: 60_000 }]);
@@ -23,7 +23,7 @@ test('the messages of the manager and of each kind with workers are told by stat
   assert.match(await metrics.registry.metrics(), /heddle_queue_messages\{queue="worker:render",state="visible"\} 0/);
 });
 
-test('what becomes of the occurrences of jobs is counted', async () => {
+test('outcomes of job occurrences are counted', async () => {
   const { database, manager, metrics, jobs: context } = await newBench();
   await createJobs(context).create({
     name: 'often',

@@ -1,4 +1,4 @@
-/** Runs the `heddle` command as real processes, and looks for what they leave behind. Linux: it reads /proc. */
+/** Runs the `heddle` command as real processes, and checks what they leave behind. Linux: it reads /proc. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
@@ -13,7 +13,7 @@ const EXIT_DEADLINE_MS = 90_000;
 
 export type Environment = Readonly<Record<string, string>>;
 
-/** What the test process itself was given must not decide what is tested. */
+/** The environment of the test process must not affect the result. */
 function environmentOf(own: Environment): Record<string, string> {
   const inherited = ['PATH', 'HOME', 'TMPDIR', 'HEDDLE_TEST_RUN'].flatMap((name) => {
     const value = process.env[name];
@@ -54,7 +54,7 @@ export class HeddleProcess {
     return this.child.exitCode !== null || this.child.signalCode !== null;
   }
 
-  /** Waits for an event of `--json`; fails at once where the process ends before. */
+  /** Waits for an event of `--json`; fails at once if the process ends before. */
   async event<Found extends { event: string }>(name: Found['event'], deadlineMs = READY_DEADLINE_MS): Promise<Found> {
     const found = await eventually(
       () => this.events.find(({ event }) => event === name) ?? (this.ended ? 'ended' : undefined),
@@ -69,7 +69,7 @@ export class HeddleProcess {
     return this.event<Ready>('ready');
   }
 
-  /** Sends a signal and resolves with the exit code; null where the signal killed it. */
+  /** Sends a signal and resolves with the exit code; null if the signal killed it. */
   async end(signal: NodeJS.Signals): Promise<number | null> {
     this.child.kill(signal);
     await eventually(() => this.ended, `the end of process ${this.child.pid ?? 0} after ${signal}`, EXIT_DEADLINE_MS);
@@ -77,7 +77,7 @@ export class HeddleProcess {
   }
 }
 
-/** Runs a command to its end. */
+/** Runs a command to completion. */
 export async function heddle(
   args: readonly string[],
   environment: Environment,
@@ -87,7 +87,7 @@ export async function heddle(
   return { code, stdout: run.stdout, stderr: run.stderr };
 }
 
-/** A data directory for processes; `dispose` kills whatever still uses it and removes it. */
+/** A data directory for processes; `dispose` kills processes that still use it and removes it. */
 export class DataDirectory {
   readonly path = temporaryDirectory('heddle-app-');
 
@@ -143,7 +143,7 @@ function speaksOf(pid: number, directory: string): boolean {
   }
 }
 
-/** A request of the API with a JSON body. */
+/** Sends an API request with a JSON body. */
 export async function request(
   base: string,
   method: string,
@@ -164,7 +164,7 @@ export async function request(
   return { status: response.status, json: text === '' ? null : JSON.parse(text) };
 }
 
-/** Submits tasks that nobody takes, and returns their ids once they are acknowledged. */
+/** Submits tasks that no worker claims, and returns their ids once they are acknowledged. */
 export async function submit(base: string, count: number, name = 'stored'): Promise<string[]> {
   const tasks = Array.from({ length: count }, (_, at) => ({ name: `${name} ${at}`, kind: 'nobody-takes-it' }));
   const { status, json } = await request(base, 'POST', '/task', { body: tasks });

@@ -18,7 +18,7 @@ const namesOf = async (...paths: string[]): Promise<string[]> =>
   (await loadKinds(paths, directory)).map(({ name }) => name);
 
 describe('modules with kinds', () => {
-  it('export them by default or by name, single or in arrays, each once; they find this package anywhere', async () => {
+  it('export kinds by default or by name, single or in arrays, each once; they can import this package anywhere', async () => {
     const one = write(
       'one.ts',
       `import { defineKind, type KindContext } from 'heddle';
@@ -35,7 +35,7 @@ describe('modules with kinds', () => {
     assert.deepEqual(await namesOf(one, two), ['a', 'b', 'c']);
   });
 
-  it('find what calls executors, and the failures that they may throw or catch', async () => {
+  it('can import the executor client and its errors', async () => {
     const path = write(
       'remote.ts',
       `import { defineKind, FinalFailure } from 'heddle';
@@ -50,8 +50,8 @@ describe('modules with kinds', () => {
     assert.deepEqual(await namesOf(path), ['caller']);
   });
 
-  it('are refused by name where they cannot be used', async () => {
-    await assert.rejects(namesOf('absent.ts'), /^CommandFailure: There is no module .*absent\.ts$/);
+  it('are rejected by name if they cannot be used', async () => {
+    await assert.rejects(namesOf('absent.ts'), /^CommandFailure: Module not found: .*absent\.ts$/);
     await assert.rejects(namesOf(write('empty.ts', 'export {};')), /The module empty\.ts exports no kind/);
     await assert.rejects(
       namesOf(write('broken.ts', `throw new RangeError('no table');`)),
@@ -74,7 +74,7 @@ describe('modules with kinds', () => {
     );
   });
 
-  it('may be run in part', async () => {
+  it('can be run in part', async () => {
     const path = write(
       'many.ts',
       `import { defineKind } from 'heddle';
@@ -86,6 +86,6 @@ describe('modules with kinds', () => {
       ['x', 'z'],
     );
     assert.equal(selectKinds(kinds, []).length, 3);
-    assert.throws(() => selectKinds(kinds, ['w']), /--kind w: no module defines it; there is: x, y, z/);
+    assert.throws(() => selectKinds(kinds, ['w']), /--kind w: not defined by any module; defined: x, y, z/);
   });
 });

@@ -62,12 +62,12 @@ interface World {
   close(): Promise<void>;
 }
 
-/** A function that has not been called yet, on a database and queues of its own; and the same to look at from beside. */
+/** A function that has not been called yet, on a separate database with its own queues, and access to both. */
 async function newWorld(settings: Record<string, string> = {}): Promise<World> {
   const { url, database } = await createTestDatabase();
   const prefix = `heddle${newId().slice(-12)}`;
   const QUEUE_URL = `sqs://eu-west-1/${ACCOUNT}/${prefix}?create=1&endpoint=${encodeURIComponent(endpoint())}`;
-  // The smallest pool there is: a run must not need a second connection while it holds one.
+  // The smallest pool: a run must not need a second connection while it holds one.
   const environment = { DATABASE_URL: url, QUEUE_URL, POOL_MAX_SIZE: '1', POOL_TIMEOUT_SECS: '5', RUST_LOG: 'error' };
   const metrics: string[] = [];
   const handler = createHandler({
@@ -93,7 +93,9 @@ async function newWorld(settings: Record<string, string> = {}): Promise<World> {
   };
 }
 
-/** What Lambda does with a queue: takes a batch, calls the function with it, deletes what it does not name as failed. */
+/**
+ * Does what Lambda does with a queue: receives a batch, calls the function, deletes messages not reported as failed.
+ */
 async function deliver(world: World): Promise<{ event: SQSEvent; failures: string[] }> {
   const { QueueUrl } = await client.send(new GetQueueUrlCommand({ QueueName: `${world.prefix}-${MANAGER_QUEUE}` }));
   const received = await client.send(
@@ -175,7 +177,7 @@ async function send({ opened: { queue } }: World, ...bodies: (JsonObject | strin
 }
 
 describe('the manager as a function of Lambda', () => {
-  it('takes a workflow to its end, batch by batch', async () => {
+  it('completes a workflow, batch by batch', async () => {
     const world = await newWorld();
     const id = newId();
     await send(
@@ -194,7 +196,7 @@ describe('the manager as a function of Lambda', () => {
     await world.close();
   });
 
-  it('names what is to come again, and sends away what never will be handled', async () => {
+  it('reports messages to redeliver, and moves away those that can never be handled', async () => {
     const world = await newWorld();
     const id = newId();
     await send(
@@ -216,7 +218,7 @@ describe('the manager as a function of Lambda', () => {
 
     await send(world, { ...base, task: { id: 'not yet', mode: 'parallel', children: [] } });
     assert.deepEqual((await deliver(world)).failures, []);
-    // Its visibility ended early, so that it need not wait for as long as a function may run.
+    // Its visibility ended early, so that the test need not wait for it.
     assert.deepEqual((await deliver(world)).failures, []);
     assert.equal((await world.engine.getTask(orphan))?.state, 'claimed');
     await world.close();
@@ -231,7 +233,7 @@ describe('the manager as a function of Lambda', () => {
     await world.close();
   });
 
-  it('takes messages of other senders, and workflows that SQS cannot carry', async () => {
+  it('accepts messages of other senders, and workflows that are too large for SQS', async () => {
     const world = await newWorld();
     const id = newId();
     const children = Array.from({ length: 3_000 }, () => ({ kind: 'one', input: { text: 'x'.repeat(100) } }));
@@ -269,7 +271,7 @@ describe('the manager as a function of Lambda', () => {
     await world.close();
   });
 
-  it('asks for the runners that tasks need, for the servers to hand out', async () => {
+  it('requests runners for tasks, which servers assign', async () => {
     const world = await newWorld();
     const [task] = (await submitTasks(world.engine, [newTask({ requirements: LARGE })])).tasks;
     assert.equal(await world.handler(SCHEDULED), undefined);
@@ -298,7 +300,7 @@ describe('the manager as a function of Lambda', () => {
     await world.close();
   });
 
-  it('knows the classes of runner that servers have now', async () => {
+  it('uses the current resource classes of servers', async () => {
     const world = await newWorld();
     await world.handler(SCHEDULED);
     const child = { kind: 'one', requirements: { resource_class: 'own', usage_class: 'spot' } };
@@ -314,7 +316,7 @@ describe('the manager as a function of Lambda', () => {
     await world.close();
   });
 
-  it('writes what its counters gained after each invocation, and delivers its spans', async (t) => {
+  it('writes counter increments after each invocation, and delivers its spans', async (t) => {
     const bodies: string[] = [];
     const collector = createServer((request, response) => {
       void text(request).then((body) => {
@@ -346,7 +348,7 @@ describe('the manager as a function of Lambda', () => {
     await world.close();
   });
 
-  it('fails as a whole where its database is away, and opens it at the next call', async () => {
+  it('fails as a whole while its database is unavailable, and reopens it at the next call', async () => {
     const environment = {
       DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
       POOL_ACQUIRE_RETRIES: '0',

@@ -9,7 +9,7 @@ interface Batch {
   end: PromiseWithResolvers<undefined>;
 }
 
-/** Batches of at most five messages or a hundred characters, two under way at once, each until the test ends it. */
+/** Batches of at most five messages or a hundred characters, two running at once, each until the test ends it. */
 function newBatches(): { batches: ManagerBatches; begun: Batch[] } {
   const begun: Batch[] = [];
   const batches = new ManagerBatches({
@@ -30,7 +30,7 @@ function set(...bodies: string[]): ReceivedMessage[] {
 }
 
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {
-  // Ten turns of promises are more than any answer here takes.
+  // Ten promise ticks are more than any response here needs.
   const later = async (): Promise<false> => {
     for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
     return false;
@@ -39,7 +39,7 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
 }
 
 describe('batches of the manager', () => {
-  it('begins with a set at once, and takes together what came while others were under way', async () => {
+  it('starts a set at once, and combines those that arrive meanwhile', async () => {
     const { batches, begun } = newBatches();
     const ends = ['a', 'b', 'c', 'd'].map((body) => batches.add(set(body)));
     assert.deepEqual(
@@ -57,7 +57,7 @@ describe('batches of the manager', () => {
     assert.deepEqual(begun[3]!.bodies, ['e']);
   });
 
-  it('divides no set, and joins none beyond the bounds of a batch', async () => {
+  it('splits no set, and combines none beyond the limits of a batch', async () => {
     const { batches, begun } = newBatches();
     const long = 'x'.repeat(60);
     for (const bodies of [['1'], ['2'], ['a', 'b', 'c'], ['d', 'e', 'f'], [long], [long], 'ghijklm'.split('')]) {
@@ -74,7 +74,7 @@ describe('batches of the manager', () => {
     await batches.drain();
   });
 
-  it('has room until the next batch is full', async () => {
+  it('has capacity until the next batch is full', async () => {
     const { batches, begun } = newBatches();
     void batches.add(set('1'));
     void batches.add(set('2'));
@@ -88,7 +88,7 @@ describe('batches of the manager', () => {
     assert.deepEqual(begun[2]!.bodies, ['a', 'b', 'c', 'd', 'e']);
   });
 
-  it('tells all sets of a batch what kept it from its end, and goes on with the next', async () => {
+  it('reports the failure of a batch to all its sets, and continues with the next', async () => {
     const { batches, begun } = newBatches();
     const failing = assert.rejects(batches.add(set('1')), /the database is away/);
     const other = batches.add(set('2'));

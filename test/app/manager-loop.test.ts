@@ -61,7 +61,7 @@ async function send({ queue }: Pick<Bench, 'queue'>, ...bodies: (JsonObject | st
   );
 }
 
-/** Waits for the next task of a kind, as its worker does. */
+/** Waits for the next task of a kind, like its worker. */
 async function nextStart({ queue }: Pick<Bench, 'queue'>, kind: string): Promise<StartTaskMessage> {
   const name = workerQueueOf(kind);
   const [message] = await queue.receive(name, { max: 1, wait_ms: 20_000, visibility_ms: 60_000 });
@@ -77,7 +77,7 @@ async function close({ queue, engine }: Pick<Bench, 'queue' | 'engine'>, loop: M
 }
 
 describe('the loop of the manager', () => {
-  it('handles what arrives, buries what it cannot, and takes again what failed', async () => {
+  it('handles messages, buries invalid ones, and retries failed ones', async () => {
     const bench = await newBench();
     const loop = startLoop(bench);
     const id = newId();
@@ -106,9 +106,9 @@ describe('the loop of the manager', () => {
     await close(bench, loop);
   });
 
-  it('hands out tasks that become ready without a message, as soon as they are', async () => {
+  it('hands out tasks that become ready without a message at once', async () => {
     const bench = await newBench();
-    // Looks at the clock once at the start, and not again: only being woken can be the reason.
+    // The clock runs once at the start and not again: only a notification can be the reason.
     const loop = startLoop(bench, { intervalMs: 3_600_000 });
     await send(bench, workerSeen('woken'), collection({ mode: 'parallel', children: [{ kind: 'woken' }] }));
     await nextStart(bench, 'woken');
@@ -127,7 +127,7 @@ describe('the loop of the manager', () => {
     await close(bench, again);
   });
 
-  it('sweeps a backlog that one look cannot hold without waiting for the next', async () => {
+  it('sweeps a backlog that exceeds one pass without waiting for the next interval', async () => {
     const bench = await newBench();
     const tasks = Array.from({ length: 11_000 }, () => newTask({ kind: 'late', delay_ms: 1 }));
     await submitTasks(bench.engine, tasks);
@@ -141,13 +141,13 @@ describe('the loop of the manager', () => {
       );
       return row!.waiting === 0;
     }, 'all are due');
-    // An hour between two looks: what one of them leaves is swept because it says that there is more.
+    // An hour between two passes: the rest is swept because the first reports that there is more.
     const loop = startLoop(bench, { intervalMs: 3_600_000, receivers: 0 });
     await eventually(async () => (await bench.engine.gauges(9)).ready_by_lane['kind:late'] === 11_000, 'all are ready');
     await close(bench, loop);
   });
 
-  it('finishes the batch that is under way when it is stopped, and keeps it hidden until then', async () => {
+  it('completes the running batch when it is stopped, and keeps it hidden until then', async () => {
     const bench = await newBench();
     const entered = Promise.withResolvers<undefined>();
     const goOn = Promise.withResolvers<undefined>();
@@ -166,7 +166,7 @@ describe('the loop of the manager', () => {
     await send(bench, collection({ id, mode: 'parallel', children: [{ kind: 'one' }] }));
     await entered.promise;
     const stopped = loop.stop();
-    // Three times its visibility: without being extended it would be somebody else's by now.
+    // Three times its visibility: without an extension it would have been redelivered by now.
     const others = await bench.queue.receive(MANAGER_QUEUE, { max: 1, wait_ms: 900, visibility_ms: 1 });
     assert.deepEqual(others, []);
     goOn.resolve(undefined);
@@ -176,7 +176,7 @@ describe('the loop of the manager', () => {
     await close(bench, loop);
   });
 
-  it('handles together what was received in small sets meanwhile, and all of it when it is stopped', async () => {
+  it('combines small sets received meanwhile, and handles all of them when it is stopped', async () => {
     const queue = new MemoryQueue({ clock: systemClock });
     const goOn = Promise.withResolvers<undefined>();
     const sizes: number[] = [];
@@ -211,7 +211,7 @@ describe('the loop of the manager', () => {
     await queue.close();
   });
 
-  it('asks for nothing while the database is away, since each delivery brings messages closer to the dead letters', async () => {
+  it('requests nothing while the database is unavailable, since each delivery counts toward the dead-letter limit', async () => {
     const away = openTestDatabase('postgres://nobody@127.0.0.1:1/none', { acquireRetries: 0, acquireTimeoutMs: 1_000 });
     const { manager, engine } = benchOn(away);
     const inner = new MemoryQueue({ clock: systemClock });

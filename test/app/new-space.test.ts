@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import { promisify } from 'node:util';
 
 const MODULE = new URL('../../src/app/new-space.ts', import.meta.url).href;
-/** Objects that outlive a collection or two are what V8 makes room for. */
+/** V8 grows the new space for objects that survive one or two collections. */
 const PROGRAM = `
   import { getHeapSpaceStatistics } from 'node:v8';
   import { keepNewSpaceSmall } from ${JSON.stringify(MODULE)};
@@ -25,7 +25,7 @@ async function mostNewSpace(...how: string[]): Promise<number> {
   return Number(stdout);
 }
 
-it('the room of new objects does not grow where it is to stay small', async () => {
+it('the new space does not grow if it is limited', async () => {
   const [small, usual] = await Promise.all([mostNewSpace('small'), mostNewSpace()]);
   assert.ok(small < 36 * 1_048_576, `${small} bytes`);
   assert.ok(small * 1.5 < usual, `${small} bytes, and ${usual} without`);

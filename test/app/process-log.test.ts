@@ -14,7 +14,7 @@ function linesTo(lines: string[]): { write(line: string): void } {
   return { write: (line) => void lines.push(line) };
 }
 
-test('a log that is kept in a file shows errors, with `verbose` everything', () => {
+test('a log that is kept in a file shows errors on the terminal, with `verbose` everything', () => {
   const kept: string[] = [];
   for (const [verbose, shown] of [
     [false, ['broken']],
@@ -30,7 +30,7 @@ test('a log that is kept in a file shows errors, with `verbose` everything', () 
   assert.equal(kept.length, 4);
 });
 
-test('what the file does not take is shown', () => {
+test('lines that the file rejects are shown', () => {
   const terminal: string[] = [];
   const file = {
     write(): void {
@@ -41,7 +41,7 @@ test('what the file does not take is shown', () => {
   assert.equal(terminal.length, 1);
 });
 
-test('a full file makes room for a new one, and one old one stays', async () => {
+test('a full file is rotated, and one old file is kept', async () => {
   const file = await LogFile.open(directory, 10);
   for (const line of ['first line\n', 'second line\n', 'third line\n']) file.write(line);
   const again = await LogFile.open(directory, 100);

@@ -8,7 +8,10 @@ import { optionsOf, PROCESS_ROLES, type ProcessOptions, type ProcessRole } from 
 import type { Setting } from '../../src/app/setting.ts';
 import { SETTINGS, type SettingKey, type SettingValues } from '../../src/app/settings.ts';
 
-/** Settings that every process is to follow, each with a value that is not its default, and where one alone has no use for it. */
+/**
+ * Settings that every process must follow, each with a value other than its default, and the processes without use for
+ * it.
+ */
 const SHARED: Partial<Record<SettingKey, { value: string; roles?: readonly ProcessRole[] }>> = {
   poolMaxSize: { value: '2' },
   poolMinIdle: { value: '1', roles: ['server'] },
@@ -28,7 +31,7 @@ const SHARED: Partial<Record<SettingKey, { value: string; roles?: readonly Proce
   otelSamplingRatio: { value: '0.5' },
 };
 
-/** Settings of the pool that reach every process through the database, where servers write them. */
+/** Settings of the pool that servers write to the database for every process. */
 const POLICY: Partial<Record<SettingKey, string>> = {
   runnerClasses: '[{"name":"own","cpu":1,"memory_mib":512}]',
   runnerMaxUses: '1',
@@ -46,7 +49,7 @@ const POLICY: Partial<Record<SettingKey, string>> = {
   runnerAloneMs: '61',
 };
 
-/** By the beginning of its key or by its group: a setting of one part, which that part alone reads. */
+/** Settings that only one part reads, by the prefix of the key or by group. */
 const OF_ONE_PART: Readonly<Record<string, RegExp>> = {
   'where a process works': /^(databaseUrl|hostUrl|port|host|dataDir|configFile|examples|migrateAtStart|queueUrl)$/,
   'the log of a process': /^log(Level|Format|File)$/,
@@ -85,13 +88,13 @@ describe('from settings to the options of a process', () => {
     });
   }
 
-  it('everything of the pool that more than its launching goes by is in the policy', () => {
+  it('the policy has all settings of the pool that concern more than launching', () => {
     for (const [key, value] of Object.entries(POLICY) as [SettingKey, string][]) {
       assert.notDeepEqual(sharedPolicyOf(load(key, value)), sharedPolicyOf(defaults), SETTINGS[key].name);
     }
   });
 
-  it('every setting is one of these, or of one part', () => {
+  it('every setting is one of these, or belongs to one part', () => {
     const unknown = keys.filter((key) => {
       if (key in SHARED || key in POLICY) return false;
       return !Object.values(OF_ONE_PART).some((pattern) => pattern.test(key));
@@ -112,9 +115,9 @@ describe('from settings to the options of a process', () => {
     assert.deepEqual([...read].sort(), Object.keys(SHARED).sort());
   });
 
-  it('no process opens an engine, a database or traces past it', () => {
+  it('no process opens an engine, a database or traces without it', () => {
     const past = globSync('src/app/**/*.ts').filter((path) => {
-      // A command's database, for a moment.
+      // The database of a short command.
       if (/process-parts|database-access/.test(path)) return false;
       return /\b(createEngine|openDatabase|createTracer)\(/.test(readFileSync(path, 'utf8'));
     });

@@ -18,7 +18,7 @@ before(async () => {
 
 after(() => server.stop());
 
-test('a worker that only reads its queue and sends ends runs tasks of the kinds that the operator names', async () => {
+test('a worker that only reads its queue and reports ends runs tasks of the configured kinds', async () => {
   const { database } = server;
   const { queue } = await openQueue({
     url: 'postgres',
@@ -47,7 +47,7 @@ test('a worker that only reads its queue and sends ends runs tasks of the kinds 
   await eventually(async () => (await client.getWorkflow(id)).state === 'Succeeded', 'the end of the workflow');
 });
 
-test('a kind that no task can have is refused', () => {
+test('an invalid kind is rejected', () => {
   const environment = { HEDDLE_QUEUED_KINDS: `a,${'x'.repeat(101)}` };
   assert.throws(
     () => loadConfiguration({ flags: {}, environment, workingDirectory: import.meta.dirname }),

@@ -51,7 +51,7 @@ async function finishingTarget(): Promise<{ url: string; calls: Map<string, numb
 }
 
 describe('heddle server', () => {
-  test('asks for its settings by name', async () => {
+  test('reports missing settings by name', async () => {
     const none = await heddle(['server'], { PORT: '0' });
     assert.equal(none.code, 2);
     assert.match(none.stderr, /DATABASE_URL: is required by `heddle server`/);
@@ -60,23 +60,23 @@ describe('heddle server', () => {
     assert.match(beyond.stderr, /HOST_URL: is required.*HOST=0\.0\.0\.0/);
   });
 
-  test('says which database does not answer, without its password', async () => {
+  test('reports an unavailable database without its password', async () => {
     const url = 'postgres://heddle:hunter2@127.0.0.1:1/heddle';
     const { code, stderr } = await heddle(['server'], { PORT: '0', DATABASE_URL: url });
     assert.equal(code, 1);
     assert.match(
       stderr,
-      /The database postgres:\/\/heddle:redacted@127\.0\.0\.1:1\/heddle cannot be reached: .*ECONNREFUSED/,
+      /The database postgres:\/\/heddle:redacted@127\.0\.0\.1:1\/heddle is unreachable: .*ECONNREFUSED/,
     );
     assert.doesNotMatch(stderr, /hunter2/);
   });
 
-  test('refuses a database that is older or newer than the code', async () => {
+  test('rejects a database that is older or newer than the code', async () => {
     const database = await createTestDatabase({ empty: true });
     const environment = environmentOf(database);
     const old = server(environment);
     assert.equal(await old.exited, 1);
-    assert.match(old.stderr, /holds no Heddle schema yet.*run `heddle migrate`, or start with --migrate/);
+    assert.match(old.stderr, /has no Heddle schema yet.*run `heddle migrate`, or start with --migrate/);
     assert.equal((await heddle(['migrate', '--check'], environment)).code, 1);
 
     assert.equal((await heddle(['migrate'], environment)).code, 0);
@@ -92,7 +92,7 @@ describe('heddle server', () => {
     await database.drop();
   });
 
-  test('answers 503 and still stops in order while its database is away', async () => {
+  test('responds with 503 and still stops cleanly while its database is unavailable', async () => {
     const postgres = await startTestServer();
     const run = server({ ...environmentOf({ url: postgres.url }), POOL_TIMEOUT_SECS: '5' }, '--migrate');
     const { url } = await run.ready();
@@ -104,7 +104,7 @@ describe('heddle server', () => {
     await postgres.stop();
   });
 
-  test('gives way to heddle up, which migrates by itself and starts no database beside the given one', async () => {
+  test('heddle up migrates by itself and starts no database beside the given one', async () => {
     const database = await createTestDatabase({ empty: true });
     const run = new HeddleProcess(['up', '--json'], { ...environmentOf(database), HEDDLE_EXAMPLES: '0' });
     running.add(run);

@@ -23,7 +23,7 @@ async function statusOf(base: string, id: string): Promise<number> {
   return (await request(base, 'GET', `/task/${id}`)).status;
 }
 
-/** The process number of the database server that a data directory names; undefined while there is none. */
+/** The process ID of the database server of a data directory; undefined while there is none. */
 function postmasterOf(dataDir: string): number | undefined {
   const path = join(dataDir, 'cluster', 'postmaster.pid');
   const pid = existsSync(path) ? Number.parseInt(readFileSync(path, 'utf8'), 10) : Number.NaN;
@@ -67,7 +67,7 @@ describe('heddle up', () => {
     await data.gone();
   });
 
-  test('on the terminal are its banner and its end; the log is in a file that only its user reads', async () => {
+  test('shows its banner and its end on the terminal; the log is in a file that only its user can read', async () => {
     const data = dataDirectory();
     const run = data.up({}, []);
     await eventually(() => run.ended || run.stdout.includes('Press Ctrl-C'), 'the banner');
@@ -80,7 +80,7 @@ describe('heddle up', () => {
       `Log:  ${file}`,
       page,
       'Press Ctrl-C to stop.',
-      'Stopping; Ctrl-C again ends it by force.',
+      'Stopping. Press Ctrl-C again to force.',
       'Stopped.',
     ]);
     assert.equal(run.stderr, '');
@@ -89,7 +89,7 @@ describe('heddle up', () => {
     assert.ok(entries.length > 3 && entries.every((line) => 'msg' in (JSON.parse(line) as object)));
   });
 
-  test('killed under load, it leaves no database behind, and the next start has all that was acknowledged', async () => {
+  test('killed under load, it leaves no database behind, and the next start has everything acknowledged', async () => {
     const data = dataDirectory();
     const first = data.up();
     const { url } = await first.ready();
@@ -125,7 +125,7 @@ describe('heddle up', () => {
     await data.gone();
   });
 
-  test('with its database killed, it starts the database again and goes on', async () => {
+  test('with its database killed, it restarts the database and continues', async () => {
     const data = dataDirectory();
     const run = data.up({ CIRCUIT_BREAKER_RECOVERY_TIMEOUT_SECS: '1' });
     const { url } = await run.ready();
@@ -134,14 +134,14 @@ describe('heddle up', () => {
     process.kill(killed!, 'SIGKILL');
     await eventually(() => ![killed, undefined].includes(postmasterOf(data.path)), 'another server runs', 60_000);
     await eventually(async () => (await request(url, 'GET', '/health')).status === 200, 'it is healthy again', 60_000);
-    // Until the breaker has seen successes enough, a request may be told to come again.
+    // Until the breaker has closed, a request may have to be retried.
     await eventually(async () => (await statusOf(url, id!)) === 200, 'what was stored is there', 60_000);
     assert.equal((await submit(url, 1)).length, 1);
     assert.equal(await run.end('SIGINT'), 0, run.stderr);
     await data.gone();
   });
 
-  test('interrupted while it starts, it ends in order too', async () => {
+  test('interrupted during the start, it stops cleanly', async () => {
     const data = dataDirectory();
     const run = data.up();
     await run.event('starting');
@@ -150,7 +150,7 @@ describe('heddle up', () => {
     assert.deepEqual(run.events.at(-1), { event: 'stopped' });
   });
 
-  test('a second one on the same data directory says who holds it', async () => {
+  test('a second one on the same data directory names the first', async () => {
     const data = dataDirectory();
     const first = data.up();
     await first.ready();
@@ -172,7 +172,7 @@ describe('heddle up', () => {
     await data.gone();
   });
 
-  test('a setting that is not valid is named, and nothing is started', async () => {
+  test('an invalid setting is named, and nothing is started', async () => {
     const data = dataDirectory();
     const run = data.up({ WORKER_LOOP_INTERVAL_MS: 'soon' });
     assert.equal(await run.exited, 2);
@@ -182,7 +182,7 @@ describe('heddle up', () => {
     assert.equal(run.stdout, '');
   });
 
-  test('a second Ctrl-C ends it by force while a webhook keeps it from stopping', async () => {
+  test('a second Ctrl-C stops it by force while a webhook keeps it from stopping', async () => {
     const data = dataDirectory();
     let called = false;
     const target = createServer(() => (called = true)).listen(0, '127.0.0.1');
@@ -205,7 +205,7 @@ describe('heddle up', () => {
 });
 
 describe('tokens', () => {
-  test('are required beyond loopback, and made while nothing runs, or beside it', async () => {
+  test('are required beyond loopback, and can be created while it runs or not', async () => {
     const data = dataDirectory();
     const beyond = { HOST: '0.0.0.0' };
     const refused = data.up(beyond);
@@ -252,7 +252,7 @@ describe('tokens', () => {
 });
 
 describe('heddle doctor', () => {
-  test('finds a new machine and a used data directory in order, and a bad setting not', async () => {
+  test('passes a new machine and a used data directory, and fails an invalid setting', async () => {
     const data = dataDirectory();
     const fresh = await heddle(['doctor', '--json'], data.environment);
     assert.equal(fresh.code, 0, fresh.stdout);

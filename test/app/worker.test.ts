@@ -54,7 +54,7 @@ async function countWords(client: HeddleClient): Promise<unknown> {
     'the workflow has ended',
     60_000,
   );
-  // One of the texts holds no word, which its container lets pass.
+  // One of the texts has no words, which its container tolerates.
   assert.equal(state, 'PartiallyFailed');
   for await (const { kind, data } of client.workflowResults(id)) if (kind === 'WordCountAggregator') return data;
   throw new Error('the aggregator left no result');
@@ -63,7 +63,7 @@ async function countWords(client: HeddleClient): Promise<unknown> {
 const COUNTED = { the: 4, warp: 1, and: 1, weft: 2, shuttle: 1, carries: 1 };
 
 describe('the example kinds', () => {
-  it('run in a worker of their own, through queues, until it is told to stop', async () => {
+  it('run in a separate worker, through queues, until it is stopped', async () => {
     const server = start(['server']);
     const { url } = await server.ready();
     const words = ['WordCount', 'WordCountAggregator', 'WordCountGenerator'];
@@ -82,7 +82,7 @@ describe('the example kinds', () => {
   });
 
   it('run in the server itself', async () => {
-    // A database of its own: the queues of kinds that a worker announced once would get some of the tasks.
+    // A separate database: queue workers announced there would get some of the tasks.
     const { url: ownDatabase } = await createTestDatabase();
     const server = start(['server', '--module', WORDS], { DATABASE_URL: ownDatabase });
     const { url } = await server.ready();
@@ -93,7 +93,7 @@ describe('the example kinds', () => {
   });
 });
 
-describe('a handler that leaves a rejected promise behind', () => {
+describe('a handler with an unhandled rejection', () => {
   for (const [where, command] of [
     ['a server', 'server'],
     ['a worker', 'worker'],
@@ -116,7 +116,7 @@ describe('a handler that leaves a rejected promise behind', () => {
       const children = Array.from({ length: 3 }, () => ({ kind: 'stray' }));
       const { id } = await client.submitWorkflow({ root: { mode: 'sequential', children } });
       await eventually(async () => (await client.getWorkflow(id)).state === 'Succeeded', 'all three succeeded', 60_000);
-      assert.match(worker.stderr, /A promise was rejected that no handler waited for.*/);
+      assert.match(worker.stderr, /unhandled promise rejection in a handler.*/);
       assert.match(worker.stderr, /left behind/);
       for (const child of new Set([worker, server])) assert.equal(await child.end('SIGTERM'), 0);
       rmSync(directory, { recursive: true });
@@ -124,7 +124,7 @@ describe('a handler that leaves a rejected promise behind', () => {
   }
 });
 
-/** What a worker without a database asks of a server: which tasks are wanted, and the results of earlier ones. */
+/** What a worker without a database requests from a server: which tasks are wanted, and earlier results. */
 async function askServer(client: HeddleClient, url: string): Promise<void> {
   const { control, results } = accessServer({ url, token: undefined });
   const [ended] = await client.listTasks({ kind: 'WordCountAggregator' });
@@ -139,7 +139,7 @@ async function askServer(client: HeddleClient, url: string): Promise<void> {
 }
 
 describe('a worker that cannot start', () => {
-  it('says what is wrong', async () => {
+  it('reports what is wrong', async () => {
     const withoutModule = await heddle(['worker'], { DATABASE_URL: databaseUrl });
     assert.match(withoutModule.stderr, /--module \(HEDDLE_MODULES\): name at least one module/);
     assert.equal(withoutModule.code, 2);

@@ -78,7 +78,7 @@ function untilStatus(id: string, status: string): Promise<Wire | undefined> {
 }
 
 describe('batch', () => {
-  test('submit creates the tasks of a file and says where to see them', async () => {
+  test('submit creates the tasks of a file and prints where to view them', async () => {
     const file = join(directory, 'two.json');
     await writeFile(file, '\uFEFF[{"name":"a","kind":"test"},{"name":"b","kind":"test"}]');
     const ran = await on('batch', 'submit', file);
@@ -87,7 +87,7 @@ describe('batch', () => {
     assert.match(ran.lines[1]!, new RegExp(`^see it at ${server.url}/view\\?batch=[0-9a-f-]{36}$`));
     assert.equal(
       ran.stderr,
-      'warning: no worker has ever asked for tasks of the kind "test"; they wait until one does\n',
+      'warning: no worker has ever requested tasks of the kind "test"; they wait until one does\n',
     );
   });
 
@@ -98,7 +98,7 @@ describe('batch', () => {
     assert.equal(ran.code, 0);
     assert.equal(
       ran.stderr,
-      'warning: no worker has ever asked for tasks of the kind "FilterModel"; did you mean "FilterModels"? Otherwise they wait until one does\n',
+      'warning: no worker has ever requested tasks of the kind "FilterModel"; did you mean "FilterModels"? Otherwise they wait until one does\n',
     );
     const { warnings } = ran.json() as { warnings: { kind: string; did_you_mean: string | null }[] };
     assert.deepEqual(
@@ -121,13 +121,13 @@ describe('batch', () => {
     assert.match(other.stderr, /IDEMPOTENCY_MISMATCH/);
   });
 
-  test('submit tells every fault of the tasks with its field, and creates nothing', async () => {
+  test('submit reports every fault of the tasks with its field, and creates nothing', async () => {
     const stdin = '[{"name":"","kind":"test.bad"},{"kind":"test.bad","name":"b","dependencies":[{"id":"nobody"}]}]';
     const ran = await heddle(['batch', 'submit', '-', '--url', server.url], { stdin });
     assert.equal(ran.code, 2);
     assert.match(ran.stderr, /error VALIDATION_FAILED/);
     assert.match(ran.stderr, /tasks\[0\]\.name/);
-    assert.match(ran.stderr, /next: mend what is named above/);
+    assert.match(ran.stderr, /next: fix the errors listed above/);
     assert.equal(ran.stdout, '');
     assert.deepEqual((await on('task', 'list', '--kind', 'test.bad', '--json')).json(), []);
   });
@@ -148,9 +148,9 @@ describe('batch', () => {
   for (const [what, stdin, told] of [
     ['text that is not JSON', '{"name": ', /standard input is not valid JSON/],
     ['nothing', '', /standard input is not valid JSON/],
-    ['an object', '{"name":"a"}', /standard input does not hold an array/],
+    ['an object', '{"name":"a"}', /standard input does not contain an array/],
   ] as const) {
-    test(`submit refuses ${what}`, async () => {
+    test(`submit rejects ${what}`, async () => {
       const ran = await heddle(['batch', 'submit', '-', '--url', server.url], { stdin });
       assert.equal(ran.code, 2);
       assert.match(ran.stderr, told);
@@ -158,16 +158,16 @@ describe('batch', () => {
     });
   }
 
-  test('submit names a file that cannot be read', async () => {
+  test('submit names an unreadable file', async () => {
     const missing = await on('batch', 'submit', join(directory, 'missing.json'));
     assert.equal(missing.code, 2);
-    assert.match(missing.stderr, /missing\.json cannot be read: there is no such file/);
+    assert.match(missing.stderr, /missing\.json cannot be read: no such file/);
     const folder = await on('batch', 'submit', directory);
     assert.equal(folder.code, 2);
-    assert.match(folder.stderr, /it is a directory/);
+    assert.match(folder.stderr, /is a directory/);
   });
 
-  test('get shows counts by status, and tasks with links where asked', async () => {
+  test('get shows counts by status, and tasks with links on request', async () => {
     const { batch } = await submit([
       { id: 'p', name: 'parent' },
       { id: 'c', name: 'child', dependencies: [{ id: 'p' }] },
@@ -184,7 +184,7 @@ describe('batch', () => {
     assert.match(table.stdout, /Waiting +test +child/);
   });
 
-  test('list tells open from ended ones; stop ends all that is left', async () => {
+  test('list distinguishes open from completed ones; stop ends all that is left', async () => {
     const { batch } = await submit([{}, {}, {}]);
     const ids = async (flag: string): Promise<string[]> =>
       ((await on('batch', 'list', flag, '--json')).json() as Wire[]).map(({ id }) => id);
@@ -194,17 +194,17 @@ describe('batch', () => {
     assert.deepEqual([stopped.code, stopped.json()], [0, { batch_id: batch, canceled: 3 }]);
     assert.ok(!(await ids('--open')).includes(batch));
     assert.ok((await ids('--ended')).includes(batch));
-    assert.match((await on('batch', 'stop', batch)).stdout, /had ended already; nothing was canceled/);
+    assert.match((await on('batch', 'stop', batch)).stdout, /has already completed; nothing was canceled/);
     assert.match((await on('batch', 'list', '--page-size', '1')).stdout, /^ID +NAME +ENDED +CREATED +TOOK\n/);
     assert.equal((await on('batch', 'list', '--open', '--ended')).code, 2);
   });
 
-  test('what does not exist is exit code 3, with its code and what to do', async () => {
+  test('a missing object is exit code 3, with its code and what to do', async () => {
     for (const command of [['get'], ['stop'], ['watch']]) {
       const ran = await on('batch', ...command, UNKNOWN_ID);
       assert.equal(ran.code, 3, command[0]);
       assert.match(ran.stderr, /error NOT_FOUND: /);
-      assert.match(ran.stderr, /next: list what there is/);
+      assert.match(ran.stderr, /next: list existing objects/);
     }
     const json = await on('batch', 'get', UNKNOWN_ID, '--json');
     assert.equal(json.stdout, '');
@@ -231,7 +231,7 @@ describe('task', () => {
     const table = await on('task', 'list', '--batch', batch);
     assert.match(table.lines[0]!, /^ID +STATUS +KIND +NAME +TRY +DONE +RAN$/);
     assert.equal(table.lines.length, 3);
-    assert.equal((await on('task', 'list', '--name', 'no such name')).stdout, 'there are no such tasks\n');
+    assert.equal((await on('task', 'list', '--name', 'no such name')).stdout, 'no matching tasks\n');
   });
 
   test('finish ends a running task with its reason and metadata', async () => {
@@ -250,10 +250,10 @@ describe('task', () => {
     assert.match((await on('task', 'explain', bad)).stdout, /It has ended \(failed\): disk full/);
   });
 
-  test('finish wants a reason with Failure, and with Failure only', async () => {
+  test('finish requires a reason with Failure, and only with Failure', async () => {
     const finish = (...args: string[]): Promise<Ran> => on('task', 'finish', UNKNOWN_ID, ...args);
     assert.match((await finish('--status', 'Failure')).stderr, /--reason is needed/);
-    assert.match((await finish('--status', 'Success', '--reason', 'x')).stderr, /--reason goes with/);
+    assert.match((await finish('--status', 'Success', '--reason', 'x')).stderr, /--reason requires/);
     assert.match((await finish('--status', 'Success', '--metadata', '[1]')).stderr, /--metadata is not a JSON object/);
     assert.match((await finish('--status', 'Success', '--metadata', '{')).stderr, /--metadata is not valid JSON/);
     for (const args of [['--status', 'Failure'], ['--status', 'Done'], []]) {
@@ -262,7 +262,7 @@ describe('task', () => {
     assert.equal((await finish('--status', 'Success')).code, 3);
   });
 
-  test('pause, resume, cancel and retry move a task', async () => {
+  test('pause, resume, cancel and retry change a task', async () => {
     const { tasks } = await submit([{ name: 'steered' }]);
     const { id } = tasks[0]!;
     const steer = async (verb: string): Promise<[number, string]> => {
@@ -280,14 +280,14 @@ describe('task', () => {
     assert.match((await on('task', 'pause', id)).stdout, /^‖ Paused steered \(/);
   });
 
-  test('explain names the parents that are waited for', async () => {
+  test('explain names unfinished parents', async () => {
     const { tasks } = await submit([
       { id: 'p', name: 'slow parent' },
       { id: 'c', dependencies: [{ id: 'p', requires_success: false }] },
     ]);
     const ran = await on('task', 'explain', tasks[1]!.id);
     assert.equal(ran.code, 0);
-    assert.match(ran.stdout, /waits for 1 task:\n +Pending slow parent \([0-9a-f-]{36}\), which must end/);
+    assert.match(ran.stdout, /waiting for 1 task:\n +Pending slow parent \([0-9a-f-]{36}\), which must end/);
     const json = (await on('task', 'explain', tasks[1]!.id, '--json')).json() as { obstacles: { type: string }[] };
     assert.deepEqual(
       json.obstacles.map(({ type }) => type),
@@ -295,7 +295,7 @@ describe('task', () => {
     );
   });
 
-  test('explain names the rule and who holds its slots', async () => {
+  test('explain names the rule and its slot holders', async () => {
     const matcher = { kind: 'test.ruled', status: 'Running', fields: ['tenant'] };
     const rules = [{ type: 'Concurrency', matcher, max_concurrency: 1 }];
     const ruled = { kind: 'test.ruled', metadata: { tenant: 'x' }, rules };
@@ -305,13 +305,13 @@ describe('task', () => {
     ]);
     await untilStatus(tasks[0]!.id, 'Running');
     const ran = await on('task', 'explain', tasks[1]!.id);
-    assert.match(ran.stdout, /rule: 1 of 1 tasks of kind test\.ruled where tenant="x" are taken by:\n +Running holder/);
+    assert.match(ran.stdout, /rule: 1 of 1 tasks of kind test\.ruled where tenant="x" are held by:\n +Running holder/);
     await target.finish('/holder');
     await untilStatus(tasks[1]!.id, 'Running');
     await target.finish('/held');
   });
 
-  test('get shows what a task is made of; hostile names cannot drive the terminal', async () => {
+  test('get shows all members of a task; hostile names cannot control the terminal', async () => {
     const { tasks } = await submit([{ name: 'evil \u001b[2J\u202e name', path: '/shown', retry: { max_attempts: 4 } }]);
     const ran = await on('task', 'get', tasks[0]!.id);
     assert.match(ran.stdout, /name +evil {2}\[2J {2}name\n/);
@@ -322,7 +322,7 @@ describe('task', () => {
 });
 
 describe('webhook', () => {
-  test('list shows what became of deliveries; replay revives a dead one, but no start', async () => {
+  test('list shows the outcomes of deliveries; replay revives a dead one, but not a start', async () => {
     target.answers.set('/refusing', 418).set('/told', 418);
     const { tasks } = await submit([{ name: 'refused', path: '/refusing', on_failure: [webhook('/told')] }]);
     const { id } = tasks[0]!;
@@ -352,14 +352,14 @@ describe('webhook', () => {
     for (const delivery of [dead, await find('Start')]) {
       const refused = await on('webhook', 'replay', delivery.id);
       assert.equal(refused.code, 3);
-      assert.match(refused.stderr, /There is no dead delivery/);
+      assert.match(refused.stderr, /No such dead delivery/);
     }
     assert.equal((await on('webhook', 'list', '--state', 'lost')).code, 2);
   });
 });
 
-describe('where the server is', () => {
-  test('nobody there: exit code 4, and how to start one', async () => {
+describe('URL of the server', () => {
+  test('no server: exit code 4, and how to start one', async () => {
     const free = createServer();
     await new Promise<void>((resolve) => free.listen(0, '127.0.0.1', resolve));
     const { port } = free.address() as AddressInfo;
@@ -378,7 +378,7 @@ describe('where the server is', () => {
     }
   });
 
-  test('somebody else there is told apart', async () => {
+  test('another server is recognized', async () => {
     const stranger = createServer((request, response) => {
       response.writeHead(request.url?.startsWith('/task') === true ? 200 : 404, { 'content-type': 'text/html' });
       response.end('<h1>hello</h1>');
@@ -431,7 +431,7 @@ describe('the command line', () => {
     ['task', 'frobnicate'],
     ['webhook', 'replay', '17'],
   ]) {
-    test(`refuses: heddle ${args.join(' ')}`, async () => {
+    test(`rejects: heddle ${args.join(' ')}`, async () => {
       const ran = await heddle(args.includes('--url') ? args : [...args, '--url', 'http://127.0.0.1:9']);
       assert.equal(ran.code, 2);
       assert.notEqual(ran.stderr, '');

@@ -49,7 +49,7 @@ after(async () => {
 const event = (args: readonly string[], options?: RunOptions): Promise<Ran> =>
   heddle(['event', ...args, '--executor', url, '--client-file', clientFile], options);
 
-test('submit prints the result, of arguments from the line, a file or standard input', async () => {
+test('submit prints the result, with arguments from the command line, a file or standard input', async () => {
   const file = join(directory, 'args.json');
   await writeFile(file, '{"from":"file"}');
   for (const [args, stdin, found] of [
@@ -64,7 +64,7 @@ test('submit prints the result, of arguments from the line, a file or standard i
   }
 });
 
-test('with --json the task and its endpoint are told too', async () => {
+test('with --json the task and its endpoint are printed, too', async () => {
   const { correlation_id, ...rest } = (await event(['submit', 'Echo', '--json'])).json() as JsonObject;
   assert.match(correlation_id as string, /^[0-9a-f-]{36}$/);
   assert.deepEqual(rest, { status: 'success', endpoint: url, result: { event: 'Echo', args: {} } });
@@ -75,7 +75,7 @@ test('progress goes to standard error', async () => {
   assert.match(ran.stderr, /^50 % half$/m);
 });
 
-test('exit codes tell what went wrong', async () => {
+test('exit codes report what went wrong', async () => {
   const codes: [RemoteCode, number][] = [
     ['EXECUTION_FAILED', 1],
     ['INVALID_ARGS', 2],
@@ -92,7 +92,7 @@ test('exit codes tell what went wrong', async () => {
   assert.deepEqual([told['code'], told['exit_code']], ['TASK_OOM', 1]);
 });
 
-test('a task that was handed over is polled for and canceled', async () => {
+test('a submitted task can be polled and canceled', async () => {
   const id = (await event(['submit', 'Wait', '--async'])).lines[0]!;
   assert.match((await event(['poll', id])).stdout, /^running, 50 %: half/);
   assert.match((await event(['cancel', id])).stdout, /canceled/);
@@ -100,7 +100,7 @@ test('a task that was handed over is polled for and canceled', async () => {
   assert.equal(ran.code, 1);
   assert.match(ran.stderr, /CANCELED/);
   const done = (await event(['submit', 'Echo', '--async', '--idempotency-key', 'k'])).lines[0]!;
-  assert.match((await event(['cancel', '--idempotency-key', 'k'])).stdout, /had succeeded before/);
+  assert.match((await event(['cancel', '--idempotency-key', 'k'])).stdout, /had already succeeded/);
   assert.equal((await event(['poll', done, '--wait', '5', '--ack'])).code, 0);
   assert.equal((await event(['poll', done])).code, 3);
 });
@@ -118,7 +118,7 @@ test('a deadline, and Ctrl-C, end the wait and cancel the task', async () => {
   assert.ok(executor.canceled.has('stopped'));
 });
 
-test('status tells how each executor is, and fails where none answers', async () => {
+test('status shows each executor, and fails if none responds', async () => {
   const both = await event(['status', '--executor', NOWHERE]);
   assert.equal(both.code, 0);
   assert.match(both.stdout, /healthy/);
@@ -127,17 +127,17 @@ test('status tells how each executor is, and fails where none answers', async ()
   assert.equal(none.code, 4);
 });
 
-test('why the wait goes on is told, once for each reason', async () => {
+test('the reason for waiting is printed once for each reason', async () => {
   const args = ['submit', 'Echo', '--deadline', '1', '--executor', NOWHERE, '--client-file', clientFile];
   const { stderr } = await heddle(['event', ...args]);
   assert.equal(
-    stderr.match(/^trying again: tcp\+plain:.*ECONNREFUSED.*; with TLS its name has no \+plain$/gm)?.length,
+    stderr.match(/^retrying: tcp\+plain:.*ECONNREFUSED.*; for TLS, remove \+plain from its URL$/gm)?.length,
     1,
   );
   assert.match(stderr, /TASK_TIMEOUT/);
 });
 
-test('a certificate that is missing or not trusted has its own remedy', () => {
+test('a missing or untrusted certificate has its own remedy', () => {
   const failure = (message: string) =>
     eventFailure({ code: 'UNREACHABLE', message, details: [], correlation_id: null }).next ?? '';
   for (const message of [
@@ -149,12 +149,12 @@ test('a certificate that is missing or not trusted has its own remedy', () => {
   assert.match(failure('connect ECONNREFUSED 127.0.0.1:1'), /^check --executor/);
 });
 
-test('what is not valid is told before anything is sent', async () => {
+test('invalid input is reported before anything is sent', async () => {
   for (const [args, message] of [
     [['submit', 'Echo', '{'], /not valid JSON/],
-    [['submit', 'Echo', '[]'], /no JSON object/],
+    [['submit', 'Echo', '[]'], /not a JSON object/],
     [['cancel'], /name the task by its id/],
-    [['submit', 'Echo', '--executor', 'gpu'], /none is named gpu/],
+    [['submit', 'Echo', '--executor', 'gpu'], /no executor is named gpu/],
   ] as const) {
     const ran = await event([...args]);
     assert.equal(ran.code, 2, ran.stderr);

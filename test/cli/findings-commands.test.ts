@@ -44,7 +44,7 @@ test('findings are listed with filters, as a table or as JSON', async () => {
     ((await findings('list', '--rule', 'other', '--target', 'shop', '--json')).json() as Listed[]).length,
     1,
   );
-  assert.equal((await findings('list', '--path', 'nowhere')).stdout, 'there are no such findings\n');
+  assert.equal((await findings('list', '--path', 'nowhere')).stdout, 'no matching findings\n');
   const first = (await findings('list', '--page-size', '1', '--json')).json() as Listed[];
   const next = (await findings('list', '--page-size', '5', '--after', first[0]!.id, '--json')).json() as Listed[];
   assert.equal(next.length, 2);
@@ -53,7 +53,7 @@ test('findings are listed with filters, as a table or as JSON', async () => {
   assert.match(wrong.stderr, /since: /);
 });
 
-test('a finding is shown, ignored and reopened; names from scanned files cannot steer the terminal', async () => {
+test('a finding is shown, ignored and reopened; names from scanned files cannot control the terminal', async () => {
   const [one] = (await findings('list', '--state', 'known', '--json')).json() as Listed[];
   const shown = await findings('get', one!.id);
   assert.match(shown.stdout, /^place +src\/file-2\.ts:2:1$/m);
@@ -66,13 +66,13 @@ test('a finding is shown, ignored and reopened; names from scanned files cannot 
   for (const { stdout } of [await findings('list'), shown]) assert.ok(!stdout.includes('\u001b[2J'));
 });
 
-test('targets are listed; what does not exist is not found', async () => {
+test('targets are listed; missing objects are not found', async () => {
   const targets = await findings('targets');
   assert.match(targets.lines[0]!, /^TARGET +RUNS +NEW +KNOWN +GONE +WHOLE +LAST RUN$/);
   assert.match(targets.lines[1]!, /^shop +2 +1 +1 +1 +yes +\d{4}-/);
   const missing = await findings('get', newId());
   assert.equal(missing.code, 3);
-  assert.match(missing.stderr, /There is no finding/);
+  assert.match(missing.stderr, /No such finding/);
   assert.equal((await findings('ignore', newId())).code, 3);
   assert.equal((await findings('ignore', 'x')).code, 2);
 });

@@ -1,4 +1,4 @@
-/** A whole Heddle in the test's process, on a database of its own, for what talks to it over HTTP. */
+/** A complete Heddle in the test's process, on a separate database, for HTTP clients. */
 import { TokenStore } from '../../src/store/tokens.ts';
 import type { TokenScope } from '../../src/domain/token.ts';
 import { loadConfiguration } from '../../src/app/config.ts';
@@ -14,7 +14,7 @@ export interface Heddle {
   readonly system: System;
   readonly url: string;
   readonly database: Database;
-  /** The token that was asked for. */
+  /** The requested token. */
   readonly token: string | null;
   stop(): Promise<void>;
 }
@@ -22,7 +22,7 @@ export interface Heddle {
 export interface HeddleOptions {
   /** Settings by the names of their variables. */
   flags?: Readonly<Record<string, string>>;
-  /** Makes a token of these scopes before the start. */
+  /** Creates a token of these scopes before the start. */
   scopes?: readonly TokenScope[];
 }
 

@@ -27,7 +27,7 @@ const job = (...args: string[]): Promise<Ran> => heddle(['job', ...args, '--url'
 const jobWith = (options: RunOptions, ...args: string[]): Promise<Ran> =>
   heddle(['job', ...args, '--url', server.url], options);
 
-test('a job from its creation to its removal', async () => {
+test('a job from its creation to its deletion', async () => {
   const created = await job('create', 'yearly', '--cron', '@yearly', '--workflow', file, '--time-zone', 'Asia/Tokyo');
   assert.equal(created.code, 0, created.stderr);
   assert.match(created.stdout, /^name +yearly\ncron +@yearly \(Asia\/Tokyo\)\nnext run +\d{4}-12-31T15:00:00.000Z$/m);
@@ -51,23 +51,23 @@ test('a job from its creation to its removal', async () => {
     [3, 'allow'],
   );
   const forever = await job('update', 'yearly', '--recurrence', 'forever');
-  assert.match(forever.stdout, /^recurrence +for ever$/m);
+  assert.match(forever.stdout, /^recurrence +forever$/m);
   assert.match((await job('pause', 'yearly')).stdout, /^next run +paused$/m);
   assert.match((await job('next', 'yearly')).stdout, /^none: it is paused/);
   assert.match((await job('list', '--paused')).lines[1]!, /^yearly +@yearly +Asia\/Tokyo +paused/);
   assert.match((await job('resume', 'yearly')).stdout, /^next run +\d{4}-12-31/m);
   assert.match((await job('get', 'yearly')).stdout, /^catch-up +once$/m);
-  assert.equal((await job('delete', 'yearly')).stdout, 'job yearly is gone\n');
+  assert.equal((await job('delete', 'yearly')).stdout, 'deleted job yearly\n');
   assert.equal((await job('get', 'yearly')).code, 3);
-  assert.equal((await job('list')).stdout, 'there are no such jobs\n');
+  assert.equal((await job('list')).stdout, 'no matching jobs\n');
 });
 
-test('what cannot be used is said before or by the server, and nothing is created', async () => {
+test('invalid input is reported before or by the server, and nothing is created', async () => {
   const noFile = await job('create', 'bad', '--cron', '@daily', '--workflow', join(directory, 'none.json'));
-  assert.deepEqual([noFile.code, /there is no such file/.test(noFile.stderr)], [2, true]);
+  assert.deepEqual([noFile.code, /no such file/.test(noFile.stderr)], [2, true]);
   const options = { stdin: '{"mode": "sequential", "children": []}' };
   const noRoot = await jobWith(options, 'create', 'bad', '--cron', '@daily', '--workflow', '-');
-  assert.match(noRoot.stderr, /standard input does not hold a workflow/);
+  assert.match(noRoot.stderr, /standard input does not contain a workflow/);
   const badCron = await job('create', 'bad', '--cron', '61 * * * *', '--workflow', file);
   assert.deepEqual([badCron.code, /cron: Invalid value for minute: 61/.test(badCron.stderr)], [2, true]);
   assert.equal((await job('create', 'bad', '--cron', '@daily', '--workflow', file, '--recurrence', 'x')).code, 2);

@@ -34,7 +34,7 @@ async function run(args: readonly string[], env: Record<string, string> = {}): P
 
 const base64url = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url');
 
-test('generate, rotate, client and list: files that fit each other, for their owner only', async () => {
+test('generate, rotate, client and list: matching files, readable only by their owner', async () => {
   const out = join(directory, 'site');
   const made = await run(['keys', 'generate', '--out', out, '--client', 'web', '--client', 'team/ci', '--json']);
   assert.equal(made.code, 0, made.stderr);
@@ -75,7 +75,7 @@ test('generate, rotate, client and list: files that fit each other, for their ow
   assert.ok(!listed.stdout.includes('secret'));
 });
 
-test('a client of a single secret key is derived of it, under the id that the executor gives it', async () => {
+test('a client of a single secret key derives from it, under the id that the executor uses', async () => {
   const secret = base64url(Buffer.alloc(48, 5));
   const out = join(directory, 'single.json');
   const ran = await run(['keys', 'client', 'web', '--out', out], { HEDDLE_EXECUTOR_SECRET_KEY: secret });
@@ -84,20 +84,20 @@ test('a client of a single secret key is derived of it, under the id that the ex
   assert.deepEqual(keys, [{ id: 'default', secret: base64url(deriveClientKey(Buffer.alloc(48, 5), 'web')) }]);
 });
 
-test('what is there is not overwritten, and what cannot be used is named', async () => {
+test('existing files are not overwritten, and unusable ones are named', async () => {
   const out = join(directory, 'refusals');
   assert.equal((await run(['keys', 'generate', '--out', out, '--client', 'web'])).code, 0);
   const ring = join(out, 'keys.json');
   const before = readFileSync(ring, 'utf8');
   const again = await run(['keys', 'generate', '--out', out, '--client', 'new']);
-  assert.deepEqual([again.code, /keys\.json is there already/.test(again.stderr)], [2, true]);
+  assert.deepEqual([again.code, /keys\.json already exists/.test(again.stderr)], [2, true]);
   assert.equal(existsSync(join(out, 'client-new.json')), false, 'nothing is half done');
 
   const foreign = await run(['keys', 'generate', '--out', join(directory, 'other'), '--client', 'web']);
   assert.equal(foreign.code, 0);
   const theirs = join(directory, 'other', 'client-web.json');
   const mixed = await run(['keys', 'rotate', '--ring', ring, '--client-file', theirs]);
-  assert.deepEqual([mixed.code, /has no key of this ring; nothing was changed/.test(mixed.stderr)], [2, true]);
+  assert.deepEqual([mixed.code, /has no key of this ring; nothing changed/.test(mixed.stderr)], [2, true]);
   assert.equal(readFileSync(ring, 'utf8'), before);
 
   const [name, grace, none] = await Promise.all([
@@ -117,7 +117,7 @@ test('what is there is not overwritten, and what cannot be used is named', async
   );
 });
 
-test('certs dev says what it made, and exits with 2 where a name cannot be used', async () => {
+test('certs dev prints what it created, and exits with 2 for an invalid name', async () => {
   const out = join(directory, 'certs');
   const made = await run(['certs', 'dev', '--out', out, '--client', 'web', '--host', 'executor.example']);
   assert.equal(made.code, 0, made.stderr);

@@ -40,7 +40,7 @@ test('models are listed with filters, as a table or as JSON', async () => {
     gone.map(({ key }) => key),
     ['10.0.0.1'],
   );
-  assert.equal((await models('list', '--key', '11.')).stdout, 'there are no such models\n');
+  assert.equal((await models('list', '--key', '11.')).stdout, 'no matching models\n');
   const first = (await models('list', '--page-size', '1', '--json')).json() as Listed[];
   const next = (await models('list', '--target', 'net', '--after', first[0]!.id, '--json')).json() as Listed[];
   assert.equal(next.length, 2);
@@ -49,7 +49,7 @@ test('models are listed with filters, as a table or as JSON', async () => {
   assert.match(wrong.stderr, /changed_since: /);
 });
 
-test('a model is shown with what has changed; what came from a network cannot steer the terminal', async () => {
+test('a model is shown with its changes; data from a network cannot control the terminal', async () => {
   const [one] = (await models('list', '--state', 'changed', '--json')).json() as Listed[];
   const shown = await models('get', one!.id);
   assert.match(shown.stdout, /^key +10\.0\.0\.2$/m);
@@ -58,12 +58,12 @@ test('a model is shown with what has changed; what came from a network cannot st
   assert.ok(!shown.stdout.includes('\u001b[2J'));
 });
 
-test('targets are listed; what does not exist is not found', async () => {
+test('targets are listed; missing objects are not found', async () => {
   const targets = await models('targets');
   assert.match(targets.lines[0]!, /^TARGET +RUNS +NEW +CHANGED +KNOWN +GONE +WHOLE +LAST RUN$/);
   assert.match(targets.lines[1]!, /^net +2 +1 +1 +0 +1 +yes +\d{4}-/);
   const missing = await models('get', newId());
   assert.equal(missing.code, 3);
-  assert.match(missing.stderr, /There is no model/);
+  assert.match(missing.stderr, /No such model/);
   assert.equal((await models('get', 'x')).code, 2);
 });

@@ -27,7 +27,7 @@ const pool = (...args: string[]): Promise<Ran> => heddle(['pool', ...args, '--ur
 const poolWith = (options: RunOptions, ...args: string[]): Promise<Ran> =>
   heddle(['pool', ...args, '--url', url], options);
 
-/** Lets the agent of every runner that is launched speak, until `done`. */
+/** Lets the agent of every launched runner register, until `done`. */
 async function agentsSpeakUntil(done: () => Promise<boolean>): Promise<void> {
   await eventually(async () => {
     for (const { id, provider_id } of await world.store.list({ state: 'created' }, { offset: 0, limit: 100 })) {
@@ -37,11 +37,11 @@ async function agentsSpeakUntil(done: () => Promise<boolean>): Promise<void> {
   }, 'the runners have come');
 }
 
-test('the pool is counted by class, and tells what is wrong with it', async () => {
+test('the pool is counted by class, and reports problems', async () => {
   const none = await pool('status');
   assert.deepEqual(none.lines, [
-    'runners: 0 of at most 8; started by fake, found by postgres',
-    'there are no runners, and nobody waits for one',
+    'runners: 0 of at most 8; provider fake, backend postgres',
+    'no runners and no waiting requests',
   ]);
   await world.arrive(2);
   world.provider.troubles.push('capacity', 'capacity', 'capacity');
@@ -51,7 +51,7 @@ test('the pool is counted by class, and tells what is wrong with it', async () =
     status = await pool('status');
     return status.stdout.includes('held back');
   }, 'a launch has failed');
-  assert.match(status.stdout, /^CLASS +USAGE +LAUNCHING +IDLE +CLAIMED +RUNNING +WAITED FOR$/m);
+  assert.match(status.stdout, /^CLASS +USAGE +LAUNCHING +IDLE +CLAIMED +RUNNING +WAITING$/m);
   assert.match(status.stdout, /^large +on-demand +0 +2 +0 +0 +0$/m);
   assert.match(status.stdout, /^launches of 4xl are held back: .*capacity/m);
   const { census } = (await pool('status', '--json')).json() as { census: { resource_class: string; idle: number }[] };
@@ -61,13 +61,13 @@ test('the pool is counted by class, and tells what is wrong with it', async () =
 test('classes are listed', async () => {
   const { lines, code } = await pool('classes');
   assert.equal(code, 0);
-  assert.match(lines[0]!, /^CLASS +PROCESSORS +MIB AT LEAST +KEPT IDLE$/);
+  assert.match(lines[0]!, /^CLASS +PROCESSORS +MIN MIB +MIN IDLE$/);
   assert.match(lines[1]!, /^large +2 +4096 +-$/);
 });
 
 test('runners are launched, listed and shown', async () => {
   const launched = await pool('provision', '--class', 'large', '--count', '2');
-  assert.deepEqual(launched.lines, ['2 runners on the way; see them with: heddle pool list']);
+  assert.deepEqual(launched.lines, ['2 runners launching; list them with: heddle pool list']);
   await agentsSpeakUntil(async () => (await pool('list', '--state', 'idle')).lines.length === 3);
   const { lines } = await pool('list');
   assert.match(lines[0]!, /^ID +NO +STATE +CLASS +USAGE +TYPE +FOR +USES +DOES$/);
@@ -75,15 +75,15 @@ test('runners are launched, listed and shown', async () => {
   const [id] = lines[1]!.split(' ');
   const shown = await pool('get', id!);
   assert.match(shown.stdout, /^state +idle$/m);
-  assert.match(shown.stdout, /^claims +0, of which 0 began$/m);
-  assert.equal((await pool('list', '--class', 'xlarge')).stdout, 'there are no such runners\n');
+  assert.match(shown.stdout, /^claims +0, 0 started$/m);
+  assert.equal((await pool('list', '--class', 'xlarge')).stdout, 'no matching runners\n');
   assert.equal((await pool('list', '--page', '1', '--page-size', '1', '--json')).jsonLines().length, 1);
   const crowd = await pool('provision', '--class', 'large', '--count', '20');
   assert.equal(crowd.code, 1);
-  assert.match(crowd.lines[1]!, /^14 runners left out: .*HEDDLE_POOL_MAX_RUNNERS$/);
+  assert.match(crowd.lines[1]!, /^14 runners not launched: .*HEDDLE_POOL_MAX_RUNNERS$/);
 });
 
-test('launches are waited for, and a failure is one', async () => {
+test('launches are awaited, and a failed launch is a failure', async () => {
   const waiting = pool('provision', '--class', 'large', '--count', '2', '--type', 'a.*', '--wait');
   const settled = waiting.then(() => true);
   await agentsSpeakUntil(() => Promise.race([settled, Promise.resolve(false)]));
@@ -106,7 +106,7 @@ test('a wait for launches ends at Ctrl-C', async () => {
   assert.equal(code, 130);
 });
 
-test('runners are released, drained and ended', async () => {
+test('runners are released, drained and terminated', async () => {
   const [one, other] = await world.arrive(2);
   const both = (await pool('hold', '--class', 'large', '--count', '2', '--json')).json() as { id: string };
   const refused = await pool('release', one!);
@@ -123,7 +123,7 @@ test('runners are released, drained and ended', async () => {
   assert.equal((await pool('terminate', 'one')).code, 2);
 });
 
-test('runners are held for work outside, and let go of', async () => {
+test('runners are held for external work, and released', async () => {
   const [id] = await world.arrive();
   const held = await pool('hold', '--class', 'large', '--holder', 'build 7', '--tenant', 'acme', '--json');
   const request = held.json() as { id: string; state: string; runners: { id: string }[] };
@@ -132,19 +132,19 @@ test('runners are held for work outside, and let go of', async () => {
   assert.match(granted.lines[1]!, new RegExp(`^${request.id} +granted +1 × large, on-demand +acme +build 7 `));
   assert.match((await pool('request', request.id)).stdout, /^for +build 7$/m);
   assert.match((await pool('let-go', request.id)).stdout, /^reason +released by its holder$/m);
-  assert.equal((await pool('requests')).stdout, 'there are no such requests\n');
+  assert.equal((await pool('requests')).stdout, 'no matching requests\n');
   assert.equal((await pool('request', randomUUID())).code, 3);
   assert.equal((await pool('hold', '--class', 'lrge')).code, 2);
   assert.equal((await pool('hold', '--class', 'large', '--wait', 'long')).code, 2);
   assert.equal((await pool('hold')).code, 2);
 });
 
-test('runners that are not there are waited for, and the request outlives the wait', async () => {
+test('missing runners are awaited, and the request outlives the wait', async () => {
   const id = randomUUID();
   const impatient = await pool('hold', '--class', 'large', '--count', '2', '--id', id, '--wait', '1s');
   assert.equal(impatient.code, 4);
   assert.match(impatient.stdout, /^state +waiting$/m);
-  assert.match(impatient.stderr, new RegExp(`it waits on; .*--id ${id}`));
+  assert.match(impatient.stderr, new RegExp(`the request is still waiting; .*--id ${id}`));
   assert.match((await pool('requests')).lines[1]!, new RegExp(`^${id} +waiting +2 × large, on-demand `));
   const interrupt = new AbortController();
   const interrupted = poolWith({ interrupt: interrupt.signal }, 'hold', '--class', 'large', '--count', '2', '--id', id);
@@ -158,7 +158,7 @@ test('runners that are not there are waited for, and the request outlives the wa
   assert.equal(stdout.match(/ claimed /g)?.length, 2);
 });
 
-test('the pool is refreshed, and what failed of it is told', async () => {
+test('the pool is refreshed, and failures are reported', async () => {
   const done = await pool('refresh');
   assert.deepEqual([done.code, done.lines[0]], [0, 'the template was written anew']);
   world.provider.broken = 'refresh';

@@ -22,7 +22,7 @@ interface Ended {
   stderr: string;
 }
 
-/** Runs the command as its own process, with only these variables set beside PATH. */
+/** Runs the command as a separate process with only these variables set beside PATH. */
 async function run(args: readonly string[], env: Record<string, string> = {}, stdin = ''): Promise<Ended> {
   const child = spawn(process.execPath, [MAIN, ...args], { env: { PATH: process.env['PATH'], ...env } });
   let stdout = '';
@@ -43,7 +43,7 @@ test('the process submits what it reads and exits with 0; HEDDLE_URL names the s
   assert.equal((await run(['batch', 'watch', batch_id, '--url', server.url])).code, 1);
 });
 
-test('its exit codes tell what went wrong', async () => {
+test('its exit codes report what went wrong', async () => {
   const [usage, missing, unreachable] = await Promise.all([
     run(['task', 'get', 'nonsense']),
     run(['task', 'get', '01900000-0000-7000-8000-000000000000'], { HEDDLE_URL: server.url }),

@@ -6,7 +6,7 @@ import { reconSurroundings } from './recon-fixture.ts';
 const near = reconSurroundings();
 
 describe('dry runs', () => {
-  test('say what would be sent, and how long it would take; nothing is sent', async () => {
+  test('report what would be sent and how long it would take; nothing is sent', async () => {
     const before = near.web.accepted;
     const args = ['127.0.0.1', '-p', String(near.web.port), '--seed', '7', '--dry-run'];
     const [text, json] = await Promise.all([
@@ -18,7 +18,7 @@ describe('dry runs', () => {
       text.lines.map((line) => line.split(/ {2,}/)),
       [
         ['targets', '1'],
-        ['ports of each', '1'],
+        ['ports each', '1'],
         ['ports', '1'],
         ['packets', 'at most 4'],
         ['rate', '1,000/s, 1,000/s to one host'],
@@ -46,7 +46,7 @@ describe('dry runs', () => {
     assert.equal(near.web.accepted, before);
   });
 
-  test('of names count words and types; the longest of the rates decides', async () => {
+  test('of names count words and types; the lowest rate decides', async () => {
     near.directory.write('words.txt', 'www\n\n# comment\nmail\n');
     const args = [
       'dns',
@@ -69,7 +69,7 @@ describe('dry runs', () => {
     assert.deepEqual([stdin.json[0]!['endpoints'], stdin.code], [null, 0]);
   });
 
-  test('of TLS endpoints count every suite that may be asked for', async () => {
+  test('of TLS endpoints count every suite that may be tested', async () => {
     const plan = async (...args: string[]): Promise<unknown> => {
       const ran = await near.directory.recon(['tls', '10.0.0.1', '--dry-run', '--json', ...args]);
       return ran.json[0]!['packets_max'];
@@ -80,31 +80,28 @@ describe('dry runs', () => {
   });
 });
 
-describe('nonsense', () => {
+describe('invalid arguments', () => {
   const faults: [args: string[], fault: RegExp][] = [
     [['tcp'], /^heddle: name at least one target/],
     [['tcp', '10.0.0.300'], /^heddle: TARGET: "10\.0\.0\.300" is not an IPv4 address: 300 is larger than 255\n$/],
     [['tcp', '127.0.0.1', '-p', '0'], /^heddle: ports: "0" is not a port/],
-    [['tcp', '127.0.0.1', '-l', 'nowhere'], /^heddle: -l nowhere: there is no such file or directory\n$/],
+    [['tcp', '127.0.0.1', '-l', 'nowhere'], /^heddle: -l nowhere: no such file or directory\n$/],
     [['tcp', '127.0.0.1', '--rate', 'fast'], /^error USAGE: option '--rate <count>' argument 'fast' is invalid/],
     [['tcp', 'fd00::/32'], /hosts, and at most 2\^53 can be counted/],
     [['tcp', 'fd00::/76', '-p', 'all'], /endpoints are more than the 2\^53/],
     [['tcp', '127.0.0.1', '--exclude', '127.0.0.1:80'], /^heddle: --exclude: "127\.0\.0\.1:80" names a port/],
-    [['dns', 'a.test', '--types', 'A,HINFO', '--scope', 'a.test'], /HINFO is none of A, /],
-    [
-      ['dns', 'a.test', '--wordlist', 'nowhere', '--scope', 'a.test'],
-      /^heddle: --wordlist nowhere: there is no such file/,
-    ],
-    [['dns', '-l', '-', '--wordlist', '-'], /^heddle: standard input can be read once/],
-    [['tls', '127.0.0.1', '--roots', 'nowhere'], /^heddle: --roots nowhere: there is no such file/],
+    [['dns', 'a.test', '--types', 'A,HINFO', '--scope', 'a.test'], /HINFO is not one of A, /],
+    [['dns', 'a.test', '--wordlist', 'nowhere', '--scope', 'a.test'], /^heddle: --wordlist nowhere: no such file/],
+    [['dns', '-l', '-', '--wordlist', '-'], /^heddle: standard input can be read only once/],
+    [['tls', '127.0.0.1', '--roots', 'nowhere'], /^heddle: --roots nowhere: no such file/],
     [['tls', '127.0.0.1', '--starttls', 'pop3'], /Allowed choices are auto, off, smtp, imap, ftp/],
     [['dns', 'a.test', '--resolvers', 'nobody', '--scope', 'a.test'], /must be an address with or without a port/],
-    [['tcp', '127.0.0.1', '--exclude', 'typo.txt'], /^heddle: --exclude typo\.txt: there is no such file; a domain/],
-    [['tcp', '127.0.0.1', '--scope', './typo'], /^heddle: --scope \.\/typo: there is no such file; a domain/],
+    [['tcp', '127.0.0.1', '--exclude', 'typo.txt'], /^heddle: --exclude typo\.txt: no such file; write a domain/],
+    [['tcp', '127.0.0.1', '--scope', './typo'], /^heddle: --scope \.\/typo: no such file; write a domain/],
     [['tcp', '127.0.0.1', '--rate', '-1'], /^error USAGE: option '--rate <count>' argument '-1' is invalid/],
     [['tcp', '127.0.0.1', '--host-rate', 'NaN'], /It must be a whole number from 0 to 10000000/],
     [['tcp', '127.0.0.1', '--rate', '99999999999999'], /It must be a whole number from 0 to 10000000/],
-    [['tcp', '127.0.0.1', '--timeout', '1e999'], /It must be a time from 1ms to 600s/],
+    [['tcp', '127.0.0.1', '--timeout', '1e999'], /It must be a duration from 1ms to 600s/],
     [['tcp', '127.0.0.1', '--seed', '1.5'], /It must be a whole number from 0 to 999999999999/],
     [['tcp', 'fe80::1%lo'], /has a zone id/],
     [['udp', '127.0.0.1'], /unknown command 'udp'/],

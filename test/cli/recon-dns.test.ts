@@ -11,7 +11,7 @@ describe('dns', () => {
   const dns = (...args: string[]): Promise<Scanned> =>
     near.directory.recon(['dns', '--resolvers', near.names.address, '--scope', 'example.test,wild.test', ...args]);
 
-  test('names by type, addresses backwards; a table, or records', async () => {
+  test('names by type, reverse lookups; a table, or records', async () => {
     const ran = await dns('www.example.test', 'nothing.example.test', '127.0.0.1', '--types', 'A', '--json');
     assert.equal(ran.code, 0);
     assert.deepEqual(
@@ -35,7 +35,7 @@ describe('dns', () => {
     assert.match(table.stderr, /^1 name in .*: 1 answer, 1 query\n$/);
   });
 
-  test('a list of words: what exists, without what only a wildcard answers', async () => {
+  test('a word list: existing names, without those that only a wildcard answers', async () => {
     near.directory.write('words.txt', 'www\nnope\n# comment\nmail\n');
     const args = ['example.test', 'wild.test', '--types', 'A', '--wordlist', 'words.txt', '--json'];
     const [found, all] = await Promise.all([dns(...args), dns(...args, '--all-states')]);
@@ -66,7 +66,7 @@ describe('dns', () => {
     );
   });
 
-  test('a reader that does not read stops the sending; when he does, it goes on, and nothing is missing or doubled', async () => {
+  test('a stalled reader stops the sending; when it reads again, sending continues, and nothing is missing or duplicated', async () => {
     const args = [
       'dns',
       '127.0.0.0/17',
@@ -101,7 +101,7 @@ describe('dns', () => {
     assert.equal(new Set(hosts).size, hosts.length);
   });
 
-  test('localhost is the loopback, and no resolver is asked for it', async () => {
+  test('localhost is loopback, and no resolver is queried for it', async () => {
     const ran = await dns('localhost', 'www.localhost', '--types', 'A', '--json');
     assert.deepEqual(
       recordsOf(ran)
@@ -116,7 +116,7 @@ describe('dns', () => {
     assert.ok(!near.names.queries.some(({ name }) => name.endsWith('localhost')));
   });
 
-  test('a name out of scope is not asked for', async () => {
+  test('a name out of scope is not queried', async () => {
     const ran = await dns('other.example');
     assert.equal(ran.code, 2);
     assert.match(ran.stderr, /refused: no entry of the scope covers other\.example/);

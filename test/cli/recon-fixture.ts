@@ -1,4 +1,4 @@
-/** What the tests of `heddle recon` probe: listeners and a name server on loopback. */
+/** Targets of the tests of `heddle recon`: listeners and a name server on loopback. */
 import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
 
@@ -21,13 +21,13 @@ const ZONE: Readonly<Record<string, readonly string[]>> = {
 
 export interface ReconSurroundings {
   readonly directory: ReconDirectory;
-  /** Says nothing. */
+  /** A listener that sends nothing. */
   readonly web: Listening;
-  /** Says something that a terminal would obey. */
+  /** Sends something that a terminal would interpret. */
   readonly greeter: Listening;
   readonly names: NameServer;
   recon(...args: string[]): Promise<Scanned>;
-  /** By whole connections. */
+  /** By full connections. */
   tcp(...args: string[]): Promise<Scanned>;
 }
 
@@ -54,7 +54,7 @@ export function reconSurroundings(): ReconSurroundings {
   return surroundings;
 }
 
-/** Answers for example.test, for whatever lies below wild.test, and for every address. */
+/** Answers for example.test, for everything below wild.test, and for every address. */
 function nameServer(): Promise<NameServer> {
   return startNameServer((query) => {
     const { name } = query;

@@ -32,13 +32,13 @@ const PORT: PortRecord = {
   timestamp: '2026-01-01T00:00:00.000Z',
 };
 
-test('the line says how far it is, at which rate, and what was found', () => {
+test('the line shows progress, rate and results', () => {
   const progress = { done: 1204, total: 65_535, sent: 1300, found: 3 };
   assert.equal(progressText('tcp')(progress, 2000), '1,204 of 65,535 ports, 1,300 packets at 650/s, 3 open');
   assert.equal(progressText('dns')({ ...progress, total: 0 }, 0), '1,204 names, 1,300 queries at 0/s, 3 answers');
 });
 
-test('headers come once; columns grow where they are too narrow, and stay so', () => {
+test('headers are printed once; columns grow if they are too narrow, and keep their width', () => {
   const row = recordTable(TCP, plain);
   const long = 'a-name-that-is-longer.than-usual.example.test';
   const lines = [row(PORT), row({ ...PORT, host: long, banner: 'x' }), row({ ...PORT, banner: 'y' })]
@@ -50,7 +50,7 @@ test('headers come once; columns grow where they are too narrow, and stay so', (
   assert.equal(lines[3]!.indexOf('y'), lines[2]!.lastIndexOf('x'));
 });
 
-test('what comes from the network is printed as text, whatever it holds', () => {
+test('data from the network is printed as text, whatever it contains', () => {
   const row = recordTable({ ...TCP, probe: 'dns' } as unknown as ReconRequest, plain);
   const hostile: DnsRecord = {
     type: 'dns',
@@ -71,6 +71,6 @@ test('what comes from the network is printed as text, whatever it holds', () => 
   assert.match(text, /1 mail \.test, .*\(wildcard\)$/m);
 });
 
-test('a rate of 0 is no limit', () => {
+test('a rate of 0 is unlimited', () => {
   assert.deepEqual([TCP.rate, TCP.hostRate], [Infinity, 5]);
 });

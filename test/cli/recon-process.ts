@@ -1,11 +1,11 @@
-/** Runs `heddle recon` as a process, in a directory of its own. */
+/** Runs `heddle recon` as a process, in a separate directory. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 
 import { ended, MAIN, ScanDirectory, type Scanned } from './scan-process.ts';
 
 export class ReconDirectory extends ScanDirectory {
-  /** Variables that its processes have beside those that they need. */
+  /** Further environment variables of its processes. */
   environment: Readonly<Record<string, string>> = {};
 
   probe(...args: readonly string[]): ChildProcess {
@@ -24,7 +24,7 @@ export interface Listening extends AsyncDisposable {
   readonly accepted: number;
 }
 
-/** A listener on loopback that says something to whoever comes. */
+/** A listener on loopback that sends something to each client. */
 export async function listening(greeting = '', ip = '127.0.0.1'): Promise<Listening> {
   let accepted = 0;
   const server: Server = createServer((socket) => {

@@ -7,13 +7,13 @@ import { type Scanned } from './scan-process.ts';
 const near = reconSurroundings();
 
 describe('scope', () => {
-  test('what is neither loopback nor private is refused, with the line that would allow it; 2 where nothing else is left', async () => {
+  test('targets beyond loopback and private networks are refused with the line that would allow them; 2 if nothing else is left', async () => {
     const ran = await near.tcp('8.8.8.8', '--json');
     assert.deepEqual([ran.code, ran.stdout], [2, '']);
     assert.equal(ran.stderr, 'refused: no entry of the scope covers 8.8.8.8; add it, or a network that contains it\n');
   });
 
-  test('3 where something else was probed; many refusals are counted', async () => {
+  test('3 if others were probed; many refusals are counted', async () => {
     const many = Array.from({ length: 30 }, (_, index) => `8.8.${index}.8`);
     const ran = await near.tcp('127.0.0.1', ...many, '-p', String(near.web.port), '--json');
     assert.equal(ran.code, 3);
@@ -22,7 +22,7 @@ describe('scope', () => {
     assert.match(ran.stderr, /^and 10 more of these$/m);
   });
 
-  test('a name that resolves to what is not allowed is refused, and alone ends with 2', async () => {
+  test('a name that resolves to a forbidden address is refused, and alone ends with 2', async () => {
     const ran = await near.tcp('far.example.test', '--scope', '8.8.4.4', '--resolvers', near.names.address);
     assert.equal(ran.code, 2);
     const trap = await near.tcp('trap.example.test', '--scope', 'example.test', '--resolvers', near.names.address);
@@ -30,7 +30,7 @@ describe('scope', () => {
     assert.match(trap.stderr, /refused: trap\.example\.test resolves to 169\.254\.169\.254/);
   });
 
-  test('without the flag it is that of the environment, as servers read it; faults in it name it', async () => {
+  test('without the flag the environment applies, as for servers; faults in it name it', async () => {
     const plan = async (scope: string, ...args: string[]): Promise<Scanned> => {
       near.directory.environment = { HEDDLE_RECON_SCOPE: scope };
       try {
@@ -55,7 +55,7 @@ describe('scope', () => {
     }
   });
 
-  test('files and entries; a file of the name goes first', async () => {
+  test('files and entries; a file of the name takes precedence', async () => {
     near.directory.write('scope.txt', '# ours\n203.0.113.0/24 # documentation\nexample.test\n');
     const plan = (...args: string[]): Promise<Scanned> => near.tcp('203.0.113.7', '--dry-run', '--json', ...args);
     const ran = await Promise.all([

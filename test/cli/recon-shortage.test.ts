@@ -1,4 +1,4 @@
-/** Probes of a process that may open few files: what this machine lacks says nothing of the targets. */
+/** Probes in a process that may open few files: a shortage on this machine must not affect the results. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { test } from 'node:test';
@@ -20,7 +20,7 @@ const HOSTS = 60;
 const targets = `127.0.0.1-127.0.0.${HOSTS}`;
 const fast = ['--rate', '0', '--host-rate', '0', '--concurrency', '200', '--json'];
 
-test('TLS endpoints are all probed, by fewer connections at once, and a notice says why', async () => {
+test('all TLS endpoints are probed with fewer concurrent connections, and a notice says why', async () => {
   const ran = await withFiles(40, 'tls', targets, '-p', '1-5', ...fast);
   assert.equal(ran.code, 0, ran.stderr);
   const errors = recordsOf(ran).map(({ error }) => error);

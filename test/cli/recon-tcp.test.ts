@@ -23,7 +23,7 @@ describe('tcp', () => {
     assert.match(ran.stderr, /^3 ports in [\d.]+ s: 2 open, \d+ packets\n$/);
   });
 
-  test('--json-style projectdiscovery: lines of naabu, open ports alone', async () => {
+  test('--json-style projectdiscovery: lines of naabu, open ports only', async () => {
     const style = ['--json-style', 'projectdiscovery'];
     const [ran, refused] = await Promise.all([
       near.tcp(
@@ -48,10 +48,10 @@ describe('tcp', () => {
     assert.deepEqual(members, expected);
     assert.match(String(timestamp), /^\d{4}-/);
     assert.equal(refused.code, 2);
-    assert.match(refused.stderr, /no member for the state of a port; leave out --all-states/);
+    assert.match(refused.stderr, /no member for the state of a port; remove --all-states/);
   });
 
-  test('says that the rate to one host bounds it, where it does; one word lifts both', async () => {
+  test('reports that the rate per host is the limit; one option lifts both', async () => {
     const ports = ['127.0.0.1', '-p', String(near.web.port), '--json'];
     const [bounded, both, hostOnly, plain, quiet] = await Promise.all([
       near.tcp(...ports, '--rate', '0'),
@@ -85,7 +85,7 @@ describe('tcp', () => {
     );
   });
 
-  test('targets from standard input, less what is excluded', async () => {
+  test('targets from standard input, minus exclusions', async () => {
     near.directory.write('not.txt', '127.0.0.3\n');
     const args = ['--method', 'connect', '--json', '-p', String(near.web.port), '--all-states'];
     const ran = await near.directory.recon(
@@ -101,7 +101,7 @@ describe('tcp', () => {
     );
   });
 
-  test('names go to the resolvers that were given; what they lead to is checked before anything is sent', async () => {
+  test('names are resolved by the given resolvers; their addresses are checked before anything is sent', async () => {
     const ran = await near.tcp(
       'www.example.test',
       'trap.example.test',
@@ -150,7 +150,7 @@ describe('tcp', () => {
     assert.equal(plan.json[0]!['endpoints'], 16, 'nobody has looked how many there are: at most sixteen');
   });
 
-  test('an empty list is told; that is no error', async () => {
+  test('an empty list is reported; it is not an error', async () => {
     near.directory.write('empty.txt', '# nothing\n');
     const ran = await near.tcp('-l', 'empty.txt');
     assert.deepEqual([ran.code, ran.stdout], [0, '']);
@@ -180,14 +180,14 @@ describe('tcp', () => {
     assert.notEqual(other, one);
   });
 
-  test('the rate holds', async () => {
+  test('the rate is kept', async () => {
     const startMs = performance.now();
     const ran = await near.tcp('127.0.0.1', '-p', '1-40', '--rate', '20', '--json');
     assert.equal(ran.code, 0);
     assert.ok(performance.now() - startMs >= 1900, 'forty packets at twenty a second take two seconds');
   });
 
-  test('Ctrl-C ends it with 130, and says how to go on; the records so far are whole lines', async () => {
+  test('Ctrl-C ends it with 130 and explains how to continue; the records so far are complete lines', async () => {
     const child = near.directory.probe(
       ...['tcp', '--method', 'connect', '127.0.0.0/16', '-p', 'all', '--json', '--all-states'],
     );
@@ -200,7 +200,7 @@ describe('tcp', () => {
     assert.ok(recordsOf(ran).length > 0);
   });
 
-  test('a reader that goes away ends it', async () => {
+  test('a closed reader ends it', async () => {
     const child = near.directory.probe(
       'tcp',
       '--method',

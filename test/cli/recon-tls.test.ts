@@ -8,7 +8,7 @@ import { reconSurroundings, recordsOf } from './recon-fixture.ts';
 const near = reconSurroundings();
 
 describe('tls', () => {
-  test('certificates with their names and what is wrong with them; versions; a port that speaks no TLS', async (t) => {
+  test('certificates with their names and findings; versions; a port without TLS', async (t) => {
     const certificate = await makeCertificate({ name: 'www.example.test' });
     const server = await serveTls(t, [certificate]);
     near.directory.write('roots.pem', certificate.pem);

@@ -1,4 +1,4 @@
-/** Runs commands of the real program in the test's process, with streams of its own. */
+/** Runs commands of the real program in the test's process, with separate streams. */
 import { Readable, Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 
@@ -57,7 +57,7 @@ export interface Ran {
 export interface RunOptions {
   stdin?: string;
   tty?: boolean;
-  /** Aborts as Ctrl-C would. */
+  /** Aborts like Ctrl-C. */
   interrupt?: AbortSignal;
 }
 

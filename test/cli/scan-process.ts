@@ -1,4 +1,4 @@
-/** Runs `heddle scan` as a process, in a directory of its own. */
+/** Runs `heddle scan` as a process, in a separate directory. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { eventually } from '../support/eventually.ts';
 
 export const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
 
-/** Made up: the rules of these tests look for it and for nothing else. */
+/** Made up: the rules of these tests search only for it. */
 export const RULES = `
 [[rules]]
 id = "test-token"
@@ -63,12 +63,12 @@ export class ScanDirectory {
     return ended(this.start(...args), stdin);
   }
 
-  /** A command as it is, without the rules of these tests. */
+  /** A command without the rules of these tests. */
   heddle(args: readonly string[], stdin = ''): Promise<Scanned> {
     return ended(this.run(...args), stdin);
   }
 
-  /** Resolves once the scan is under way: its report is being written. */
+  /** Resolves once the scan is running: its report is being written. */
   async under(child: ChildProcess): Promise<void> {
     const partial = (): boolean => readdirSync(this.path).some((name) => name.endsWith(`.${child.pid ?? 0}.partial`));
     await eventually(partial, 'the scan writes its report');

@@ -18,7 +18,7 @@ const PROGRESS: ScanProgress = {
   discovery_done: false,
 };
 
-test('the line says how far it is, and whether the total is known', () => {
+test('the line shows progress, and whether the total is known', () => {
   assert.equal(progressText(PROGRESS, 1000), '1,204 objects, 20,000 found so far, 12.3 MB at 12 MB/s, 2 findings');
   assert.equal(
     progressText({ ...PROGRESS, discovery_done: true, problems: 3 }, 2000),
@@ -26,7 +26,7 @@ test('the line says how far it is, and whether the total is known', () => {
   );
 });
 
-test('on a terminal it is redrawn; findings stand above it, and it is gone at the end', async () => {
+test('on a terminal it is redrawn below the findings, and removed at the end', async () => {
   const terminal = new Capture(true);
   const display = scanDisplayFor({ stdout: terminal, stderr: terminal, clock: new VirtualClock(), enabled: true });
   display.print('before\n');
@@ -43,7 +43,7 @@ test('on a terminal it is redrawn; findings stand above it, and it is gone at th
   assert.ok(terminal.text.endsWith('the summary\n'), 'nothing is drawn after its end');
 });
 
-test('elsewhere it is a line from time to time, and a short scan says nothing', async () => {
+test('elsewhere it is a line from time to time, and a short scan prints none', async () => {
   const clock = new VirtualClock();
   const stderr = new Capture();
   const display = scanDisplayFor({ stdout: new Capture(), stderr, clock, enabled: true });
@@ -57,7 +57,7 @@ test('elsewhere it is a line from time to time, and a short scan says nothing', 
   assert.match(stderr.lines[0]!, /^\[10\.0 s\] 1,204 objects/);
 });
 
-test('switched off it says nothing', async () => {
+test('when disabled it prints nothing', async () => {
   const stderr = new Capture(true);
   const clock = new VirtualClock();
   const display = scanDisplayFor({ stdout: new Capture(true), stderr, clock, enabled: false });

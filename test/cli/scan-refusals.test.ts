@@ -12,7 +12,7 @@ const at = (name: string): string => `${directory.path}/${name}`;
 
 after(() => directory.remove());
 
-/** Runs the command in this process; resolves with what it said, and with the code of the error that ended it. */
+/** Runs the command in this process; resolves with its output, and with the code of the error that ended it. */
 async function refusal(args: readonly string[]): Promise<{ message: string; exitCode: number }> {
   let written = '';
   const program = new Command('heddle').showSuggestionAfterError().exitOverride();
@@ -37,35 +37,31 @@ const refusals: [string, string[], RegExp][] = [
   ['an unknown format', ['--format', 'xml'], /--format.*text, jsonl, sarif, junit/],
   ['a report without a file', ['--report', 'sarif'], /--report.*FORMAT=FILE/],
   ['an unknown flag', ['--exlude', 'x'], /unknown option '--exlude'[\s\S]*--exclude/],
-  ['a glob that is none', ['--exclude', 'a[b'], /--exclude a\[b: a \[ has no \]/],
-  ['a set out of order', ['--include', '[z-a]'], /--include \[z-a\]: is no glob/],
+  ['a glob that is none', ['--exclude', 'a[b'], /--exclude a\[b: \[ has no matching \]/],
+  ['a set out of order', ['--include', '[z-a]'], /--include \[z-a\]: is not a valid glob/],
   ['two formats', ['--json', '--format', 'sarif'], /--json and --format sarif contradict/],
   ['a frontier that archives do not fit', ['--frontier', '2'], /--frontier 2: must be larger than --archive-depth/],
-  [
-    'an unknown rule',
-    ['--enable', 'test-tokn'],
-    /--enable test-tokn: there is no such rule; did you mean "test-token"/,
-  ],
-  ['a bucket without a name', ['s3://'], /names no bucket/],
+  ['an unknown rule', ['--enable', 'test-tokn'], /--enable test-tokn: unknown rule; did you mean "test-token"/],
+  ['a bucket without a name', ['s3://'], /has no bucket/],
   ['flags of S3 without S3', ['--s3-region', 'x'], /--s3-region needs a path such as s3:/],
   ['revisions without a history', ['--revisions', 'main'], /--revisions needs --git/],
   ['a repository by its address', ['--git', 'https://example.com/a.git'], /clone it first/],
   ['the index and a history', ['--staged', '--git', '.'], /--staged and --git contradict each other/],
   ['standard input twice', ['-', '--files-from', '-'], /both read standard input/],
-  ['a directory to write to', ['--output', at('clean')], /--output .*clean: it is a directory; name a file in it/],
-  ['a file in no directory', ['--output', at('no/where')], /there is no directory .*no; make it first/],
+  ['a directory to write to', ['--output', at('clean')], /--output .*clean: is a directory; name a file in it/],
+  ['a file in no directory', ['--output', at('no/where')], /no such directory: .*no; create it first/],
   ['one file for two reports', ['--output', at('x'), '--report', `sarif=${at('./x')}`], /two reports have this name/],
-  ['a baseline that is not there', ['--baseline', at('no.json')], /--baseline .*no\.json: there is no such file/],
+  ['a baseline that is not there', ['--baseline', at('no.json')], /--baseline .*no\.json: no such file/],
   ['a baseline that is none', ['--baseline', at('rules.toml')], /rules\.toml is not valid JSON/],
-  ['rules that are not there', ['--rules', at('no.toml')], /--rules .*no\.toml: there is no such file/],
+  ['rules that are not there', ['--rules', at('no.toml')], /--rules .*no\.toml: no such file/],
   ['an empty path', [''], /a path is empty/],
 ];
 for (const [what, args, message] of refusals) {
-  test(`${what}: refused by its name, with what helps, and nothing is left behind`, async () => {
+  test(`${what}: rejected by name with a remedy, and nothing is left behind`, async () => {
     const before = readdirSync(directory.path);
     const refused = await refusal(args);
     assert.match(refused.message, message);
-    // Faults of the command line's own grammar are 1 here; the process makes them 2.
+    // Faults of the command line's grammar are 1 here; the process maps them to 2.
     assert.ok([1, 2].includes(refused.exitCode));
     assert.deepEqual(readdirSync(directory.path), before);
   });

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 
 import { ended, MAIN, ScanDirectory, token } from './scan-process.ts';
 
-/** Writes each module that a thread loads to standard error; threads take it over. */
+/** Writes each module that a thread loads to standard error; threads inherit it. */
 const TELL_MODULES = `data:text/javascript,
 import { registerHooks } from 'node:module';
 import { writeSync } from 'node:fs';
@@ -19,14 +19,14 @@ before(() => {
 
 after(() => directory.remove());
 
-/** What a scan of a directory loads, and its exit code. */
+/** The modules loaded by a scan of a directory, and its exit code. */
 async function loadedBy(target: string): Promise<{ code: number | null; loaded: string[] }> {
   const args = ['--import', TELL_MODULES.replaceAll('\n', ''), MAIN, 'scan', target, '--rules', 'rules.toml'];
   const { code, stderr } = await ended(spawn(process.execPath, args, { cwd: directory.path }));
   return { code, loaded: [...stderr.matchAll(/^loaded (.*)$/gm)].map(([, url]) => url!) };
 }
 
-test('a scan loads what it needs, and nothing of other commands, sources and archives', async () => {
+test('a scan loads only what it needs, and nothing of other commands, sources and archives', async () => {
   const [plain, packed] = await Promise.all([loadedBy('plain'), loadedBy('packed')]);
   assert.deepEqual([plain.code, packed.code], [1, 1]);
   const needless =

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import { amount, byteSize, endpoint, milliseconds, reportTo } from '../../src/cli/commands/scan-values.ts';
 
-test('sizes: letters alone and those with i count by 1024, others by 1000', () => {
+test('sizes: single letters and units with i are powers of 1024, others of 1000', () => {
   const size = byteSize(0, 1024 ** 5);
   const given = ['0', '4096', '10k', '4MiB', '1.5 GB', '2g', '1T', '7b', '0.5k', '3kB'];
   assert.deepEqual(given.map(size), [0, 4096, 10 * 1024, 4 * 1024 ** 2, 1.5e9, 2 * 1024 ** 3, 1024 ** 4, 7, 512, 3000]);
@@ -13,7 +13,7 @@ test('sizes: letters alone and those with i count by 1024, others by 1000', () =
   assert.throws(() => byteSize(4096, 2 * 1024 ** 2)('1'), /from 4k to 2m/);
 });
 
-test('amounts and times have bounds, and say them', () => {
+test('counts and durations have limits, which their errors name', () => {
   assert.deepEqual(
     [amount(1, 1_000_000)('10k'), milliseconds(1, 60_000)('2s'), milliseconds(1, 60_000)('500ms')],
     [10_000, 2000, 500],
@@ -23,7 +23,7 @@ test('amounts and times have bounds, and say them', () => {
   assert.throws(() => milliseconds(1, 60_000)('2h'), /from 1ms to 60s/);
 });
 
-test('reports are named with their file; files may hold any sign', () => {
+test('reports are given with their file; files may have any character', () => {
   assert.deepEqual(reportTo('junit=b=c.xml', reportTo('sarif=a')), [
     { format: 'sarif', path: 'a' },
     { format: 'junit', path: 'b=c.xml' },

@@ -40,7 +40,7 @@ const scan = (...args: string[]): Promise<Scanned> => directory.scan(args);
 const findingsOf = ({ json }: Scanned): Record<string, unknown>[] => json.filter(({ type }) => type === 'finding');
 
 describe('exit codes', () => {
-  test('0 where nothing was found, also where nothing was there', async () => {
+  test('0 if nothing was found, even if there was no input', async () => {
     const [clean, empty, list] = await Promise.all([
       scan('clean'),
       scan('clean/empty', '--json'),
@@ -51,7 +51,7 @@ describe('exit codes', () => {
     assert.deepEqual([empty.lines.length, list.lines.length], [1, 1]);
   });
 
-  test('1 where something was found; 3 where a part could not be scanned; findings go first', async () => {
+  test('1 if secrets were found; 3 if part of the input could not be scanned; findings take precedence', async () => {
     const [found, incomplete, both, tolerated] = await Promise.all([
       scan('src'),
       scan('broken'),
@@ -62,7 +62,7 @@ describe('exit codes', () => {
     assert.match(incomplete.stdout, /damaged archives: 1/);
   });
 
-  test('a staged secret counts, whatever the working tree says; one that is not staged does not', async () => {
+  test('a staged secret counts, whatever the working tree has; an unstaged one does not', async () => {
     const repository = new ScanDirectory({ 'a.env': `TOKEN=${token(1)}\n` });
     const git = (...args: string[]): void => void execFileSync('git', ['-C', repository.path, ...args]);
     git('init', '-q');
@@ -76,20 +76,20 @@ describe('exit codes', () => {
     repository.remove();
   });
 
-  test('the repository offers that to pre-commit', () => {
+  test('the repository provides that to pre-commit', () => {
     const hooks = readFileSync(join(import.meta.dirname, '../../.pre-commit-hooks.yaml'), 'utf8');
     assert.match(hooks, /^ {2}entry: heddle scan --staged$/m);
     assert.match(hooks, /^ {2}pass_filenames: false$/m);
   });
 
-  test('2 where the scan could not be done, before anything that was found', async () => {
+  test('2 if the scan failed, before anything that was found', async () => {
     const missing = await scan('src', 'nowhere');
     assert.equal(missing.code, 2);
-    assert.equal(missing.stderr, 'heddle: nowhere: there is no such file or directory\n');
+    assert.equal(missing.stderr, 'heddle: nowhere: no such file or directory\n');
     assert.equal(missing.stdout, '');
   });
 
-  test('an archive over a budget: partial keeps what was found, skip leaves it out, fail-run ends the scan', async () => {
+  test('an archive over a limit: partial keeps the findings so far, skip excludes it, fail-run ends the scan', async () => {
     directory.write('over/big.gz', gzipSync(`${token(8)}\n${'z'.repeat(5000)}`));
     const under = (policy: string): Promise<Scanned> =>
       scan('over', '--archive-policy', policy, '--archive-entry-bytes', '1k', '--json');
@@ -108,7 +108,7 @@ describe('exit codes', () => {
     assert.match(String(ran[2]!.json.at(-1)!['reason']), /over\/big\.gz!big: /);
   });
 
-  test('2 where the report has no room on the disk', { skip: !existsSync('/dev/full') && 'no /dev/full' }, () => {
+  test('2 if the disk is too full for the report', { skip: !existsSync('/dev/full') && 'no /dev/full' }, () => {
     const full = openSync('/dev/full', 'w');
     const args = ['scan', '--rules', 'rules.toml', '--threads', '1', 'src'];
     const ran = spawnSync(process.execPath, [MAIN, ...args], {
@@ -117,18 +117,18 @@ describe('exit codes', () => {
       encoding: 'utf8',
     });
     closeSync(full);
-    assert.deepEqual([ran.status, ran.stderr], [2, 'heddle: standard output cannot be written: the disk is full\n']);
+    assert.deepEqual([ran.status, ran.stderr], [2, 'heddle: cannot write to standard output: the disk is full\n']);
   });
 });
 
-describe('nonsense', () => {
-  test('a flag that is not valid as given is told in one line, with exit code 2', async () => {
+describe('invalid input', () => {
+  test('an invalid flag is reported in one line, with exit code 2', async () => {
     const ran = await scan('clean', '--threads', '0');
     assert.deepEqual([ran.code, ran.stdout], [2, '']);
     assert.match(ran.stderr, /^error USAGE: option '--threads <count>' argument '0' is invalid\..*\n$/);
   });
 
-  test('rules that are not valid are refused, with the place', async () => {
+  test('invalid rules are rejected with their position', async () => {
     directory.write('lookahead.toml', "[[rules]]\nid = 'r'\nregex = '''a(?=b)'''\n");
     const regex = await directory.heddle(['scan', 'clean', '--rules', 'lookahead.toml']);
     assert.equal(regex.code, 2);
@@ -136,7 +136,7 @@ describe('nonsense', () => {
     assert.doesNotMatch(regex.stderr, /\n +at /, 'no stack');
   });
 
-  test('a file that may not be read is named, and the others are scanned', async (t) => {
+  test('an unreadable file is reported, and the others are scanned', async (t) => {
     if (process.getuid?.() === 0) {
       t.skip('root reads every file');
       return;
@@ -149,7 +149,7 @@ describe('nonsense', () => {
     own.remove();
   });
 
-  test('names that are hostile, or no text, are told safely', async () => {
+  test('hostile names, and names that are not text, are printed safely', async () => {
     const own = new ScanDirectory({ 'in/\u001b[2J\u202egnp\n.txt': token(1) });
     own.write('in/plain', '');
     symlinkSync('nowhere', own.at('in/link'));
@@ -162,14 +162,14 @@ describe('nonsense', () => {
 });
 
 describe('reports', () => {
-  test('text names place, rule and fingerprint; the secret is redacted wherever it stands', async () => {
+  test('text has place, rule and fingerprint; the secret is redacted everywhere', async () => {
     const ran = await scan('src');
     assert.match(ran.stdout, /^src\/a\.env\n {2}test-token {2}A token of these tests\.\n {4}at +src\/a\.env:2:15\n/);
     assert.match(ran.stdout, /src\/deep\/b\.env\.gz!b\.env:1:3/);
     for (const seed of [1, 2]) assert.equal(`${ran.stdout}${ran.stderr}`.includes(token(seed).slice(8)), false);
   });
 
-  test('--json writes one object a line and nothing else, redacted; other reports stand in their files', async () => {
+  test('--json writes only one object per line, redacted; other reports are in their files', async () => {
     const files = ['sarif=r.sarif', 'junit=r.xml', 'text=r.txt'].flatMap((report) => ['--report', report]);
     const ran = await scan('src', '--json', ...files);
     assert.equal(ran.code, 1);
@@ -194,7 +194,7 @@ describe('reports', () => {
     );
   });
 
-  test('--output takes the report, for its owner alone where secrets are in clear; people read the end of it', async () => {
+  test('--output writes the report, readable only by its owner if secrets are unredacted; the terminal shows a summary', async () => {
     const ran = await scan('src', '--output', 'clear.jsonl', '--format', 'jsonl', '--show-secrets');
     assert.equal(ran.stdout, '');
     assert.match(ran.stderr, /✖ 2 secrets/);
@@ -202,13 +202,13 @@ describe('reports', () => {
     assert.equal(statSync(directory.at('clear.jsonl')).mode & 0o777, 0o600);
   });
 
-  test('--quiet says findings and nothing else', async () => {
+  test('--quiet prints only findings', async () => {
     const found = await scan('src', '--quiet');
     assert.doesNotMatch(found.stdout, /✖|next/);
     assert.equal(found.stderr, '');
   });
 
-  test('what the scan itself writes is not scanned', async () => {
+  test("the scan's own output is not scanned", async () => {
     const own = new ScanDirectory({ 'in/a.txt': token(1) });
     const args = [
       '.',
@@ -230,8 +230,8 @@ describe('reports', () => {
   });
 });
 
-describe('baselines and exemptions', () => {
-  test('what a baseline lists is known; one more of it is new; what is gone is counted', async () => {
+describe('baselines and suppressions', () => {
+  test('findings of a baseline are known; a further occurrence is new; missing ones are counted', async () => {
     const own = new ScanDirectory({ 'in/a.txt': `${token(1)}\n`, 'in/b.txt': `${token(2)}\n` });
     assert.equal((await own.scan(['in', '--write-baseline', 'base.json'])).code, 1);
     assert.equal((await own.scan(['in', '--baseline', 'base.json'])).code, 0);
@@ -247,7 +247,7 @@ describe('baselines and exemptions', () => {
     own.remove();
   });
 
-  test('.heddleignore in the scanned directory exempts, and is told; --no-config leaves it out', async () => {
+  test('.heddleignore in the scanned directory suppresses, and is reported; --no-config ignores it', async () => {
     const own = new ScanDirectory({ 'in/a.txt': `${token(1)}\n` });
     const fingerprint = String(findingsOf(await own.scan(['in', '--json']))[0]!['fingerprint']);
     own.write('in/.heddleignore', `${fingerprint} # a test\nnonsense\n`);
@@ -259,7 +259,7 @@ describe('baselines and exemptions', () => {
     own.remove();
   });
 
-  test('rules in the scanned directory are used, and told; --no-config leaves them out', async () => {
+  test('rules in the scanned directory are used and reported; --no-config ignores them', async () => {
     const own = new ScanDirectory({ 'in/a.txt': `${token(1)}\n` });
     own.write('in/.gitleaks.toml', readFileSync(own.at('rules.toml')));
     const [used, without] = await Promise.all([
@@ -291,7 +291,7 @@ describe('sources', () => {
     assert.equal(list.json.find(({ type }) => type === 'problem')?.['code'], 'vanished');
   });
 
-  test('a reader that goes away ends the scan without a word', async () => {
+  test('a closed reader ends the scan silently', async () => {
     const own = new ScanDirectory();
     for (let index = 0; index < 400; index += 1) own.write(`in/${index}.txt`, `${token(index)}\n`.repeat(50));
     const child = own.start('in');
@@ -303,10 +303,10 @@ describe('sources', () => {
     own.remove();
   });
 
-  test('Ctrl-C ends it orderly: 130, what is left is said, a report in a file says that it did not succeed', async () => {
+  test('Ctrl-C ends it cleanly: 130, skipped input is reported, a report in a file is marked as unsuccessful', async () => {
     const child = directory.start('-', 'src', '--report', 'sarif=cut.sarif');
     const running = ended(child);
-    // It waits for the end of its input, which never comes.
+    // It waits for the end of its input, which never arrives.
     child.stdin!.write('a\n');
     await directory.under(child);
     child.kill('SIGINT');
@@ -319,13 +319,13 @@ describe('sources', () => {
   });
 });
 
-describe('going on', () => {
-  test('the same command goes on after Ctrl-C: everything is reported, once; another one is refused', async () => {
+describe('resuming', () => {
+  test('the same command resumes after Ctrl-C: everything is reported once; another command is rejected', async () => {
     const own = new ScanDirectory();
     const files = 600;
     for (let index = 0; index < files; index += 1)
       own.write(`in/${index}.txt`, `${'x\n'.repeat(2000)}${token(index)}\n`);
-    // Read last, and it says nothing: the scan cannot be at its end before it is stopped.
+    // Read last and silent: the scan cannot complete before it is stopped.
     execFileSync('mkfifo', [own.at('pipe')]);
     const args = ['in', 'pipe', '--state', 'in/scan.state', '--report', 'sarif=in/out.sarif', '--json'];
     const child = own.start(...args);
@@ -334,7 +334,7 @@ describe('going on', () => {
     child.kill('SIGINT');
     const cut = await first;
     assert.equal(cut.code, 130, cut.stderr);
-    assert.match(cut.stderr, /The same command goes on from in\/scan\.state/);
+    assert.match(cut.stderr, /The same command resumes from in\/scan\.state/);
     assert.equal(statSync(own.at('in/scan.state')).mode & 0o777, 0o600);
     const [rest] = await Promise.all([own.scan(args, ''), writeFile(own.at('pipe'), '')]);
     assert.equal(rest.code, 1, rest.stderr);
@@ -349,7 +349,7 @@ describe('going on', () => {
 });
 
 describe('rules', () => {
-  test('they are listed, as a table and as JSON; flags choose among them', async () => {
+  test('are listed as a table and as JSON; flags select among them', async () => {
     const [table, own] = await Promise.all([
       directory.heddle(['scan', 'rules']),
       directory.heddle(['scan', 'rules', '--rules', 'rules.toml', '--json']),
@@ -362,7 +362,7 @@ describe('rules', () => {
     );
   });
 
-  test('a file of rules is checked whole, and each fault has its place', async () => {
+  test('a rule file is checked completely, and each fault has its position', async () => {
     directory.write(
       'faults.toml',
       "[[rules]]\nid = 'a'\nregex = '''x(?=y)'''\n[[rules]]\nid = 'b'\nregex = '''(a'''\ncolour = 1\n",
@@ -376,10 +376,10 @@ describe('rules', () => {
     assert.equal(verdict.faults.length, 2, verdict.faults.join('\n'));
     assert.match(verdict.faults[0]!, /faults\.toml: rule a: regex: character \d+: /);
     assert.match(verdict.warnings.join('\n'), /colour/);
-    assert.match(good.stdout, /1 rule, nothing wrong/);
+    assert.match(good.stdout, /1 rule, no faults/);
   });
 
-  test('a directory with the name of a command is a path with ./ before it', async () => {
+  test('a directory with the name of a command is written with ./', async () => {
     mkdirSync(directory.at('rules'), { recursive: true });
     assert.equal((await scan('./rules')).code, 0);
   });

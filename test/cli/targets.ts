@@ -1,20 +1,20 @@
-/** A webhook target of which a test says what it does. */
+/** A webhook target whose behavior a test controls. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface Target {
   readonly url: string;
-  /** Status answered to calls of a path; 202 where none is set. */
+  /** Status of responses by path; 202 by default. */
   readonly answers: Map<string, number>;
-  /** Handles by path, as they came. */
+  /** Received handles by path. */
   readonly handles: Map<string, string>;
-  /** Ends the task that a path was called for. */
+  /** Ends the task of a path. */
   finish(path: string, body?: object): Promise<Response>;
   close(): Promise<void>;
 }
 
-/** @param onCall called with the path of each call after it was answered */
+/** @param onCall called with the path of each call after its response */
 export async function startTarget(onCall: (path: string, target: Target) => void = () => undefined): Promise<Target> {
   const answers = new Map<string, number>();
   const handles = new Map<string, string>();

@@ -20,7 +20,7 @@ let target: Target;
 
 before(async () => {
   server = await startHeddle();
-  // Ends every task as its path says; `/held` stays as it is.
+  // Ends every task as its path says; `/held` stays running.
   target = await startTarget((path, called) => {
     if (path === '/ok') void called.finish(path);
     if (path === '/bad') void called.finish(path, { status: 'Failure', failure_reason: 'out of paper' });
@@ -32,7 +32,7 @@ after(async () => {
   await target.close();
 });
 
-/** A line to a port that can be cut. */
+/** A proxy to a port that can be cut. */
 async function startLine(port: number) {
   const sockets = new Set<Socket>();
   let streams = 0;
@@ -55,7 +55,7 @@ async function startLine(port: number) {
   const cut = (): void => sockets.forEach((socket) => socket.destroy());
   return {
     url: `http://127.0.0.1:${(door.address() as AddressInfo).port}`,
-    /** Event streams that were asked for so far. */
+    /** Requested event streams so far. */
     streams: () => streams,
     cut,
     close: async () => {
@@ -73,7 +73,7 @@ function batchOf(...paths: string[]): string {
       name: `task ${index}`,
       kind: 'test.watch',
       on_start: { kind: 'Webhook', params: { url: `${target.url}${path}`, verb: 'Post' } },
-      // A chain, in which a failure stops nobody.
+      // A chain in which a failure stops nothing.
       dependencies: index === 0 ? [] : [{ id: `t${index - 1}`, requires_success: false }],
     })),
   );
@@ -83,7 +83,7 @@ const submit = (stdin: string, ...args: string[]) =>
   heddle(['batch', 'submit', '-', '--watch', '--url', server.url, ...args], { stdin });
 
 describe('batch watch', () => {
-  test('ends with 0 where every task succeeded, and says so in plain lines', async () => {
+  test('ends with 0 if every task succeeded, and reports it in plain lines', async () => {
     const ran = await submit(batchOf('/ok', '/ok', '/ok'));
     assert.equal(ran.code, 0, ran.stderr);
     assert.match(ran.lines[0]!, /3 tasks created$/);
@@ -92,7 +92,7 @@ describe('batch watch', () => {
     assert.ok(!ran.stdout.includes('\u001b'));
   });
 
-  test('ends with 1 where one failed, and names it with its reason', async () => {
+  test('ends with 1 if one failed, and lists it with its reason', async () => {
     const ran = await submit(batchOf('/ok', '/bad', '/ok'));
     assert.equal(ran.code, 1);
     assert.match(ran.stdout, /✖ batch .*: ended in .* with 2 Success, 1 Failure/);
@@ -111,7 +111,7 @@ describe('batch watch', () => {
     assert.ok(changes.every((event) => event['event'] === 'change' && Array.isArray(event['tasks'])));
   });
 
-  test('Ctrl-C stops following: exit code 130, and the batch goes on', async () => {
+  test('Ctrl-C stops following: exit code 130, and the batch continues', async () => {
     const interrupt = new AbortController();
     const { lines } = await heddle(['batch', 'submit', '-', '--url', server.url, '--json'], {
       stdin: batchOf('/held'),
@@ -121,12 +121,12 @@ describe('batch watch', () => {
     interrupt.abort();
     const ran = await watching;
     assert.equal(ran.code, 130);
-    assert.match(ran.stdout, /0 of 1 task ended after .*; it goes on without being watched/);
+    assert.match(ran.stdout, /0 of 1 task ended after .*; no longer watching/);
     const { code } = await heddle(['batch', 'stop', batch_id, '--url', server.url]);
     assert.equal(code, 0);
   });
 
-  test('a lost connection is told and opened again', async (t) => {
+  test('a lost connection is reported and reopened', async (t) => {
     const { lines } = await heddle(['batch', 'submit', '-', '--url', server.url, '--json'], {
       stdin: batchOf('/held'),
     });
@@ -140,11 +140,11 @@ describe('batch watch', () => {
     await target.finish('/held');
     const ran = await watching;
     assert.equal(ran.code, 0, ran.stderr);
-    assert.match(ran.stderr, /^the connection to http:\/\/127\.0\.0\.1:\d+ is lost; trying again in 1\.0 s\n$/);
+    assert.match(ran.stderr, /^lost the connection to http:\/\/127\.0\.0\.1:\d+; retrying in 1\.0 s\n$/);
     assert.match(ran.stdout, /its task succeeded/);
   });
 
-  test('on a terminal: bars, counts and what runs; the cursor comes back', async () => {
+  test('on a terminal: bars, counts and running tasks; the cursor is restored', async () => {
     const stdout = new Capture(true);
     const output = new Output({ stdout, stderr: new Capture(), json: false, clock: systemClock });
     const client = new HeddleClient({ baseUrl: server.url });
@@ -182,7 +182,7 @@ describe('plain progress', () => {
   const task = (id: number, status: BasicTask['status']): BasicTask =>
     ({ id: String(id), name: `task ${id}`, status, attempt: 1 }) as BasicTask;
 
-  test('writes at most one line a second, with the last word on each task', async () => {
+  test('writes at most one line a second, with the last state of each task', async () => {
     const clock = new VirtualClock(1_700_000_000_000);
     const stdout = new Capture();
     const progress = new BatchProgress(batch);

@@ -21,7 +21,7 @@ const UNKNOWN_ID = '01900000-0000-7000-8000-000000000000';
 const on = (...args: string[]): Promise<Ran> => heddle(['workflow', ...args, '--url', server.url]);
 
 let kinds = 0;
-/** A kind of its own, so that tests do not run each other's tasks. */
+/** A separate kind, so that tests do not run each other's tasks. */
 function newKind(): string {
   kinds += 1;
   return `cli-${kinds}`;
@@ -54,7 +54,7 @@ async function submit(kind: string): Promise<string> {
   return (ran.json() as { workflow_id: string }).workflow_id;
 }
 
-/** Ends what is ready of the kind. */
+/** Ends the ready tasks of the kind. */
 async function run(kind: string, report: (name: string) => Partial<Report> = () => ({})): Promise<void> {
   await eventually(async () => {
     const claimed = await engine.claim({ lanes: [`kind:${kind}`], limit: 10, holder: 'test' });
@@ -90,7 +90,7 @@ describe('heddle workflow', () => {
     assert.equal((await on('list', '--state', 'Success')).code, 2);
   });
 
-  test('explain tells of the root, of a container by its name or id, and what to ask next', async () => {
+  test('explain describes the root, a container by its name or id, and what to run next', async () => {
     const id = await submit(newKind());
     const root = await on('explain', id);
     assert.equal(root.code, 0, root.stderr);
@@ -108,12 +108,12 @@ describe('heddle workflow', () => {
     ]);
     const unknown = await on('explain', id, 'nothing');
     assert.equal(unknown.code, 2);
-    assert.match(unknown.stderr, /no container of the workflow is called "nothing"/);
+    assert.match(unknown.stderr, /the workflow has no container named "nothing"/);
     assert.equal((await on('explain', id, UNKNOWN_ID)).code, 3);
     assert.equal((await on('explain', UNKNOWN_ID)).code, 3);
   });
 
-  test('watch ends with 0 where it succeeded, with 1 where it did not, and names what failed', async () => {
+  test('watch ends with 0 on success, else with 1, and lists failures', async () => {
     const kind = newKind();
     const good = await submit(kind);
     const watching = on('watch', good);
@@ -133,7 +133,7 @@ describe('heddle workflow', () => {
 
   test('--watch --json writes JSON lines and nothing else', async () => {
     const kind = newKind();
-    // A worker has asked for it: there is nothing to warn of.
+    // A worker has requested it, so there is no warning.
     await engine.claim({ lanes: [`kind:${kind}`], limit: 1, holder: 'test' });
     const watching = heddle(['workflow', 'submit', '-', '--watch', '--json', '--url', server.url], {
       stdin: threeSteps(kind),
@@ -150,7 +150,7 @@ describe('heddle workflow', () => {
     assert.deepEqual([end['event'], end['succeeded'], end['by_state']], ['end', true, { Succeeded: 4 }]);
   });
 
-  test('pause, resume, cancel and retry say what they did', async () => {
+  test('pause, resume, cancel and retry report what they did', async () => {
     const kind = newKind();
     const id = await submit(kind);
     assert.equal((await on('pause', id)).stdout, 'paused 4 tasks\n');
@@ -160,16 +160,16 @@ describe('heddle workflow', () => {
     assert.equal(early.code, 1);
     assert.match(early.stderr, /heddle workflow get ID/);
     assert.deepEqual((await on('cancel', id, '--json')).json(), { workflow_id: id, canceled: 4 });
-    assert.match((await on('cancel', id)).stdout, /had ended already; nothing was canceled/);
+    assert.match((await on('cancel', id)).stdout, /has already completed; nothing was canceled/);
     assert.equal((await on('retry', id)).stdout, 'retried 4 tasks\n');
     await run(kind);
     assert.match((await on('get', id)).stdout, /^ended {4}1 of 4 tasks$/m);
   });
 
-  test('faults: what is no workflow, what does not exist, what is not valid', async () => {
+  test('faults: an invalid workflow, missing objects, invalid options', async () => {
     const none = await heddle(['workflow', 'submit', '-', '--url', server.url], { stdin: '[]' });
     assert.equal(none.code, 2);
-    assert.match(none.stderr, /standard input does not hold a workflow/);
+    assert.match(none.stderr, /standard input does not contain a workflow/);
     const invalid = await heddle(['workflow', 'submit', '-', '--url', server.url], {
       stdin: '{"root":{"mode":"parallel","children":[{"knd":"x"}]}}',
     });

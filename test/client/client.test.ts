@@ -32,7 +32,7 @@ async function refusal(call: Promise<unknown>): Promise<HeddleApiError> {
 }
 
 describe('the client', () => {
-  test('speaks every route', async () => {
+  test('supports every route', async () => {
     const { batchId, tasks } = await client.submit([newTask, newTask], { idempotencyKey: 'k1' });
     assert.equal((await client.submit([newTask, newTask], { idempotencyKey: 'k1' })).batchId, batchId);
     const [first, second] = tasks.map(({ id }) => id) as [string, string];
@@ -72,7 +72,7 @@ describe('the client', () => {
     assert.equal((await client.openapi()).openapi, '3.1.0');
   });
 
-  test('turns refusals into errors with their code and details', async () => {
+  test('converts errors to exceptions with their code and details', async () => {
     const invalid = await refusal(client.submit([{ ...newTask, timeout: 0 }]));
     assert.deepEqual([invalid.status, invalid.code], [400, 'VALIDATION_FAILED']);
     assert.deepEqual(invalid.details, ['tasks[0].timeout: must be between 1 and 86400, not 0']);
@@ -85,7 +85,7 @@ describe('the client', () => {
     assert.equal((await refusal(new HeddleClient({ baseUrl }).listTasks())).code, 'UNAUTHENTICATED');
   });
 
-  test('an answer that is no problem document is an error all the same', async () => {
+  test('a response that is not a problem document is also an error', async () => {
     const proxied = new HeddleClient({
       baseUrl: 'http://proxy.test',
       fetch: () =>
@@ -96,7 +96,7 @@ describe('the client', () => {
   });
 });
 
-test('events are read whatever their chunks, comments left out', async () => {
+test('events are read regardless of chunks, without comments', async () => {
   const text = ': hello\n\nretry: 1\n\nevent: change\nid: 7\ndata: {"a":\ndata: "ü"}\n\ndata: x\r\n\r\nevent: none\n\n';
   const bytes = new TextEncoder().encode(text);
   for (const size of [1, 2, 3, 7, bytes.length]) {

@@ -21,7 +21,7 @@ const answering = (status: number, body = '', headers: Record<string, string> = 
   startTarget((_, response) => response.writeHead(status, headers).end(body)).then(track);
 
 describe('the request', () => {
-  it('carries the documented headers and the exact body', async () => {
+  it('has the documented headers and the exact body', async () => {
     const target = await ok();
     const deps = track(dependencies());
     const body = { text: 'grün', list: [1, null], nested: { a: true } };
@@ -54,7 +54,7 @@ describe('the request', () => {
     assert.match(metrics, /webhook_duration_seconds_count\{trigger="start"\} 1/);
   });
 
-  it('is signed with every active key, over the bytes that are sent', async () => {
+  it('is signed with every active key, over the sent bytes', async () => {
     const target = await ok();
     const deps = track(dependencies());
     await deliverOnce(delivery(target.url, { params: { body: { a: 'ä' } } }), deps);
@@ -71,7 +71,7 @@ describe('the request', () => {
     assert.equal(target.received[1]!.headers['content-type'], undefined);
   });
 
-  it('sends every verb, and no body where there is none', async () => {
+  it('uses every verb, without a body if there is none', async () => {
     const target = await ok();
     const deps = track(dependencies());
     for (const verb of ['Get', 'Post', 'Put', 'Patch', 'Delete'] as const) {
@@ -128,7 +128,7 @@ describe('the request', () => {
     assert.doesNotMatch(got['webhook-signature'] as string, /forged/);
   });
 
-  it('appends the signed handle to a start and keeps the query as it is', async () => {
+  it('appends the signed handle to a start and keeps the query unchanged', async () => {
     const target = await ok();
     const deps = track(dependencies());
     const queries = ['', '?a=1&b=%20x+y&c', '?handle=forged&z=1'];
@@ -156,7 +156,7 @@ describe('the request', () => {
   });
 });
 
-describe('the answer', () => {
+describe('the response', () => {
   it('2xx delivers', async () => {
     for (const status of [200, 201, 202, 204, 299]) {
       const target = await answering(status);
@@ -164,7 +164,7 @@ describe('the answer', () => {
     }
   });
 
-  it('408, 425, 429 and 5xx are tried again, every other status is final', async () => {
+  it('408, 425, 429 and 5xx are retried, every other status is final', async () => {
     const expected: Record<number, string> = { 408: 'retry', 425: 'retry', 429: 'retry', 500: 'retry', 502: 'retry' };
     for (const status of [
       300, 301, 302, 304, 307, 308, 400, 401, 403, 404, 408, 409, 410, 422, 425, 429, 451, 500, 502,
@@ -176,7 +176,7 @@ describe('the answer', () => {
     }
   });
 
-  it('is quoted in the error: 200 characters of text, nothing secret, nothing that a database refuses', async () => {
+  it('is quoted in the error: 200 characters of text, without secrets and characters that a database rejects', async () => {
     const deps = track(dependencies());
     const echo = track(
       await startTarget(({ url, headers }, response) => {
@@ -225,14 +225,14 @@ describe('the answer', () => {
     assert.ok(errorOf(result).length < 300);
   });
 
-  it('that never comes is a failed try at the limit', async () => {
+  it('that never arrives is a failed try at the timeout', async () => {
     const silent = track(await startTarget(() => undefined));
     const result = await deliverOnce(delivery(silent.url), track(dependencies({ tryLimitMs: 60 })));
     assert.equal(result.outcome, 'retry');
-    assert.match(errorOf(result), /no answer within 60 ms/);
+    assert.match(errorOf(result), /no response within 60 ms/);
   });
 
-  it('whose headers drip is cut off at the limit', async () => {
+  it('whose headers drip is cut off at the timeout', async () => {
     const dripping = createServer((socket) => {
       socket.on('error', () => undefined);
       socket.write('HTTP/1.1 200 OK\r\n');
@@ -245,7 +245,7 @@ describe('the answer', () => {
     assert.equal(result.outcome, 'retry');
   });
 
-  it('counts by its status when its body never ends, and registers nothing', async () => {
+  it('counts by its status if its body never ends, and registers nothing', async () => {
     const lines: LogLine[] = [];
     const dripping = track(
       await startTarget((_, response) => {
@@ -260,7 +260,7 @@ describe('the answer', () => {
     assert.equal(lines[0].fields['cut'], 'time');
   });
 
-  it('that is not HTTP, or none at all, is tried again', async () => {
+  it('that is not HTTP, or missing, is retried', async () => {
     const answers = { 'not HTTP': 'SSH-2.0-OpenSSH\r\n', 'closed before an answer': '' };
     for (const [expected, bytes] of Object.entries(answers)) {
       const server = createServer((socket) => {
@@ -274,7 +274,7 @@ describe('the answer', () => {
       server.close();
       assert.equal(result.outcome, 'retry');
       if (expected === 'not HTTP') assert.match(errorOf(result), /not valid HTTP/);
-      else assert.match(errorOf(result), /closed before an answer|reset/);
+      else assert.match(errorOf(result), /closed before a response|reset/);
     }
     const gone = await ok();
     await gone.close();
@@ -283,8 +283,8 @@ describe('the answer', () => {
   });
 });
 
-describe('a kept connection', () => {
-  it('that the target closes as it is used again costs no try', async () => {
+describe('a kept-alive connection', () => {
+  it('that the target closes on reuse costs no try', async () => {
     const seen: string[] = [];
     let accepted = 0;
     const server = createServer((socket) => {
@@ -310,7 +310,7 @@ describe('a kept connection', () => {
   });
 });
 
-describe('a start answer', () => {
+describe('a start response', () => {
   const start = async (answer: unknown, lines: LogLine[] = []): Promise<DeliveryResult> => {
     const body = typeof answer === 'string' ? answer : JSON.stringify(answer);
     const target = await answering(200, body, { 'content-type': 'application/json' });
@@ -332,7 +332,7 @@ describe('a start answer', () => {
     }
   });
 
-  it('that speaks of no action is no fault', async () => {
+  it('without an action is not a fault', async () => {
     for (const answer of ['', 'ok', '[]', 'null', '{"ok":true}', '{"kind":', '17']) {
       const lines: LogLine[] = [];
       assert.deepEqual(await start(answer, lines), { id: DELIVERY_ID, tries: 1, outcome: 'delivered', status: 200 });
@@ -340,7 +340,7 @@ describe('a start answer', () => {
     }
   });
 
-  it('with an action that is not valid is logged by its field and otherwise ignored', async () => {
+  it('with an invalid action is logged by its field and otherwise ignored', async () => {
     const params = { url: 'https://example.com/', verb: 'Post' };
     const faults: [unknown, RegExp][] = [
       [{ kind: 'Mail', params }, /^kind:/],
@@ -382,7 +382,7 @@ describe('a start answer', () => {
   });
 });
 
-describe('giving up', () => {
+describe('aborting', () => {
   it('a stop ends the try at once and leaves the delivery due', async () => {
     const silent = track(await startTarget(() => stop.abort()));
     const stop = new AbortController();
@@ -393,16 +393,16 @@ describe('giving up', () => {
     );
   });
 
-  it('the last try is no longer than what is left of the whole', async () => {
+  it('the last try is limited to the remaining time of the delivery', async () => {
     const silent = track(await startTarget(() => void clock.advance(1500)));
     const clock = new VirtualClock();
     const almostOver = delivery(silent.url, { trigger: 'start', tries: 5, first_try_at: clock.now() - 118_500 });
     const result = await deliverOnce(almostOver, track(dependencies({ clock })));
     assert.equal(result.outcome, 'dead');
-    assert.match(errorOf(result), /no answer within 2 s/);
+    assert.match(errorOf(result), /no response within 2 s/);
   });
 
-  it('a URL that was stored before the policy changed is refused when its turn comes', async () => {
+  it('a URL that was stored before the policy changed is rejected when it is called', async () => {
     const result = await deliverOnce(delivery('http://10.0.0.1/'), track(dependencies()));
     assert.equal(result.outcome, 'dead');
     assert.match(errorOf(result), /not allowed: 10\.0\.0\.1 is a private address/);

@@ -26,7 +26,7 @@ function loopOf(engine: FakeOutbox, changes: Partial<DeliveryLoopOptions> = {}):
   return loop;
 }
 
-/** A target that answers only when it is told to. */
+/** A target that responds only when the test lets it. */
 async function gatedTarget() {
   const held: ServerResponse[] = [];
   let most = 0;
@@ -61,7 +61,7 @@ describe('delivering from the outbox', () => {
     assert.equal(outbox.dueSignal.listeners, 0);
   });
 
-  it('renews the leases of tries that go on, until they are settled', async () => {
+  it('renews the leases of running tries until they are settled', async () => {
     const target = await gatedTarget();
     const outbox = new FakeOutbox();
     const clock = new VirtualClock();
@@ -85,7 +85,7 @@ describe('delivering from the outbox', () => {
     await stopping;
   });
 
-  it('is woken by what becomes due, without waiting for its interval', async () => {
+  it('is notified of due deliveries, without waiting for its interval', async () => {
     const target = track(await startTarget((_, response) => response.end()));
     const outbox = new FakeOutbox();
     const loop = loopOf(outbox);
@@ -97,7 +97,7 @@ describe('delivering from the outbox', () => {
     await loop.stop(1000);
   });
 
-  it('a target that hangs never holds back another, nor gets more than its share', async () => {
+  it('a hanging target never holds back another, nor exceeds its share', async () => {
     const hanging = await gatedTarget();
     const quick = track(await startTarget((_, response) => response.end()));
     const outbox = new FakeOutbox();
@@ -116,7 +116,7 @@ describe('delivering from the outbox', () => {
     assert.equal(hanging.most(), 16);
   });
 
-  it('many targets that hang at once hold back the others for a moment at most', async () => {
+  it('many hanging targets hold back others only briefly', async () => {
     const hanging = await Promise.all(Array.from({ length: 8 }, () => gatedTarget()));
     const quick = track(await startTarget((_, response) => response.end()));
     const outbox = new FakeOutbox();
@@ -138,7 +138,7 @@ describe('delivering from the outbox', () => {
     await stopping;
   });
 
-  it('settles again while the database is away, and loses no result', async () => {
+  it('retries settlements while the database is unavailable, and loses no result', async () => {
     const target = track(await startTarget((_, response) => response.end()));
     const outbox = new FakeOutbox();
     const clock = new VirtualClock(systemClock.now());
@@ -153,7 +153,7 @@ describe('delivering from the outbox', () => {
     assert.equal(target.received.length, 3, 'a result that cannot be stored is no reason to call again');
   });
 
-  it('a result that cannot be stored takes no other with it', async () => {
+  it('a result that cannot be stored does not fail others', async () => {
     const target = track(await startTarget((_, response) => response.end()));
     const outbox = new FakeOutbox();
     const clock = new VirtualClock(systemClock.now());
@@ -169,7 +169,7 @@ describe('delivering from the outbox', () => {
     assert.equal(loop.underWay, 0);
   });
 
-  it('a stop lets tries end within the grace', async () => {
+  it('a stop lets tries finish within the grace period', async () => {
     const target = await gatedTarget();
     const outbox = new FakeOutbox();
     outbox.due.push(...deliveries(3, target.url));
@@ -188,7 +188,7 @@ describe('delivering from the outbox', () => {
     assert.equal(outbox.due.length, 1);
   });
 
-  it('and gives up those that do not, which are due again at once', async () => {
+  it('and aborts those that do not, which are due again at once', async () => {
     const target = await gatedTarget();
     const outbox = new FakeOutbox();
     const clock = new VirtualClock(systemClock.now());
@@ -210,7 +210,7 @@ describe('delivering from the outbox', () => {
 describe('starting tasks by webhook', () => {
   const starts = (count: number, url: string): Delivery[] => deliveries(count, url, { trigger: 'start' });
 
-  it('claims no more than the deliveries have room for, and goes on as room appears', async () => {
+  it('claims no more than the deliveries allow, and continues when they allow more', async () => {
     const target = await gatedTarget();
     const outbox = new FakeOutbox();
     const loop = loopOf(outbox, { permits: 8, permitsPerOrigin: 8 });
@@ -239,7 +239,7 @@ describe('starting tasks by webhook', () => {
     assert.equal(target.most(), 8);
   });
 
-  it('a target that hangs does not keep tasks of other targets from starting', async () => {
+  it('a hanging target does not keep tasks of other targets from starting', async () => {
     const hanging = await gatedTarget();
     const quick = track(await startTarget((_, response) => response.end()));
     const outbox = new FakeOutbox();
@@ -269,7 +269,7 @@ describe('starting tasks by webhook', () => {
     assert.match(text, /tasks_processed_per_loop_sum 330/);
   });
 
-  it('is woken by ready tasks', async () => {
+  it('is notified of ready tasks', async () => {
     const target = track(await startTarget((_, response) => response.end()));
     const outbox = new FakeOutbox();
     const loop = loopOf(outbox);

@@ -13,7 +13,7 @@ import type {
 } from '../../src/engine/port.ts';
 import type { TaskDetail } from '../../src/domain/task.ts';
 
-/** A signal as the engine gives them: callbacks that can be taken back. */
+/** A signal like those of the engine: callbacks that can be removed. */
 class Signal {
   readonly #listeners = new Set<() => void>();
 
@@ -36,17 +36,17 @@ type DeliverySide = Pick<
   'claimDeliveries' | 'renewDeliveries' | 'settleDeliveries' | 'onDeliveryDue' | 'claimForDelivery' | 'onReady'
 >;
 
-/** The outbox in memory: what the loops see of it, for tests of the loops' own logic. */
+/** The outbox in memory as the loops see it, for tests of their own logic. */
 export class FakeOutbox implements DeliverySide {
   readonly due: Delivery[] = [];
   readonly claims: DeliveryClaimRequest[] = [];
   readonly settled: DeliveryResult[][] = [];
   readonly dueSignal = new Signal();
   readonly readySignal = new Signal();
-  /** Tasks that start by a webhook and are ready; claiming them makes their start deliveries due. */
+  /** Ready tasks that start by a webhook; claiming them makes their start deliveries due. */
   readonly ready: Delivery[] = [];
   readonly startClaims: number[] = [];
-  /** What a settlement waits for. */
+  /** A promise that settlements wait for. */
   settleGate: Promise<unknown> = Promise.resolve();
   failSettling: ((results: readonly DeliveryResult[]) => Error | null) | undefined;
 
@@ -105,7 +105,7 @@ type WorkerSide = Pick<
   'claim' | 'report' | 'reportAndClaim' | 'progress' | 'getTask' | 'onReady' | 'offerToClaim' | 'release' | 'heartbeat'
 >;
 
-/** Ready tasks in memory, claimed and reported as by the engine. */
+/** Ready tasks in memory, claimed and reported like those of the engine. */
 export class FakeTasks implements WorkerSide {
   readonly ready: ClaimedTask[] = [];
   readonly claims: ClaimRequest[] = [];
@@ -120,7 +120,7 @@ export class FakeTasks implements WorkerSide {
   #made = 0;
   claimsUnderWay = 0;
   claimsUnderWayMax = 0;
-  /** What stands between a call and its answer; the next turn of the event loop where absent. */
+  /** Delay between a call and its response; the next tick of the event loop by default. */
   answered: (call: 'claim' | 'report') => Promise<void> = () => new Promise((resolve) => setImmediate(resolve));
 
   add(count: number, kind = 'noop', changes: Partial<ClaimedTask> = {}): void {

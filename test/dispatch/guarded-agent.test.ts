@@ -6,7 +6,7 @@ import type { SsrfPolicy } from '../../src/dispatch/ssrf.ts';
 import { delivery, dependencies, startTarget } from './targets.ts';
 import type { Target } from './targets.ts';
 
-/** 127.0.0.2 plays the public internet: the only loopback address that this policy lets through. */
+/** 127.0.0.2 stands in for the public internet: the only loopback address that this policy allows. */
 const PUBLIC = '127.0.0.2';
 const policy: SsrfPolicy = { ...STRICT_SSRF_POLICY, allowedCidrs: [`${PUBLIC}/32`] };
 
@@ -20,12 +20,12 @@ function resolverOf(...answers: string[][]) {
   return { asked, resolve };
 }
 
-describe('connecting to what a name resolves to', () => {
+describe('connecting to the addresses of a name', () => {
   const opened: { close: () => Promise<void> }[] = [];
   after(() => Promise.all(opened.map((one) => one.close())));
   const track = <T extends { close: () => Promise<void> }>(one: T): T => (opened.push(one), one);
 
-  /** A public target and a private one that listen on the same port, as rebinding needs. */
+  /** A public target and a private one on the same port, as DNS rebinding needs. */
   async function publicAndPrivate(): Promise<{ port: number; open: Target; inner: Target }> {
     for (;;) {
       const open = await startTarget((_, response) => response.writeHead(200, { connection: 'close' }).end(), {
@@ -41,7 +41,7 @@ describe('connecting to what a name resolves to', () => {
     }
   }
 
-  it('connects to the address that was checked and asks no second time', async () => {
+  it('connects to the checked address without another lookup', async () => {
     const { port, open, inner } = await publicAndPrivate();
     const { asked, resolve } = resolverOf([PUBLIC], ['127.0.0.1']);
     const deps = track(dependencies({ policy, agentOptions: { resolve } }));
@@ -57,7 +57,7 @@ describe('connecting to what a name resolves to', () => {
     assert.equal(inner.connections(), 0, 'the private target must not even see a connection');
   });
 
-  it('refuses a name when one of its addresses is private, in whatever order', async () => {
+  it('rejects a name if one of its addresses is private, in any order', async () => {
     for (const answer of [
       [PUBLIC, '10.0.0.1'],
       ['::1', PUBLIC],
@@ -71,13 +71,13 @@ describe('connecting to what a name resolves to', () => {
     }
   });
 
-  it('refuses literals, which no resolver sees', async () => {
+  it('rejects literals, which no resolver sees', async () => {
     const inner = track(await startTarget((_, response) => response.end()));
     const { port } = new URL(inner.url);
     const { asked, resolve } = resolverOf([PUBLIC]);
     const deps = track(dependencies({ policy, agentOptions: { resolve } }));
     for (const host of ['127.0.0.1', '2130706433', '0x7f.1', '127.1', '[::1]', '[::ffff:127.0.0.1]', 'localhost']) {
-      // Straight to the agent: the check of the URL's spelling must not be the only one.
+      // Calls the agent directly: the check of the URL's spelling must not be the only one.
       await assert.rejects(deps.agent.request({ origin: `http://${host}:${port}`, path: '/', method: 'GET' }), {
         code: 'SSRF_REFUSED',
       });
@@ -88,7 +88,7 @@ describe('connecting to what a name resolves to', () => {
     assert.equal(inner.connections(), 0);
   });
 
-  it('follows no redirect, and says so', async () => {
+  it('follows no redirect, and reports it', async () => {
     const inner = track(await startTarget((_, response) => response.end('secret')));
     const open = track(
       await startTarget((_, response) => response.writeHead(307, { location: `${inner.url}/` }).end(), {
@@ -102,7 +102,7 @@ describe('connecting to what a name resolves to', () => {
     assert.equal(inner.connections(), 0);
   });
 
-  it('tries again when a name cannot be resolved now', async () => {
+  it('retries a name that is temporarily unresolvable', async () => {
     const resolve = () => Promise.reject(Object.assign(new Error('queryA'), { code: 'EAI_AGAIN' }));
     const deps = track(dependencies({ policy, agentOptions: { resolve } }));
     const result = await deliverOnce(delivery('http://nowhere.example/'), deps);
@@ -110,7 +110,7 @@ describe('connecting to what a name resolves to', () => {
     assert.match((result as { error: string }).error, /could not be resolved/);
   });
 
-  it('asks once for a name that many tries want at the same time', async () => {
+  it('looks up a name once for concurrent tries', async () => {
     let asked = 0;
     const gate = Promise.withResolvers<undefined>();
     const resolve = async () => {
@@ -134,11 +134,11 @@ describe('connecting to what a name resolves to', () => {
     const deps = track(dependencies());
     for (let n = 0; n < 10; n += 1) await deliverOnce(delivery(`${target.url}/${n}`), deps);
     assert.equal(target.received.length, 10);
-    // The pool may open a second one while the first is still being handed back.
+    // The pool may open a second one while the first is still being returned.
     assert.ok(target.connections() <= 2, `${target.connections()} connections`);
   });
 
-  it('finds localhost by the system resolver, where development allows it', async () => {
+  it('resolves localhost with the system resolver if development allows it', async () => {
     const target = track(await startTarget((_, response) => response.end()));
     const { port } = new URL(target.url);
     const result = await deliverOnce(delivery(`http://localhost:${port}/`), track(dependencies()));

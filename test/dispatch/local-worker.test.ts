@@ -72,7 +72,7 @@ describe('running tasks in this process', () => {
     ]);
   });
 
-  it('never runs more executors than its concurrency, and never leaves one free while tasks wait', async () => {
+  it('never exceeds its concurrency, and never leaves an executor free while tasks wait', async () => {
     const tasks = new FakeTasks();
     const open: (() => void)[] = [];
     let most = 0;
@@ -124,7 +124,7 @@ describe('running tasks in this process', () => {
     await stopping;
   });
 
-  it('takes quick tasks in large sets, two claims under way at most, and reports in sets', async () => {
+  it('claims quick tasks in large sets, at most two claims at once, and reports in sets', async () => {
     const tasks = new FakeTasks();
     const worker = workerOf(tasks, { noop: () => undefined });
     const total = 60_000;
@@ -138,7 +138,7 @@ describe('running tasks in this process', () => {
     assert.equal(tasks.claimsUnderWayMax, 2);
   });
 
-  it('is idle until it is woken, and looks by itself once an interval', async () => {
+  it('is idle until it is notified, and polls once an interval', async () => {
     const tasks = new FakeTasks();
     const clock = new VirtualClock();
     const worker = workerOf(tasks, { noop: () => undefined }, { clock, intervalMs: 1000 });
@@ -159,7 +159,7 @@ describe('running tasks in this process', () => {
 });
 
 describe('when the engine fails', () => {
-  it('reports are sent again until they are taken; none is lost', async () => {
+  it('reports are retried until they are accepted; none is lost', async () => {
     const tasks = new FakeTasks();
     const clock = new VirtualClock();
     let outages = 3;
@@ -197,7 +197,7 @@ describe('when the engine fails', () => {
     );
   });
 
-  it('a failed claim waits for the poll, however often it is woken', async () => {
+  it('a failed claim waits for the poll, regardless of notifications', async () => {
     const tasks = new FakeTasks();
     const clock = new VirtualClock();
     const claim = tasks.claim.bind(tasks);
@@ -216,7 +216,7 @@ describe('when the engine fails', () => {
     await worker.stop(0);
   });
 
-  it('an outage is told ever more rarely, and the next one at once', async () => {
+  it('an outage is logged with growing intervals, and the next one at once', async () => {
     const tasks = new FakeTasks();
     const clock = new VirtualClock();
     const told: unknown[] = [];
@@ -249,7 +249,7 @@ describe('when the engine fails', () => {
 });
 
 describe('the context of an executor', () => {
-  it('counts progress, and learns by it that the task is over', async () => {
+  it('counts progress, and learns from it that the task has ended', async () => {
     const tasks = new FakeTasks();
     const seen: unknown[] = [];
     const worker = workerOf(tasks, {
@@ -263,7 +263,7 @@ describe('the context of an executor', () => {
     worker.start();
     await until('the report', () => tasks.reports.length === 1);
     await worker.stop(1000);
-    assert.deepEqual(seen, ['applied', 'terminal', true, 'the task is over']);
+    assert.deepEqual(seen, ['applied', 'terminal', true, 'the task has ended']);
     assert.deepEqual(tasks.counted[0], {
       task_id: 'canceled',
       attempt: 1,
@@ -273,7 +273,7 @@ describe('the context of an executor', () => {
     });
   });
 
-  it('with leases, what it holds is kept, and what was lost learns it', async () => {
+  it('renews leases, and aborts tasks whose lease was lost', async () => {
     const tasks = new FakeTasks();
     const clock = new VirtualClock();
     const gone = Promise.withResolvers<string>();
@@ -306,12 +306,12 @@ describe('the context of an executor', () => {
     );
     tasks.over.add('first').add('second');
     for (let second = 0; second < 5 && worker.running > 0; second += 1) await clock.advance(1000);
-    assert.equal(await gone.promise, 'the task is over');
+    assert.equal(await gone.promise, 'the task has ended');
     await worker.stop(0);
     assert.equal(clock.timers, 0);
   });
 
-  it('a task that was canceled before it began here never runs, and is let go of', async () => {
+  it('a task that was canceled before it started here never runs, and is released', async () => {
     const tasks = new FakeTasks();
     const clock = new VirtualClock();
     const ran: string[] = [];
@@ -336,7 +336,7 @@ describe('the context of an executor', () => {
     await worker.stop(0);
   });
 
-  it('takes what a submission brings along, and offers nothing once it stops', async () => {
+  it('accepts tasks with a submission, and takes none after a stop', async () => {
     const tasks = new FakeTasks();
     const worker = workerOf(tasks, { noop: () => undefined }, { clock: new VirtualClock() });
     worker.start();
@@ -353,7 +353,7 @@ describe('the context of an executor', () => {
     assert.equal(offer!(), null);
   });
 
-  it('a canceled task aborts the signal of an executor that says nothing', async () => {
+  it('a canceled task aborts the signal of an executor that reports nothing', async () => {
     const tasks = new FakeTasks();
     const clock = new VirtualClock();
     const aborted = Promise.withResolvers<string>();
@@ -377,13 +377,13 @@ describe('the context of an executor', () => {
     assert.equal(worker.running, 1, 'a task that is not over goes on');
     tasks.over.add('waits');
     await clock.advance(3000);
-    assert.equal(await aborted.promise, 'the task is over');
+    assert.equal(await aborted.promise, 'the task has ended');
     await worker.stop(0);
   });
 });
 
 describe('stopping', () => {
-  it('lets what runs end within the grace', async () => {
+  it('lets running tasks finish within the grace period', async () => {
     const tasks = new FakeTasks();
     const gate = Promise.withResolvers<undefined>();
     const worker = workerOf(tasks, { slow: () => gate.promise });
@@ -401,7 +401,7 @@ describe('stopping', () => {
     assert.equal(tasks.ready.length, 1, 'nothing is claimed after the stop');
   });
 
-  it('then aborts the signals, and hands back what does not end in success', async () => {
+  it('then aborts the signals, and releases tasks that do not succeed', async () => {
     const tasks = new FakeTasks();
     const clock = new VirtualClock();
     const worker = workerOf(
@@ -432,7 +432,7 @@ describe('stopping', () => {
 });
 
 describe('the switchboard', () => {
-  it('runs only allowed kinds and names those that nobody runs', () => {
+  it('runs only allowed kinds and names those without an executor', () => {
     const board = Switchboard.of({ a: () => 1, b: () => 2 }, ['a', 'typo']);
     assert.deepEqual(board.kinds(), ['a']);
     assert.deepEqual(board.lanes(), ['kind:a']);

@@ -9,7 +9,7 @@ import { parseMailSender, parseSmtpAddress } from '../../src/dispatch/smtp-addre
 import { systemClock } from '../../src/runtime/clock.ts';
 
 const pem = (name: string): string => readFileSync(new URL(`tls/hooks.example.${name}.pem`, import.meta.url), 'utf8');
-/** A self-signed certificate for hooks.example; its key protects nothing but these tests. */
+/** A self-signed certificate for hooks.example; its key protects only these tests. */
 export const CERT = pem('cert');
 
 export interface ReceivedMail {
@@ -32,7 +32,7 @@ export function answer(code: number, message: string): Error {
   return Object.assign(new Error(message), { responseCode: code });
 }
 
-/** A real mail server on loopback that keeps what it takes. */
+/** A real mail server on loopback that stores what it accepts. */
 export async function startMailServer(options: SMTPServerOptions = {}): Promise<TestMailServer> {
   const received: ReceivedMail[] = [];
   let connections = 0;
@@ -63,7 +63,7 @@ export async function startMailServer(options: SMTPServerOptions = {}): Promise<
     },
     ...options,
   });
-  // What clients do to it is not this server's failure.
+  // Client errors are not this server's failure.
   server.on('error', () => undefined);
   server.listen(0, '127.0.0.1');
   await once(server.server, 'listening');
@@ -75,7 +75,7 @@ export async function startMailServer(options: SMTPServerOptions = {}): Promise<
   };
 }
 
-/** A server that says this, whenever a line comes, and then nothing more; null: not even a greeting. */
+/** A server that sends this after each line; null: not even a greeting. */
 export async function startSilentServer(lines: readonly (string | null)[]): Promise<TestMailServer> {
   const sockets = new Set<Socket>();
   let connections = 0;

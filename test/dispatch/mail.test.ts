@@ -34,7 +34,7 @@ async function send(server: MailServer | null, one = mail(), changes = {}): Prom
 const errorOf = (result: DeliveryResult): string => (result.outcome === 'delivered' ? '' : result.error);
 
 describe('a notification by mail', () => {
-  it('arrives, with who sent it and what it tells of', async () => {
+  it('arrives with its sender and subject', async () => {
     const server = await started();
     const to = ['ops@example.com', 'dev@example.com'];
     const result = await send(mailServer(`smtp://127.0.0.1:${server.port}`), mail({ to, text: 'grün\n.\nend' }));
@@ -57,7 +57,7 @@ describe('a notification by mail', () => {
     assert.match(metrics, /webhook_executions_total\{trigger="notify",outcome="success"\} 1/);
   });
 
-  it('cannot smuggle headers or recipients in', async () => {
+  it('cannot inject headers or recipients', async () => {
     const server = await started();
     const subject = 'a\r\nBcc: eve@example.com\r\n\r\nbody \u2028 b\u0000';
     const result = await send(mailServer(`smtp://127.0.0.1:${server.port}`), mail({ subject }));
@@ -68,7 +68,7 @@ describe('a notification by mail', () => {
     assert.deepEqual(server.received[0]!.to, ['ops@example.com']);
   });
 
-  it('uses a connection again', async () => {
+  it('reuses a connection', async () => {
     const server = await started();
     const own = mailServer(`smtp://127.0.0.1:${server.port}`, { connectionsMax: 1 });
     const deps = track(dependencies({ mail: track(own) }));
@@ -105,20 +105,20 @@ describe('TLS and login', () => {
     assert.deepEqual([server.received[0]!.secure, server.received[0]!.user], [true, 'me']);
   });
 
-  it('speaks TLS from the first byte', async () => {
+  it('uses TLS from the first byte', async () => {
     const server = await started({ ...login, secure: true });
     const result = await send(mailServer(`smtps://me:p%20w%3Ad%2F%40@127.0.0.1:${server.port}`));
     assert.equal(result.outcome, 'delivered', errorOf(result));
   });
 
-  it('sends nothing in the clear where STARTTLS is required and not offered', async () => {
+  it('sends nothing unencrypted if STARTTLS is required but not offered', async () => {
     const server = await started();
     const result = await send(mailServer(`smtp://127.0.0.1:${server.port}?starttls=required`));
     assert.equal(result.outcome, 'retry');
     assert.deepEqual(server.received, []);
   });
 
-  it('trusts no certificate that Node does not', async () => {
+  it('trusts only certificates that Node trusts', async () => {
     const server = await started({ disabledCommands: [] });
     const address = parseSmtpAddress(`smtp://127.0.0.1:${server.port}`)!;
     const { smtpServer } = await import('../../src/dispatch/mail.ts');
@@ -130,7 +130,7 @@ describe('TLS and login', () => {
     assert.deepEqual(server.received, []);
   });
 
-  it('a login that fails is tried again, and its password stands in no error', async () => {
+  it('a failed login is retried, and its password is in no error', async () => {
     const server = await started(login);
     const result = await send(mailServer(`smtp://me:hunter2secret@127.0.0.1:${server.port}?starttls=required`));
     assert.equal(result.outcome, 'retry');
@@ -139,7 +139,7 @@ describe('TLS and login', () => {
   });
 });
 
-describe('what a mail server answers', () => {
+describe('responses of a mail server', () => {
   const cases = [
     [
       'a recipient that does not exist',
@@ -204,7 +204,7 @@ describe('what a mail server answers', () => {
     });
   }
 
-  it('nobody listens: retry', async () => {
+  it('no server listens: retry', async () => {
     const server = await startMailServer();
     await server.close();
     const result = await send(mailServer(`smtp://127.0.0.1:${server.port}`));
@@ -212,13 +212,13 @@ describe('what a mail server answers', () => {
     assert.match(errorOf(result), /ECONNREFUSED/);
   });
 
-  it('no greeting, or none after the envelope: retry, within the time of a try', async () => {
+  it('no greeting, or no response after the envelope: retry, within the timeout of a try', async () => {
     for (const lines of [[null], ['220 hello', '250 hello', '250 ok', null]]) {
       const server = track(await startSilentServer(lines));
       const own = mailServer(`smtp://127.0.0.1:${server.port}?starttls=off`, { timeoutMs: 30_000 });
       const result = await send(own, mail(), { tryLimitMs: 300 });
       assert.equal(result.outcome, 'retry');
-      assert.match(errorOf(result), /no answer within 1 s/);
+      assert.match(errorOf(result), /no response within 1 s/);
     }
   });
 
@@ -228,7 +228,7 @@ describe('what a mail server answers', () => {
     assert.equal(result.outcome, 'retry');
   });
 
-  it('a stop of this process gives the try up at once, and it is due again', async () => {
+  it('a stop of this process aborts the try at once, and it is due again', async () => {
     const server = track(await startSilentServer([null]));
     const deps = track(dependencies({ mail: track(mailServer(`smtp://127.0.0.1:${server.port}`)) }));
     const stop = new AbortController();
@@ -246,7 +246,7 @@ describe('what a mail server answers', () => {
     });
   });
 
-  it('a process without a mail server keeps the mail, and says what is missing', async () => {
+  it('a process without a mail server keeps the mail, and reports what is missing', async () => {
     const result = await send(null);
     assert.equal(result.outcome, 'retry');
     assert.match(errorOf(result), /set HEDDLE_SMTP_URL/);
@@ -256,7 +256,7 @@ describe('what a mail server answers', () => {
 });
 
 describe('HEDDLE_SMTP_URL and HEDDLE_SMTP_FROM', () => {
-  it('are read, with the port and the protection that fit', () => {
+  it('are parsed, with the matching port and encryption', () => {
     const read = (text: string) => {
       const address = parseSmtpAddress(text);
       return address === null ? null : [address.host, address.port, address.secure, address.starttls, address.user];

@@ -20,7 +20,7 @@ function budgetOf(changes: Partial<ConstructorParameters<typeof OriginBudget>[0]
 }
 
 describe('the budget of tries', () => {
-  it('leaves an origin out while more than half of its share is in use', () => {
+  it('excludes an origin while more than half of its share is in use', () => {
     const { budget } = budgetOf();
     const slots = Array.from({ length: 8 }, () => budget.start('a'));
     assert.deepEqual(budget.room(), { limit: 56, limit_per_origin: 8, saturated_origins: [] });
@@ -30,7 +30,7 @@ describe('the budget of tries', () => {
     assert.deepEqual(budget.room(), { limit: 64, limit_per_origin: 16, saturated_origins: [] });
   });
 
-  it('never lets an origin exceed its share, whatever a claim within the room returns', () => {
+  it('never lets an origin exceed its share, whatever a claim returns', () => {
     const { budget } = budgetOf();
     const random = seededRandom(7);
     const running = new Map<string, Slot[]>();
@@ -52,7 +52,7 @@ describe('the budget of tries', () => {
     }
   });
 
-  it('a try that waits for long frees its place for the others', async () => {
+  it('a slow try frees its place for others', async () => {
     const { clock, budget } = budgetOf();
     const slots = ['a', 'b', 'c', 'd'].flatMap((origin) => Array.from({ length: 16 }, () => budget.start(origin)));
     assert.equal(budget.room().limit, 0);
@@ -66,12 +66,12 @@ describe('the budget of tries', () => {
     assert.equal(budget.free, 64);
   });
 
-  it('shares the slow budget among the slow origins, and forgives one that answers quickly again', async () => {
+  it('shares the slow budget among the slow origins, and restores one that responds quickly again', async () => {
     const { clock, budget } = budgetOf({ slowTotal: 8 });
     const hang = (origin: string, count: number): Slot[] => Array.from({ length: count }, () => budget.start(origin));
     const slots = [...hang('a', 2), ...hang('b', 2), ...hang('c', 1), ...hang('d', 1)];
     await clock.advance(1000);
-    // Four slow origins: two tries each at most, and those with more than one under way are left out.
+    // Four slow origins: at most two tries each, and those with more than one running are excluded.
     assert.deepEqual(budget.room(), { limit: 64, limit_per_origin: 1, saturated_origins: ['a', 'b'] });
     slots.forEach((slot) => slot.end());
     assert.equal(budget.room().saturated_origins.length, 0);
@@ -81,7 +81,7 @@ describe('the budget of tries', () => {
     still!.end();
   });
 
-  it('keeps counting right when the slow budget is full', async () => {
+  it('keeps counting correctly when the slow budget is full', async () => {
     const { clock, budget } = budgetOf({ slowTotal: 4 });
     const slots = Array.from({ length: 16 }, () => budget.start('a'));
     await clock.advance(1000);
@@ -92,13 +92,13 @@ describe('the budget of tries', () => {
     assert.equal(clock.timers, 0);
   });
 
-  it('does not remember every slow origin for ever', async () => {
+  it('does not remember every slow origin forever', async () => {
     const { clock, budget } = budgetOf({ total: 3000, slowTotal: 3000 });
     const slots = Array.from({ length: 3000 }, (_, n) => budget.start(`origin-${n}`));
     await clock.advance(1000);
     slots.forEach((slot) => slot.end());
     await clock.advance(0);
-    // With a slow budget of zero left, remembered slow origins are what a claim leaves out.
+    // With no slow budget left, claims exclude the remembered slow origins.
     const fill = Array.from({ length: 3000 }, () => budget.start('origin-2999'));
     assert.ok(budget.room().saturated_origins.length <= 1001, `${budget.room().saturated_origins.length} remembered`);
     fill.forEach((slot) => slot.end());

@@ -5,7 +5,7 @@ import { silentLogger } from '../../src/runtime/log.ts';
 import { retentionLoop } from '../../src/dispatch/retention-loop.ts';
 import { until } from './targets.ts';
 
-it('retains in sets until a pass comes back short', async () => {
+it('moves and deletes in sets until a pass is short', async () => {
   const clock = new VirtualClock();
   const results = [
     { archived: 100, deleted: 0 },

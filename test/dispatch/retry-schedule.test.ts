@@ -6,7 +6,7 @@ import type { Delivery } from '../../src/engine/port.ts';
 import { DEFAULT_RETRY_SCHEDULES, nextTryDelayMs, retryAfterMs } from '../../src/dispatch/retry-schedule.ts';
 import { delivery } from './targets.ts';
 
-/** Plays a target that always fails at once; returns the waits, by a virtual clock. */
+/** Simulates a target that always fails at once; returns the waits, with a virtual clock. */
 function playOut(one: Delivery, random: () => number, askedMs: number | null = null) {
   const clock = new VirtualClock();
   const startedAt = clock.now();
@@ -22,7 +22,7 @@ function playOut(one: Delivery, random: () => number, askedMs: number | null = n
 }
 
 describe('the schedule of tries', () => {
-  it('a start is tried again within a second, doubling, and given up within two minutes', () => {
+  it('a start is retried within a second, with doubling waits, and abandoned within two minutes', () => {
     const { waits, elapsedMs } = playOut(delivery('https://example.com/', { trigger: 'start' }), () => 0);
     assert.deepEqual(waits, [1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
     assert.ok(elapsedMs < 120_000);
@@ -35,7 +35,7 @@ describe('the schedule of tries', () => {
     assert.ok(new Set(waits).size > 4);
   });
 
-  it('an end goes on for most of a day', () => {
+  it('an end is retried for most of a day', () => {
     for (const random of [() => 0, seededRandomNext(1)]) {
       const { waits, elapsedMs } = playOut(delivery('https://example.com/'), random);
       assert.equal(waits.length, 19);
@@ -43,7 +43,7 @@ describe('the schedule of tries', () => {
     }
   });
 
-  it("an action's own limits come first", () => {
+  it("an action's own limits take precedence", () => {
     const one = delivery('https://example.com/');
     const twice = { ...one, action: { ...one.action, max_tries: 2 } };
     assert.deepEqual(playOut(twice, () => 0).waits, [1000]);
@@ -53,7 +53,7 @@ describe('the schedule of tries', () => {
     assert.deepEqual(playOut(once, () => 0).waits, []);
   });
 
-  it('Retry-After lengthens a wait up to a bound and never shortens it', () => {
+  it('Retry-After lengthens a wait up to a limit and never shortens it', () => {
     const start = delivery('https://example.com/', { trigger: 'start' });
     assert.deepEqual(playOut(start, () => 0, 50_000).waits, [50_000, 50_000]);
     assert.deepEqual(playOut(start, () => 0, 3_600_000).waits, [60_000]);

@@ -9,20 +9,20 @@ const policy = (changes: Partial<SsrfPolicy>): SsrfPolicy => ({ ...STRICT_SSRF_P
 
 describe('webhook URLs under the strict policy', () => {
   for (const [group, urls] of Object.entries(corpus.blocked_urls)) {
-    it(`refuses ${urls.length} spellings: ${group}`, () => {
+    it(`rejects ${urls.length} spellings: ${group}`, () => {
       const passed = urls.filter((url) => validateWebhookUrl(url, STRICT_SSRF_POLICY) === null);
       assert.deepEqual(passed, []);
     });
   }
 
-  it('lets ordinary targets through, neighbours of blocked ranges included', () => {
+  it('allows ordinary targets, including neighbors of blocked ranges', () => {
     const refused = corpus.allowed_urls
       .map((url) => [url, validateWebhookUrl(url, STRICT_SSRF_POLICY)] as const)
       .filter(([, refusal]) => refusal !== null);
     assert.deepEqual(refused, []);
   });
 
-  it('says what is wrong and what helps', () => {
+  it('says what is wrong and what to do', () => {
     assert.match(
       validateWebhookUrl('http://0x7f.1/', STRICT_SSRF_POLICY)!,
       /^127\.0\.0\.1 is a loopback address.*HEDDLE_ALLOWED_WEBHOOK/,
@@ -43,17 +43,17 @@ describe('webhook URLs under the strict policy', () => {
 describe('resolved addresses', () => {
   const guard = new SsrfGuard(STRICT_SSRF_POLICY);
 
-  it('refuses every address that is not public', () => {
+  it('rejects every address that is not public', () => {
     const passed = corpus.blocked_addresses.filter((address) => guard.refuseResolved(address, 'example.com') === null);
     assert.deepEqual(passed, []);
   });
 
-  it('lets public addresses through', () => {
+  it('allows public addresses', () => {
     const refused = corpus.public_addresses.filter((address) => guard.refuseResolved(address, 'example.com') !== null);
     assert.deepEqual(refused, []);
   });
 
-  it('does not tell the caller which address a name led to', () => {
+  it('does not reveal the address of a name to the caller', () => {
     const refusal = guard.refuseResolved('10.9.8.7', 'example.com')!;
     assert.match(refusal, /^example\.com resolves to a private address/);
     assert.doesNotMatch(refusal, /10\.9\.8\.7/);
@@ -67,7 +67,7 @@ describe('resolved addresses', () => {
 });
 
 describe('exceptions', () => {
-  it('allowLoopback opens loopback in every spelling and nothing else', () => {
+  it('allowLoopback allows loopback in every spelling and nothing else', () => {
     const development = policy({ allowLoopback: true });
     const open = [
       'http://127.0.0.1:4000/',
@@ -89,7 +89,7 @@ describe('exceptions', () => {
     assert.notEqual(new SsrfGuard(development).refuseResolved('192.168.0.1', 'localhost'), null);
   });
 
-  it('an allowed host may lie in a private network, but a hijacked one does not reach metadata', () => {
+  it('an allowed host may be in a private network, but a hijacked one does not reach metadata', () => {
     const guard = new SsrfGuard(policy({ allowedHosts: ['Hooks.Internal.', '.corp.example'] }));
     assert.equal(guard.refuseHost('hooks.internal'), null);
     assert.equal(guard.refuseResolved('10.1.2.3', 'hooks.internal'), null);
@@ -99,7 +99,7 @@ describe('exceptions', () => {
     assert.notEqual(guard.refuseHost('other.internal'), null);
   });
 
-  it('an allowed range opens its addresses, literal or resolved, and no wrapped spelling of them', () => {
+  it('an allowed range allows its addresses, literal or resolved, but no wrapped spelling of them', () => {
     const guard = new SsrfGuard(policy({ allowedCidrs: ['10.1.0.0/16', 'fd00:1::/32', '127.0.0.1'] }));
     assert.equal(guard.refuseHost('10.1.2.3'), null);
     assert.equal(guard.refuseHost('127.0.0.1'), null, 'the range wins over the list of names');
@@ -115,7 +115,7 @@ describe('exceptions', () => {
     assert.notEqual(validateWebhookUrl('file:///etc/passwd', open), null);
   });
 
-  it('a range that cannot be read is an error at start, not an open door', () => {
+  it('an invalid range is an error at start, not an open door', () => {
     for (const text of ['10.0.0.0/33', '10.0.0.0/', 'ten', '10.0.0.0/8/8', '::/129', '10.0/8']) {
       assert.equal(parseCidr(text), null, text);
       assert.throws(() => new SsrfGuard(policy({ allowedCidrs: [text] })), /is not an IP address or range/);

@@ -35,7 +35,7 @@ export interface Target {
   close: () => Promise<void>;
 }
 
-/** A real HTTP server on a loopback address; `answer` runs when a request is there whole. */
+/** A real HTTP server on a loopback address; `answer` runs once a request is complete. */
 export async function startTarget(
   answer: (request: Received, response: ServerResponse, raw: IncomingMessage) => void,
   at: { host?: string; port?: number } = {},
@@ -148,7 +148,7 @@ export function recordingLogger(lines: LogLine[]): Logger {
   return logger;
 }
 
-/** Resolves when `holds` does; fails after `withinMs`, naming what it waited for. */
+/** Resolves when `holds` does; fails after `withinMs`, naming the condition. */
 export async function until(what: string, holds: () => boolean, withinMs = 5000): Promise<void> {
   const deadline = systemClock.monotonic() + withinMs;
   while (!holds()) {

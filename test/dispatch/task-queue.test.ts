@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { TaskQueue } from '../../src/dispatch/task-queue.ts';
 import type { ClaimedTask } from '../../src/engine/port.ts';
 
-test('keeps the order of what came, whatever is taken out of its turn', () => {
+test('keeps the order, even if tasks are removed out of order', () => {
   const steps = fc.array(
     fc.oneof(
       fc.record({ push: fc.integer({ min: 0, max: 4 }) }),

@@ -8,7 +8,7 @@ import { deliverOnce } from '../../src/dispatch/deliver.ts';
 import { delivery, dependencies, LOOPBACK_POLICY } from './targets.ts';
 
 const pem = (name: string): string => readFileSync(new URL(`tls/hooks.example.${name}.pem`, import.meta.url), 'utf8');
-// A self-signed certificate for hooks.example; its key protects nothing but this test.
+// A self-signed certificate for hooks.example; its key protects only this test.
 const cert = pem('cert');
 const resolve = () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
 
@@ -38,13 +38,13 @@ describe('targets behind TLS', () => {
     }
   }
 
-  it('are asked for by name although the address was looked up here', async () => {
+  it('are requested by name although the address was looked up here', async () => {
     const result = await deliverTo('hooks.example', { ca: cert });
     assert.equal(result.outcome, 'delivered');
     assert.deepEqual(names, ['hooks.example']);
   });
 
-  it('must show a certificate that is trusted and theirs', async () => {
+  it('must have a trusted certificate with their name', async () => {
     for (const [host, options] of [
       ['hooks.example', {}],
       ['other.example', { ca: cert }],
@@ -56,7 +56,7 @@ describe('targets behind TLS', () => {
     assert.equal(names.length, 1, 'nothing was sent');
   });
 
-  it('are held to the same rules of addresses', async () => {
+  it('are subject to the same address rules', async () => {
     const result = await deliverTo('hooks.example', { ca: cert }, { ...LOOPBACK_POLICY, allowLoopback: false });
     assert.equal(result.outcome, 'dead');
     assert.match(result.error, /resolves to a loopback address/);

@@ -7,10 +7,10 @@ import { createProgram } from '../../src/cli/program.ts';
 import { inlineCode, readPages, type Page } from './pages.ts';
 
 const SHELLS = new Set(['sh', 'bash', 'shell', 'console']);
-/** `heddle …`, also behind `npm run heddle --` and as what a container runs; ends where the shell's next word begins. */
+/** `heddle …`, also after `npm run heddle --` and as a container's command; ends at the shell's next word. */
 const CALL = /(?:^|[\s$(]|heddle\/)heddle(?: --)?((?: +[^\s|&;#>)"'`\\]+)+)/gm;
 
-/** The words behind `heddle` in a page's shell code (lines behind `$` where it shows output, too) and inline code. */
+/** The words after `heddle` in a page's shell code (also lines after `$` with output) and inline code. */
 function callsOf(page: Page): string[][] {
   const code = page.fences.flatMap(({ language, text }) => {
     if (SHELLS.has(language)) return [text];
@@ -22,7 +22,7 @@ function callsOf(page: Page): string[][] {
     .map((match) => match[1]!.trim().split(/ +/));
 }
 
-/** What is wrong with a call; null where the program knows its commands and long options. */
+/** Returns the fault of a call; null if the program has its commands and long options. */
 function faultOf(program: Command, words: readonly string[]): string | null {
   const path = [program];
   for (const word of words) {
@@ -35,14 +35,14 @@ function faultOf(program: Command, words: readonly string[]): string | null {
     } else if (at.commands.length > 0 && /^[a-z]/.test(word)) {
       const found = at.commands.find((command) => command.name() === word || command.aliases().includes(word));
       if (found !== undefined) path.push(found);
-      // A group that does something itself takes other words as its arguments.
+      // A group with an action of its own accepts other words as arguments.
       else if (at === program || at.registeredArguments.length === 0) return `has no command ${word}`;
     }
   }
   return null;
 }
 
-test('every `heddle` command and option that is named exists', () => {
+test('every documented `heddle` command and option exists', () => {
   const program = createProgram();
   const pages = readPages();
   const faults = pages.flatMap((page) =>
@@ -61,7 +61,7 @@ test('every command is documented', () => {
   assert.deepEqual(undocumented, []);
 });
 
-/** The full names of all commands that do something, each with a blank at its end. */
+/** The full names of all commands with an action, each followed by a space. */
 function leavesOf(command: Command, prefix = ''): string[] {
   if (command.commands.length === 0) return [prefix];
   return command.commands.flatMap((each) => leavesOf(each, `${prefix}${each.name()} `));

@@ -15,7 +15,7 @@ interface OpenApi {
   paths: Record<string, Record<string, { security?: { bearer?: string[] }[] }>>;
 }
 
-test('the table of endpoints is the API, with the scope of each', async () => {
+test('the table of endpoints matches the API, with the scope of each', async () => {
   const { app } = await createTestServer();
   const { paths } = (await app.inject('/v1/openapi.json')).json<OpenApi>();
   await app.close();
@@ -31,7 +31,7 @@ test('the table of endpoints is the API, with the scope of each', async () => {
   assert.deepEqual(documented.sort(), offered.sort());
 });
 
-test('what the documentation shows as JSON is JSON', () => {
+test('JSON in the documentation is valid', () => {
   for (const { path, fences } of readPages()) {
     for (const { language, text } of fences) {
       if (language !== 'json') continue;
@@ -40,14 +40,14 @@ test('what the documentation shows as JSON is JSON', () => {
   }
 });
 
-/** The arrays of tasks among a page's JSON and shell code: what `POST /task` is sent. */
+/** The arrays of tasks in a page's JSON and shell code, as sent to `POST /task`. */
 function submissionsOf(text: string): unknown[] {
   return [...text.matchAll(/^.*?(\[\n *\{[\s\S]*?\n\])/gm)]
     .map((match) => JSON.parse(match[1]!) as Record<string, unknown>[])
     .filter(([first]) => first !== undefined && 'kind' in first && !('status' in first) && !('task_id' in first));
 }
 
-test('the tasks that the documentation submits are accepted', () => {
+test('tasks in the documentation are accepted', () => {
   const checker = checkerOf(NewTaskList);
   const found = readPages().flatMap(({ path, fences }) =>
     fences
@@ -62,12 +62,12 @@ test('the tasks that the documentation submits are accepted', () => {
   }
 });
 
-test('the workflows that the documentation submits are accepted, and so are the examples', () => {
+test('workflows in the documentation and the examples are accepted', () => {
   const shown = readPages().flatMap(({ path, fences }) =>
     fences
       .filter(({ language, text }) => language === 'json' && text.startsWith('{'))
       .map(({ text }) => ({ path, value: JSON.parse(text.replaceAll('{…}', '{}')) as object }))
-      // What has an id is an answer.
+      // Objects with an id are responses.
       .filter(({ value }) => 'root' in value && !('id' in value)),
   );
   assert.ok(shown.length >= 3, 'no workflows were found: this test would hold for nothing');

@@ -8,7 +8,7 @@ import { anchorsOf, readPage, readPages, ROOT, type Page } from './pages.ts';
 
 const pages = readPages();
 
-/** Targets of links and images that lie in this repository. */
+/** Targets of links and images in this repository. */
 function localTargets(page: Page): string[] {
   const targets = [...page.prose.matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1]!);
   return targets.filter((target) => !/^[a-z]+:/i.test(target));
@@ -22,12 +22,12 @@ function faultOf(page: Page, target: string): string | null {
   return anchorsOf(readPage(path)).has(anchor) ? null : `${page.path}: ${target}: ${path} has no such heading`;
 }
 
-test('every link and image within the repository leads somewhere, anchors included', () => {
+test('every link and image in the repository has a target, including anchors', () => {
   const faults = pages.flatMap((page) => localTargets(page).flatMap((target) => faultOf(page, target) ?? []));
   assert.deepEqual(faults, []);
 });
 
-test('the README leads to every page of the documentation', () => {
+test('the README links to every page of the documentation', () => {
   const linked = localTargets(readPage('README.md')).map((target) => target.split('#')[0]);
   const documents = pages.map(({ path }) => path).filter((path) => path.startsWith('docs/'));
   assert.deepEqual(

@@ -12,7 +12,7 @@ import { readPage, readPages, ROOT, tableRows } from './pages.ts';
 
 const code = (cell: string): string => /^`([^`]+)`/.exec(cell)?.[1] ?? '';
 
-test('the table of errors is the catalogue, word for word', () => {
+test('the table of errors matches the catalogue, word for word', () => {
   const rows = tableRows(readPage('docs/http.md')).filter(([first]) => /^`[A-Z_]+`$/.test(first ?? ''));
   const documented = rows.map(([name, status, again, title]) => [code(name!), Number(status), again, title]);
   const catalogue = Object.entries(ERROR_CATALOGUE).map(([name, { status, retryable, title }]) => {
@@ -21,7 +21,7 @@ test('the table of errors is the catalogue, word for word', () => {
   assert.deepEqual(documented, catalogue);
 });
 
-test('the table of states is the state machine, with its names on the wire', () => {
+test('the table of states matches the state machine, with its wire names', () => {
   const states: readonly string[] = TASK_STATES;
   const rows = tableRows(readPage('docs/concepts.md')).filter(([first]) => states.includes(code(first ?? '')));
   assert.deepEqual(
@@ -34,7 +34,7 @@ const metricRows = tableRows(readPage('docs/operations.md')).filter(([, type]) =
   ['counter', 'gauge', 'histogram'].includes(type ?? ''),
 );
 
-test('the table of metrics names each metric, its type and its labels', async () => {
+test('the table of metrics has each metric, its type and its labels', async () => {
   const described = await createMetrics({ processMetrics: false }).registry.getMetricsAsJSON();
   const text = ({ name, type }: { name: string; type: unknown }): string => `${name} ${String(type)}`;
   assert.deepEqual(
@@ -43,7 +43,7 @@ test('the table of metrics names each metric, its type and its labels', async ()
   );
 });
 
-test('every metric that is documented is counted by some code', () => {
+test('every documented metric is used in the code', () => {
   const source = readFileSync(join(ROOT, 'src/runtime/metrics.ts'), 'utf8');
   const users = globSync('src/**/*.ts', { cwd: ROOT })
     .filter((path) => !path.endsWith('metrics.ts'))
@@ -55,7 +55,7 @@ test('every metric that is documented is counted by some code', () => {
   assert.deepEqual(uncounted, []);
 });
 
-/** What is made with others, by what counts it. */
+/** Metrics that are created with others, by the property that counts them. */
 const COUNTED_BY: Readonly<Record<string, string>> = {
   tasks_by_status: 'setTasksByState',
   task_status_transitions_total: 'taskStatusTransitions',
@@ -71,7 +71,7 @@ const COUNTED_BY: Readonly<Record<string, string>> = {
   heddle_pool_waiting: 'setRunners',
 };
 
-/** The property of `Metrics` that a metric is counted by. */
+/** The property of `Metrics` for a metric. */
 function propertyOf(source: string, metric: string): string {
   const made = new RegExp(`(\\w+)(?::| =)\\s(?:new \\w+\\(\\s*)?make\\.\\w+\\(\\s*'${metric}'`).exec(source)?.[1];
   if (COUNTED_BY[metric] !== undefined) return COUNTED_BY[metric];
@@ -79,13 +79,13 @@ function propertyOf(source: string, metric: string): string {
   return new RegExp(`(\\w+): ${made},`).exec(source)?.[1] ?? made;
 }
 
-/** What the names of settings begin with; other words in capitals are placeholders. */
+/** Prefixes of settings; other words in capitals are placeholders. */
 const SETTING_LIKE =
   /\b(?:HEDDLE|POOL|WORKER|CIRCUIT_BREAKER|PAGINATION|OTEL|SSRF|BLOCKED|TRACING|SLOW_QUERY|BATCH_CHANNEL|DATABASE|HOST|SKIP|RUST)_[A-Z0-9_]+\b/g;
-/** Of the client, of tasks in a sandbox, of the tests, of the benchmarks; a code of the catalogue of errors looks alike. */
+/** Variables of the client, of sandboxed tasks, of the tests and of the benchmarks; error codes look alike. */
 const OTHER_NAMES = /^HEDDLE_(URL|TOKEN|TASK_PROCESS|(TEST|PROPERTY|BENCH)_\w+)$/;
 
-test('every environment variable that is named is a setting, and every setting is named', () => {
+test('every environment variable in the documentation is a setting, and every setting is documented', () => {
   const settings = Object.values(SETTINGS).flatMap(({ name, aliases }) => [name, ...aliases]);
   const pages = readPages();
   const known = new Set([...settings, ...Object.keys(ERROR_CATALOGUE), ...Object.keys(REMOTE_CODES)]);

@@ -9,7 +9,7 @@ import { readPage, ROOT, tableRows } from './pages.ts';
 
 const page = readPage('docs/remote-protocol.md');
 
-test('the table of codes is the catalogue, word for word', () => {
+test('the table of codes matches the catalogue, word for word', () => {
   const rows = tableRows(page).filter(
     ([first, number]) => /^`[A-Z_]+`$/.test(first ?? '') && /^\d+$/.test(number ?? ''),
   );
@@ -21,12 +21,12 @@ test('the table of codes is the catalogue, word for word', () => {
   );
 });
 
-test('the table of requests names every method', () => {
+test('the table of requests has every method', () => {
   const first = tableRows(page).map(([cell]) => cell);
   for (const method of REMOTE_METHODS) assert.ok(first.includes(`\`${method}\``), method);
 });
 
-test('the service of gRPC is the one that is served, without its comments', () => {
+test('the gRPC service is the one that is served, without its comments', () => {
   const shown = /```proto\n([^]*?)```/.exec(text())?.[1];
   const served = readFileSync(join(ROOT, 'src/remote/grpc/heddle-remote.proto'), 'utf8');
   assert.equal(shown, served.replaceAll(/^ *\/\/.*\n/gm, ''));
@@ -40,7 +40,7 @@ interface Vector {
   mac_hex: string;
 }
 
-test('the vectors of the page are those that the code is held to', () => {
+test('the test vectors of the page are those of the code', () => {
   const file = join(ROOT, 'test/remote/protocol/mac-vectors.json');
   const { vectors } = JSON.parse(readFileSync(file, 'utf8')) as { vectors: Vector[] };
   const shown = [...text().matchAll(/```text\nsecret {10}([^]*?)```/g)].map(([, block]) => block!);

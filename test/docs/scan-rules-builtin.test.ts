@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { RULES_PAGE, renderRulesPage } from '../../scripts/build-rules-page.ts';
 import { ROOT } from './pages.ts';
 
-test('the page of the built-in rules is what the rules say', () => {
+test('the page of built-in rules matches the rules', () => {
   const written = readFileSync(join(ROOT, RULES_PAGE), 'utf8');
   assert.ok(written === renderRulesPage(), `run node scripts/build-rules-page.ts: ${RULES_PAGE} is out of step`);
 });

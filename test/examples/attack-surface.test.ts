@@ -1,4 +1,4 @@
-/** The network of the example `attack-surface`: what it is made of, and that it comes back as it was. */
+/** The network of the example `attack-surface`: its services, and that it is restored. */
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
@@ -36,7 +36,7 @@ async function start(directory = temporary()): Promise<SurfaceServices> {
 
 const firstPortOf = ({ ports }: SurfaceServices): number => Number(ports.split('-')[0]);
 
-/** What a service says by itself; null where nobody listens. */
+/** The banner of a service; null if nothing listens. */
 async function greetingOf(host: number, port: number): Promise<string | null> {
   const socket = connect(port, `127.0.10.${host}`);
   try {
@@ -64,7 +64,7 @@ async function shownAt(host: number, port: number, options: ConnectionOptions = 
 }
 
 describe('the network of the attack surface', () => {
-  test('each generation has one service more, one less, one banner that is another, and one certificate renewed', () => {
+  test('each generation has one service more, one less, one changed banner, and one renewed certificate', () => {
     for (let generation = 0; generation < 9; generation += 1) {
       const [before, now] = [servicesOf(generation), servicesOf(generation + 1)];
       const keys = new Set(before.map(keyOf));
@@ -82,7 +82,7 @@ describe('the network of the attack surface', () => {
     }
   });
 
-  test('its certificates are sound, expired, self-signed, of the wrong name and weak', async () => {
+  test('its certificates are valid, expired, self-signed, mismatched and weak', async () => {
     const services = await start();
     const port = firstPortOf(services) + 443;
     const now = Date.now();
@@ -102,7 +102,7 @@ describe('the network of the attack surface', () => {
     assert.equal(weak.publicKey.asymmetricKeyDetails!.modulusLength, 1024);
   });
 
-  test('it changes when it is told to, comes back as it was left, and keeps its keys to itself', async () => {
+  test('it changes on request, is restored as it was, and keeps its keys private', async () => {
     const directory = temporary();
     const first = await start(directory);
     const port = firstPortOf(first);
@@ -125,7 +125,7 @@ describe('the network of the attack surface', () => {
     await second.close();
   });
 
-  test('where its ports are taken, it goes to others, all of them', async () => {
+  test('if its ports are in use, it uses others for all services', async () => {
     const directory = temporary();
     const first = await start(directory);
     const port = firstPortOf(first);
@@ -139,7 +139,7 @@ describe('the network of the attack surface', () => {
     await second.close();
   });
 
-  test('what is looked at is loopback only, at a polite rate', async () => {
+  test('only loopback is scanned, at a low rate', async () => {
     const services = await start();
     const { addresses, ports, resolver } = services;
     assert.match(addresses, /^127\.0\.10\.1-127\.0\.10\.20$/);
@@ -156,7 +156,7 @@ describe('its name server', () => {
   const texts = (name: string, type: string): string[] =>
     lookUp(zone, name, type).answers.map(({ answer }) => ('value' in answer ? answer.value : answer.exchange));
 
-  test('follows aliases, answers for every name below its wildcard, and knows what is not there', () => {
+  test('follows aliases, answers for every name below its wildcard, and reports missing names', () => {
     assert.deepEqual(texts(`assets.${ZONE}`, 'A'), [`cdn.${ZONE}`, `www.${ZONE}`, '127.0.10.1']);
     assert.deepEqual(texts(`anything.apps.${ZONE}`, 'A'), ['127.0.10.1']);
     assert.deepEqual(texts(ZONE, 'MX'), [`mail.${ZONE}`]);
@@ -165,7 +165,7 @@ describe('its name server', () => {
     assert.equal(lookUp(zone, `nowhere.${ZONE}`, 'A').exists, false);
   });
 
-  test('answers nothing that is no question, and refuses other zones', () => {
+  test('ignores messages that are not queries, and refuses other zones', () => {
     assert.equal(respond(zone, ZONE, Buffer.from('no question at all'), 512)![3]! & 0xf, 1);
     assert.equal(respond(zone, ZONE, Buffer.alloc(3), 512), null);
     const question = Buffer.concat([

@@ -56,7 +56,7 @@ after(async () => {
   await rm(directory, { recursive: true });
 });
 
-/** Collects what a batch looks like at every moment that its stream tells, until it has ended. */
+/** Collects the state of a batch after each event of its stream, until it has ended. */
 async function follow(batchId: string): Promise<{ tasks: Map<string, BasicTaskDto>; hashingAtOnce: number }> {
   const tasks = new Map<string, BasicTaskDto>();
   let hashingAtOnce = 0;
@@ -72,7 +72,7 @@ function isUnderWay(status: string): boolean {
   return status === 'Running' || status === 'Claimed';
 }
 
-/** The most intervals that overlap at one moment. */
+/** The maximum number of overlapping intervals. */
 function mostAtOnce(tasks: readonly BasicTaskDto[]): number {
   const edges = tasks.flatMap(({ started_at, ended_at }) => [
     { at: Date.parse(started_at!), change: 1 },
@@ -83,7 +83,7 @@ function mostAtOnce(tasks: readonly BasicTaskDto[]): number {
   return Math.max(...edges.map(({ change }) => (now += change)));
 }
 
-/** What the report should say, counted in another way: one walk, one file after the other. */
+/** The expected report, computed another way: one walk, one file after the other. */
 async function directWalk(
   path: string,
 ): Promise<{ files: number; bytes: number; lines: number; byHash: Map<string, string[]> }> {
@@ -146,7 +146,7 @@ describe('the file inventory', () => {
     await example.close();
   });
 
-  test('its report is what a direct walk gives', async () => {
+  test('its report matches a direct walk', async () => {
     const example = await start();
     assert.notEqual(await example.report, null);
     const report = await reportOf(example);
@@ -163,7 +163,7 @@ describe('the file inventory', () => {
     await example.close();
   });
 
-  test('it counts the examples of this repository, too', async () => {
+  test('it also counts the examples of this repository', async () => {
     const examples = join(import.meta.dirname, '../../examples');
     const example = await start({ root: examples });
     await example.report;
@@ -173,7 +173,7 @@ describe('the file inventory', () => {
     await example.close();
   });
 
-  test('an empty directory is counted as nothing', async () => {
+  test('an empty directory counts as nothing', async () => {
     const empty = join(directory, 'empty');
     await mkdir(empty);
     const example = await start({ root: empty });
@@ -182,7 +182,7 @@ describe('the file inventory', () => {
     await example.close();
   });
 
-  test('cut short, it goes on with the same batch at the next start', async () => {
+  test('after an interruption, it resumes the same batch at the next start', async () => {
     const first = await start({ paceMs: 100 });
     const begun = async (): Promise<boolean> => (await client.getBatch(first.batchId)).remaining < 21;
     await eventually(begun, 'a first task has ended');
@@ -203,7 +203,7 @@ describe("the example's service", () => {
   const TASK = '01900000-0000-7000-8000-000000000001';
   const handle = `http://127.0.0.1:1/task/${TASK}?attempt=1&signature=x`;
 
-  test('answers only calls that Heddle can have made', async () => {
+  test('accepts only calls that Heddle can have made', async () => {
     const api = new Api({ url: server.url });
     const onAnnounced = (): void => undefined;
     const service = await Service.start({

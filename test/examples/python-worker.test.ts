@@ -1,4 +1,4 @@
-/** The worker in Python as its page has it: a real process against a real server, with a token for work alone. */
+/** The Python worker as documented: a real process against a real server, with a token for work only. */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -40,7 +40,7 @@ function startWorker(): ChildProcess {
   return worker;
 }
 
-/** As a machine that loses its power: nothing is handed back. */
+/** As after a power failure: nothing is released. */
 async function kill(worker: ChildProcess): Promise<void> {
   workers.delete(worker);
   if (worker.exitCode !== null || worker.signalCode !== null) return;
@@ -62,7 +62,7 @@ async function reaches(id: string, status: string): Promise<Awaited<ReturnType<H
 }
 
 describe('the worker in Python', { skip: missing, concurrency: false }, () => {
-  test('runs tasks, leaves results, and says what failed', async () => {
+  test('runs tasks, returns results, and reports failures', async () => {
     const worker = startWorker();
     const response = await fetch(`${server.url}/v1/workflows`, {
       method: 'POST',
@@ -99,7 +99,7 @@ describe('the worker in Python', { skip: missing, concurrency: false }, () => {
     await kill(second);
   });
 
-  test('is told to stop when its task is canceled, and takes the next one', async () => {
+  test('stops when its task is canceled, and takes the next one', async () => {
     const worker = startWorker();
     const long = await submit({ text: 'for ever', pause_secs: 3600 });
     const next = await submit({ text: 'the next' });

@@ -1,4 +1,4 @@
-/** The survey as it is started by hand: a Heddle with its kinds, and the command beside it. */
+/** The survey as started by hand: a Heddle with its kinds, and the command beside it. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -32,7 +32,7 @@ async function statesAt(url: string): Promise<string[]> {
   return (json as { state: string }[]).map(({ state }) => state);
 }
 
-test('the survey measures a directory, again too, and leaves its job', async () => {
+test('the survey measures a directory, also repeatedly, and leaves its job', async () => {
   const run = data.up({ HEDDLE_MODULES: join(EXAMPLE, 'kinds.ts') });
   const { url } = await run.ready();
   const root = join(data.path, 'measured');

@@ -1,4 +1,6 @@
-/** The example that scans for secrets, end to end in processes of its own: a server, a worker that may scan, a webhook. */
+/**
+ * The example that scans for secrets, end to end in separate processes: a server, a worker that may scan, a webhook.
+ */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import type { Server } from 'node:http';
@@ -91,7 +93,7 @@ describe('the example secret-scan', () => {
     return { state, results };
   }
 
-  it('finds what was planted, in files, archives and encoded text, and tells of it', async () => {
+  it('finds planted secrets in files, archives and encoded text, and reports them', async () => {
     const { state, results } = await run();
     assert.equal(state, 'Succeeded');
     assert.deepEqual(results['ObjectScanGenerator']![0]!['tasks'], results['ObjectScan']!.length);
@@ -108,7 +110,7 @@ describe('the example secret-scan', () => {
     ]);
   });
 
-  it('says in a second run what is new, known and gone', async () => {
+  it('reports new, known and gone findings in a second run', async () => {
     rmSync(join(directory, 'config/old.env'));
     const { results } = await run();
     const { run: number, new: found, known, gone } = results['ObjectScanAggregator']![0]!;
@@ -123,7 +125,7 @@ describe('the example secret-scan', () => {
     assert.equal((await client.findings.get(one!.id)).triage.state, 'ignored');
   });
 
-  it('reads nothing that the worker was not allowed to, and says so', async () => {
+  it('reads only what the worker is allowed to, and reports the rest', async () => {
     const { state, results } = await run('/etc');
     assert.equal(state, 'Failed');
     assert.equal(results['ObjectScanAggregator'], undefined);
@@ -132,7 +134,7 @@ describe('the example secret-scan', () => {
     assert.match(failure_reason!, /^\/etc may not be read: this process may scan .* \(HEDDLE_SCAN_ROOTS\)/);
   });
 
-  it('leaves no secret in clear behind, in the database or in a log', async () => {
+  it('leaves no unredacted secret in the database or in a log', async () => {
     const secrets = Object.values(plantedFiles()).flatMap((content) => TOKEN.exec(content.toString())?.[0] ?? []);
     assert.ok(secrets.length >= 2);
     const tables = await database.query<{ name: string }>({
@@ -154,7 +156,7 @@ describe('the example secret-scan', () => {
     for (const { stdout, stderr } of running) assert.doesNotMatch(stdout + stderr, TOKEN);
   });
 
-  it('is refused by a server that was not told what it may scan', async () => {
+  it('is rejected by a server without scan roots', async () => {
     const server = start(['server'], { DATABASE_URL: (await createTestDatabase()).url });
     const ready = await server.ready();
     const other = new HeddleClient({ baseUrl: ready.url });

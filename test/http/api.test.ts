@@ -35,7 +35,7 @@ after(async () => {
   await engine.close();
 });
 
-// The type of the answer is the caller's claim, which its assertions then check.
+// The response type is asserted by the caller and checked by its assertions.
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters
 async function call<Answer>(
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
@@ -69,21 +69,21 @@ async function getTask(id: string): Promise<TaskDto> {
   return body;
 }
 
-/** Claims what waits for a worker of the kind; the tasks run then. */
+/** Claims waiting tasks for a worker of the kind, which starts them. */
 async function start(kind: string, limit = 10): Promise<string[]> {
   const claimed = await engine.claim({ lanes: [`kind:${kind}`], limit, holder: 'test' });
   return claimed.map(({ id }) => id);
 }
 
 let kinds = 0;
-/** A kind of its own, so that tests do not claim each other's tasks. */
+/** A separate kind, so that tests do not claim each other's tasks. */
 function newKind(): string {
   kinds += 1;
   return `kind-${kinds}`;
 }
 
 describe('POST /task', () => {
-  test('creates tasks in the order of the request, and GET tells the same of them', async () => {
+  test('creates tasks in the order of the request, and GET returns the same', async () => {
     const kind = newKind();
     const webhook = {
       kind: 'Webhook',
@@ -128,7 +128,7 @@ describe('POST /task', () => {
     });
   });
 
-  test('names the batch in a header, and answers ids only where asked to', async () => {
+  test('returns the batch in a header, and only ids on request', async () => {
     const { status, body, headers } = await call<object[]>('POST', '/task', [task(), task()], {
       prefer: 'return=minimal',
     });
@@ -139,11 +139,11 @@ describe('POST /task', () => {
     assert.deepEqual(dag.body.tasks.map(({ id }) => id).sort(), (body as { id: string }[]).map(({ id }) => id).sort());
   });
 
-  test('an empty array answers 204', async () => {
+  test('an empty array results in 204', async () => {
     assert.equal((await call('POST', '/task', [])).status, 204);
   });
 
-  test('what is deduplicated is left out; all of it is 204 with a batch id', async () => {
+  test('duplicates are omitted; if all are, 204 with a batch id', async () => {
     const kind = newKind();
     const twin = task({
       id: 'a',
@@ -167,7 +167,7 @@ describe('POST /task', () => {
     assert.equal((await getTask(partly[0]!.id)).status, 'Pending');
   });
 
-  test('a task whose deduplicated parent failed is answered as it ended', async () => {
+  test('a task whose deduplicated parent failed is returned as it ended', async () => {
     const kind = newKind();
     const twin = task({
       id: 'a',
@@ -184,7 +184,7 @@ describe('POST /task', () => {
     assert.notEqual(child!.failure_reason, null);
   });
 
-  test('an idempotency key creates once, answers the same, and refuses another body', async () => {
+  test('an idempotency key creates once, returns the same, and rejects another body', async () => {
     const headers = { 'idempotency-key': 'once-1' };
     const body = [task({ id: 'x', metadata: { a: 1, b: 2 } })];
     const first = await call<TaskDto[]>('POST', '/task', body, headers);
@@ -197,7 +197,7 @@ describe('POST /task', () => {
     assert.equal(other.body.code, 'IDEMPOTENCY_MISMATCH');
   });
 
-  test('concurrent requests each get their own answer', async () => {
+  test('concurrent requests each get their own response', async () => {
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, n) =>
         call<TaskDto[]>(
@@ -215,7 +215,7 @@ describe('POST /task', () => {
     for (const { body } of created) assert.equal((await getTask(body[0]!.id)).name, body[0]!.name);
   });
 
-  test('secrets in headers and addresses are not read back', async () => {
+  test('secrets in headers and URLs are not returned', async () => {
     const secret = ['Authorization', 'X-Api-Key', 'X-Auth-Key', 'X-JWT', 'X-Session-Id'];
     const headers = { ...Object.fromEntries(secret.map((name) => [name, 's3cret'])), 'X-Plain': 'seen' };
     const url = 'http://127.0.0.1:9/x?api_key=s3cret&page=2';
@@ -229,7 +229,7 @@ describe('POST /task', () => {
     }
   });
 
-  test('named rules and actions are taken over when the task is submitted', async () => {
+  test('named rules and actions are copied at submission', async () => {
     const kind = newKind();
     const rule = { type: 'Concurrency', matcher: { kind, status: 'Running', fields: [] }, max_concurrency: 1 };
     const action = { kind: 'Webhook', params: { url: 'https://example.com/end', verb: 'Post' } };
@@ -249,7 +249,7 @@ describe('POST /task', () => {
 });
 
 describe('PATCH /task/{id}', () => {
-  test('finishes a running task, counts and merges; repeated it changes nothing; the other outcome is 409', async () => {
+  test('finishes a running task, counts and merges; a repeat changes nothing; the other outcome is 409', async () => {
     const kind = newKind();
     const [parent, child] = await submit([
       task({ id: 'p', kind, metadata: { keep: 1, drop: 2 } }),
@@ -273,7 +273,7 @@ describe('PATCH /task/{id}', () => {
     assert.equal((await call('PATCH', `/task/${parent!.id}`, { new_success: 1 })).status, 409);
   });
 
-  test('a failure fails what requires success, with its reason', async () => {
+  test('a failure fails dependents that require success, with its reason', async () => {
     const kind = newKind();
     const [parent, strict, lax] = await submit([
       task({ id: 'p', kind }),
@@ -290,7 +290,7 @@ describe('PATCH /task/{id}', () => {
     assert.equal((await getTask(lax!.id)).status, 'Pending');
   });
 
-  test('a policy says which failures pass for a success, also further down', async () => {
+  test('a policy defines which failures count as success, also transitively', async () => {
     const kind = newKind();
     const [parent, child, grandchild] = await submit([
       task({ id: 'p', kind, policy: 'ContinueOnFailure' }),
@@ -309,7 +309,7 @@ describe('PATCH /task/{id}', () => {
     assert.match(body.details.join(), /policy/);
   });
 
-  test('updates without a status leave the state alone', async () => {
+  test('updates without a status do not change the state', async () => {
     const [created] = await submit([task()]);
     const updated = await call<TaskDto>('PATCH', `/task/${created!.id}`, {
       metadata: { a: { b: 1 } },
@@ -321,7 +321,7 @@ describe('PATCH /task/{id}', () => {
     assert.deepEqual(updated.body.metadata, { a: { b: 1 } });
   });
 
-  test('several updates of one task at one time all count', async () => {
+  test('concurrent updates of one task all count', async () => {
     const [created] = await submit([task()]);
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => call('PATCH', `/task/${created!.id}`, { new_success: 1 })),
@@ -332,7 +332,7 @@ describe('PATCH /task/{id}', () => {
 });
 
 describe('PUT /task/{id}', () => {
-  test('202 means counted; unknown 404; ended 409; a key counts once; calls at one time all count', async () => {
+  test('202 means counted; unknown 404; ended 409; a key counts once; concurrent calls all count', async () => {
     const kind = newKind();
     const [created] = await submit([task({ kind })]);
     const url = `/task/${created!.id}`;
@@ -352,7 +352,7 @@ describe('PUT /task/{id}', () => {
     assert.equal((await call('PUT', url, { new_success: 1 })).status, 409);
   });
 
-  test('the largest counts do not break anything', async () => {
+  test('the largest counts do not overflow', async () => {
     const [created] = await submit([task()]);
     for (let n = 0; n < 3; n += 1) {
       const { status } = await call('PUT', `/task/${created!.id}`, {
@@ -371,7 +371,7 @@ describe('PUT /task/{id}', () => {
 });
 
 describe('cancel, pause, resume, retry, explain', () => {
-  test('DELETE cancels once, and what requires it fails', async () => {
+  test('DELETE cancels once, and dependents that require success fail', async () => {
     const [parent, child] = await submit([task({ id: 'p' }), task({ id: 'c', dependencies: [{ id: 'p' }] })]);
     const canceled = await call<TaskDto>('DELETE', `/task/${parent!.id}`);
     assert.equal(canceled.status, 200);
@@ -392,7 +392,7 @@ describe('cancel, pause, resume, retry, explain', () => {
     assert.deepEqual(await start(kind), [created!.id]);
   });
 
-  test('retry opens the next attempt of what failed', async () => {
+  test('retry opens the next attempt of a failed task', async () => {
     const kind = newKind();
     const [created] = await submit([task({ kind })]);
     await start(kind);
@@ -404,7 +404,7 @@ describe('cancel, pause, resume, retry, explain', () => {
     assert.equal((await getTask(created!.id)).attempt, 2);
   });
 
-  test('explain says what a waiting task waits for', async () => {
+  test('explain shows what a waiting task waits for', async () => {
     const [parent, child] = await submit([
       task({ id: 'p', name: 'First' }),
       task({ id: 'c', dependencies: [{ id: 'p' }] }),
@@ -494,7 +494,7 @@ describe('lists', () => {
 describe('handles', () => {
   const pathOf = (id: string, attempt: number, key: Uint8Array = HANDLE_KEY): string => handleUrl('', id, attempt, key);
 
-  test('a handle reads, counts and finishes; after the end it still answers; an older attempt is refused', async () => {
+  test('a handle reads, counts and finishes; it is valid after the end; an older attempt is rejected', async () => {
     const kind = newKind();
     const [created] = await submit([task({ kind, retry: { max_attempts: 2, backoff_secs: 0, jitter: 0 } })]);
     await start(kind);
@@ -522,7 +522,7 @@ describe('handles', () => {
   });
 });
 
-test('a batch is followed to its end as it runs', async () => {
+test('a batch is followed until it ends', async () => {
   const kind = newKind();
   const created = await submit([task({ id: 'a', kind }), task({ id: 'b', kind, dependencies: [{ id: 'a' }] })]);
   const baseUrl = await server.app.listen({ port: 0, host: '127.0.0.1' });

@@ -24,7 +24,7 @@ async function call(server: TestServer, method: Method, url: string, token?: str
 }
 
 describe('tokens', () => {
-  test('each route asks for its scope', async () => {
+  test('each route requires its scope', async () => {
     const server = await createTestServer({ config: { authRequired: true, metricsPublic: false } });
     const scopes: TokenScope[] = ['read', 'submit', 'work', 'operate', 'admin'];
     for (const scope of scopes) server.tokens.add(`hdl_${scope}`, [scope]);
@@ -87,7 +87,7 @@ describe('tokens', () => {
     await server.app.close();
   });
 
-  test('unknown, expired, malformed and revoked tokens are refused, a revocation within seconds', async () => {
+  test('unknown, expired, malformed and revoked tokens are rejected, a revoked one within seconds', async () => {
     const clock = new VirtualClock();
     const server = await createTestServer({ clock, config: { authRequired: true } });
     const token = server.tokens.add('hdl_good', ['read']);
@@ -114,7 +114,7 @@ describe('tokens', () => {
   });
 });
 
-describe('secrets of requests that users stored', () => {
+describe('stored secrets of requests', () => {
   const headers = Object.fromEntries(
     ['X-Auth-Key', 'Ocp-Apim-Subscription-Key', 'X-Functions-Key', 'DD-APPLICATION-KEY', 'X-JWT', 'X-Session-Id'].map(
       (name) => [name, 's3cret'],
@@ -152,7 +152,7 @@ describe('secrets of requests that users stored', () => {
 });
 
 describe('handles', () => {
-  test('a handle needs no token, for its own task and methods only, until a grace after the end', async () => {
+  test('a handle needs no token, only for its own task and methods, until a grace period after the end', async () => {
     const clock = new VirtualClock(1_767_225_600_000);
     const server = await createTestServer({ clock, config: { authRequired: true, handleGraceMs: 60_000 } });
     server.tokens.add('hdl_submit', ['submit', 'operate']);

@@ -32,7 +32,7 @@ after(async () => {
   await closeQueue();
 });
 
-/** What of all the answers these tests look at. */
+/** The members of the responses that these tests check. */
 interface Body {
   id: string;
   details: string[];
@@ -66,7 +66,7 @@ const BAD = {
 };
 
 describe('data flow over HTTP', { concurrency: false }, () => {
-  test('what is wrong is refused with its field, by workflows and jobs, and fails nobody else', async () => {
+  test('faults are rejected with their field, by workflows and jobs, and do not affect others', async () => {
     const good = { root: { mode: 'sequential', children: [{ kind: 'good' }] } };
     const answers = await Promise.all([
       post('/v1/workflows', good),
@@ -86,7 +86,7 @@ describe('data flow over HTTP', { concurrency: false }, () => {
     assert.match(job.body.details[0]!, /^workflow\.root\.children\[0\]\.input\.list\[0\]\.\$expr: /);
   });
 
-  test('pull workers get values, disable branches, and learn why a child was refused', async () => {
+  test('pull workers get values, disable branches, and learn why a child was rejected', async () => {
     const root = {
       mode: 'sequential',
       children: [

@@ -1,6 +1,6 @@
 /**
- * A stand-in for the engine, for tests of what HTTP does before and after it: it keeps what was submitted and answers by
- * rote. It knows no propagation, no rules and no deduplication; api.test.ts runs against the real engine.
+ * A stand-in for the engine, for tests of what HTTP does before and after it: it keeps submissions and returns canned
+ * results. It has no propagation, rules or deduplication; api.test.ts runs against the real engine.
  */
 import { HeddleError } from '../../src/domain/errors.ts';
 import { isTerminal, type TaskState } from '../../src/domain/task-state.ts';
@@ -93,7 +93,7 @@ export class EngineStub {
     return result;
   }
 
-  /** Moves a task by hand and rings for its batch. */
+  /** Changes the state of a task and notifies its batch. */
   set(id: string, change: Partial<TaskDetail>): void {
     const task = this.tasks.get(id)!;
     const ended = change.state !== undefined && isTerminal(change.state) && !isTerminal(task.state);

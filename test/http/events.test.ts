@@ -28,7 +28,7 @@ async function start(context: TestContext, tasks: number, config: { maxEventStre
 }
 
 describe('following a batch', () => {
-  test('tells all tasks first, then what changes, then the end', async (context) => {
+  test('sends all tasks first, then changes, then the end', async (context) => {
     const { client, stub, batchId, ids } = await start(context, 2);
     const events: BatchEvent[] = [];
     const followed = (async () => {
@@ -53,7 +53,7 @@ describe('following a batch', () => {
     await eventually(() => (stub.listeners.get(batchId)?.size ?? 0) === 0, 'nobody listens any more');
   });
 
-  test('many changes become few events', async (context) => {
+  test('many changes are combined into few events', async (context) => {
     const { client, stub, batchId, ids } = await start(context, 1);
     const events: BatchEvent[] = [];
     const followed = (async () => {
@@ -70,7 +70,7 @@ describe('following a batch', () => {
     assert.equal(events.at(-2)!.tasks[0]!.success, 500);
   });
 
-  test('a large batch comes in parts, none left out', async (context) => {
+  test('a large batch is sent in parts, with none missing', async (context) => {
     const { client, stub, batchId, ids } = await start(context, 2500);
     for (const id of ids) stub.set(id, { state: 'canceled', ended_at: 1 });
     const seen = new Set<string>();
@@ -83,7 +83,7 @@ describe('following a batch', () => {
     assert.ok(largest <= 1000);
   });
 
-  test('a broken stream is opened again where it stopped', async (context) => {
+  test('a broken stream is resumed where it stopped', async (context) => {
     const { client, stub, batchId, ids, app } = await start(context, 2);
     const events: BatchEvent[] = [];
     const followed = (async () => {
@@ -103,7 +103,7 @@ describe('following a batch', () => {
     assert.equal(events.at(-1)!.type, 'end');
   });
 
-  test('the number of streams is bounded, and a client that leaves makes room', async (context) => {
+  test('the number of streams is limited, and a client that disconnects frees its stream', async (context) => {
     const { client, address, batchId } = await start(context, 1, { maxEventStreams: 1 });
     const leave = new AbortController();
     const first = client.watchBatch(batchId, leave.signal);
@@ -131,7 +131,7 @@ describe('following a batch', () => {
     assert.match(await text, /^retry: 2000\n\n/);
   });
 
-  test('a cursor that is none is refused', async (context) => {
+  test('an invalid cursor is rejected', async (context) => {
     const { address, batchId } = await start(context, 1);
     const response = await fetch(`${address}/v1/batches/${batchId}/events`, { headers: { 'last-event-id': 'x' } });
     assert.equal(response.status, 400);

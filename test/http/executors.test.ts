@@ -56,7 +56,7 @@ before(async () => {
 
 after(() => server.app.close());
 
-test('tells how each executor is, and what is wrong with it', async () => {
+test('returns the status and the problems of each executor', async () => {
   executors = [{ ...HEALTHY, status: { ...HEALTHY.status!, ...{ secret: 'x' } } }, AWAY];
   const response = await server.app.inject('/v1/executors');
   assert.equal(response.statusCode, 200);
@@ -75,7 +75,7 @@ test('tells how each executor is, and what is wrong with it', async () => {
   assert.deepEqual(away, { ...AWAY, last_error: { at: '2026-01-31T08:00:00.000Z', message: 'connection refused' } });
 });
 
-test('without executors the list is empty; unknown parameters are refused', async () => {
+test('without executors the list is empty; unknown parameters are rejected', async () => {
   executors = [];
   assert.deepEqual((await server.app.inject('/v1/executors')).json(), []);
   assert.equal((await server.app.inject('/v1/executors?page=1')).statusCode, 400);

@@ -55,7 +55,7 @@ test('lists findings with filters, newest first, page by page', async () => {
   assert.deepEqual([first.length, rest.length], [3, 1]);
 });
 
-test('tells one finding, without its secret', async () => {
+test('returns one finding, without its secret', async () => {
   const [listed] = await get<Finding[]>('/v1/findings?path=lib/');
   const finding = await get<Finding & Record<string, unknown>>(`/v1/findings/${listed!.id}`);
   assert.deepEqual(finding, listed);
@@ -64,10 +64,10 @@ test('tells one finding, without its secret', async () => {
   assert.ok(!('secret' in finding) && !('match' in finding));
   assert.ok(Number.isFinite(Date.parse(finding.first_seen)));
   const missing = await get<Problem>(`/v1/findings/${newId()}`, 404);
-  assert.match(missing.details[0]!, /^finding_id: no finding is /);
+  assert.match(missing.details[0]!, /^finding_id: no finding has the id /);
 });
 
-test('writes down what people make of a finding, and who did', async () => {
+test('records the triage of a finding, and by which token', async () => {
   const guarded = await createTestServer({ findings, config: { authRequired: true } });
   guarded.tokens.add('ann-token', ['operate'], { name: 'ann' });
   guarded.tokens.add('reader', ['read']);
@@ -103,7 +103,7 @@ test('lists targets with their latest runs', async () => {
   assert.deepEqual([number, complete, by_rule], [2, true, [{ rule_id: 'made-up-token', new: 1, known: 1, gone: 1 }]]);
 });
 
-test('refuses filters that make no sense, by name', async () => {
+test('rejects invalid filters by name', async () => {
   for (const query of [
     'state=old',
     'since=yesterday',

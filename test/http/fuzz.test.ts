@@ -1,4 +1,6 @@
-/** Nonsense on every route that takes a body: always a 4xx that names a field, never a 5xx, and nothing is stored. */
+/**
+ * Invalid input on every route that takes a body: always a 4xx that names a field, never a 5xx, and nothing is stored.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
@@ -39,7 +41,7 @@ after(async () => {
   await engine.close();
 });
 
-/** JSON text by parts, so that it may say what no JavaScript value can: repeated keys, huge numbers, raw escapes. */
+/** JSON text in parts, for what no JavaScript value can express: repeated keys, huge numbers, raw escapes. */
 type Text = string;
 
 const badNumber = fc.constantFrom<Text>(
@@ -74,7 +76,7 @@ const deep = fc
   .tuple(fc.constantFrom<[string, string]>(['[', ']'], ['{"a":', '}']), fc.integer({ min: 65, max: 3000 }))
   .map(([[open, close], depth]) => `${open.repeat(depth)}1${close.repeat(depth)}`);
 
-/** A text that is refused as a value of this field, whatever else the field allows. */
+/** A value that is invalid for this field, whatever else the field allows. */
 function refusedBy(accepts: (value: unknown) => boolean): fc.Arbitrary<Text> {
   const wrong = anything.filter((text) => {
     try {
@@ -91,7 +93,7 @@ const isNumber = (value: unknown): boolean => typeof value === 'number';
 const isList = (value: unknown): boolean => Array.isArray(value);
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !isList(value);
 
-/** Fields of a task, with what is certainly wrong for each. */
+/** Fields of a task, with values that are certainly invalid for each. */
 const TASK_FIELDS: Record<string, fc.Arbitrary<Text>> = {
   id: refusedBy(isText),
   name: refusedBy(isText),
@@ -124,7 +126,7 @@ const TASK_FIELDS: Record<string, fc.Arbitrary<Text>> = {
   retry: fc.oneof(refusedBy(isObject), fc.constantFrom('{}', '{"max_attempts":0}', '{"max_attempts":1,"jitter":2}')),
 };
 
-/** A valid task in which one field is nonsense, one is unknown, or one is given twice. */
+/** A valid task with one invalid, unknown, or repeated field. */
 const badTask: fc.Arbitrary<Text> = fc.oneof(
   fc.constantFrom(...Object.keys(TASK_FIELDS)).chain((field) =>
     TASK_FIELDS[field]!.map((text) => {
@@ -224,13 +226,13 @@ const badHold = badMembers({ requirements: anything, id: anything, holder: anyth
 const badProvision = badMembers({ requirements: anything, id: anything });
 const badAction = badMembers({ kind: anything, params: anything, trigger: anything });
 
-/** A member that is null counts as absent. */
+/** A null member counts as absent. */
 const orNull =
   (accepts: (value: unknown) => boolean) =>
   (value: unknown): boolean =>
     value === null || accepts(value);
 
-/** Members of a task of a workflow, with what is certainly wrong for each. */
+/** Members of a task of a workflow, with values that are certainly invalid for each. */
 const NODE_FIELDS: Record<string, fc.Arbitrary<Text>> = {
   id: refusedBy(orNull(isText)),
   kind: refusedBy(isText),
@@ -284,7 +286,7 @@ async function assertRefused(method: 'POST' | 'PATCH' | 'PUT', url: string, payl
   }
 }
 
-describe('nonsense is refused by name and leaves nothing behind', () => {
+describe('invalid input is rejected by name and leaves nothing behind', () => {
   const routes: [string, 'POST' | 'PATCH' | 'PUT', () => string, fc.Arbitrary<Text>][] = [
     ['POST /task', 'POST', () => '/task', badSubmission],
     ['POST /v1/workflows', 'POST', () => '/v1/workflows', badWorkflow],

@@ -1,4 +1,4 @@
-/** The API of jobs on a real PostgreSQL, through the typed client where it has a method. */
+/** The job API on a real PostgreSQL, through the typed client where it has a method. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
@@ -49,7 +49,7 @@ async function refused(method: 'GET' | 'POST' | 'PATCH', url: string, payload?: 
   return response.json<Problem>();
 }
 
-test('a job is created with its defaults, and found by its id and its name', async () => {
+test('a job is created with its defaults, and found by id and name', async () => {
   const response = await server.app.inject({ method: 'POST', url: '/v1/jobs', payload: newJob({ name: 'defaults' }) });
   assert.equal(response.statusCode, 201);
   const created = response.json<Record<string, unknown>>();
@@ -78,7 +78,7 @@ test('a job is created with its defaults, and found by its id and its name', asy
   await assert.rejects(client.jobs.get('defaults'), (error: HeddleApiError) => error.status === 404);
 });
 
-test('every fault is named, those of the workflow with their paths', async () => {
+test('every fault is reported, those of the workflow with their paths', async () => {
   const fields = await refused('POST', '/v1/jobs', { name: 'with space', cron: 7, overlap: 'skipp', workflows: {} });
   assert.equal(fields.code, 'VALIDATION_FAILED');
   assert.deepEqual(
@@ -118,7 +118,7 @@ test('every fault is named, those of the workflow with their paths', async () =>
   assert.equal((await refused('GET', '/v1/jobs/none/next?count=0')).code, 'INVALID_QUERY');
 });
 
-test('webhooks to addresses that are not allowed are refused, in jobs and in workflows', async () => {
+test('webhooks to forbidden addresses are rejected, in jobs and in workflows', async () => {
   const hook = { kind: 'Webhook', params: { url: 'http://blocked.test/x', verb: 'Post' } };
   const root = {
     mode: 'sequential',
@@ -143,7 +143,7 @@ test('webhooks to addresses that are not allowed are refused, in jobs and in wor
   await client.jobs.remove('open');
 });
 
-test('what is not there is 404, a name that is taken 409', async () => {
+test('a missing job is 404, a duplicate name 409', async () => {
   for (const [method, path] of [
     ['GET', ''],
     ['GET', '/next'],
@@ -153,14 +153,14 @@ test('what is not there is 404, a name that is taken 409', async () => {
     ['POST', '/trigger'],
   ] as const) {
     const problem = await refused(method, `/v1/jobs/${UNKNOWN_ID}${path}`);
-    assert.deepEqual([problem.code, problem.error], ['NOT_FOUND', `There is no job ${UNKNOWN_ID}`]);
+    assert.deepEqual([problem.code, problem.error], ['NOT_FOUND', `No such job: ${UNKNOWN_ID}`]);
   }
   await client.jobs.create(newJob({ name: 'taken' }));
   assert.equal((await refused('POST', '/v1/jobs', newJob({ name: 'taken' }))).code, 'CONFLICT');
   await client.jobs.remove('taken');
 });
 
-test('the next occurrences are told in UTC and in the time zone of the job, also where clocks change', async () => {
+test('the next occurrences are returned in UTC and in the time zone of the job, also at clock changes', async () => {
   await client.jobs.create(newJob({ name: 'berlin', time_zone: 'Europe/Berlin' }));
   assert.deepEqual(await client.jobs.next('berlin', 2), [
     { at: '2026-03-29T01:00:00.000Z', local: '2026-03-29T03:00:00+02:00' },
@@ -175,7 +175,7 @@ test('the next occurrences are told in UTC and in the time zone of the job, also
   await client.jobs.remove('midnight');
 });
 
-test('the life of a job: changed, started by its schedule and by hand, ended, paused, resumed; its history tells', async () => {
+test('the life of a job: changed, started by schedule and manually, ended, paused, resumed, with its history', async () => {
   const { id } = await client.jobs.create(newJob({ recurrence: 3 }));
   const changed = await client.jobs.update('nightly', { cron: '@hourly', overlap: 'queue' });
   assert.deepEqual([changed.id, changed.overlap, changed.next_run_at], [id, 'queue', '2026-03-28T13:00:00.000Z']);
@@ -243,17 +243,17 @@ test('the life of a job: changed, started by its schedule and by hand, ended, pa
   await assert.rejects(client.jobs.remove(id), (error: HeddleApiError) => error.status === 404);
 });
 
-test('a very deep workflow is accepted as a job as it is as a workflow', async () => {
+test('a very deep workflow is accepted in a job as well', async () => {
   let root: object = { mode: 'parallel', children: [{ kind: 'Scan' }] };
   for (let depth = 2; depth < 900; depth += 1) root = { mode: 'sequential', children: [root] };
   const job = await client.jobs.create(newJob({ name: 'deep', workflow: { root } as NewJobDto['workflow'] }));
-  // The comparison of deep objects would go deeper than the stack.
+  // The comparison of deep objects would exceed the stack.
   assert.equal(JSON.stringify(job.workflow), JSON.stringify({ root }));
   await client.jobs.trigger('deep');
   await client.jobs.remove('deep');
 });
 
-test('a repeated trigger with the same key starts nothing and answers the same run, that of another job starts its own', async () => {
+test('a repeated trigger with the same key starts nothing and returns the same run; another job starts its own', async () => {
   await client.jobs.create(newJob({ name: 'first' }));
   await client.jobs.create(newJob({ name: 'second' }));
   const [one, two] = await Promise.all([
@@ -277,10 +277,10 @@ test('a repeated trigger with the same key starts nothing and answers the same r
   await client.jobs.remove('second');
 });
 
-test('a body where none is taken is refused, an empty object let pass', async () => {
+test('an unexpected body is rejected, an empty object accepted', async () => {
   await client.jobs.create(newJob({ name: 'bare' }));
   const { details } = await refused('POST', '/v1/jobs/bare/trigger', { input: { n: 1 } });
-  assert.deepEqual(details, ['body: is not taken here; send none']);
+  assert.deepEqual(details, ['body: must be absent; send no body']);
   assert.deepEqual(await client.jobs.history('bare'), []);
   assert.equal((await server.app.inject({ method: 'POST', url: '/v1/jobs/bare/pause', payload: {} })).statusCode, 200);
   await client.jobs.remove('bare');

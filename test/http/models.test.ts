@@ -59,14 +59,14 @@ test('lists models with filters, newest first, page by page', async () => {
   assert.deepEqual([first.length, rest.length], [3, 2]);
 });
 
-test('tells one model, with what has changed', async () => {
+test('returns one model, with its changes', async () => {
   const [listed] = await get<Model[]>('/v1/models?state=changed');
   const model = await get<Model & Record<string, unknown>>(`/v1/models/${listed!.id}`);
   assert.deepEqual(model, listed);
   assert.deepEqual(model.changes, [{ field: 'os', old: 'a', new: 'b' }]);
   assert.deepEqual([model['runs'], model['first_run'], model['gone_at']], [2, 1, null]);
   const missing = await get<Problem>(`/v1/models/${newId()}`, 404);
-  assert.match(missing.details[0]!, /^model_id: no model is /);
+  assert.match(missing.details[0]!, /^model_id: no model has the id /);
 });
 
 test('lists targets with their latest runs', async () => {
@@ -83,7 +83,7 @@ test('lists targets with their latest runs', async () => {
   assert.deepEqual([number, complete, by_model], [2, true, [{ model: 'host', new: 1, changed: 1, known: 1, gone: 1 }]]);
 });
 
-test('refuses filters that make no sense, by name, and readers without a token', async () => {
+test('rejects invalid filters by name, and readers without a token', async () => {
   for (const query of [
     'state=old',
     'changed_since=yesterday',

@@ -1,4 +1,4 @@
-/** What a workflow is to tell of its end, over HTTP: accepted, refused, and listed without its secrets. */
+/** Completion notifications of workflows over HTTP: accepted, rejected, and listed without secrets. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
@@ -30,7 +30,7 @@ after(async () => {
   await engine.close();
 });
 
-// The type of the answer is the caller's claim, which its assertions then check.
+// The response type is asserted by the caller and checked by its assertions.
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- as said
 async function submit<Body>(notify: unknown, kind = 'work'): Promise<{ status: number; body: Body }> {
   const root = { mode: 'sequential', children: [{ kind }] };
@@ -39,7 +39,7 @@ async function submit<Body>(notify: unknown, kind = 'work'): Promise<{ status: n
   return { status: response.statusCode, body: JSON.parse(response.body) as Body };
 }
 
-test('a task that notifies is read back without what opens the door to its receiver', async () => {
+test('a notification task is returned without the secrets of its receiver', async () => {
   const headers = { authorization: 'Bearer opens-the-door', 'x-team': 'red' };
   const inputs = [
     { webhook: { url: 'https://hooks.test/a', headers } },
@@ -57,7 +57,7 @@ test('a task that notifies is read back without what opens the door to its recei
 });
 
 describe('a workflow with notify', () => {
-  test('is refused by what is wrong with its entries, each named', async () => {
+  test('is rejected with the faults of its entries', async () => {
     const addresses = await submit<Problem>([
       { to: { slack: { url: 'http://169.254.169.254/latest' } } },
       { to: { email: { to: ['nobody'] } } },
@@ -74,7 +74,7 @@ describe('a workflow with notify', () => {
     assert.match(template.body.details[1]!, /^notify\[0\]\.payload\.a\[0\]: there is no variable "task"/);
   });
 
-  test('is refused alone where a template is wrong, and does not fail what is stored with it', async () => {
+  test('is rejected alone for an invalid template, and does not fail what is stored with it', async () => {
     const to = { slack: { url: 'https://hooks.slack.example/x' } };
     const [wrong, ...others] = await Promise.all([
       submit<Problem>([{ to, text: '{{ nodes.nobody.state }}' }], 'beside'),
@@ -85,7 +85,7 @@ describe('a workflow with notify', () => {
     assert.deepEqual(new Set(others.map(({ status }) => status)), new Set([201]));
   });
 
-  test('leaves deliveries that are listed without secrets, and without a task', async () => {
+  test('creates deliveries that are listed without secrets, and without a task', async () => {
     const notify: WorkflowNotificationDto[] = [
       { to: { slack: { url: `https://hooks.slack.example${SLACK_PATH}` } } },
       { to: { webhook: { url: 'https://hooks.example.com/in', headers: { authorization: 'Bearer abcdef' } } } },

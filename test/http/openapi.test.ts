@@ -48,11 +48,11 @@ after(async () => {
 
 const PAGES = new Set(['/', '/view', '/workflows', '/jobs', '/findings', '/surface', '/executors', '/pool']);
 
-describe('the description of the API', () => {
-  test('is OpenAPI 3.1 and names every route, with summary, answers, problems and security', () => {
+describe('the API description', () => {
+  test('is OpenAPI 3.1 and has every route, with summary, responses, problems and security', () => {
     assert.equal(document.openapi, '3.1.0');
     assert.ok(document.components.securitySchemes.bearer);
-    // Nothing is served that the document does not hold: as many operations as routes, the page's aside.
+    // Every served operation is documented: as many operations as routes, except those of the console.
     const operations = Object.values(document.paths).flatMap((path) => Object.keys(path));
     assert.equal(operations.length, routes.filter(({ url }) => !PAGES.has(url)).length);
     const served = server.app.printRoutes({ commonPrefix: false }).match(/\((?:[A-Z]+(?:, )?)+\)/g)!;
@@ -79,7 +79,7 @@ describe('the description of the API', () => {
     }
   });
 
-  test('real answers fit what it says', async () => {
+  test('real responses match it', async () => {
     const webhook = {
       kind: 'Webhook',
       params: { url: 'https://example.com/', verb: 'Post', body: [1], headers: { a: 'b' } },
@@ -142,7 +142,7 @@ describe('the description of the API', () => {
     await check('GET', '/v1/openapi.json', '/v1/openapi.json');
   });
 
-  test('a pool with runners and requests fits what it says', async () => {
+  test('responses of a pool with runners and requests match it', async () => {
     const [idle, held] = await world.arrive(2);
     const requirements = { resource_class: 'large', allowed_instance_types: ['a.*'], cpu: null };
     const granted = await check('POST', '/v1/pool/requests', '/v1/pool/requests', { requirements, holder: 'a test' });
@@ -166,7 +166,7 @@ describe('the description of the API', () => {
   });
 });
 
-/** Sends a request and holds its answer, and what it sent, against the document. */
+/** Sends a request and checks its body and its response against the document. */
 async function check(
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   path: string,

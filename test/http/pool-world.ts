@@ -1,4 +1,7 @@
-/** A pool of runners in memory, for what shows or changes it: its provider starts nothing, and its agents are words of the test. */
+/**
+ * A pool of runners in memory, for tests that read or change it: its provider starts nothing, and the tests act as its
+ * agents.
+ */
 import { randomUUID } from 'node:crypto';
 
 import { DEFAULT_RESOURCE_CLASSES } from '../../src/domain/runner/resource-class.ts';
@@ -17,14 +20,14 @@ import { eventually } from '../support/eventually.ts';
 import { POLICY } from './pool-stub.ts';
 
 const HOUR_MS = 3_600_000;
-/** However slow the machine is, nothing ends by time. */
+/** Nothing ends by time, however slow the machine is. */
 const TIMES = { ...POLICY.times, confirm_ms: HOUR_MS, fresh_ms: HOUR_MS, silent_ms: HOUR_MS };
 
 export class PoolWorld {
   readonly store: MemoryRunnerStore;
   readonly provider: FakeProvider;
   readonly pool: Pool;
-  /** What the history holds. */
+  /** The content of the history. */
   samples: PoolSample[] = [];
   readonly #context: PoolContext;
 
@@ -52,14 +55,14 @@ export class PoolWorld {
     this.pool = new Pool(this.#context);
   }
 
-  /** Launches runners and lets their agents speak: they are idle, or claimed for who waits. */
+  /** Launches runners and lets their agents register: they become idle, or claimed for waiting requests. */
   async arrive(count = 1, resourceClass = 'large', usage: Runner['usage_class'] = 'on-demand'): Promise<string[]> {
     const ids = await this.launch(count, resourceClass, usage);
     for (const id of ids) await this.register(id);
     return ids;
   }
 
-  /** Launches runners whose agents have not spoken. */
+  /** Launches runners whose agents have not registered. */
   async launch(count = 1, resourceClass = 'large', usage: Runner['usage_class'] = 'on-demand'): Promise<string[]> {
     const { runner_ids } = await this.pool.provision({
       resource_class: resourceClass,
@@ -96,7 +99,7 @@ export class PoolWorld {
     return runner;
   }
 
-  /** A request as a task makes it; returns its id. */
+  /** A request as created by a task; returns its id. */
   async askForTask(resourceClass = 'large'): Promise<string> {
     const id = randomUUID();
     const wanted = { resource_class: resourceClass, usage_class: 'on-demand', allowed_instance_types: [] } as const;
@@ -108,7 +111,7 @@ export class PoolWorld {
   }
 }
 
-/** Looks where the store keeps its idle runners. */
+/** Changes where the store keeps its idle runners. */
 class IndexedBackend implements PoolBackend {
   readonly driver = 'postgres';
   readonly counts = { operations: 0, picked: 0, requeued: 0, discarded: 0 };

@@ -48,7 +48,7 @@ async function problem(method: 'GET' | 'POST' | 'DELETE', url: string, payload?:
 const large = { resource_class: 'large' };
 
 describe('the pool', () => {
-  test('tells how many runners there are, what waits, and what it goes by', async () => {
+  test('returns the number of runners, waiting requests, and the settings', async () => {
     await world.arrive(2);
     const [spot] = await world.launch(1, 'xlarge', 'spot');
     const held = await client.pool.hold({ requirements: { ...large }, holder: 'a build' });
@@ -69,13 +69,13 @@ describe('the pool', () => {
     assert.equal(held.state, 'granted');
   });
 
-  test('tells its classes', async () => {
+  test('returns its classes', async () => {
     const classes = await client.pool.classes();
     assert.deepEqual(classes[0], { name: 'large', cpu: 2, memory_mib: 4_096, min_idle: [] });
     assert.equal(classes.length, 7);
   });
 
-  test('tells its history, of all classes or of one, so many hours back', async () => {
+  test('returns its history, of all classes or of one, for the given hours', async () => {
     const counts = { usage_class: 'spot', created: 0, idle: 1, claimed: 2, running: 3, waiting: 4 };
     const now = Date.now();
     world.samples = [
@@ -99,7 +99,7 @@ describe('the pool', () => {
     assert.match(failures.join('\n'), /cannot refresh now/);
   });
 
-  test('is for those with the right scopes', async () => {
+  test('requires the right scopes', async () => {
     const read = { authorization: 'Bearer reader' };
     const paths = ['', '/classes', '/history', '/runners', '/requests'];
     for (const path of paths) {
@@ -130,7 +130,7 @@ describe('the pool', () => {
 });
 
 describe('runners', () => {
-  test('are launched by hand, once for an id', async () => {
+  test('are launched manually, once for an id', async () => {
     const id = randomUUID();
     const first = await send<{ runner_ids: string[] }>('POST', '/v1/pool/provision', {
       id,
@@ -153,7 +153,7 @@ describe('runners', () => {
     assert.equal(full.code, 'CONFLICT');
   });
 
-  test('that are asked for wrongly are refused, each fault by its name', async () => {
+  test('with invalid requests are rejected, each fault by name', async () => {
     const requirements = { resource_class: 'lrge', usage_class: 'spot', cpu: 0, count: 1_001, colour: 'red' };
     const { code, details } = await problem('POST', '/v1/pool/provision', { requirements });
     assert.equal(code, 'VALIDATION_FAILED');
@@ -170,7 +170,7 @@ describe('runners', () => {
     assert.match(bad.details[0]!, /^requirements\.allowed_instance_types\[1\]: /);
   });
 
-  test('are listed by state and class, page by page; those that have ended where they are asked for', async () => {
+  test('are listed by state and class, page by page; terminated ones on request', async () => {
     const ids = await world.arrive(3);
     const [other] = await world.launch(1, 'xlarge');
     await client.pool.terminate(ids[2]!);
@@ -185,7 +185,7 @@ describe('runners', () => {
     assert.match((await problem('GET', '/v1/pool/runners?state=asleep')).details[0]!, /^state: /);
   });
 
-  test('are released, drained and ended; a repeat changes nothing, and what makes no sense is refused', async () => {
+  test('are released, drained and terminated; a repeat changes nothing, and an invalid change is rejected', async () => {
     const [id] = await world.arrive();
     const { id: request } = await client.pool.hold({ requirements: large });
     await world.confirm(id!);
@@ -206,7 +206,7 @@ describe('runners', () => {
     const refused = await problem('POST', `/v1/pool/runners/${id!}/release`);
     assert.deepEqual([refused.code, refused.details], ['CONFLICT', ['runner_id: it has ended']]);
     const [coming] = await world.launch();
-    assert.match((await problem('POST', `/v1/pool/runners/${coming!}/release`)).details[0]!, /nobody has it/);
+    assert.match((await problem('POST', `/v1/pool/runners/${coming!}/release`)).details[0]!, /it is not claimed/);
   });
 
   test('that do not exist are not found', async () => {
@@ -222,8 +222,8 @@ describe('runners', () => {
   });
 });
 
-describe('runners for work outside', () => {
-  test('are granted at once where they are idle, until they are let go', async () => {
+describe('runners for external work', () => {
+  test('are granted at once if idle, until they are released', async () => {
     const ids = await world.arrive(2);
     const held = await client.pool.hold({ requirements: { ...large, count: 2 }, holder: 'build 7', tenant: 'acme' });
     assert.equal(held.state, 'granted');
@@ -244,14 +244,14 @@ describe('runners for work outside', () => {
     assert.equal((await client.pool.runner(ids[0]!)).state, 'idle');
   });
 
-  test('are waited for; a repeat by the same id waits for the same ones', async () => {
+  test('are awaited; a repeat with the same id awaits the same ones', async () => {
     const id = randomUUID();
     const asked = await client.pool.hold({ id, requirements: { ...large, count: 8 } });
     assert.deepEqual([asked.id, asked.state, asked.runners], [id, 'waiting', []]);
     const [listed] = await client.pool.requests();
     assert.equal(listed!.id, id);
     const waiting = client.pool.hold({ id: id.toUpperCase(), requirements: { ...large, count: 8 }, wait_secs: 60 });
-    // Eight runners are launched for it, and come.
+    // Eight runners are launched for it and become ready.
     await eventually(async () => {
       for (const runner of await client.pool.runners({ state: 'created' })) {
         if (runner.provider_id !== null) await world.register(runner.id);
@@ -265,7 +265,7 @@ describe('runners for work outside', () => {
     assert.equal(other.code, 'IDEMPOTENCY_MISMATCH');
   });
 
-  test('are given up where the caller hangs up who alone could have known their id', async () => {
+  test('are withdrawn if the caller disconnects and no other one has their id', async () => {
     const hangsUp = new AbortController();
     const asking = client.pool.hold({ requirements: { resource_class: '12xl' }, wait_secs: 60 }, hangsUp.signal);
     const rejected = assert.rejects(asking);
@@ -275,11 +275,11 @@ describe('runners for work outside', () => {
     hangsUp.abort();
     await rejected;
     await eventually(async () => (await waitsOf12xl()) === 0, 'the request is over');
-    // The client opens another one for what it may be asked next.
+    // The client opens another one for its next request.
     server.app.server.closeAllConnections();
   });
 
-  test('that do not come in time are waited for on', async () => {
+  test('that are not ready in time are still awaited', async () => {
     world.provider.troubles.push('capacity');
     const held = await client.pool.hold({
       requirements: { resource_class: '4xl' },
@@ -291,14 +291,14 @@ describe('runners for work outside', () => {
     assert.equal((await client.pool.letGo(held.id)).state, 'ended');
   });
 
-  test('that tasks asked for are not let go of here', async () => {
+  test('that tasks requested cannot be released here', async () => {
     const id = await world.askForTask('8xl');
     const [listed] = await client.pool.requests();
     assert.deepEqual([listed!.id, listed!.source, listed!.attempt], [id, 'task', 1]);
     await assert.rejects(client.pool.letGo(id), (error: HeddleApiError) => error.code === 'CONFLICT');
   });
 
-  test('are waited for no longer when the server stops', async () => {
+  test('are no longer awaited when the server stops', async () => {
     const short = await createTestServer({ pool: world.pool });
     const url = await short.app.listen({ host: '127.0.0.1', port: 0 });
     const waiter = new HeddleClient({ baseUrl: url });

@@ -36,7 +36,7 @@ async function bury(name: string, bodies: readonly string[]): Promise<string[]> 
   return messages.map(({ id }) => id);
 }
 
-test('counts messages, lists dead letters and sends them again', async () => {
+test('counts messages, lists dead letters and redrives them', async () => {
   const name = 'worker:Tcp Syn/1';
   const ids = await bury(name, ['one', 'two']);
   await bury('manager', ['three']);
@@ -57,7 +57,7 @@ test('counts messages, lists dead letters and sends them again', async () => {
   assert.deepEqual(await get(path), { name, visible: 2, in_flight: 0, delayed: 0, dead: 0 });
 });
 
-test('refuses what is no id, and unknown members', async () => {
+test('rejects invalid ids and unknown members', async () => {
   for (const payload of [{ ids: ['x'] }, { ids: [] }, { id: newId() }]) {
     const response = await server.app.inject({ method: 'POST', url: '/v1/queues/manager/redrive', payload });
     assert.equal(response.statusCode, 400);

@@ -1,4 +1,4 @@
-/** What tasks ask of runners, in both wire formats, against the real engine on a real PostgreSQL. */
+/** Requirements of tasks for runners, in both wire formats, against the real engine on a real PostgreSQL. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
@@ -51,7 +51,7 @@ interface Answer<Body> {
   body: Body;
 }
 
-/** The type of the answer is the caller's claim, which its assertions then check. */
+/** The response type is asserted by the caller and checked by its assertions. */
 async function call<Body>(method: 'GET' | 'POST', url: string, payload?: object): Promise<Answer<Body>> {
   const answer = await server.app.inject({ method, url, ...(payload === undefined ? {} : { payload }) });
   return { status: answer.statusCode, body: JSON.parse(answer.body) as Body };
@@ -69,7 +69,7 @@ async function submit(requirements: object, extra: object = {}): Promise<TaskDto
   return body[0]!;
 }
 
-/** The same requirements in each place where a task may state them. */
+/** The same requirements in each place where a task may have them. */
 const PLACES: readonly {
   name: string;
   url: string;
@@ -107,20 +107,20 @@ const PLACES: readonly {
 
 describe('requirements', () => {
   for (const { name, url, at, body } of PLACES) {
-    test(`${name}: an unknown class is refused, with those that are known`, async () => {
+    test(`${name}: an unknown class is rejected, with the known ones`, async () => {
       assert.deepEqual(await refused(url, body({ resource_class: 'lagre' })), [
         `${at}.resource_class: must be a class of the pool, not "lagre"; known classes: ${KNOWN}; did you mean "large"?`,
       ]);
     });
 
-    test(`${name}: refused beside on_start, which runs elsewhere`, async () => {
+    test(`${name}: rejected together with on_start, which runs elsewhere`, async () => {
       const on_start = { kind: 'Webhook', params: { url: 'https://example.com/', verb: 'Post' } };
       const details = await refused(url, body({ resource_class: 'large' }, { on_start }));
       assert.equal(details.length, 1);
       assert.ok(details[0]!.startsWith(`${at}: must not be combined with on_start`), details[0]);
     });
 
-    test(`${name}: each fault is named by its field`, async () => {
+    test(`${name}: each fault is reported with its field`, async () => {
       const details = await refused(url, body({ usage_class: 'sopt', count: 0, memry: 4096 }));
       const fields = details.map((detail) => detail.slice(at.length + 1, detail.indexOf(':')));
       for (const field of ['resource_class', 'usage_class', 'count', 'memry']) assert.ok(fields.includes(field), field);
@@ -134,12 +134,12 @@ describe('requirements', () => {
       );
     });
 
-    test(`${name}: a pattern that no type can match is refused`, async () => {
+    test(`${name}: a pattern that no type can match is rejected`, async () => {
       const [detail] = await refused(url, body({ resource_class: 'large', allowed_instance_types: ['m7i.*', '!'] }));
       assert.ok(detail!.startsWith(`${at}.allowed_instance_types[1]: must be a pattern`), detail);
     });
 
-    test(`${name}: an amount of memory that is none is refused, and so is one said twice`, async () => {
+    test(`${name}: an invalid or repeated amount of memory is rejected`, async () => {
       const [amount] = await refused(url, body({ resource_class: 'large', memory: '4 lots' }));
       assert.ok(amount!.startsWith(`${at}.memory: must be an amount such as "4GiB"`), amount);
       assert.deepEqual(await refused(url, body({ resource_class: 'large', memory: '4GiB', memory_mib: 1 })), [
@@ -147,13 +147,13 @@ describe('requirements', () => {
       ]);
     });
 
-    test(`${name}: more processors than the class has are refused`, async () => {
+    test(`${name}: more CPUs than the class has are rejected`, async () => {
       const [detail] = await refused(url, body({ resource_class: 'large', cpu: 3 }));
       assert.ok(detail!.startsWith(`${at}.cpu: must be at most 2, not 3`), detail);
     });
   }
 
-  test('of a task of a batch are returned with their defaults, at once and later', async () => {
+  test('of a batch task are returned with their defaults, at once and later', async () => {
     const created = await submit({ resource_class: 'large' });
     assert.deepEqual(created.requirements, FULL);
     const { body } = await call<TaskDto>('GET', `/task/${created.id}`);
@@ -162,7 +162,7 @@ describe('requirements', () => {
     assert.equal(plain.body[0]!.requirements, null);
   });
 
-  test('are kept as they were given', async () => {
+  test('are kept unchanged', async () => {
     const given = {
       resource_class: '2xl',
       usage_class: 'spot',
@@ -176,7 +176,7 @@ describe('requirements', () => {
     assert.deepEqual(body.requirements, { ...given, allowed_instance_types: ['c7i.*', 'm7i.*'] });
   });
 
-  test('memory is taken with its unit, and shown in MiB', async () => {
+  test('memory is accepted with a unit, and returned in MiB', async () => {
     const { requirements } = await submit({ resource_class: 'large', memory: '6GiB' });
     assert.equal(requirements!.memory_mib, 6_144);
     const root = {
@@ -189,7 +189,7 @@ describe('requirements', () => {
     assert.equal(node.requirements?.memory_mib, 6_144);
   });
 
-  test('go with the task into the archive, and come back with its retry', async () => {
+  test('move to the archive with the task, and back with its retry', async () => {
     const { id } = await submit({ resource_class: 'large' });
     await engine.cancel([id]);
     for (let left = 1; left > 0;) left = (await engine.retain(1_000)).archived;
@@ -206,7 +206,7 @@ describe('requirements', () => {
     assert.deepEqual(rows, [{ lane: -1 }]);
   });
 
-  test('of nodes that a generator makes are checked where they are stored, and hold', async () => {
+  test('of nodes created by a generator are validated when stored, and apply', async () => {
     const { body } = await call<{ id: string }>('POST', '/v1/workflows', {
       root: { mode: 'parallel', children: [{ id: 'make', kind: 'MakeGenerator' }] },
     });
@@ -262,7 +262,7 @@ describe('requirements', () => {
     assert.equal(straight!.result, 'rejected');
   });
 
-  test('explain says what the task waits for', async () => {
+  test('explain shows what the task waits for', async () => {
     const { id } = await submit({ resource_class: 'large', usage_class: 'spot', allowed_instance_types: ['m7i.*'] });
     const unasked = await call<ExplanationDto>('GET', `/v1/tasks/${id}/explain`);
     assert.match(

@@ -1,4 +1,4 @@
-/** Callers that wait for runners, in virtual time, with a pool that counts what it is asked. */
+/** Callers that wait for runners, in virtual time, with a pool that counts its polls. */
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 
@@ -28,7 +28,7 @@ function requestOf(id: string, state: RequestWithRunners['state'] = 'waiting'): 
   };
 }
 
-/** Answers a look when it is told to. */
+/** Answers a poll when the test lets it. */
 class SlowPool {
   readonly looks: { ids: readonly string[]; answer: (outcome: RequestWithRunners[] | Error) => void }[] = [];
   readonly rings = new Set<() => void>();
@@ -65,7 +65,7 @@ describe('callers that wait for runners', () => {
   const looked = (count: number): Promise<boolean> =>
     eventually(() => pool.looks.length >= count, `${count} looks were begun`);
 
-  test('share one look at a time, however many they are', async () => {
+  test('share one poll at a time, however many they are', async () => {
     const ids = Array.from({ length: 1_000 }, (_, at) => `request ${at}`);
     const answers = ids.map((id) => waits.wait(requestOf(id), 60_000, never()));
     await assert.rejects(
@@ -76,7 +76,7 @@ describe('callers that wait for runners', () => {
     pool.looks[0]!.answer([]);
     await looked(2);
     assert.deepEqual(pool.looks[1]!.ids, ids);
-    // However often it rings during a look, one more follows.
+    // However many notifications arrive during a poll, one more follows.
     for (let ring = 0; ring < 50; ring += 1) pool.ring();
     pool.looks[1]!.answer(ids.map((id, at) => requestOf(id, at < 500 ? 'granted' : 'waiting')));
     await looked(3);
@@ -87,7 +87,7 @@ describe('callers that wait for runners', () => {
     assert.deepEqual([pool.looks.length, pool.rings.size], [3, 0]);
   });
 
-  test('look again after a while where nothing rings, and after a look that failed', async () => {
+  test('poll again after a while without notifications, and after a failed poll', async () => {
     const answer = waits.wait(requestOf('a'), 60_000, never());
     await looked(1);
     pool.looks[0]!.answer(new Error('the database is away'));
@@ -97,7 +97,7 @@ describe('callers that wait for runners', () => {
     assert.equal((await answer).state, 'granted');
   });
 
-  test('hear how it stands when their time is over, also where that cannot be seen', async () => {
+  test('get the last known state when their wait times out, even if it cannot be read', async () => {
     const seen = waits.wait(requestOf('a'), 1_000, never());
     const unseen = waits.wait(requestOf('b'), 2_000, never());
     await looked(1);
@@ -114,7 +114,7 @@ describe('callers that wait for runners', () => {
     assert.equal((await unseen).state, 'waiting');
   });
 
-  test('are let go when they hang up, and when the server stops', async () => {
+  test('are released when they disconnect, and when the server stops', async () => {
     const hangsUp = new AbortController();
     const gone = waits.wait(requestOf('a'), 60_000, hangsUp.signal);
     const stays = waits.wait(requestOf('b'), 60_000, never());

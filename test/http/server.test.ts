@@ -21,11 +21,11 @@ async function serverFor(context: TestContext, options: TestServerOptions = {}):
   return server;
 }
 
-test('refusals have their own statuses, as problem documents', async (context) => {
+test('rejections have their own statuses, as problem documents', async (context) => {
   const { app } = await serverFor(context, { config: { bodyLimitBytes: 1000 } });
   const json = { 'content-type': 'application/json' };
   const cases: [InjectOptions, number, string, RegExp][] = [
-    [{ method: 'GET', url: '/nothing' }, 404, 'NOT_FOUND', /^path: nothing is at "\/nothing"/],
+    [{ method: 'GET', url: '/nothing' }, 404, 'NOT_FOUND', /^path: no route for "\/nothing"/],
     [
       { method: 'PATCH', url: '/task' },
       405,
@@ -76,7 +76,7 @@ test('refusals have their own statuses, as problem documents', async (context) =
       'VALIDATION_FAILED',
       /^idempotency-key: /,
     ],
-    [{ method: 'GET', url: '/view' }, 404, 'NOT_FOUND', /^page: is not built/],
+    [{ method: 'GET', url: '/view' }, 404, 'NOT_FOUND', /^console: is not built/],
   ];
   for (const [request, status, code, detail] of cases) {
     const response = await app.inject(request);
@@ -93,7 +93,7 @@ test('refusals have their own statuses, as problem documents', async (context) =
   assert.match(refused.json<Problem>().batch_id!, /^[0-9a-f-]{36}$/);
 });
 
-/** What the server answers to bytes that no HTTP client would send. */
+/** The response of the server to bytes that no HTTP client would send. */
 async function answerTo(port: number, bytes: string): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   socket.setEncoding('latin1');
@@ -103,7 +103,7 @@ async function answerTo(port: number, bytes: string): Promise<string> {
   return answer;
 }
 
-test('what never becomes a request is refused by a problem document too', async (context) => {
+test('malformed requests are rejected with a problem document, too', async (context) => {
   const { app } = await serverFor(context);
   const port = Number(new URL(await app.listen({ port: 0, host: '127.0.0.1' })).port);
   for (const [bytes, status, code] of [
@@ -120,7 +120,7 @@ test('what never becomes a request is refused by a problem document too', async 
   }
 });
 
-test('a connection has a bounded number of requests under way; the rest of what it pipelines costs nothing', async (context) => {
+test('a connection has a limited number of concurrent requests; further pipelined ones cost nothing', async (context) => {
   const { app } = await serverFor(context);
   const port = Number(new URL(await app.listen({ port: 0, host: '127.0.0.1' })).port);
   const request = 'GET /task?page_size=1 HTTP/1.1\r\nhost: localhost\r\n\r\n';
@@ -136,7 +136,7 @@ test('a connection has a bounded number of requests under way; the rest of what 
   assert.equal(whole.match(/HTTP\/1\.1 200 /g)?.length, 4);
 });
 
-test('a database that is away is 503 with Retry-After on every route; an unexpected error is 500 without its reason', async (context) => {
+test('an unavailable database is 503 with Retry-After on every route; an unexpected error is 500 without its cause', async (context) => {
   const { app, stub } = await serverFor(context);
   stub.failure = new HeddleError('DATABASE_UNAVAILABLE', undefined, { retryAfterSecs: 7.2 });
   for (const [method, url, payload] of [
@@ -159,7 +159,7 @@ test('a database that is away is 503 with Retry-After on every route; an unexpec
   assert.doesNotMatch(broken.body, /hunter2/);
 });
 
-test('bodies of many small values are refused before anything of them is built, by every route', async (context) => {
+test('bodies of many small values are rejected before anything is built, by every route', async (context) => {
   const { app } = await serverFor(context);
   const many = (count: number, one: (index: number) => string): string =>
     Array.from({ length: count }, (_, i) => one(i)).join();
@@ -192,7 +192,7 @@ test('bodies of many small values are refused before anything of them is built, 
   }
 });
 
-test('health tells of the pool, and degrades; readiness is stricter; liveness needs no database', async (context) => {
+test('health includes the pool, and degrades; readiness is stricter; liveness needs no database', async (context) => {
   let healthy = true;
   const stats = { size: 10, idle: 5, waiting: 0 };
   const { app } = await serverFor(context, {
@@ -219,7 +219,7 @@ test('health tells of the pool, and degrades; readiness is stricter; liveness ne
   assert.deepEqual([alive.statusCode, alive.json()], [200, { status: 'alive' }]);
 });
 
-test('a database that does not answer does not hold up the health check', async (context) => {
+test('an unresponsive database does not delay the health check', async (context) => {
   const { app } = await serverFor(context, {
     config: { healthTimeoutMs: 20 },
     database: { ping: () => new Promise(() => undefined), stats: () => ({ size: 1, idle: 0, waiting: 0 }) },
@@ -227,7 +227,7 @@ test('a database that does not answer does not hold up the health check', async 
   assert.equal((await app.inject('/health')).statusCode, 503);
 });
 
-test('answers carry the headers that protect the page', async (context) => {
+test('responses have the headers that protect the console', async (context) => {
   const { app } = await serverFor(context);
   for (const url of ['/health', '/nothing']) {
     const { headers } = await app.inject(url);
@@ -237,7 +237,7 @@ test('answers carry the headers that protect the page', async (context) => {
   }
 });
 
-test('the page is served at / and /view, its assets for good, and nothing beside them', async (context) => {
+test('the console is served at / and /view, its assets are cached forever, and nothing else is served', async (context) => {
   const directory = await mkdtemp(join(tmpdir(), 'heddle-page-'));
   context.after(() => rm(directory, { recursive: true }));
   await mkdir(join(directory, 'assets'));
@@ -267,7 +267,7 @@ test('the page is served at / and /view, its assets for good, and nothing beside
   }
 });
 
-test('requests are counted by route and logged by one line without query or token', async (context) => {
+test('requests are counted by route and logged in one line without query or token', async (context) => {
   const lines: string[] = [];
   const log = createLogger({ level: 'debug', destination: { write: (line) => void lines.push(line) } });
   const server = await serverFor(context, { log });
@@ -284,13 +284,13 @@ test('requests are counted by route and logged by one line without query or toke
   assert.match(metrics, /heddle_http_requests_total\{route="\/task\/:task_id",method="GET",status="403"\} 1/);
 });
 
-/** Lets other requests arrive meanwhile, as they do while a database commits. */
+/** Lets other requests arrive meanwhile, as during a commit. */
 async function whileOthersArrive(): Promise<void> {
   for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
 }
 
-describe('sharing', () => {
-  test('submissions at one time share a call to the engine, and one that is refused stands alone', async (context) => {
+describe('batching', () => {
+  test('concurrent submissions share a call to the engine, and a rejected one does not affect the others', async (context) => {
     const { app, stub } = await serverFor(context);
     const submit = (name: string, key?: string) =>
       app.inject({
@@ -320,7 +320,7 @@ describe('sharing', () => {
     }
   });
 
-  test('counts at one time share a call', async (context) => {
+  test('concurrent counts share a call', async (context) => {
     const { app, stub } = await serverFor(context);
     const created = await app.inject({ method: 'POST', url: '/task', payload: [task()] });
     const [{ id }] = created.json<{ id: string }[]>() as [{ id: string }];
@@ -338,7 +338,7 @@ describe('sharing', () => {
   });
 });
 
-test('closing answers what is under way, and takes nothing new on open connections', async () => {
+test('closing completes running requests, and accepts no others on open connections', async () => {
   const { app, stub } = await createTestServer();
   const address = await app.listen({ port: 0, host: '127.0.0.1' });
   let release!: () => void;

@@ -15,7 +15,7 @@ import { noPool } from './pool-stub.ts';
 
 export const HANDLE_KEY = Buffer.alloc(32, 7);
 
-/** Tokens, definitions and keys in memory: the smallest things that fulfil the server's ports. */
+/** Tokens, definitions and keys in memory: minimal implementations of the server's ports. */
 export class TokensInMemory {
   readonly tokens = new Map<string, ApiToken>();
   reads = 0;
@@ -64,7 +64,7 @@ export class DefinitionsInMemory implements DefinitionRepository {
   }
 }
 
-/** No job exists; tests of jobs bring those of a real database. */
+/** No jobs; tests of jobs use a real database. */
 const noJobs: Jobs = {
   create: () => Promise.reject(new Error('the stand-in stores no jobs')),
   get: () => Promise.resolve(null),
@@ -78,7 +78,7 @@ const noJobs: Jobs = {
   history: () => Promise.resolve(null),
 };
 
-/** Nothing was ever found; tests of findings bring those of a real database. */
+/** No findings; tests of findings use a real database. */
 const noFindings: ServerDependencies['findings'] = {
   list: () => Promise.resolve([]),
   get: () => Promise.resolve(null),
@@ -86,14 +86,14 @@ const noFindings: ServerDependencies['findings'] = {
   targets: () => Promise.resolve([]),
 };
 
-/** The same of models. */
+/** No models; tests of models use a real database. */
 const noModels: ServerDependencies['models'] = {
   list: () => Promise.resolve([]),
   get: () => Promise.resolve(null),
   targets: () => Promise.resolve([]),
 };
 
-/** Queues without a message; tests of queues bring real ones. */
+/** Empty queues; tests of queues use real ones. */
 const noQueues: Queues = {
   depth: () => Promise.resolve({ visible: 0, in_flight: 0, delayed: 0, dead: 0 }),
   listDead: () => Promise.resolve([]),

@@ -42,7 +42,7 @@ const rule = (change: Record<string, unknown>): Record<string, unknown> => ({
 });
 
 describe('a submission', () => {
-  test('fills in the defaults', async () => {
+  test('applies the defaults', async () => {
     const { tasks } = await build([task()]);
     const { id, ...rest } = tasks[0]!;
     assert.match(id, /^[0-9a-f-]{36}$/);
@@ -64,7 +64,7 @@ describe('a submission', () => {
     });
   });
 
-  test('takes both spellings of the concurrency rule, and Running of dedupe includes claimed', async () => {
+  test('accepts both spellings of the concurrency rule, and Running of dedupe includes claimed', async () => {
     const { tasks } = await build([
       task({
         rules: [rule({ max_concurency: 2 }), rule({ type: 'Concurrency', max_concurrency: 3 })],
@@ -82,7 +82,7 @@ describe('a submission', () => {
     assert.deepEqual(tasks[0]!.retry, { max_attempts: 4, base_ms: 2000, factor: 3, max_ms: 60_000, jitter: 0 });
   });
 
-  test('dependencies point forward and backward, by index', async () => {
+  test('resolves dependencies forward and backward, by index', async () => {
     const { tasks } = await build([
       task({ id: 'a', dependencies: [{ id: 'c' }] }),
       task({ dependencies: [{ id: 'a', requires_success: false }] }),
@@ -96,7 +96,7 @@ describe('a submission', () => {
 
   const faults: [string, unknown, string[]][] = [
     ['bounds', [task({ timeout: 0 })], ['tasks[0].timeout: must be between 1 and 86400, not 0']],
-    ['quotes', [task({ timeout: '60' })], ['tasks[0].timeout: must be a whole number, not "60"; leave out the quotes']],
+    ['quotes', [task({ timeout: '60' })], ['tasks[0].timeout: must be a whole number, not "60"; remove the quotes']],
     ['unknown fields', [task({ timeuot: 1 })], ['tasks[0].timeuot: is not a known field; did you mean "timeout"?']],
     [
       'lengths',
@@ -110,7 +110,7 @@ describe('a submission', () => {
     [
       'metadata beyond 64 KiB',
       [task({ metadata: { a: 'ü'.repeat(32_768) } })],
-      ['tasks[0].metadata: must have at most 65536 bytes as JSON, not 65544; keep large data elsewhere'],
+      ['tasks[0].metadata: must have at most 65536 bytes as JSON, not 65544; store large data elsewhere'],
     ],
     [
       'a rule that looks at another status',
@@ -128,7 +128,7 @@ describe('a submission', () => {
     [
       'capacity without expected_count',
       [task({ rules: [rule({ type: 'Capacity', max_capacity: 5 })] })],
-      ['tasks[0].expected_count: is required, since a capacity rule counts remaining work'],
+      ['tasks[0].expected_count: is required, because a capacity rule counts remaining work'],
     ],
     [
       'webhook addresses',
@@ -171,7 +171,7 @@ describe('a submission', () => {
         task({ id: 'b' }),
       ],
       [
-        'tasks[0].dependencies[0].id: names no task of this request: "alhpa"; did you mean "alpha"?',
+        'tasks[0].dependencies[0].id: does not name a task of this request: "alhpa"; did you mean "alpha"?',
         'tasks[0].dependencies[1].id: names the task itself ("alpha"); remove it',
         'tasks[0].dependencies[3].id: names "b" a second time; keep one',
       ],
@@ -194,23 +194,23 @@ describe('a submission', () => {
     ],
   ];
   for (const [name, body, expected] of faults) {
-    test(`names the fault: ${name}`, async () => assert.deepEqual(await details(body), expected));
+    test(`reports the fault: ${name}`, async () => assert.deepEqual(await details(body), expected));
   }
 
-  test('names faults of several tasks at once, at most a hundred', async () => {
+  test('reports faults of several tasks at once, at most a hundred', async () => {
     const found = await details(Array.from({ length: 500 }, () => task({ timeout: -1, priority: 5000 })));
     assert.equal(found.length, 100);
     assert.match(found[99]!, /^tasks\[49\]\.priority: /);
   });
 
-  test('a parent that is faulty itself is not called missing', async () => {
+  test('a faulty parent is not reported as missing', async () => {
     assert.deepEqual(await details([task({ id: 'a', timeout: 0 }), task({ dependencies: [{ id: 'a' }] })]), [
       'tasks[0].timeout: must be between 1 and 86400, not 0',
     ]);
   });
 
-  // Work that grows with the square of their number would take minutes, and end by the deadline of the file.
-  test('100,000 tasks in one chain are linked, and their cycle is found', async () => {
+  // Quadratic work would take minutes, and hit the deadline of the file.
+  test('100,000 tasks in one chain are linked, and a cycle among them is found', async () => {
     const chain = (closed: boolean): unknown[] =>
       Array.from({ length: 100_000 }, (_, n) =>
         task({ id: `t${n}`, dependencies: n > 0 ? [{ id: `t${n - 1}` }] : closed ? [{ id: 't99999' }] : [] }),

@@ -45,7 +45,7 @@ function recording(): { tracing: Tracing; spans: Recorded[] } {
   return { tracing, spans };
 }
 
-test('a request is one server span that joins the caller, and what it submits joins the request', async () => {
+test('a request is one server span that joins the caller, and its submission joins the request', async () => {
   const { tracing, spans } = recording();
   const { app, stub } = await createTestServer({ tracing });
   const headers = { traceparent: CALLER };
@@ -63,7 +63,7 @@ test('a request is one server span that joins the caller, and what it submits jo
   assert.deepEqual([spans[0]!.status, spans[1]!.status], [SpanStatusCode.UNSET, SpanStatusCode.ERROR]);
 });
 
-test("with tracing off, what is submitted carries the caller's own context, unless it is none", async () => {
+test("with tracing off, a submission has the caller's own context, unless it is invalid", async () => {
   const { app, stub } = await createTestServer();
   await app.inject({ method: 'POST', url: '/task', payload: [task()], headers: { traceparent: CALLER } });
   await app.inject({ method: 'POST', url: '/task', payload: [task()], headers: { traceparent: 'nonsense' } });

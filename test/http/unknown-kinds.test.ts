@@ -1,4 +1,4 @@
-/** What submitters are told of kinds that nobody serves, against the real engine on a real PostgreSQL. */
+/** Warnings about unknown kinds, against the real engine on a real PostgreSQL. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
@@ -17,7 +17,7 @@ import { createTestServer, task, type TestServer } from './server.ts';
 let server: TestServer;
 let database: Database;
 let engine: Engine;
-/** Statements since the last look. */
+/** Statements since the last check. */
 const statements: string[] = [];
 
 /** An engine of another process: it has seen nothing. */
@@ -57,7 +57,7 @@ const told = (warnings: readonly SubmissionWarningDto[]) =>
   warnings.map(({ kind, did_you_mean }) => [kind, did_you_mean]);
 
 describe('warnings of submissions', () => {
-  test('tell of kinds that no worker has ever asked for, with the nearest that one has', async () => {
+  test('report kinds that no worker has ever requested, with the most similar known one', async () => {
     const { warnings } = await post('/task', batch('CountWord', 'CountWords', 'queued.rezise', 'FilterModel', 'xyzzy'));
     assert.deepEqual(told(warnings), [
       ['CountWord', 'CountWords'],
@@ -67,7 +67,7 @@ describe('warnings of submissions', () => {
     ]);
     assert.equal(
       warnings[0]!.message,
-      'no worker has ever asked for tasks of the kind "CountWord"; did you mean "CountWords"? Otherwise they wait until one does',
+      'no worker has ever requested tasks of the kind "CountWord"; did you mean "CountWords"? Otherwise they wait until one does',
     );
     assert.deepEqual(new Set(warnings.map(({ code }) => code)), new Set(['UNKNOWN_KIND']));
     const root = { mode: 'parallel', children: [{ kind: 'CountWord' }, { kind: 'queued.resize' }] };
@@ -78,7 +78,7 @@ describe('warnings of submissions', () => {
     assert.deepEqual(told(minimal.warnings), [['CountWord', 'CountWords']]);
   });
 
-  test('do not tell of kinds that are served: by workers, queues, webhooks, runners or Heddle itself', async () => {
+  test('omit kinds that are served: by workers, queues, webhooks, runners or Heddle itself', async () => {
     const on_start = { kind: 'Webhook', params: { url: 'http://127.0.0.1:9/', verb: 'Post' } };
     const { header } = await post('/task', [
       ...batch('CountWords', 'queued.resize', ...BUILT_IN_KINDS),
@@ -89,7 +89,7 @@ describe('warnings of submissions', () => {
     assert.deepEqual((await post('/v1/workflows', { root })).body['warnings'], []);
   });
 
-  test('are bounded, in a header that clients take', async () => {
+  test('are limited, in a header that clients accept', async () => {
     const kinds = Array.from({ length: 500 }, (_, index) => `Ünïcöde-${'ü'.repeat(80)}-${index}`);
     const { header, warnings } = await post('/task', batch(...kinds));
     assert.match(String(header), /^[\x20-\x7e]{1,4096}$/);
@@ -101,7 +101,7 @@ describe('warnings of submissions', () => {
     assert.equal((body['warnings'] as unknown[]).length, 10);
   });
 
-  test('cost one statement at most, and none where it was looked up lately', async () => {
+  test('cost one statement at most, and none if it was checked recently', async () => {
     const looks = () => statements.splice(0).filter((name) => name === 'kinds.find_taken').length;
     looks();
     await post('/task', batch('lookup-a', 'lookup-b', 'CountWords'));
@@ -121,7 +121,7 @@ describe('warnings of submissions', () => {
     await Promise.all([fresh.close(), later.close()]);
   });
 
-  test('come along with jobs, and in the client', async () => {
+  test('are also sent for jobs, and by the client', async () => {
     const baseUrl = await server.app.listen({ host: '127.0.0.1', port: 0 });
     const client = new HeddleClient({ baseUrl });
     const submitted = await client.submit([{ name: 'a', kind: 'CountWord' }] as never);
@@ -133,7 +133,7 @@ describe('warnings of submissions', () => {
 });
 
 describe('explain', () => {
-  test('says that no worker has ever asked for the kind of a task, and which one may be meant', async () => {
+  test('reports that no worker has ever requested the kind of a task, and which one may be meant', async () => {
     const { body } = await post('/task', batch('CountWordz'));
     const [{ id }] = body as unknown as [{ id: string }];
     const explanation = (await server.app.inject({ url: `/v1/tasks/${id}/explain` })).json<Record<string, unknown>>();
@@ -146,7 +146,7 @@ describe('explain', () => {
     ]);
   });
 
-  test('does not say so of a kind whose workers have been away for days', async () => {
+  test('does not report a kind whose workers have been gone for days', async () => {
     const { body } = await post('/task', batch('queued.resize'));
     await database.query({ name: 'test.forget_claimers', text: 'delete from heddle.claimer' }, []);
     const explanation = await engine.explain((body as unknown as [{ id: string }])[0].id);

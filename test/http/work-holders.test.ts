@@ -1,4 +1,4 @@
-/** Who may speak for a task that was claimed over HTTP, against the real engine on a real PostgreSQL. */
+/** Ownership of tasks claimed over HTTP, against the real engine on a real PostgreSQL. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
@@ -13,7 +13,7 @@ import type { Database } from '../../src/store/database.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { createTestServer, task, type Problem, type TestServer } from './server.ts';
 
-/** Who calls: a token, a name, an address. */
+/** A caller: a token, a name, an address. */
 interface Caller {
   token?: string;
   holder?: string;
@@ -79,7 +79,7 @@ const VERBS: [string, Record<string, unknown>][] = [
   ['complete', { result: 'not mine' }],
 ];
 
-/** Everything that may be said of the task is refused, and changes nothing. */
+/** Every call about the task is rejected and changes nothing. */
 async function assertRefused(
   server: TestServer,
   caller: Caller,
@@ -89,7 +89,7 @@ async function assertRefused(
   for (const [verb, body] of VERBS) {
     const said = await say(server, caller, `${work.id}/${verb}`, { attempt: work.attempt, ...body });
     assert.deepEqual([verb, said.status, said.code], [verb, 409, 'HELD_BY_ANOTHER']);
-    assert.match(said.details[0]!, /^holder: this attempt was claimed by another worker.*the same token, and the same/);
+    assert.match(said.details[0]!, /^holder: this attempt was claimed by another worker.*the token and the holder/);
   }
   const { token, remoteAddress, holder } = caller;
   const results = await server.app.inject({
@@ -98,7 +98,7 @@ async function assertRefused(
     ...(remoteAddress === undefined ? {} : { remoteAddress }),
     ...(holder === undefined ? {} : { query: { holder } }),
   });
-  // Who came with a token is known for sure; what came through a queue is read by a worker that is not.
+  // A caller with a token is known for sure; results of a task from a queue can be read by any worker.
   const { code } = results.json<Partial<Problem>>();
   assert.deepEqual([results.statusCode, code], reads ? [200, undefined] : [409, 'HELD_BY_ANOTHER']);
   const { state, success_count } = (await engine.getTask(work.id))!;
@@ -116,7 +116,7 @@ async function assertEnds(server: TestServer, caller: Caller, work: WorkDto): Pr
 }
 
 describe('a claimed task', () => {
-  test('is its token’s: no other token speaks for it, by whatever name', async () => {
+  test('belongs to its token: no other token may report on it, under any name', async () => {
     const work = await claimed(guarded, { token: HEDDLE_TOKENS.one });
     await assertRefused(guarded, { token: HEDDLE_TOKENS.other }, work);
     await assertRefused(guarded, { token: 'hdl_admin' }, work);
@@ -124,7 +124,7 @@ describe('a claimed task', () => {
     await assertEnds(guarded, { token: HEDDLE_TOKENS.one }, work);
   });
 
-  test('is its holder’s where several share a token', async () => {
+  test('belongs to its holder if several workers share a token', async () => {
     const mine = { token: HEDDLE_TOKENS.one, holder: 'host-1 7f3a' };
     const work = await claimed(guarded, mine);
     assert.equal(work.holder, 'host-1 7f3a');
@@ -133,7 +133,7 @@ describe('a claimed task', () => {
     await assertEnds(guarded, mine, work);
   });
 
-  test('is its address’s where its worker has no name', async () => {
+  test('belongs to its address if its worker has no name', async () => {
     const mine = { token: HEDDLE_TOKENS.one, remoteAddress: '10.1.1.1' };
     const work = await claimed(guarded, mine);
     assert.equal(work.holder, undefined);
@@ -141,7 +141,7 @@ describe('a claimed task', () => {
     await assertEnds(guarded, mine, work);
   });
 
-  test('is its holder’s without tokens, too, whatever family of addresses its connections have', async () => {
+  test('belongs to its holder without tokens, too, regardless of the address family of its connections', async () => {
     const named = await claimed(open, { holder: 'a worker' });
     await assertRefused(open, {}, named);
     await assertEnds(open, { holder: 'a worker' }, named);
@@ -150,19 +150,19 @@ describe('a claimed task', () => {
     await assertEnds(open, { remoteAddress: '127.0.0.1' }, unnamed);
   });
 
-  test('tells by what its timeout counts', async () => {
+  test('has the basis of its timeout', async () => {
     assert.equal((await claimed(open, {})).timeout_basis, 'activity');
     assert.equal((await claimed(open, {}, { timeout_basis: 'start' })).timeout_basis, 'start');
   });
 
-  test('is its claimer’s where that is no worker of the pull API', async () => {
+  test('belongs to its claimer even if that is not a worker of the pull API', async () => {
     const kind = `kind-${newId()}`;
     await open.app.inject({ method: 'POST', url: '/task', payload: [task({ kind })] });
     const [work] = await engine.claim({ lanes: [`kind:${kind}`], limit: 1, holder: 'a server' });
     await assertRefused(guarded, { token: HEDDLE_TOKENS.one }, { id: work!.id, attempt: 1 } as WorkDto, true);
   });
 
-  test('goes along with its holder in the client', async () => {
+  test('is passed with its holder in the client', async () => {
     const baseUrl = await open.app.listen({ host: '127.0.0.1', port: 0 });
     const client = new HeddleClient({ baseUrl });
     const kind = `kind-${newId()}`;
@@ -176,7 +176,7 @@ describe('a claimed task', () => {
 });
 
 describe('a task that starts by a webhook', () => {
-  test('is refused by the pull API in every state', async () => {
+  test('is rejected by the pull API in every state', async () => {
     const action = { kind: 'Webhook', params: { url: 'http://127.0.0.1:9/', verb: 'Post' } };
     const response = await open.app.inject({
       method: 'POST',
@@ -189,7 +189,7 @@ describe('a task that starts by a webhook', () => {
       for (const [verb, body] of VERBS) {
         const said = await say(open, {}, `${id}/${verb}`, { attempt: 1, ...body });
         assert.deepEqual([verb, said.status, said.code], [verb, 409, 'CONFLICT']);
-        assert.match(said.details[0]!, /^task_id: starts by a webhook, .* by its handle, or by PATCH/);
+        assert.match(said.details[0]!, /^task_id: starts by a webhook, .* with its handle, or by PATCH/);
       }
     };
     await refusals();

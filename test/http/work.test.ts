@@ -1,4 +1,4 @@
-/** The API that workers pull their tasks from, against the real engine on a real PostgreSQL. */
+/** The pull API for workers, against the real engine on a real PostgreSQL. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
@@ -44,7 +44,7 @@ after(async () => {
 });
 
 let kinds = 0;
-/** A kind of its own, so that tests do not claim each other's tasks. */
+/** A separate kind, so that tests do not claim each other's tasks. */
 function newKind(): string {
   kinds += 1;
   return `kind-${kinds}`;
@@ -66,12 +66,12 @@ async function submitWorkflow(mode: 'sequential' | 'parallel', children: unknown
   assert.equal(response.statusCode, 201, response.body);
 }
 
-/** Resolves when a claim on the kind has reached the database: where it finds nothing it waits from then on. */
+/** Resolves when a claim of the kind has reached the database: if it finds nothing, it waits from then on. */
 async function waitsOn(kind: string): Promise<void> {
   await eventually(async () => (await database.query(CLAIMED_ON, [kind])).length > 0, `a claim on ${kind}`);
 }
 
-/** What a refusal says: its status and code. */
+/** Status and code of a rejection. */
 async function refusal(work: Promise<unknown>): Promise<[number, string | null]> {
   const error = await work.then(
     () => null,
@@ -82,7 +82,7 @@ async function refusal(work: Promise<unknown>): Promise<[number, string | null]>
 }
 
 describe('claims', () => {
-  test('hand out tasks once, with what there is to do, highest priority first', async () => {
+  test('return each task once, with its input, highest priority first', async () => {
     const kind = newKind();
     const [low] = await submit(kind, 1, { metadata: { n: 1 } });
     const [high] = await submit(kind, 1, { priority: 5, metadata: { n: 2 } });
@@ -98,7 +98,7 @@ describe('claims', () => {
     assert.equal((await client.getTask(low!)).status, 'Running');
   });
 
-  test('wait for a task, and answer as soon as there is one', async () => {
+  test('wait for a task, and return as soon as there is one', async () => {
     const kind = newKind();
     const waiting = client.work.claim({ kinds: [kind], wait_secs: 60 });
     await waitsOn(kind);
@@ -107,7 +107,7 @@ describe('claims', () => {
     assert.equal(claimed?.id, id);
   });
 
-  test('many that wait at once share what comes, each task once', async () => {
+  test('that wait at the same time share new tasks, each once', async () => {
     const kind = newKind();
     const waiting = Array.from({ length: 20 }, () => client.work.claim({ kinds: [kind], wait_secs: 60 }));
     const ids = await submit(kind, 20);
@@ -115,11 +115,11 @@ describe('claims', () => {
     assert.deepEqual(claimed.sort(), ids.sort());
   });
 
-  test('end empty when the wait is over', async () => {
+  test('return empty when the wait times out', async () => {
     assert.deepEqual(await client.work.claim({ kinds: [newKind()], wait_secs: 0.2 }), []);
   });
 
-  test('take nothing for a caller that hung up', async () => {
+  test('take nothing for a caller that disconnected', async () => {
     const kind = newKind();
     const hangUp = new AbortController();
     const waiting = client.work.claim({ kinds: [kind], wait_secs: 60 }, hangUp.signal);
@@ -134,7 +134,7 @@ describe('claims', () => {
     assert.equal(claimed.id, id);
   });
 
-  test('with faults are refused, each named', async () => {
+  test('with faults are rejected, each named', async () => {
     const response = await server.app.inject({
       method: 'POST',
       url: '/v1/work/claim',
@@ -152,7 +152,7 @@ describe('claims', () => {
 });
 
 describe('work on a task', () => {
-  test('is shown by heartbeats with counts, and ends once however often that is said', async () => {
+  test('sends heartbeats with counts, and ends once however often it is reported', async () => {
     const kind = newKind();
     await submit(kind, 1, { expected_count: 3 });
     const [work] = await client.work.claim({ kinds: [kind] });
@@ -167,7 +167,7 @@ describe('work on a task', () => {
     assert.deepEqual(await refusal(client.work.heartbeat(work!)), [409, 'CONFLICT']);
   });
 
-  test('that failed is tried again as its policy says, and a repeat of the failure costs no attempt', async () => {
+  test('that failed is retried by its policy, and a repeated report costs no attempt', async () => {
     const kind = newKind();
     await submit(kind, 1, { retry: { max_attempts: 2, backoff_secs: 0 } });
     const [first] = await client.work.claim({ kinds: [kind] });
@@ -181,7 +181,7 @@ describe('work on a task', () => {
     assert.equal((await client.getTask(first!.id)).failure_reason, 'twice');
   });
 
-  test('whose lease lapsed is another’s: the first worker is told to stop', async () => {
+  test('whose lease expired is requeued: the first worker must stop', async () => {
     const kind = newKind();
     const [id] = await submit(kind);
     const [lost] = await client.work.claim({ kinds: [kind], lease_secs: 5 });
@@ -195,7 +195,7 @@ describe('work on a task', () => {
     assert.equal((await client.work.complete(next!)).state, 'Succeeded');
   });
 
-  test('that was canceled is told so; that is unknown, too', async () => {
+  test('that was canceled is rejected; so is an unknown task', async () => {
     const kind = newKind();
     await submit(kind);
     const [work] = await client.work.claim({ kinds: [kind] });
@@ -208,7 +208,7 @@ describe('work on a task', () => {
     }
   });
 
-  test('that is handed back is ready for others at once', async () => {
+  test('that is released is ready for other workers at once', async () => {
     const kind = newKind();
     await submit(kind);
     const [work] = await client.work.claim({ kinds: [kind] });
@@ -220,7 +220,7 @@ describe('work on a task', () => {
 });
 
 describe('workflows by workers of any language', () => {
-  test('a generator adds nodes once, and an aggregator reads what they left', async () => {
+  test('a generator adds nodes once, and an aggregator reads their results', async () => {
     const [generate, square, sum] = [newKind(), newKind(), newKind()];
     await submitWorkflow('sequential', [
       {
@@ -273,7 +273,7 @@ describe('workflows by workers of any language', () => {
     assert.equal(late!.result, 'rejected');
   });
 
-  test('faults of nodes are named by their place', async () => {
+  test('faults of nodes are reported with their position', async () => {
     const kind = newKind();
     await submitWorkflow('parallel', [{ kind, generator: true }]);
     const [generator] = await client.work.claim({ kinds: [kind], wait_secs: 10 });
@@ -290,7 +290,7 @@ describe('workflows by workers of any language', () => {
   });
 });
 
-test('a server that stops lets go of those that wait', async () => {
+test('a stopping server releases waiting callers', async () => {
   const other = await createTestServer({ engine });
   const url = await other.app.listen({ host: '127.0.0.1', port: 0 });
   const kind = newKind();

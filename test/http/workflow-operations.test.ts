@@ -1,4 +1,4 @@
-/** What moves workflows and what tells of it, over HTTP, against the real engine on a real PostgreSQL. */
+/** Operations on workflows and their event streams over HTTP, against the real engine on a real PostgreSQL. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
@@ -36,13 +36,13 @@ after(async () => {
 });
 
 let kinds = 0;
-/** A kind of its own, so that tests do not claim each other's tasks. */
+/** A separate kind, so that tests do not claim each other's tasks. */
 function newKind(): string {
   kinds += 1;
   return `kind-${kinds}`;
 }
 
-/** Sequence of `first`, two tasks side by side, and `last`. */
+/** Sequence of `first`, two parallel tasks, and `last`. */
 function fanOut(kind: string): NewContainerDto {
   const middle: NewNodeDto = {
     id: 'middle',
@@ -85,8 +85,8 @@ function refused(status: number, what: RegExp): (error: unknown) => boolean {
   };
 }
 
-describe('moving workflows', () => {
-  test('pause holds back what is ready and what becomes so; resume lets it go', async () => {
+describe('operations on workflows', () => {
+  test('pause holds back ready tasks and those that become ready; resume releases them', async () => {
     const kind = newKind();
     const { id } = await client.submitWorkflow({ root: fanOut(kind) });
     assert.equal(await client.pauseWorkflow(id), 4);
@@ -102,7 +102,7 @@ describe('moving workflows', () => {
     assert.equal((await client.getWorkflow(id)).state, 'Succeeded');
   });
 
-  test('cancel ends the tree; retry re-opens what was canceled and keeps what had succeeded before it', async () => {
+  test('cancel ends the tree; retry reopens canceled tasks and keeps earlier successes', async () => {
     const kind = newKind();
     const { id } = await client.submitWorkflow({ root: fanOut(kind) });
     await run(kind);
@@ -127,16 +127,16 @@ describe('moving workflows', () => {
     assert.equal((await client.getWorkflow(second.id)).state, 'Failed');
   });
 
-  test('what does not exist, and what is a batch, is not found', async () => {
+  test('missing workflows and batches are not found', async () => {
     const { batchId } = await client.submit([{ name: 'b', kind: newKind() }]);
     for (const verb of ['cancelWorkflow', 'pauseWorkflow', 'resumeWorkflow', 'retryWorkflow', 'getWorkflow'] as const) {
-      await assert.rejects(client[verb](newId()), refused(404, /workflow_id: no workflow is/));
+      await assert.rejects(client[verb](newId()), refused(404, /workflow_id: no workflow has the id/));
       await assert.rejects(client[verb](batchId!), refused(404, /workflow_id: is a batch/));
     }
     assert.equal((await client.getBatch(batchId!)).remaining, 1);
   });
 
-  test('each route asks for its scope', async () => {
+  test('each route requires its scope', async () => {
     const guarded = await createTestServer({ engine, config: { authRequired: true } });
     for (const scope of ['read', 'submit', 'operate'] as const) guarded.tokens.add(`hdl_${scope}`, [scope]);
     const id = newId();
@@ -172,7 +172,7 @@ describe('moving workflows', () => {
 });
 
 describe('following a workflow', () => {
-  test('tells all nodes first, then those that changed with the containers above them, then the end', async () => {
+  test('sends all nodes first, then changed ones with the containers above them, then the end', async () => {
     const kind = newKind();
     const { id } = await client.submitWorkflow({ root: fanOut(kind) });
     const events: WorkflowEvent[] = [];
@@ -197,7 +197,7 @@ describe('following a workflow', () => {
     assert.deepEqual([roots.at(-1)!.state, roots.at(-1)!.counts.succeeded], ['Succeeded', 3]);
   });
 
-  test('a large tree comes in parts, none left out, containers first', async () => {
+  test('a large tree is sent in parts, with none missing, containers first', async () => {
     const kind = newKind();
     const inner = Array.from({ length: 1200 }, (): NewNodeDto => ({ mode: 'parallel', children: [{ kind }] }));
     const { id } = await client.submitWorkflow({ root: { mode: 'parallel', children: inner } });
@@ -213,7 +213,7 @@ describe('following a workflow', () => {
     assert.deepEqual([known.size, tasks], [1201, 1200]);
   });
 
-  test('what generators create is told, with its generator; an expansion is told as it grows', async () => {
+  test('created nodes are sent with their generator; an expansion is sent as it grows', async () => {
     const kind = newKind();
     const { id } = await client.submitWorkflow({
       root: {
@@ -276,7 +276,7 @@ describe('following a workflow', () => {
 });
 
 describe('explaining', () => {
-  test('a task of a sequence says which sequence has not come to it, and what comes first', async () => {
+  test('a task of a sequence reports which sequence has not reached it, and what precedes it', async () => {
     const kind = newKind();
     const { id } = await client.submitWorkflow({ root: { ...fanOut(kind), id: 'steps' } });
     const nodes = await nodesOf(id);
@@ -288,7 +288,7 @@ describe('explaining', () => {
     assert.deepEqual(last.obstacles, [
       { type: 'turn', container: { id, local_id: 'steps', state: 'Running' }, before: ['first', 'middle'] },
     ]);
-    // Its own container waits: what stands before that is told.
+    // Its own container waits: what precedes that is reported.
     const left = await client.explainTask(nodes['left']!.id);
     assert.deepEqual(left.obstacles, [
       { type: 'turn', container: { id, local_id: 'steps', state: 'Running' }, before: ['first'] },
@@ -310,7 +310,7 @@ describe('explaining', () => {
 });
 
 describe('explaining a container', () => {
-  test('it says whose turn it is, which children have not ended, which generators may add more, and how it ended', async () => {
+  test('reports preceding nodes, unfinished children, generators that may add more, and how it ended', async () => {
     const kind = newKind();
     const root: NewContainerDto = {
       mode: 'sequential',
@@ -362,7 +362,7 @@ describe('explaining a container', () => {
     assert.deepEqual(over.obstacles, []);
   });
 
-  test('what is no container of the workflow is not found', async () => {
+  test('an unknown container of the workflow is not found', async () => {
     const { id } = await client.submitWorkflow({ root: fanOut(newKind()) });
     const nodes = await nodesOf(id);
     const fault = async (workflow: string, container: string): Promise<string> => {
@@ -372,12 +372,12 @@ describe('explaining a container', () => {
       return failure.message;
     };
     assert.match(await fault(id, nodes['first']!.id), /has no container/);
-    assert.match(await fault(nodes['middle']!.id, nodes['middle']!.id), /There is no workflow/);
+    assert.match(await fault(nodes['middle']!.id, nodes['middle']!.id), /No such workflow/);
   });
 });
 
-describe('the description of the API', () => {
-  test('real answers fit what it says, and so do requests', async () => {
+describe('the API description', () => {
+  test('matches real responses and requests', async () => {
     const kind = newKind();
     const document = await client.openapi();
     const paths = document['paths'] as Record<string, Record<string, Operation>>;

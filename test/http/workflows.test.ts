@@ -43,7 +43,7 @@ interface Answer<Body> {
   body: Body;
 }
 
-/** The type of the answer is the caller's claim, which its assertions then check. */
+/** The response type is asserted by the caller and checked by its assertions. */
 async function call<Body>(
   method: 'GET' | 'POST' | 'DELETE',
   url: string,
@@ -60,7 +60,7 @@ async function call<Body>(
 }
 
 let kinds = 0;
-/** A kind of its own, so that tests do not claim each other's tasks. */
+/** A separate kind, so that tests do not claim each other's tasks. */
 function newKind(): string {
   kinds += 1;
   return `kind-${kinds}`;
@@ -78,7 +78,7 @@ async function treeOf(id: string, query = ''): Promise<WorkflowTreeDto> {
   return body;
 }
 
-/** All nodes by local name; the root goes by `root`. */
+/** All nodes by local name; the key of the root is `root`. */
 function nodesOf(tree: WorkflowTreeDto): Record<string, TreeNodeDto> {
   const nodes: Record<string, TreeNodeDto> = {};
   const pending: TreeNodeDto[] = [tree.root];
@@ -93,7 +93,7 @@ async function statesOf(id: string): Promise<Record<string, string>> {
   return Object.fromEntries(Object.entries(nodesOf(await treeOf(id))).map(([name, { state }]) => [name, state]));
 }
 
-/** Ends whatever of the kind is ready; returns the local names. */
+/** Ends the ready tasks of the kind; returns their local names. */
 async function run(kind: string, report: (localId: string) => Partial<Report> = () => ({})): Promise<string[]> {
   const claimed = await engine.claim({ lanes: [`kind:${kind}`], limit: 1000, holder: 'test' });
   await engine.report(
@@ -107,7 +107,7 @@ async function run(kind: string, report: (localId: string) => Partial<Report> = 
   return claimed.map((task) => task.local_id!).sort();
 }
 
-/** Sequence of `first`, two tasks side by side, and `last`. */
+/** Sequence of `first`, two parallel tasks, and `last`. */
 function fanOut(kind: string, change: Partial<NewNodeDto> = {}): NewNodeDto {
   return {
     mode: 'sequential',
@@ -128,7 +128,7 @@ function fanOut(kind: string, change: Partial<NewNodeDto> = {}): NewNodeDto {
 }
 
 describe('POST /v1/workflows', () => {
-  test('stores a tree, which runs in its order and tells its states', async () => {
+  test('stores a tree, which runs in order and reports its states', async () => {
     const kind = newKind();
     const created = await submit(fanOut(kind), 'fan out');
     assert.deepEqual(
@@ -188,7 +188,7 @@ describe('POST /v1/workflows', () => {
     );
   });
 
-  test('an end that is not let pass disables the rest of the sequence, with a reason', async () => {
+  test('a failure that is not tolerated disables the rest of the sequence, with a reason', async () => {
     const kind = newKind();
     const { id } = await submit(fanOut(kind));
     await run(kind, () => ({ outcome: 'failed', reason: 'no route' }));
@@ -218,7 +218,7 @@ describe('POST /v1/workflows', () => {
     assert.deepEqual(await run(kind), ['first']);
   });
 
-  test('an idempotency key answers the first answer, and refuses another body', async () => {
+  test('an idempotency key returns the first response, and rejects another body', async () => {
     const kind = newKind();
     const headers = { 'idempotency-key': newId() };
     const first = await call<SubmittedWorkflowDto>('POST', '/v1/workflows', { root: fanOut(kind) }, headers);
@@ -229,7 +229,7 @@ describe('POST /v1/workflows', () => {
     assert.deepEqual([other.status, other.body.code], [422, 'IDEMPOTENCY_MISMATCH']);
   });
 
-  test('answers the id only where that is preferred', async () => {
+  test('returns only the id on request', async () => {
     const { status, body } = await call<object>(
       'POST',
       '/v1/workflows',
@@ -240,7 +240,7 @@ describe('POST /v1/workflows', () => {
     assert.deepEqual(Object.keys(body), ['id']);
   });
 
-  test('names every fault by its path', async () => {
+  test('reports every fault with its path', async () => {
     const root = {
       mode: 'serial',
       children: [
@@ -265,7 +265,7 @@ describe('POST /v1/workflows', () => {
     assert.match(twice.body, /root\.mode: is given more than once/);
   });
 
-  test('takes a tree of a thousand levels, and no deeper one', async () => {
+  test('accepts a tree of a thousand levels, and no deeper one', async () => {
     const kind = newKind();
     const nested = (levels: number): NewNodeDto => {
       let node: NewNodeDto = { id: 'deepest', kind };
@@ -285,7 +285,7 @@ describe('POST /v1/workflows', () => {
 });
 
 describe('reads', () => {
-  test('lists trees only, and batches only beside them, by what has ended and by state', async () => {
+  test('lists only trees, and batches separately, by completion and by state', async () => {
     const kind = newKind();
     const done = await submit({ mode: 'parallel', children: [{ kind, id: 'only' }] }, 'done');
     await run(kind, () => ({ outcome: 'failed', reason: 'x' }));
@@ -315,7 +315,7 @@ describe('reads', () => {
     assert.match(wrong.body.details[0]!, /is a batch; see \/v1\/batches\//);
   });
 
-  test('a part of a tree says how much it leaves out', async () => {
+  test('a part of a tree has the number of omitted nodes', async () => {
     const kind = newKind();
     const { id } = await submit(fanOut(kind));
     const root = await treeOf(id, '?depth=0');
@@ -388,7 +388,7 @@ describe('reads', () => {
     await call('DELETE', `/v1/workflows/${id}`);
   });
 
-  test('results come in pages, of a workflow, of a container, of what stands before a task', async () => {
+  test('results are paged, of a workflow, of a container, of what precedes a task', async () => {
     const kind = newKind();
     const { id } = await submit(fanOut(kind));
     const data: Record<string, JsonValue> = { first: 1, left: { a: [1] }, right: 'text', last: null };
@@ -435,7 +435,7 @@ describe('reads', () => {
     assert.equal((await call('GET', `/v1/workflows/${newId()}/results`)).status, 404);
   });
 
-  test('the result of one task is null until it leaves one, and 404 where there is no such task', async () => {
+  test('the result of one task is null until it has one, and 404 if there is no such task', async () => {
     const kind = newKind();
     const { id } = await submit(fanOut(kind));
     const { first } = nodesOf(await treeOf(id));
@@ -448,7 +448,7 @@ describe('reads', () => {
     await call('DELETE', `/v1/workflows/${id}`);
   });
 
-  test('the archive answers the same', async () => {
+  test('the archive returns the same', async () => {
     const kind = newKind();
     const { id } = await submit(fanOut(kind), 'to be archived');
     for (let round = 0; round < 3; round += 1) await run(kind, (name) => ({ result: name }));
@@ -458,7 +458,7 @@ describe('reads', () => {
     urls.push(`/v1/workflows/${id}/containers/${id}/children`);
     const read = async (): Promise<unknown[]> => Promise.all(urls.map(async (url) => (await call('GET', url)).body));
     const live = await read();
-    // Whatever is done once at the end of a tree has been done.
+    // All work at the end of a tree has been done.
     await database.query({ name: 'test.finalized', text: 'delete from finalization' });
     for (let pass = 0; pass < 20 && !(await engine.getWorkflow(id))!.archived; pass += 1) await engine.retain(100_000);
     assert.equal((await engine.getWorkflow(id))!.archived, true);
@@ -476,7 +476,7 @@ describe('reads', () => {
   });
 });
 
-test('a workflow that is stored between the two looks for it is shown', async () => {
+test('a workflow that is stored between the two reads is shown', async () => {
   const { id } = await submit({ mode: 'parallel', children: [{ kind: 'late', input: {} }] });
   let looks = 0;
   const late = Object.create(engine, {

@@ -13,10 +13,10 @@ const ARGUMENTS = [
   '--disable-sync',
 ];
 
-/** Left out of the bundled arguments: they would soften what the tests are to show, or fight with Playwright. */
+/** Omitted from the default arguments: they would weaken what the tests check, or conflict with Playwright. */
 const UNWANTED = /^--(disable-web-security|allow-running-insecure-content|headless|single-process|no-zygote)/;
 
-/** Starts a real headless Chromium; where it cannot start, the error names the system libraries that are missing. */
+/** Starts a real headless Chromium; if it cannot start, the error names the missing system libraries. */
 export async function launchBrowser(more: readonly string[] = []): Promise<Browser> {
   const executablePath = await sparticuz.executablePath();
   const args = [...sparticuz.args.filter((argument) => !UNWANTED.test(argument)), ...ARGUMENTS, ...more];

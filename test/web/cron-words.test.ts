@@ -21,10 +21,10 @@ const SAID: Record<string, string> = {
   '*/10 * * * * *': 'Every 10 seconds',
 };
 
-/** More than simple words can say, or nothing at all: the expression stands for itself. */
+/** Too complex or invalid: the expression itself is shown. */
 const UNSAID = ['0 0 13 * 5', '*/7 * * * *', '0 0 * * 5#2', '0 0 15W * *', '61 * * * *', '5 4 3', 'x * * * *', ''];
 
-test('a schedule is said in words where words are exact', () => {
+test('a schedule is described in words if they are exact', () => {
   for (const [expression, words] of Object.entries(SAID)) assert.equal(cronInWords(expression), words, expression);
   for (const expression of UNSAID) assert.equal(cronInWords(expression), null, expression);
 });

@@ -15,12 +15,12 @@ test('comments are dropped, data lines joined, the name defaults to message', ()
   ]);
 });
 
-test('an end without data is told; a break in the middle tells nothing', () => {
+test('an end without data is reported; a break in the middle reports nothing', () => {
   assert.deepEqual(parse(['event: end\n\n']), [{ event: 'end', data: '' }]);
   assert.deepEqual(parse(['event: change\ndata: {"half']), []);
 });
 
-test('where the chunks are cut makes no difference, with any line end', () => {
+test('chunk boundaries make no difference, with any line end', () => {
   const source = fc
     .constantFrom('\n', '\r\n', '\r')
     .map((end) =>

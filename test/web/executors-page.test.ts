@@ -75,16 +75,16 @@ function task(correlation_id: string, change: object) {
 const row = (driver: PageDriver, text: string) =>
   driver.page.locator('.executor-table > tbody > tr:not(.row-more)').filter({ hasText: text });
 
-test('without executors the page says how to get some', () =>
+test('without executors the page explains how to configure some', () =>
   withPage(async (driver) => {
     executors = [];
     await driver.goto('/');
     await driver.page.getByRole('link', { name: 'Executors' }).click();
-    await driver.page.getByText('This server sends events nowhere.').waitFor();
+    await driver.page.getByText('No executors configured.').waitFor();
     assert.equal(await driver.page.getByRole('link', { name: 'Executors' }).getAttribute('aria-current'), 'page');
   }));
 
-test('each endpoint tells its health, tier, workers, queue and last error, and changes by itself', () =>
+test('each endpoint shows its health, tier, workers, queue and last error, and updates by itself', () =>
   withPage(async (driver) => {
     const away = { endpoint: 'tcp://edge-2:50053', executor: 'gpu', status: null, answered_at: null };
     const last_error = { at: Date.now(), message: `connection refused ${MARKUP}` };
@@ -104,7 +104,7 @@ test('each endpoint tells its health, tier, workers, queue and last error, and c
     await row(driver, 'edge-2').waitFor({ state: 'detached' });
   }));
 
-test('a row opens what the executor did last; the address keeps which one', () =>
+test('a row opens the recent tasks of the executor; the URL keeps which one', () =>
   withPage(async (driver) => {
     executors = [endpoint()];
     await driver.goto('/executors');

@@ -47,7 +47,7 @@ function rows(driver: PageDriver) {
   return driver.page.locator('.finding-table > tbody > tr:not(.row-more)');
 }
 
-/** Waits until the list has so many rows. */
+/** Waits until the list has the given number of rows. */
 async function listed(driver: PageDriver, count: number): Promise<void> {
   if (count > 0)
     await rows(driver)
@@ -56,11 +56,11 @@ async function listed(driver: PageDriver, count: number): Promise<void> {
   await rows(driver).nth(count).waitFor({ state: 'detached' });
 }
 
-test('without findings the page says how to get some', () =>
+test('without findings the page explains how to get some', () =>
   withPage(async (driver) => {
     await driver.goto('/');
     await driver.page.getByRole('link', { name: 'Findings' }).click();
-    await driver.page.getByText('Nothing was found yet.').waitFor();
+    await driver.page.getByText('No findings yet.').waitFor();
     assert.equal(await driver.page.getByRole('link', { name: 'Findings' }).getAttribute('aria-current'), 'page');
   }));
 
@@ -87,7 +87,7 @@ test('findings are listed newest first, filtered by state, target, rule and path
     await driver.page.getByLabel('Path').fill('src/file-2');
     await listed(driver, 1);
     await driver.page.getByLabel('Path').fill('nowhere/');
-    await driver.page.getByText('Nothing was found that fits.').waitFor();
+    await driver.page.getByText('No matching findings.').waitFor();
     await driver.page.getByLabel('Path').fill('');
     await runOf(findings, 'bank', [reported(9)]);
     await listed(driver, 5);
@@ -96,7 +96,7 @@ test('findings are listed newest first, filtered by state, target, rule and path
     assert.equal(await driver.page.getByLabel('Target').inputValue(), 'bank');
   }));
 
-test('a row opens what is known of a finding and takes what is made of it', () =>
+test('a row opens the details of a finding and accepts its triage', () =>
   withPage(async (driver) => {
     const commit = { id: 'c0ffee11', author: 'Ann Example', date: '2026-01-01T00:00:00Z' };
     const extra = { path: 'app/<b>.env', occurrences: 3, encodings: ['base64'], commit };
@@ -104,25 +104,25 @@ test('a row opens what is known of a finding and takes what is made of it', () =
     await driver.goto('/findings?target=details');
     await driver.page.getByRole('button', { name: 'made-up-token' }).click();
     const details = driver.page.getByTestId('finding-details');
-    for (const text of ['A made-up token', 'app/<b>.env:7:1', '3 times in it', 'base64', 'Ann Example']) {
+    for (const text of ['A made-up token', 'app/<b>.env:7:1', '3 times', 'base64', 'Ann Example']) {
       await details.getByText(text).first().waitFor();
     }
-    await details.getByLabel('Why').fill('made up for a test');
+    await details.getByLabel('Comment').fill('made up for a test');
     await details.getByRole('button', { name: 'Ignore' }).click();
     await details.getByRole('heading', { name: 'Ignored' }).waitFor();
     await details.getByText('made up for a test').waitFor();
     await rows(driver).getByText('ignored').waitFor();
     const [finding] = await findings.list({ target: 'details' }, { after: null, limit: 1 });
     assert.deepEqual([finding!.triage.state, finding!.triage.comment], ['ignored', 'made up for a test']);
-    await driver.page.getByLabel('Judged').selectOption('open');
-    await driver.page.getByText('Nothing was found that fits.').waitFor();
-    await driver.page.getByLabel('Judged').selectOption('');
+    await driver.page.getByLabel('Triage').selectOption('open');
+    await driver.page.getByText('No matching findings.').waitFor();
+    await driver.page.getByLabel('Triage').selectOption('');
     await driver.page.getByRole('button', { name: 'made-up-token' }).click();
     await details.getByRole('button', { name: 'Reopen' }).click();
     await details.getByRole('heading', { name: 'Open' }).waitFor();
   }));
 
-test('many findings come page by page', () =>
+test('many findings are paged', () =>
   withPage(async (driver) => {
     await runOf(
       findings,

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** A part of the stand-in for the server: answers what is its own and says whether it was. */
+/** A part of the stand-in for the server: handles its own requests and returns whether it did. */
 export interface FixtureApi {
   handle(url: URL, request: IncomingMessage, response: ServerResponse): boolean;
 }

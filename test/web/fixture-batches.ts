@@ -2,7 +2,7 @@ import type { FixtureBatch, FixtureLink, FixtureTask } from './fixture-server.ts
 
 const START_MS = Date.UTC(2026, 4, 4, 10, 0, 0);
 
-/** An id of the right shape that says what it stands for: batch and place within it. */
+/** An id of the right form that shows the batch and the position in it. */
 export function fixtureId(batch: number, place: number): string {
   return `01970000-${hex(batch, 4)}-7000-8000-${hex(place, 12)}`;
 }
@@ -81,7 +81,7 @@ export function everyState(batch: number): FixtureBatch {
   return fixtureBatch(batch, 'Analyse the repository', tasks, links);
 }
 
-/** Names, metadata and reasons that would run as script if anything took them for HTML. */
+/** Names, metadata and reasons that would run as scripts if they were treated as HTML. */
 export function hostile(batch: number): FixtureBatch {
   const image = '<img src=x onerror="window.__attacked=true">';
   const script = '<script>window.__attacked=true</script>';

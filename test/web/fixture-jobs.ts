@@ -65,7 +65,7 @@ export function fixtureRun(job: number, place: number, state: string, more: Part
   };
 }
 
-/** A stand-in for the server's part of jobs. */
+/** A stand-in for the server's job API. */
 export class FixtureJobApi implements FixtureApi {
   readonly jobs = new Map<string, FixtureJob>();
 
@@ -77,7 +77,7 @@ export class FixtureJobApi implements FixtureApi {
     const pageOf = <Row>(rows: Row[]): Row[] => rows.slice(page * size, (page + 1) * size);
     const job = [...this.jobs.values()].find((one) => one.id === key || one.name === key);
     if (key === undefined) sendJson(response, pageOf([...this.jobs.values()].map(shown)));
-    else if (job === undefined) sendProblem(response, 404, `There is no job ${key}`);
+    else if (job === undefined) sendProblem(response, 404, `No such job: ${key}`);
     else if (request.method === 'POST') this.operate(job, part ?? '', response);
     else if (part === 'history') sendJson(response, pageOf(job.history));
     else if (part === 'next') sendJson(response, upcoming(job, Number(url.searchParams.get('count'))));

@@ -6,11 +6,11 @@ import { extname, join, normalize } from 'node:path';
 import { sendJson, sendProblem } from './fixture-answers.ts';
 import type { FixtureApi } from './fixture-answers.ts';
 
-/** A stand-in for the server's part of the page's contract: the built page, canned answers, a stream of events. */
+/** A stand-in for the server: the built console, canned responses, a stream of events. */
 
 const DIST = join(import.meta.dirname, '../../web/dist');
 
-/** The strictest policy that the page must live with. */
+/** The strictest policy that the console must work with. */
 export const CONTENT_SECURITY_POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'";
 
 const CONTENT_TYPES: Record<string, string> = {
@@ -53,7 +53,7 @@ export interface FixtureBatch {
   ended_at: string | null;
 }
 
-/** Addresses under which the page itself is served. */
+/** Paths of the console itself. */
 const PAGES = new Set(['/', '/view', '/workflows', '/jobs', '/findings']);
 
 const TERMINAL = new Set(['Success', 'Failure', 'Canceled']);
@@ -62,13 +62,13 @@ export class FixtureServer {
   readonly batches = new Map<string, FixtureBatch>();
   /** Method and path of every request that changes something. */
   readonly operations: string[] = [];
-  /** When set, every data request needs this bearer token. */
+  /** If set, every data request requires this bearer token. */
   token: string | null = null;
-  /** When set, the next operation is refused with this problem. */
+  /** If set, the next operation is rejected with this problem. */
   refusal: { status: number; error: string; details: string[] } | null = null;
-  /** Set to answer 404 to requests for a stream of events. */
+  /** If set, requests for a stream of events return 404. */
   withoutStreams = false;
-  /** Parts that are asked first. */
+  /** Parts that handle requests first. */
   readonly apis: FixtureApi[] = [];
   private readonly streams = new Map<string, Set<ServerResponse>>();
   private server: Server | null = null;
@@ -78,7 +78,7 @@ export class FixtureServer {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** Listens on a free port at first, and on the same one when started again after `stop`. */
+  /** Listens on a free port at first, and on the same one after `stop`. */
   async start(): Promise<void> {
     const server = createServer((request, response) => {
       this.handle(request, response).catch((error: unknown) => {
@@ -100,12 +100,12 @@ export class FixtureServer {
     this.streams.clear();
   }
 
-  /** How many pages listen to a batch. */
+  /** Number of pages that follow a batch. */
   listeners(batchId: string): number {
     return this.streams.get(batchId)?.size ?? 0;
   }
 
-  /** Changes tasks as the engine would, and tells the listeners. */
+  /** Changes tasks like the engine, and notifies the listeners. */
   change(batchId: string, ids: readonly string[], fields: Partial<FixtureTask>): void {
     const batch = this.batches.get(batchId)!;
     const changed = batch.tasks.filter((task) => ids.includes(task.id));
@@ -113,7 +113,7 @@ export class FixtureServer {
     this.send(batchId, 'change', { tasks: changed, batch: summaryOf(batch) });
   }
 
-  /** Ends a batch and its streams, as the server does when every task is over. */
+  /** Ends a batch and its streams, like the server when every task has ended. */
   end(batchId: string): void {
     this.batches.get(batchId)!.ended_at = new Date().toISOString();
     this.send(batchId, 'end', {});
@@ -218,7 +218,7 @@ export class FixtureServer {
     return { summary, obstacles: [{ type: 'parents', parents, total: parents.length }] };
   }
 
-  /** Answers with the refusal that was asked for, once; says whether there was one. */
+  /** Sends the configured rejection once; returns whether there was one. */
   private refuse(response: ServerResponse): boolean {
     if (this.refusal === null) return false;
     const { status, error, details } = this.refusal;

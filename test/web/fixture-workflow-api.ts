@@ -12,16 +12,16 @@ const COUNTED: Record<string, string> = {
   Disabled: 'disabled',
 };
 
-/** A stand-in for the server's part of workflows: lists, trees that are cut at `nodesMax`, pages, events, operations. */
+/** A stand-in for the server's workflow API: lists, trees truncated at `nodesMax`, pages, events, operations. */
 export class FixtureWorkflowApi implements FixtureApi {
   readonly workflows = new Map<string, FixtureWorkflow>();
-  /** Nodes of one answer. */
+  /** Nodes of one response. */
   nodesMax = 10_000;
   /** Whole trees that were read. */
   treesRead = 0;
   private readonly streams = new Map<string, Set<ServerResponse>>();
 
-  /** How many pages listen to a workflow. */
+  /** Number of pages that follow a workflow. */
   listeners(id: string): number {
     return this.streams.get(id)?.size ?? 0;
   }
@@ -32,7 +32,7 @@ export class FixtureWorkflowApi implements FixtureApi {
     this.nodesMax = 10_000;
   }
 
-  /** Changes a node as the engine would, and tells the listeners of it and of the containers around it. */
+  /** Changes a node like the engine, and notifies the listeners of it and its containers. */
   change(workflowId: string, nodeId: string, fields: Partial<FixtureTreeTask>): void {
     const workflow = this.workflows.get(workflowId)!;
     const path = pathTo(workflow.root, nodeId);
@@ -43,7 +43,7 @@ export class FixtureWorkflowApi implements FixtureApi {
     this.send(workflowId, 'change', { workflow: summary(workflow), containers: around, tasks });
   }
 
-  /** Puts further children into a container and tells the listeners, as when a generator creates them. */
+  /** Adds children to a container and notifies the listeners, like a generator. */
   add(workflowId: string, containerId: string, nodes: FixtureNode[]): void {
     const workflow = this.workflows.get(workflowId)!;
     const container = pathTo(workflow.root, containerId).at(-1) as FixtureContainer;
@@ -55,7 +55,7 @@ export class FixtureWorkflowApi implements FixtureApi {
     this.send(workflowId, 'change', { workflow: summary(workflow), containers: [bare(container)], tasks });
   }
 
-  /** Ends the stream of a workflow, as the server does when all is over. */
+  /** Ends the stream of a workflow, like the server when everything has ended. */
   end(workflowId: string): void {
     const workflow = this.workflows.get(workflowId)!;
     workflow.ended_at = new Date().toISOString();
@@ -107,7 +107,7 @@ export class FixtureWorkflowApi implements FixtureApi {
       .map(summary);
   }
 
-  /** Nodes nearest to the root, as many as fit into one answer. */
+  /** Nodes nearest to the root, as many as fit in one response. */
   tree(workflow: FixtureWorkflow): unknown {
     this.treesRead += 1;
     let room = this.nodesMax - 1;

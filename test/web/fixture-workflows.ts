@@ -47,7 +47,7 @@ export interface FixtureWorkflow {
   created_at: string;
   ended_at: string | null;
   root: FixtureContainer;
-  /** What tasks left behind. */
+  /** Results of tasks. */
   results: Map<string, unknown>;
 }
 
@@ -68,7 +68,7 @@ export function isOpen(node: FixtureNode): boolean {
   return OPEN_STATES.has(node.state);
 }
 
-/** Makes nodes of one workflow, with ids that say in which order they were made. */
+/** Creates nodes of one workflow, with ids in the order of creation. */
 export class TreeBuilder {
   private readonly workflow: number;
   private made = 0;
@@ -152,7 +152,7 @@ export class TreeBuilder {
   }
 }
 
-/** A scan as it is under way: a generator, workers side by side, an aggregator, and a node in every state. */
+/** A running scan: a generator, parallel workers, an aggregator, and a node in every state. */
 export function scanWorkflow(workflow: number): FixtureWorkflow {
   const tree = new TreeBuilder(workflow);
   const workers = Array.from({ length: 14 }, (_, i) =>
@@ -194,7 +194,7 @@ export function scanWorkflow(workflow: number): FixtureWorkflow {
   return built;
 }
 
-/** A generator and `count` workers side by side, of which every 50th failed. */
+/** A generator and `count` parallel workers, of which every 50th failed. */
 export function wideWorkflow(workflow: number, count: number): FixtureWorkflow {
   const tree = new TreeBuilder(workflow);
   const stateOf = (i: number): string => (i >= count / 2 ? 'Pending' : i % 50 === 7 ? 'Failed' : 'Succeeded');
@@ -221,7 +221,7 @@ export function deepWorkflow(workflow: number, levels: number): FixtureWorkflow 
   return tree.finish(`${levels} levels`, inner);
 }
 
-/** Many containers of middle size: more nodes than a screen takes. */
+/** Many medium-sized containers: more nodes than a screen shows. */
 export function crowdedWorkflow(workflow: number): FixtureWorkflow {
   const tree = new TreeBuilder(workflow);
   const groups = Array.from({ length: 40 }, (_, i) =>

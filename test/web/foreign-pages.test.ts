@@ -1,4 +1,4 @@
-/** What pages of other sites can do, by a real browser, to a server on loopback that asks for no token. */
+/** What pages of other sites can do, in a real browser, to a loopback server that requires no token. */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { connect, createServer as createRelay, type AddressInfo, type Server } from 'node:net';
@@ -11,7 +11,7 @@ import { createTestServer, type TestServer } from '../http/server.ts';
 import { launchBrowser } from './browser.ts';
 
 const ID = '00000000-0000-7000-8000-000000000000';
-/** Of the real server: every name of the tests leads to this machine. */
+/** Of the real server: every name of the tests resolves to this machine. */
 const answers: string[] = [];
 let calls: string[] = [];
 let server: TestServer;
@@ -56,7 +56,7 @@ beforeEach(async () => {
   page = await browser.newPage();
 });
 
-/** The statuses of requests that the page sends; `opaque` where it is told nothing, `refused` where the browser blocks it. */
+/** The statuses of the page's requests; `opaque` if it gets none, `refused` if the browser blocks it. */
 function send(
   requests: readonly [method: string, url: string, mode: 'same-origin' | 'no-cors'][],
 ): Promise<(number | string)[]> {
@@ -77,7 +77,7 @@ function send(
 }
 
 describe('a page of another site', () => {
-  test('gets nothing by a name of its own that comes to lead to this machine', async (context) => {
+  test('gets nothing through its own name that resolves to this machine', async (context) => {
     let address = evilPort;
     const relay = createRelay((socket) => {
       const target = connect(address, '127.0.0.1');
@@ -101,7 +101,7 @@ describe('a page of another site', () => {
     assert.deepEqual(calls, []);
   });
 
-  test('changes nothing and follows nothing by requests across sites, which need no answer', async () => {
+  test('changes nothing and follows nothing with cross-site requests that need no response', async () => {
     const own = `http://127.0.0.1:${port}`;
     for (const origin of ['http://evil.test', 'http://localhost']) {
       answers.length = 0;
@@ -121,7 +121,7 @@ describe('a page of another site', () => {
   });
 });
 
-test('the page of the server itself goes on as before', async () => {
+test("the server's own page works as before", async () => {
   for (const host of ['127.0.0.1', 'localhost']) {
     await page.goto(`http://${host}:${port}/live`);
     await send([

@@ -1,4 +1,4 @@
-/** The page of jobs in a real browser, on canned answers. */
+/** The page of jobs in a real browser, with canned responses. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ beforeEach(() => {
   api.jobs.clear();
   const states = ['Succeeded', 'Failed', 'Skipped', ...Array.from({ length: 9 }, () => 'Succeeded')];
   const history = states.map((state, i) =>
-    fixtureRun(1, i, state, state === 'Skipped' ? { reason: 'the run before it has not ended' } : {}),
+    fixtureRun(1, i, state, state === 'Skipped' ? { reason: 'the previous run is unfinished' } : {}),
   );
   const next_run_at = '2099-07-14T00:30:00.000Z';
   const jobs = [
@@ -56,7 +56,7 @@ function row(driver: PageDriver, name: string) {
   return driver.page.locator('.job-table > tbody > tr').filter({ has: driver.page.getByRole('button', { name }) });
 }
 
-test('a job tells its schedule in words, its next run here and in its time zone, and how its last runs went', () =>
+test('a job shows its schedule in words, its next run here and in its time zone, and the outcomes of its last runs', () =>
   withPage(async (driver) => {
     await driver.goto('/jobs');
     const scan = row(driver, 'nightly-scan').first();
@@ -80,7 +80,7 @@ test('a row opens its next runs and its history, page by page, with links to the
     const details = driver.page.getByTestId('job-details');
     assert.equal(await driver.page.getByRole('button', { name: 'nightly-scan' }).getAttribute('aria-expanded'), 'true');
     await details.locator('.next-runs li').nth(4).waitFor();
-    await details.getByText('the run before it has not ended').first().waitFor();
+    await details.getByText('the previous run is unfinished').first().waitFor();
     const failed = details.getByRole('row').filter({ hasText: 'Failed' }).first();
     await failed.getByText('12').waitFor();
     await failed.getByText('1 m 35 s').waitFor();
@@ -93,7 +93,7 @@ test('a row opens its next runs and its history, page by page, with links to the
     await details.locator('.next-runs li').nth(4).waitFor();
   }));
 
-test('pause, resume and run now do what they say; running asks first, a refusal is shown', () =>
+test('pause, resume and run now work; running asks for confirmation, a rejection is shown', () =>
   withPage(async (driver) => {
     await driver.goto('/jobs?job=nightly-scan');
     const operations = driver.page.getByRole('group', { name: 'Operations on nightly-scan' });
@@ -102,30 +102,30 @@ test('pause, resume and run now do what they say; running asks first, a refusal 
     await driver.page.getByTestId('job-details').getByText('None while it is paused').waitFor();
     await operations.getByRole('button', { name: 'Resume' }).click();
     await operations.getByRole('button', { name: 'Pause' }).waitFor();
-    server.refusal = { status: 409, error: 'The run before it has not ended', details: ['overlap: is skip'] };
+    server.refusal = { status: 409, error: 'The previous run is unfinished', details: ['overlap: is skip'] };
     await operations.getByRole('button', { name: 'Run now' }).click();
-    await driver.button('Run it');
-    await driver.page.getByRole('alert').getByText('The run before it has not ended').waitFor();
+    await driver.button('Run job');
+    await driver.page.getByRole('alert').getByText('The previous run is unfinished').waitFor();
     await operations.getByRole('button', { name: 'Run now' }).click();
-    await driver.button('Leave it');
+    await driver.page.getByRole('dialog').getByRole('button', { name: 'Cancel', exact: true }).click();
     await operations.getByRole('button', { name: 'Run now' }).click();
-    await driver.button('Run it');
-    await driver.page.getByRole('link', { name: 'look at the workflow' }).waitFor();
-    await driver.page.getByTestId('job-details').getByText('by hand').waitFor();
+    await driver.button('Run job');
+    await driver.page.getByRole('link', { name: 'view workflow' }).waitFor();
+    await driver.page.getByTestId('job-details').getByText('manual').waitFor();
     const base = `POST /v1/jobs/${[...api.jobs.keys()][0]!}`;
     assert.deepEqual(server.operations, [`${base}/pause`, `${base}/resume`, `${base}/trigger`, `${base}/trigger`]);
   }));
 
-test('without jobs the page says how to make one, and a server that is away is announced', () =>
+test('without jobs the page explains how to create one, and an unavailable server is reported', () =>
   withPage(async (driver) => {
     api.jobs.clear();
     await driver.ownClock();
     await driver.goto('/jobs');
-    await driver.page.getByText('There are no jobs yet.').waitFor();
+    await driver.page.getByText('No jobs yet.').waitFor();
     await server.stop();
     await driver.passSeconds(3);
-    await driver.page.getByText('The server cannot be reached.').waitFor();
+    await driver.page.getByText('The server is unreachable.').waitFor();
     await server.start();
     await driver.passSeconds(3);
-    await driver.page.getByText('The server cannot be reached.').waitFor({ state: 'detached' });
+    await driver.page.getByText('The server is unreachable.').waitFor({ state: 'detached' });
   }));

@@ -46,7 +46,7 @@ test('a child stands on a later level than each of its parents', () => {
   );
 });
 
-test('components hold every node once, and no edge leaves one', () => {
+test('components have every node once, and no edge leaves one', () => {
   fc.assert(
     fc.property(graphs, (graph) => {
       const home = new Map(componentsOf(graph).flatMap((nodes, i) => nodes.map((node) => [node, i] as const)));
@@ -58,7 +58,7 @@ test('components hold every node once, and no edge leaves one', () => {
   );
 });
 
-test('edges run from left to right within one band', () => {
+test('edges lead from left to right within one band', () => {
   const positions = layeredLayout(
     graphOf(5, [
       [0, 1],
@@ -78,7 +78,7 @@ test('edges run from left to right within one band', () => {
   }
 });
 
-test('a long chain and a wide fan both keep to the shape of a screen', () => {
+test('a long chain and a wide fan both fit the shape of a screen', () => {
   const chain = graphOf(
     2000,
     Array.from({ length: 1999 }, (_, i) => [i, i + 1] as const),
@@ -106,7 +106,7 @@ test('a long chain and a wide fan both keep to the shape of a screen', () => {
   }
 });
 
-test('an empty graph and a cycle, which cannot be, do no harm', () => {
+test('an empty graph and a cycle, which cannot occur, do no harm', () => {
   assert.equal(layeredLayout(graphOf(0, [])).length, 0);
   assertApart(
     layeredLayout(
@@ -119,7 +119,7 @@ test('an empty graph and a cycle, which cannot be, do no harm', () => {
   );
 });
 
-test('a curve leaves and arrives level, and points are found again from weights and distances', () => {
+test('a curve is level at both ends, and points are recovered from weights and distances', () => {
   const from = { x: 0, y: 0 };
   const to = { x: 900, y: 300 };
   const curve = levelCurve(from, to);
@@ -132,7 +132,7 @@ test('a curve leaves and arrives level, and points are found again from weights 
   assert.ok(Math.abs(heights[0]! - start.y) < 1e-6 && Math.abs(heights[1]! - end.y) < 1e-6);
 });
 
-test('control points are turned back into the points that they were made of', () => {
+test('control points are converted back to the original points', () => {
   const from = { x: 0, y: 0 };
   const to = { x: 1000, y: 400 };
   const points = [
@@ -140,7 +140,7 @@ test('control points are turned back into the points that they were made of', ()
     { x: 500, y: 150 },
     { x: 760, y: 390 },
   ];
-  // The way the layout makes them: weights from border to border, distances from the line between the centres.
+  // As the layout creates them: weights from border to border, distances from the line between the centers.
   const border = [
     { x: CARD_WIDTH / 2, y: (20 / 230) * (CARD_WIDTH / 2) },
     { x: to.x - CARD_WIDTH / 2, y: to.y - (10 / 240) * (CARD_WIDTH / 2) },

@@ -5,7 +5,7 @@ import { patience } from '../support/patience.ts';
 const DEADLINE_MS = 60_000;
 const POLL_MS = 25;
 
-/** Polls until `probe` says something other than undefined; fails, saying what was waited for, when time is up. */
+/** Polls until `probe` returns something other than undefined; fails with what was awaited when the time is up. */
 export async function eventually<Value>(what: string, probe: () => Promise<Value | undefined>): Promise<Value> {
   const startedAt = performance.now();
   for (;;) {
@@ -17,10 +17,10 @@ export async function eventually<Value>(what: string, probe: () => Promise<Value
   }
 }
 
-/** One tab on the page, driven as a person would: by mouse, keys and what is on the screen. */
+/** One tab with the console, used like a person does: with mouse, keys and screen. */
 export class PageDriver {
   readonly page: Page;
-  /** Errors of scripts and messages of the console, policy violations included. */
+  /** Errors of scripts and messages of the console, including policy violations. */
   readonly complaints: string[] = [];
   private readonly context: BrowserContext;
   private readonly baseUrl: string;
@@ -31,7 +31,7 @@ export class PageDriver {
     this.baseUrl = baseUrl;
     page.on('pageerror', (error) => this.complaints.push(String(error)));
     page.on('console', (message) => {
-      // Chromium reports every answer of 4xx or 5xx and every broken connection itself; the page speaks of them too.
+      // Chromium itself reports every 4xx or 5xx response and every broken connection, which the page shows too.
       if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) {
         this.complaints.push(message.text());
       }
@@ -53,7 +53,7 @@ export class PageDriver {
     await this.context.close();
   }
 
-  /** From the next page on, seconds can be made to pass at once; without that they pass as ever. */
+  /** From the next page on, seconds can be advanced manually; otherwise they pass normally. */
   async ownClock(): Promise<void> {
     await this.page.clock.install();
   }
@@ -72,7 +72,7 @@ export class PageDriver {
     return this.drawn();
   }
 
-  /** Waits until a link or a form has led to a batch's page. */
+  /** Waits until a link or a form has opened a batch's page. */
   async arrived(batchId: string): Promise<void> {
     await this.page.waitForURL(`**/view?batch=${batchId}`);
   }
@@ -106,7 +106,7 @@ export class PageDriver {
     await this.page.mouse.click(spot.x, spot.y);
   }
 
-  /** The colour on the canvas at the left end of a task's card, where its stripe is: `r,g,b` as painted. */
+  /** The color on the canvas at the left end of a task's card, where its stripe is: `r,g,b` as painted. */
   paintedColour(taskId: string): Promise<string> {
     return this.read(`(() => {
       const { cy } = window.__heddle;
@@ -122,7 +122,7 @@ export class PageDriver {
     })()`);
   }
 
-  /** The colour that the legend gives to a state, as the browser computed it: `r,g,b`. */
+  /** The color of a state in the legend, as computed by the browser: `r,g,b`. */
   legendColour(status: string): Promise<string> {
     return this.read(`getComputedStyle(document.querySelector('.legend .mark-${status.toLowerCase()}'))
       .backgroundColor.match(/\\d+/g).join(',')`);
@@ -140,7 +140,7 @@ export class PageDriver {
   }
 }
 
-/** Whether two colours agree but for rounding. */
+/** Whether two colors are equal except for rounding. */
 function near(a: string, b: string): boolean {
   const [left, right] = [a.split(',').map(Number), b.split(',').map(Number)];
   return left.length === 3 && left.every((value, i) => Math.abs(value - right[i]!) <= 3);

@@ -21,7 +21,7 @@ let browser: Browser;
 let target: PageTarget;
 
 before(async () => {
-  // Tests of the page run against what is in the sources, also when this file is run by itself.
+  // Tests of the page use the current sources, even when this file is run by itself.
   execFileSync(process.execPath, [join(import.meta.dirname, '../../scripts/build-page.ts')], { stdio: 'inherit' });
   await server.start();
   browser = await launchBrowser();
@@ -78,14 +78,14 @@ const mixedId = fixtureId(MIXED, 0);
 const runningId = fixtureId(MIXED, 3);
 const failedId = fixtureId(MIXED, 4);
 
-test('a 401 shows a login; a wrong token is refused in words, the right one leads on', () =>
+test('a 401 shows a login; a wrong token is rejected with a message, the right one continues', () =>
   withPage(async (driver) => {
     server.token = 'right';
     await driver.goto(`/view?batch=${mixedId}`);
     await driver.page.getByRole('heading', { name: 'Log in' }).waitFor();
     await driver.page.getByLabel('Token').fill('wrong');
     await driver.button('Log in');
-    await driver.page.getByText('That token was not accepted').waitFor();
+    await driver.page.getByText('Invalid token').waitFor();
     await driver.page.getByLabel('Token').fill('right');
     await driver.button('Log in');
     await driver.drawn();
@@ -97,18 +97,18 @@ test('a 401 shows a login; a wrong token is refused in words, the right one lead
     assert.equal(await driver.read('sessionStorage.length'), 0);
   }));
 
-test('canceling asks first; pause, resume and retry send what they say', () =>
+test('canceling asks for confirmation; pause, resume and retry send their operations', () =>
   withPage(async (driver) => {
     await driver.gotoGraph(mixedId);
     await driver.clickTask(runningId);
     await driver.button('Cancel');
-    await driver.button('Keep it');
+    await driver.button('Keep task');
     await driver.button('Pause');
     await driver.waitForColour(runningId, 'Paused');
     await driver.button('Resume');
     await driver.waitForColour(runningId, 'Pending');
     await driver.button('Cancel');
-    await driver.button('Cancel the task');
+    await driver.button('Cancel task');
     await driver.waitForColour(runningId, 'Canceled');
     await driver.clickTask(failedId);
     await driver.button('Retry');
@@ -121,7 +121,7 @@ test('canceling asks first; pause, resume and retry send what they say', () =>
     ]);
   }));
 
-test("a refused operation is shown in the server's words", () =>
+test("a rejected operation shows the server's message", () =>
   withPage(async (driver) => {
     await driver.gotoGraph(mixedId);
     await driver.clickTask(runningId);
@@ -136,22 +136,22 @@ test("a refused operation is shown in the server's words", () =>
     await problem.getByText('status: is Success').waitFor();
   }));
 
-test('a server that goes away is announced, and what happened meanwhile is caught up with', () =>
+test('an unavailable server is reported, and missed changes are caught up', () =>
   withPage(async (driver) => {
     await driver.gotoGraph(mixedId);
     await driver.page.getByTestId('signal').getByText('Live').waitFor();
     await server.stop();
-    await driver.page.getByText('Shown is how it was at').waitFor();
+    await driver.page.getByText('Last updated at').waitFor();
     await driver.page.getByTestId('signal').getByText('Reconnecting').waitFor();
     server.change(mixedId, [runningId], { status: 'Failure', failure_reason: 'while away' });
     await server.start();
     await driver.page.getByTestId('signal').getByText('Live').waitFor();
     await driver.waitForColour(runningId, 'Failure');
-    assert.equal(await driver.page.getByText('Shown is how it was at').count(), 0);
+    assert.equal(await driver.page.getByText('Last updated at').count(), 0);
     await eventually('one listener only', () => Promise.resolve(server.listeners(mixedId) === 1 ? true : undefined));
   }));
 
-test('the end of a batch is told, and an empty batch explained', () =>
+test('the end of a batch is shown, and an empty batch explained', () =>
   withPage(async (driver) => {
     await driver.gotoGraph(mixedId);
     await driver.page.getByTestId('signal').getByText('Live').waitFor();
@@ -164,7 +164,7 @@ test('the end of a batch is told, and an empty batch explained', () =>
     await driver.page.getByRole('heading', { name: 'This batch has no tasks' }).waitFor();
   }));
 
-test('a retry re-opens a finished batch, and the page follows it again', () =>
+test('a retry reopens a completed batch, and the page follows it again', () =>
   withPage(async (driver) => {
     const batch = server.batches.get(mixedId)!;
     for (const task of batch.tasks) if (task.id !== failedId) task.status = 'Success';
@@ -179,20 +179,20 @@ test('a retry re-opens a finished batch, and the page follows it again', () =>
     await driver.waitForColour(failedId, 'Running');
   }));
 
-test('auto-refresh reads the whole batch again every few seconds', () =>
+test('auto-refresh rereads the whole batch every few seconds', () =>
   withPage(async (driver) => {
     await driver.ownClock();
     await driver.gotoGraph(mixedId);
     await driver.page.getByTestId('signal').getByText('Live').waitFor();
     const task = server.batches.get(mixedId)!.tasks.find((one) => one.id === runningId)!;
-    // Changed without an event: only a read can tell.
+    // Changed without an event: only a read can show it.
     Object.assign(task, { status: 'Failure', last_updated: new Date().toISOString() });
     await driver.page.getByLabel('Auto-refresh (5 s)').check();
     await driver.passSeconds(5);
     await driver.waitForColour(runningId, 'Failure');
   }));
 
-test('a server without streams is asked every few seconds instead', () =>
+test('a server without streams is polled every few seconds instead', () =>
   withPage(async (driver) => {
     server.withoutStreams = true;
     await driver.ownClock();
@@ -203,12 +203,12 @@ test('a server without streams is asked every few seconds instead', () =>
     await driver.waitForColour(runningId, 'Failure');
     await server.stop();
     await driver.passSeconds(5);
-    await driver.page.getByText('Shown is how it was at').waitFor();
+    await driver.page.getByText('Last updated at').waitFor();
     await server.start();
     await driver.page.getByTestId('signal').getByText('Every 5 s').waitFor();
   }));
 
-test('the choice of dark colours repaints the graph and is kept', () =>
+test('the dark theme repaints the graph and is kept', () =>
   withPage(async (driver) => {
     await driver.gotoGraph(mixedId);
     const light = await driver.legendColour('Failure');

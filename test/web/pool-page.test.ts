@@ -63,7 +63,7 @@ const runnerRow = (driver: PageDriver, text: string) =>
 const censusRow = (driver: PageDriver, resourceClass: string) =>
   driver.page.locator('.pool-census > tbody > tr').filter({ hasText: new RegExp(`^${resourceClass}`) });
 
-test('without runners the page says how to get some', () =>
+test('without runners the page explains how to get some', () =>
   withPage(async (driver) => {
     await driver.goto('/');
     await driver.page.getByRole('link', { name: 'Pool' }).click();
@@ -95,7 +95,7 @@ test('runners and their counts are shown as they change', () =>
     });
   }));
 
-test('a state and a class are chosen, and the address keeps them', () =>
+test('a state and a class are selected, and the URL keeps them', () =>
   withPage(async (driver) => {
     const [large] = await world.arrive(1);
     const [xlarge] = await world.arrive(1, 'xlarge');
@@ -113,7 +113,7 @@ test('a state and a class are chosen, and the address keeps them', () =>
     await runnerRow(driver, large!).waitFor();
   }));
 
-test('a row opens what a runner was claimed for; it is released, drained and ended from there', () =>
+test('a row opens the claim of a runner; it is released, drained and terminated from there', () =>
   withPage(async (driver) => {
     const [id] = await world.arrive();
     await hold('large', 1, `build ${MARKUP}`);

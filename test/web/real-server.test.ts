@@ -1,4 +1,4 @@
-/** The page against the real server: its routes, its policy, its engine on a real PostgreSQL. */
+/** The console against the real server: its routes, its policy, its engine on a real PostgreSQL. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -82,7 +82,7 @@ async function report(taskId: string, outcome: Record<string, unknown>): Promise
   assert.equal(response.status, 200, await response.text());
 }
 
-/** A small analysis, brought to where its tasks stand in several states. */
+/** A small analysis with tasks in several states. */
 async function submitMixed(): Promise<PageTarget['mixed']> {
   const kind = `mixed-${performance.now()}`;
   const needs = (...ids: string[]): unknown[] => ids.map((id) => ({ id, requires_success: id !== 'docs' }));

@@ -52,7 +52,7 @@ async function submit(name: string, root: unknown): Promise<string> {
   return (await post('/v1/workflows', { name, root }))['id'] as string;
 }
 
-/** Ends whatever of a kind is ready, each by its local name. */
+/** Ends the ready tasks of a kind, each by its local name. */
 async function work(kind: string, end: (name: string) => Outcome = () => 'succeeded'): Promise<string[]> {
   const claimed = await bench.engine.claim({ lanes: [`kind:${kind}`], limit: 100, holder: 'test' });
   await bench.engine.report(
@@ -67,7 +67,7 @@ async function work(kind: string, end: (name: string) => Outcome = () => 'succee
   return claimed.map(({ local_id }) => local_id!).sort();
 }
 
-/** Hands the manager what waits for it. */
+/** Passes waiting messages to the manager. */
 async function manage(): Promise<void> {
   const messages = await bench.queue.receive(MANAGER_QUEUE, { max: 100, wait_ms: 0, visibility_ms: 60_000 });
   await bench.manager.run(messages, Date.now());
@@ -124,7 +124,7 @@ test('a workflow is followed from its first task to a failure, and through a ret
     await item(driver, /^last, Disabled/).waitFor();
     await driver.page.getByTestId('signal').getByText('Finished').waitFor();
     await driver.page.getByRole('region', { name: 'Progress' }).getByRole('button', { name: 'Retry' }).click();
-    await driver.button('Retry the workflow');
+    await driver.button('Retry workflow');
     await driver.page.getByTestId('signal').getByText('Live').waitFor();
     assert.deepEqual(await work('followed'), ['left']);
     await item(driver, /^left, Succeeded/).waitFor();
@@ -146,36 +146,36 @@ test('pausing and canceling a workflow are seen at once', () =>
     await driver.goto(`/view?workflow=${id}`);
     await driver.page.getByTestId('signal').getByText('Live').waitFor();
     await driver.button('Pause');
-    await driver.button('Pause the workflow');
+    await driver.button('Pause workflow');
     await item(driver, /^t0, Paused/).waitFor();
     assert.deepEqual(await work('held'), []);
     await driver.button('Resume');
-    await driver.button('Resume the workflow');
+    await driver.button('Resume workflow');
     await item(driver, /^t0, Pending/).waitFor();
     await driver.button('Cancel');
-    await driver.button('Cancel the workflow');
+    await driver.button('Cancel workflow');
     await driver.page.getByTestId('signal').getByText('Finished').waitFor();
     await driver.page.getByTestId('progress').getByText('3 of 3').waitFor();
   }));
 
-test('of a wide workflow the page loads a part, and further pages as they are looked at', () =>
+test('of a wide workflow the page loads a part, and further pages on demand', () =>
   withPage(async (driver) => {
     const children = Array.from({ length: WIDE_COUNT }, (_, i) => ({ id: `w${i + 1}`, kind: 'wide' }));
     const root = { mode: 'sequential', children: [{ id: 'wide', mode: 'parallel', children }] };
     const id = await submit('wide', root);
     await driver.goto(`/view?workflow=${id}`);
-    await driver.page.getByText('20,000 not ended').first().waitFor();
+    await driver.page.getByText('20,000 unfinished').first().waitFor();
     await driver.page.locator('.twisty').click();
     await driver.page.getByTestId('page-range').getByText('1–100 of 20,000').waitFor();
     await driver.button('Last page');
     await item(driver, /^w20000,/).waitFor();
     assert.equal(await driver.page.getByRole('treeitem').count(), 102);
-    await driver.page.getByLabel('Find tasks by name, kind or id').fill('w19876');
+    await driver.page.getByLabel('Find tasks by name, kind or ID').fill('w19876');
     await driver.page.locator('.task-list').getByRole('button', { name: 'w19876' }).click();
     await driver.page.getByTestId('task-name').getByText('w19876').waitFor();
   }));
 
-test('a job is run now, its workflow is reached, and its end is in the history', () =>
+test('a job is run now, its workflow is reachable, and its end is in the history', () =>
   withPage(async (driver) => {
     await post('/v1/jobs', {
       name: 'nightly',
@@ -188,15 +188,15 @@ test('a job is run now, its workflow is reached, and its end is in the history',
     await driver.page.getByRole('button', { name: 'nightly' }).click();
     const details = driver.page.getByTestId('job-details');
     await details.locator('.next-runs li').nth(4).waitFor();
-    await details.getByText('It has not run yet.').waitFor();
+    await details.getByText('No runs yet.').waitFor();
     await driver.button('Run now');
-    await driver.button('Run it');
-    const link = driver.page.getByRole('link', { name: 'look at the workflow' });
+    await driver.button('Run job');
+    const link = driver.page.getByRole('link', { name: 'view workflow' });
     await link.waitFor();
     await manage();
     assert.deepEqual(await work('nightly'), ['only']);
     await manage();
-    await details.getByRole('row').filter({ hasText: 'Succeeded' }).getByText('by hand').waitFor();
+    await details.getByRole('row').filter({ hasText: 'Succeeded' }).getByText('manual').waitFor();
     await link.click();
     await driver.page.getByRole('heading', { name: 'of the night' }).waitFor();
     await item(driver, /^only, Succeeded/).waitFor();

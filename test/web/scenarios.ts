@@ -3,19 +3,19 @@ import { test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { PageDriver, eventually } from './page-driver.ts';
 
-/** What the scenarios need of a server, be it the stand-in or the real one. */
+/** What the scenarios need of a server, the stand-in or the real one. */
 export interface PageTarget {
   url: string;
-  /** A batch whose tasks stand in several states; by name, so that scenarios can speak of them. */
+  /** A batch with tasks in several states, by name, so that scenarios can refer to them. */
   mixed: { batchId: string; title: string | null; tasks: Map<string, { id: string; status: string }> };
-  /** Its one task has markup as its name, as its kind and in its metadata. */
+  /** Its only task has markup as its name, kind and metadata. */
   hostile: { batchId: string; taskId: string; markup: string };
   large: { batchId: string; taskCount: number };
-  /** Ends a running task of the mixed batch behind the page's back. */
+  /** Ends a running task of the mixed batch without the page. */
   finishTask(taskId: string): Promise<void>;
 }
 
-/** Registers the scenarios that hold against any server. */
+/** Registers the scenarios that apply to any server. */
 export function pageScenarios(getBrowser: () => Browser, getTarget: () => PageTarget): void {
   const withPage = (scheme: 'light' | 'dark', run: (driver: PageDriver, target: PageTarget) => Promise<void>) => {
     return async (): Promise<void> => {
@@ -47,7 +47,7 @@ function taskNamed(target: PageTarget, name: string): { id: string; status: stri
 function graphScenarios(withPage: WithPage): void {
   for (const scheme of ['light', 'dark'] as const) {
     test(
-      `every card is painted in its state's colour (${scheme})`,
+      `every card is painted in its state's color (${scheme})`,
       withPage(scheme, async (driver, target) => {
         await driver.gotoGraph(target.mixed.batchId);
         for (const { id, status } of target.mixed.tasks.values()) await driver.waitForColour(id, status);
@@ -76,7 +76,7 @@ function graphScenarios(withPage: WithPage): void {
   );
 
   test(
-    'zoom in, zoom out and fit change the view, and fit brings it back',
+    'zoom in, zoom out and fit change the view, and fit restores it',
     withPage('light', async (driver, target) => {
       await driver.gotoGraph(target.mixed.batchId);
       const start = await driver.view();
@@ -91,7 +91,7 @@ function graphScenarios(withPage: WithPage): void {
   );
 
   test(
-    'the keyboard reaches everything: search, choose, move to a neighbour, pan',
+    'everything is reachable by keyboard: search, select, move to a neighbor, pan',
     withPage('light', async (driver, target) => {
       await driver.gotoGraph(target.mixed.batchId);
       await driver.page.keyboard.press('/');
@@ -126,7 +126,7 @@ function graphScenarios(withPage: WithPage): void {
   );
 
   test(
-    'a change on the server recolours the card without a reload or a new layout',
+    'a change on the server recolors the card without a reload or a new layout',
     withPage('light', async (driver, target) => {
       await driver.gotoGraph(target.mixed.batchId);
       await driver.page.getByTestId('signal').getByText('Live').waitFor();
@@ -151,7 +151,7 @@ function graphScenarios(withPage: WithPage): void {
         'window.__heddle.cy.nodes().toArray().filter((_, i, all) => i === 0 || i === all.length - 1).map((node) => node.id())',
       );
       const startedAt = performance.now();
-      await driver.page.getByLabel('Find tasks by name, kind or id').fill(last);
+      await driver.page.getByLabel('Find tasks by name, kind or ID').fill(last);
       await driver.page.keyboard.press('Enter');
       await driver.page.getByTestId('details').getByText(last).waitFor();
       const foundMs = performance.now() - startedAt;
@@ -191,12 +191,12 @@ function safetyScenarios(withPage: WithPage): void {
   );
 
   test(
-    'an unknown batch and an address without a batch say what to do',
+    'an unknown batch and a URL without a batch explain what to do',
     withPage('light', async (driver) => {
       await driver.goto('/view?batch=01970000-ffff-7000-8000-000000000000');
-      await driver.page.getByRole('heading', { name: 'There is no such batch' }).waitFor();
+      await driver.page.getByRole('heading', { name: 'No such batch' }).waitFor();
       await driver.goto('/view?batch=no-such-id');
-      await driver.page.getByRole('heading', { name: 'This is not a batch id' }).waitFor();
+      await driver.page.getByRole('heading', { name: 'Invalid batch ID' }).waitFor();
       await driver.goto('/view');
       await driver.page.getByRole('heading', { name: 'Which batch?' }).waitFor();
       await driver.page.getByLabel('Open a batch').waitFor();
@@ -204,7 +204,7 @@ function safetyScenarios(withPage: WithPage): void {
   );
 
   test(
-    'the list of batches leads to a graph, and so does an id typed in',
+    'the list of batches leads to a graph, and so does a typed id',
     withPage('light', async (driver, target) => {
       await driver.goto('/');
       const { batchId, title } = target.mixed;
@@ -215,7 +215,7 @@ function safetyScenarios(withPage: WithPage): void {
       await driver.goto('/');
       await driver.page.getByLabel('Open a batch').fill('nonsense');
       await driver.page.keyboard.press('Enter');
-      await driver.page.getByText('A batch id looks like').waitFor();
+      await driver.page.getByText('A batch ID looks like').waitFor();
       await driver.page.getByLabel('Open a batch').fill(target.large.batchId);
       await driver.page.keyboard.press('Enter');
       await driver.arrived(target.large.batchId);

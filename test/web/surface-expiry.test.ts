@@ -5,7 +5,7 @@ import { expiryOf } from '../../web/src/surface/expiry.ts';
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-test('the end of a certificate is said in words, rounded down, with how urgent it is', () => {
+test('the expiry of a certificate is described in words, rounded down, with its urgency', () => {
   const cases: [leftMs: number, words: string, urgency: string][] = [
     [-3 * DAY - HOUR, 'expired 3 days ago', 'past'],
     [-1, 'expired less than an hour ago', 'past'],

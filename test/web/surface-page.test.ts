@@ -1,4 +1,4 @@
-/** The page of what network scans saw, in a real browser, against the real API on a real PostgreSQL. */
+/** The page of network scans in a real browser, against the real API on a real PostgreSQL. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -74,7 +74,7 @@ function rows(driver: PageDriver) {
   return driver.page.locator('.surface-table > tbody > tr:not(.row-more)');
 }
 
-/** Waits until the list has so many rows. */
+/** Waits until the list has the given number of rows. */
 async function listed(driver: PageDriver, count: number): Promise<void> {
   if (count > 0)
     await rows(driver)
@@ -83,7 +83,7 @@ async function listed(driver: PageDriver, count: number): Promise<void> {
   await rows(driver).nth(count).waitFor({ state: 'detached' });
 }
 
-test('without models the page says how to get some', () =>
+test('without models the page explains how to get some', () =>
   withPage(async (driver) => {
     await driver.goto('/');
     await driver.page.getByRole('link', { name: 'Surface' }).click();
@@ -129,7 +129,7 @@ test('hosts are listed with ports, names and state, filtered by state, target an
     assert.equal(await driver.page.getByLabel('Target').inputValue(), 'shop');
   }));
 
-test('a row opens by keyboard and shows what was different, field by field', () =>
+test('a row opens by keyboard and shows changes field by field', () =>
   withPage(async (driver) => {
     await see('banners', [service(1, 22, 'SSH-2.0-One')], ['service']);
     await see('banners', [service(1, 22, 'SSH-2.0-Two')], ['service']);
@@ -147,7 +147,7 @@ test('a row opens by keyboard and shows what was different, field by field', () 
     await change.waitFor();
   }));
 
-test('what is wrong with a certificate, and when it ends, stands in the list; the dark colours can be read, too', () =>
+test('findings and expiry of a certificate are in the list; the dark theme is readable, too', () =>
   withPage(async (driver) => {
     const sound = certificate('aa', 'sound.test', 70.5, { findings: [] });
     const soon = certificate('bb', 'soon.test', 9.5, { findings: [] });
@@ -177,7 +177,7 @@ function lightness(colour: string): number {
   return Math.max(...channels) / 255;
 }
 
-test('names and endpoints of TLS have tables of their own, and what comes from the network stays text', () =>
+test('names and TLS endpoints have their own tables, and data from the network stays text', () =>
   withPage(async (driver) => {
     const mx = { name: 'example.test', type: 'MX', mx: [{ preference: 10, exchange: 'mail.example.test' }] };
     const made = { name: 'x.example.test', type: 'A', a: ['10.0.0.1'], wildcard: true };
@@ -207,7 +207,7 @@ test('names and endpoints of TLS have tables of their own, and what comes from t
     assert.equal(await driver.read('window.__attacked'), undefined);
   }));
 
-test('an address is called what scans of names found, and an aggregator leads to what it merges', () =>
+test('addresses show the names found by scans, and an aggregator links to what it merges', () =>
   withPage(async (driver) => {
     const seen = [
       host(77, [22]),
@@ -238,7 +238,7 @@ test('an address is called what scans of names found, and an aggregator leads to
     await rows(driver).getByText('git.example.test, vcs.example.test', { exact: true }).waitFor();
   }));
 
-test('many come page by page', () =>
+test('many models are paged', () =>
   withPage(async (driver) => {
     await see(
       'many',

@@ -1,4 +1,4 @@
-/** What a tree shows, as the page decides it: no browser. */
+/** The page's decisions about what a tree shows, without a browser. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TreeChange, WireContainer, WireTask, WorkflowTree } from '../../web/src/api/workflow-wire.ts';
@@ -80,7 +80,7 @@ function taskWire(node: TreeNode, more: Partial<WireTask>): WireTask {
   };
 }
 
-/** Nodes that the groups put on the screen, counted anew. */
+/** Nodes that the groups show, counted independently. */
 function drawnOf({ view, store }: Loaded): number {
   const open = [view.focus!];
   let drawn = 1;
@@ -92,7 +92,7 @@ function drawnOf({ view, store }: Loaded): number {
   return drawn;
 }
 
-test('small containers are open, large ones are closed until somebody opens them', () => {
+test('small containers are open, large ones are closed until they are opened', () => {
   const small = load(scanWorkflow(1));
   assert.equal(small.view.drawn, small.store.nodes.size);
   const wide = load(wideWorkflow(2, 3000));
@@ -106,7 +106,7 @@ test('small containers are open, large ones are closed until somebody opens them
   assert.deepEqual([wide.view.group(parts).total, wide.view.group(parts).from], [30, 0]);
 });
 
-test('no more nodes are on the screen than it takes, whatever is opened', () => {
+test('the number of nodes on screen is limited, whatever is opened', () => {
   const crowd = load(crowdedWorkflow(1));
   for (let i = 1; i <= 40; i += 1) crowd.view.setOpen(idOf(crowd, `group ${i}`), true);
   assert.equal(crowd.view.drawn, DRAWN_MAX);
@@ -118,7 +118,7 @@ test('no more nodes are on the screen than it takes, whatever is opened', () => 
   assert.equal(drawnOf(crowd), 91);
 });
 
-test('what is revealed is on the screen, however deep it stands and on whatever page', () => {
+test('a revealed node is on screen, however deep it is and on whatever page', () => {
   const deep = load(deepWorkflow(1, 1000));
   const bottom = idOf(deep, 'The bottom');
   assert.ok(deep.view.drawn < 50, 'a thousand levels are not all opened');
@@ -135,7 +135,7 @@ test('what is revealed is on the screen, however deep it stands and on whatever 
   assert.equal(wide.view.focus, wide.store.rootId);
 });
 
-test('of a tree that was cut, pages further in are asked for, kept while they are shown, and then forgotten', () => {
+test('of a truncated tree, further pages are requested, kept while they are shown, and then dropped', () => {
   const workflow = wideWorkflow(1, 20_000);
   const cut = load(workflow, 500);
   const parts = idOf(cut, 'parts');
@@ -159,7 +159,7 @@ test('of a tree that was cut, pages further in are asked for, kept while they ar
   assert.equal(cut.store.nodes.size, known, 'a page that is no longer shown is forgotten');
 });
 
-test('counts are those of the tasks below, and of a cut tree what its containers say', () => {
+test('counts are those of the tasks below, and for a truncated tree those of its containers', () => {
   const whole = load(scanWorkflow(1));
   const tally = whole.store.tally(whole.store.rootId!);
   assert.deepEqual([endedOf(tally), totalOf(tally), tally.PendingTaskCreation], [13, 24, 1]);
@@ -168,7 +168,7 @@ test('counts are those of the tasks below, and of a cut tree what its containers
   assert.deepEqual([parts.Failed, parts.Succeeded, parts.Open], [200, 9800, 10_000]);
 });
 
-test('an event replaces what it names and nothing else; a new node asks for a read where it would be seen', () => {
+test('an event replaces only the nodes that it names; a new node triggers a read if it would be visible', () => {
   const scan = load(scanWorkflow(1));
   const { store, view } = scan;
   const task = store.nodes.get(idOf(scan, 'Scan 10.0.9.0/24'))!;
@@ -199,7 +199,7 @@ test('an event replaces what it names and nothing else; a new node asks for a re
   assert.equal(cut.store.totalOf(parts.id), 20_001);
 });
 
-test('a tree that was read again keeps what did not change', () => {
+test('a reread tree keeps unchanged nodes', () => {
   const api = new FixtureWorkflowApi();
   const scan = load(scanWorkflow(1));
   const nodes = [...scan.store.nodes.values()];

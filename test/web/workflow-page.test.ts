@@ -1,4 +1,4 @@
-/** The page of workflows in a real browser, on canned answers. */
+/** The page of workflows in a real browser, with canned responses. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ const MARKUP = '<img src=x onerror="window.__attacked=true">';
 
 const server = new FixtureServer();
 const api = new FixtureWorkflowApi();
-// Made once: it is large, and no test changes it.
+// Created once: it is large, and no test changes it.
 const wide = wideWorkflow(2, WIDE_COUNT);
 let browser: Browser;
 let scan: FixtureWorkflow;
@@ -71,7 +71,7 @@ function node(driver: PageDriver, id: string) {
   return driver.page.locator(`[role=treeitem][data-id="${id}"]`);
 }
 
-/** The part of a node that is clicked: a task as a whole, the head of a container. */
+/** The clickable part of a node: a task as a whole, the head of a container. */
 function head(driver: PageDriver, id: string) {
   return node(driver, id).locator('.group-head').first();
 }
@@ -80,7 +80,7 @@ function itemCount(driver: PageDriver): Promise<number> {
   return driver.page.getByRole('treeitem').count();
 }
 
-/** Where a node stands on the screen. */
+/** Position of a node on screen. */
 function boxOf(driver: PageDriver, id: string): Promise<{ x: number; y: number; right: number; bottom: number }> {
   return driver.read(`(() => {
     const { x, y, right, bottom } = document.querySelector('[data-id="${id}"]').getBoundingClientRect();
@@ -88,7 +88,7 @@ function boxOf(driver: PageDriver, id: string): Promise<{ x: number; y: number; 
   })()`);
 }
 
-test('containers are nested: a sequence is a column in order, what is parallel stands side by side', () =>
+test('containers are nested: a sequence is a column in order, parallel nodes are side by side', () =>
   withPage(async (driver) => {
     await openTree(driver, scan);
     const [read, scans, write] = await Promise.all(
@@ -104,7 +104,7 @@ test('containers are nested: a sequence is a column in order, what is parallel s
     await driver.page.getByText('13 of 24').first().waitFor();
   }));
 
-test('a change repaints its node and the counts around it, and draws nothing else again', () =>
+test('a change repaints its node and the counts around it, and renders nothing else again', () =>
   withPage(async (driver) => {
     await openTree(driver, scan);
     const running = named(scan, 'Scan 10.0.9.0/24');
@@ -130,7 +130,7 @@ test('a change repaints its node and the counts around it, and draws nothing els
     assert.equal(api.treesRead, 1, 'the tree was not read again');
   }));
 
-test('what a generator creates appears by itself', () =>
+test('nodes created by a generator appear by themselves', () =>
   withPage(async (driver) => {
     await openTree(driver, scan);
     const names = named(scan, 'names');
@@ -141,7 +141,7 @@ test('what a generator creates appears by itself', () =>
     assert.equal(await itemCount(driver), 33);
   }));
 
-test('100,000 tasks side by side are a group with its counts, opened page by page', () =>
+test('100,000 parallel tasks are a group with its counts, opened page by page', () =>
   withPage(async (driver) => {
     const startedAt = performance.now();
     await openTree(driver, wide);
@@ -163,7 +163,7 @@ test('100,000 tasks side by side are a group with its counts, opened page by pag
     console.log(`# ${WIDE_COUNT} tasks: shown in ${Math.round(shownMs)} ms`);
   }));
 
-test('whatever is opened, the page draws 2,000 nodes and no more, and says so', () =>
+test('whatever is opened, the page draws at most 2,000 nodes, and says so', () =>
   withPage(async (driver) => {
     const crowd = crowdedWorkflow(3);
     await openTree(driver, crowd);
@@ -174,12 +174,12 @@ test('whatever is opened, the page draws 2,000 nodes and no more, and says so', 
     await driver.page.getByText('2,000 nodes are drawn').waitFor();
     assert.equal(await itemCount(driver), 2000);
     const last = node(driver, named(crowd, 'group 40'));
-    await last.getByRole('button', { name: 'Show this group alone' }).click();
+    await last.getByRole('button', { name: 'Focus this group' }).click();
     await driver.page.getByRole('treeitem', { name: /^Task 40\.90,/ }).waitFor();
     assert.equal(await itemCount(driver), 91);
   }));
 
-test('a hundred levels stay usable: found by name, shown where it stands, and back up', () =>
+test('a hundred levels stay usable: found by name, shown in place, and back up', () =>
   withPage(async (driver) => {
     const deep = deepWorkflow(4, 100);
     await openTree(driver, deep);
@@ -202,7 +202,7 @@ test('a hundred levels stay usable: found by name, shown where it stands, and ba
     assert.equal(await path.count(), 0);
   }));
 
-test('the keyboard walks the tree, opens and closes, chooses, and shows a group alone', () =>
+test('the keyboard moves in the tree, opens and closes, selects, and focuses a group', () =>
   withPage(async (driver) => {
     await openTree(driver, scan);
     const { keyboard } = driver.page;
@@ -236,18 +236,18 @@ test('the keyboard walks the tree, opens and closes, chooses, and shows a group 
     assert.equal(await driver.page.locator('[role=treeitem][tabindex="0"]').count(), 1, 'one stop for the Tab key');
   }));
 
-test('a click shows a node: what it waits for, where it stands, its input and its result', () =>
+test('a click shows a node: what it waits for, its position, its input and its result', () =>
   withPage(async (driver) => {
     await openTree(driver, scan);
     const details = driver.page.getByTestId('details');
     await node(driver, named(scan, 'Put it together')).click();
     assert.equal(await driver.text('task-name'), 'Put it together');
-    await details.getByText('before it in its sequence come workers').waitFor();
+    await details.getByText('preceded in its sequence by workers').waitFor();
     await details.getByRole('button', { name: 'tcp' }).click();
     assert.equal(await driver.text('task-name'), 'tcp');
     await node(driver, named(scan, 'Scan 10.0.3.0/24')).click();
     await details.getByText('503 after 3 tries: <b>overloaded</b>').waitFor();
-    await details.getByText('any failure lets its sequence go on').waitFor();
+    await details.getByText('any failure lets its sequence continue').waitFor();
     await node(driver, named(scan, 'Read the inventory')).click();
     await details.getByTestId('result').getByText('3584').waitFor();
     await details.getByTestId('metadata').getByText('place').waitFor();
@@ -255,7 +255,7 @@ test('a click shows a node: what it waits for, where it stands, its input and it
     await details.getByText('waits for "Plan the names" to end').waitFor();
   }));
 
-test('the states list what stands in them, and a row leads to its place in the tree', () =>
+test('the states filter tasks, and a row leads to its place in the tree', () =>
   withPage(async (driver) => {
     await openTree(driver, scan);
     await driver.page.getByRole('button', { name: /^Timed out 1$/ }).click();
@@ -267,26 +267,26 @@ test('the states list what stands in them, and a row leads to its place in the t
     assert.equal(await node(driver, named(scan, 'Scan 10.0.5.0/24')).getAttribute('aria-selected'), 'true');
   }));
 
-test('operations on the workflow ask first, send what they say, and show a refusal', () =>
+test('operations on the workflow ask for confirmation, send their requests, and show a rejection', () =>
   withPage(async (driver) => {
     await openTree(driver, scan);
     await driver.button('Pause');
-    await driver.button('Leave it');
+    await driver.page.getByRole('dialog').getByRole('button', { name: 'Cancel', exact: true }).click();
     await driver.button('Pause');
-    await driver.button('Pause the workflow');
+    await driver.button('Pause workflow');
     await driver.page.locator('.summary').getByText('paused').waitFor();
     await driver.button('Resume');
-    await driver.button('Resume the workflow');
+    await driver.button('Resume workflow');
     await driver.page.getByRole('button', { name: 'Pause', exact: true }).waitFor();
     server.refusal = { status: 409, error: 'The workflow is not in a state that allows this', details: [] };
     await driver.button('Cancel');
-    await driver.button('Cancel the workflow');
+    await driver.button('Cancel workflow');
     await driver.page.getByRole('alert').getByText('not in a state that allows this').waitFor();
     await driver.button('Cancel');
-    await driver.button('Cancel the workflow');
+    await driver.button('Cancel workflow');
     await driver.page.getByTestId('signal').getByText('Finished').waitFor();
     await driver.button('Retry');
-    await driver.button('Retry the workflow');
+    await driver.button('Retry workflow');
     await driver.page.getByTestId('signal').getByText('Live').waitFor();
     const base = `POST /v1/workflows/${scan.id}`;
     assert.deepEqual(server.operations, [
@@ -298,13 +298,13 @@ test('operations on the workflow ask first, send what they say, and show a refus
     ]);
   }));
 
-test('the list leads to a workflow; filters, an empty list and an unknown id say what to do', () =>
+test('the list leads to a workflow; filters, an empty list and an unknown id explain what to do', () =>
   withPage(async (driver) => {
     await driver.goto('/');
     await driver.page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Workflows' }).click();
     await driver.page.getByRole('link', { name: 'Nightly scan' }).waitFor();
     await driver.button('Failed');
-    await driver.page.getByText('No workflow has failed.').waitFor();
+    await driver.page.getByText('No failed workflows.').waitFor();
     await driver.button('All');
     await driver.page.getByRole('link', { name: 'Nightly scan' }).click();
     await driver.page.waitForURL(`**/view?workflow=${scan.id}`);
@@ -312,14 +312,14 @@ test('the list leads to a workflow; filters, an empty list and an unknown id say
     assert.equal(await driver.page.getByRole('link', { name: 'Workflows' }).getAttribute('aria-current'), 'true');
     api.clear();
     await driver.goto('/workflows');
-    await driver.page.getByText('There are no workflows yet.').waitFor();
+    await driver.page.getByText('No workflows yet.').waitFor();
     await driver.goto(`/view?workflow=${scan.id}`);
-    await driver.page.getByRole('heading', { name: 'There is no such workflow' }).waitFor();
+    await driver.page.getByRole('heading', { name: 'No such workflow' }).waitFor();
     await driver.goto('/view?workflow=nonsense');
-    await driver.page.getByRole('heading', { name: 'This is not a workflow id' }).waitFor();
+    await driver.page.getByRole('heading', { name: 'Invalid workflow ID' }).waitFor();
   }));
 
-test('names and reasons are text, never markup; a lost connection is announced and caught up with', () =>
+test('names and reasons are text, never markup; a lost connection is reported and caught up', () =>
   withPage(async (driver) => {
     const tree = new TreeBuilder(5);
     const task = tree.task(MARKUP, 'Running', { kind: MARKUP, reason: MARKUP });
@@ -328,7 +328,7 @@ test('names and reasons are text, never markup; a lost connection is announced a
     await node(driver, task.id).click();
     assert.equal(await driver.text('task-name'), MARKUP);
     await server.stop();
-    await driver.page.getByText('Shown is how it was at').waitFor();
+    await driver.page.getByText('Last updated at').waitFor();
     task.state = 'Failed';
     task.last_updated = new Date().toISOString();
     await server.start();

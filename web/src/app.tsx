@@ -9,7 +9,7 @@ const path = location.pathname.replace(/\/+$/, '');
 const search = new URLSearchParams(location.search);
 const workflowId = search.get('workflow')?.trim() ?? null;
 
-// The graph's libraries are large: other pages do not wait for them, and a graph's page asks for them at once.
+// The graph libraries are large: other pages do not load them, and a graph page loads them at once.
 const viewing = path === '/view' && workflowId === null;
 const loadDagPage = () => import('./dag/dag-page.tsx');
 const dagPage = viewing ? loadDagPage() : null;

@@ -4,9 +4,9 @@ import type { ReactNode } from 'react';
 interface ConfirmButtonProps {
   label: string;
   title: string;
-  /** The words of the button that does it. */
+  /** Label of the button that confirms. */
   verb: string;
-  /** The words of the button that does not; it has the keyboard's focus at first. */
+  /** Label of the button that cancels; it has the initial focus. */
   refusal: string;
   danger?: boolean;
   disabled: boolean;
@@ -14,7 +14,7 @@ interface ConfirmButtonProps {
   children: ReactNode;
 }
 
-/** A button that asks before it does something. */
+/** A button that asks for confirmation. */
 export function ConfirmButton(props: ConfirmButtonProps) {
   const { label, title, verb, refusal, danger = false, disabled, onConfirm, children } = props;
   const dialog = useRef<HTMLDialogElement>(null);

@@ -1,4 +1,4 @@
-/** A value as indented JSON, to be scrolled by keyboard too. */
+/** A value as indented JSON, scrollable by keyboard. */
 export function JsonBlock({ value, testId }: { value: unknown; testId?: string }) {
   return (
     <pre className="json" tabIndex={0} data-testid={testId}>

@@ -1,8 +1,8 @@
 import { Component } from 'react';
 import type { ReactNode } from 'react';
 
-/** Shown instead of an empty window when the page itself fails. */
-export class LastResort extends Component<{ children: ReactNode }, { failure: unknown }> {
+/** Shown instead of an empty window when the console itself fails. */
+export class ErrorScreen extends Component<{ children: ReactNode }, { failure: unknown }> {
   override state: { failure: unknown } = { failure: null };
 
   static getDerivedStateFromError(failure: unknown): { failure: unknown } {
@@ -13,11 +13,11 @@ export class LastResort extends Component<{ children: ReactNode }, { failure: un
     if (this.state.failure === null) return this.props.children;
     return (
       <main className="card" role="alert">
-        <h1>The page failed</h1>
+        <h1>The console failed</h1>
         <p className="breakable">
-          {this.state.failure instanceof Error ? this.state.failure.message : 'No reason is known.'}
+          {this.state.failure instanceof Error ? this.state.failure.message : 'Unknown reason.'}
         </p>
-        <p>The tasks are not affected. Reload the page; if it fails again, the message above is worth reporting.</p>
+        <p>The tasks are not affected. Reload the page; if it fails again, report the message above.</p>
         <button type="button" onClick={() => location.reload()}>
           Reload
         </button>

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { login } from './api/session.ts';
 import { TopBar } from './top-bar.tsx';
 
-/** Asks for a token, when the server wants one. */
+/** Asks for a token if the server requires one. */
 export function Login({ refused }: { refused: boolean }) {
   const [token, setToken] = useState('');
   const submit = (event: React.SyntheticEvent): void => {
@@ -15,12 +15,12 @@ export function Login({ refused }: { refused: boolean }) {
       <main className="card login">
         <h1>Log in</h1>
         <p>
-          This server asks for a token. Make one with <code>heddle token create</code>; to look it needs the scope{' '}
-          <code>read</code>, to cancel, pause or retry also <code>operate</code>.
+          This server requires a token. Create one with <code>heddle token create</code>; viewing needs the scope{' '}
+          <code>read</code>, canceling, pausing or retrying also <code>operate</code>.
         </p>
         {refused && (
           <p className="problem" role="alert">
-            That token was not accepted: it may be mistyped, expired or revoked.
+            Invalid token: it may be mistyped, expired or revoked.
           </p>
         )}
         <form onSubmit={submit}>
@@ -38,7 +38,7 @@ export function Login({ refused }: { refused: boolean }) {
             Log in
           </button>
         </form>
-        <p className="quiet">It is kept in this tab only and forgotten when the tab closes.</p>
+        <p className="quiet">Stored in this tab only and deleted when the tab closes.</p>
       </main>
     </div>
   );

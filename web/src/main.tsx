@@ -1,6 +1,6 @@
 import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
-import { LastResort } from './last-resort.tsx';
+import { ErrorScreen } from './last-resort.tsx';
 import { applyTheme } from './theme.ts';
 import './styles.css';
 import './workflows/workflows.css';
@@ -13,7 +13,7 @@ import './pool/pool.css';
 
 applyTheme();
 createRoot(document.getElementById('root')!).render(
-  <LastResort>
+  <ErrorScreen>
     <App />
-  </LastResort>,
+  </ErrorScreen>,
 );

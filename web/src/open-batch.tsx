@@ -6,7 +6,7 @@ export function isBatchId(text: string): boolean {
   return UUID.test(text);
 }
 
-/** A field that opens a batch by its id; takes a pasted address of this page as well. */
+/** A field that opens a batch by its id or by a pasted URL of the console. */
 export function OpenBatch() {
   const [text, setText] = useState('');
   const [refused, setRefused] = useState(false);
@@ -22,7 +22,7 @@ export function OpenBatch() {
       <input
         id="batch-id"
         value={text}
-        placeholder="batch id"
+        placeholder="batch ID"
         spellCheck={false}
         autoComplete="off"
         aria-invalid={refused}
@@ -35,7 +35,7 @@ export function OpenBatch() {
       <button type="submit">Open</button>
       {refused && (
         <p id="batch-id-refused" className="field-problem" role="alert">
-          A batch id looks like 0199a3c2-7d41-7c4e-9b0f-2f6f7f1c9a55: it is the X-Batch-ID of the answer that created
+          A batch ID looks like 0199a3c2-7d41-7c4e-9b0f-2f6f7f1c9a55: it is the X-Batch-ID of the response that created
           it.
         </p>
       )}

@@ -5,7 +5,7 @@ interface PagerProps {
   onPage: (page: number) => void;
 }
 
-/** Leads through a list that is newest first; absent where it fits on one page. */
+/** Pages through a list that is newest first; absent if everything fits on one page. */
 export function Pager({ page, rows, pageSize, onPage }: PagerProps) {
   if (rows === null || (page === 0 && rows.length < pageSize)) return null;
   return (

@@ -1,6 +1,6 @@
 import { ApiError } from './api/client.ts';
 
-/** What went wrong, in the server's own words: the error, then one line a detail. */
+/** An error in the server's words: the message, then one line per detail. */
 export function Problem({ error }: { error: unknown }) {
   const message = error instanceof Error ? error.message : String(error);
   const details = error instanceof ApiError ? error.details : [];

@@ -1,6 +1,6 @@
 import { useEffect } from 'react';
 
-/** Puts the keyboard into a field of search when `/` is pressed, unless somebody types elsewhere. */
+/** Focuses a search field when `/` is pressed, unless another field has the focus. */
 export function useSlashKey(target: React.RefObject<HTMLInputElement | null>): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {

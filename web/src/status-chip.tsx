@@ -1,7 +1,7 @@
 import { STATUS_ICON } from './status.ts';
 import type { Status } from './status.ts';
 
-/** The coloured square with a state's sign, as on the cards of the graph. */
+/** The colored square with a state's sign, as on the cards of the graph. */
 export function StatusMark({ status }: { status: Status }) {
   return (
     <span className={`mark mark-${status.toLowerCase()}`} aria-hidden="true">

@@ -7,7 +7,7 @@ import runningIcon from './icons/running.svg?url';
 import successIcon from './icons/success.svg?url';
 import waitingIcon from './icons/waiting.svg?url';
 
-/** The states of a task as the API names them, in the order of a task's life. */
+/** The states of a task in the API, in the order of a task's life. */
 export const STATUSES = [
   'Waiting',
   'Pending',
@@ -32,21 +32,21 @@ export const STATUS_ICON: Record<Status, string> = {
   Canceled: canceledIcon,
 };
 
-/** What each state means, in the words of the legend's tooltips. */
+/** Meaning of each state, for the legend's tooltips. */
 export const STATUS_MEANING: Record<Status, string> = {
   Waiting: 'waits for the tasks it depends on',
-  Pending: 'ready, waits for its turn',
-  Claimed: 'taken, about to start',
-  Running: 'at work',
-  Paused: 'held back until it is resumed',
-  Success: 'finished well',
+  Pending: 'ready, waiting to start',
+  Claimed: 'claimed, about to start',
+  Running: 'running',
+  Paused: 'paused until it is resumed',
+  Success: 'succeeded',
   Failure: 'failed or timed out',
   Canceled: 'canceled or disabled',
 };
 
 const TERMINAL: ReadonlySet<Status> = new Set<Status>(['Success', 'Failure', 'Canceled']);
 
-/** Whether a task in this state is over, short of an operator's retry. */
+/** Whether a task in this state has ended, except for a retry by an operator. */
 export function isTerminal(status: Status): boolean {
   return TERMINAL.has(status);
 }

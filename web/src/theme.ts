@@ -13,7 +13,7 @@ function readStored(): Theme {
   return THEMES.find((theme) => theme === stored) ?? 'auto';
 }
 
-/** Puts the chosen theme on the document; call once at start. */
+/** Applies the chosen theme to the document; call once at start. */
 export function applyTheme(): void {
   if (current === 'auto') delete document.documentElement.dataset['theme'];
   else document.documentElement.dataset['theme'] = current;
@@ -26,12 +26,12 @@ export function setTheme(theme: Theme): void {
   for (const listener of listeners) listener();
 }
 
-/** Whether dark colours are shown now, by choice or by the system's preference. */
+/** Whether dark colors are shown now, by choice or by the system's preference. */
 export function isDark(): boolean {
   return current === 'dark' || (current === 'auto' && darkPreference.matches);
 }
 
-/** Calls back when the colours on screen change. */
+/** Calls back when the displayed colors change. */
 export function onThemeChange(listener: () => void): () => void {
   listeners.add(listener);
   darkPreference.addEventListener('change', listener);

@@ -5,7 +5,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** A length of time as people say it: `340 ms`, `4.2 s`, `3 m 07 s`, `2 h 05 m`, `3 d 4 h`. */
+/** Formats a duration: `340 ms`, `4.2 s`, `3 m 07 s`, `2 h 05 m`, `3 d 4 h`. */
 export function formatDuration(ms: number): string {
   const length = Math.max(0, ms);
   if (length < SECOND) return `${Math.round(length)} ms`;
@@ -20,7 +20,7 @@ function pad(value: number): string {
   return String(value).padStart(2, '0');
 }
 
-/** How long ago a moment was, or how soon it comes. */
+/** Formats the time since or until a time. */
 export function formatAgo(atMs: number, nowMs: number): string {
   const length = nowMs - atMs;
   if (Math.abs(length) < 2 * SECOND) return 'just now';
@@ -38,14 +38,14 @@ export function formatClock(atMs: number): string {
   return CLOCK.format(atMs);
 }
 
-/** Milliseconds of a time on the wire (ISO text or a number); null where there is none or it makes no sense. */
+/** Milliseconds of a time on the wire (ISO string or number); null if absent or invalid. */
 export function parseTime(value: string | number | null | undefined): number | null {
   if (value === null || value === undefined) return null;
   const ms = typeof value === 'number' ? value : Date.parse(value);
   return Number.isFinite(ms) ? ms : null;
 }
 
-/** The present, renewed every `intervalMs` while `active`. */
+/** The current time, updated every `intervalMs` while `active`. */
 export function useNow(intervalMs: number, active = true): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
@@ -75,7 +75,7 @@ function onSecond(listener: () => void): () => void {
   };
 }
 
-/** The present, renewed every second by one clock for all who ask: for what stands on the page hundreds of times. */
+/** The current time, updated every second by one shared timer: for elements that occur hundreds of times. */
 export function useSharedNow(): number {
   return useSyncExternalStore(onSecond, () => second);
 }

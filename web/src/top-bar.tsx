@@ -16,14 +16,14 @@ const PLACES = [
   { label: 'Pool', address: '/pool', view: null },
 ] as const;
 
-/** Whether a place is the list shown, or the one that what is shown belongs to. */
+/** Whether a place is the list shown, or the list of the object shown. */
 function currentOf({ address, view }: (typeof PLACES)[number]): 'page' | 'true' | undefined {
   const path = location.pathname.replace(/\/+$/, '') || '/';
   if (path === address) return 'page';
   return path === '/view' && view !== null && new URLSearchParams(location.search).has(view) ? 'true' : undefined;
 }
 
-/** The bar on every page: home, the lists, what the page is about, colours, log out. */
+/** The bar on every page: home, the lists, search, theme, log out. */
 export function TopBar({ children }: { children?: ReactNode }) {
   const session = useSession();
   const theme = useTheme();
@@ -41,7 +41,7 @@ export function TopBar({ children }: { children?: ReactNode }) {
         ))}
       </nav>
       <div className="top-bar-middle">{children}</div>
-      <div className="segments" role="group" aria-label="Colours">
+      <div className="segments" role="group" aria-label="Theme">
         {THEMES.map((name) => (
           <button key={name} type="button" aria-pressed={theme === name} onClick={() => setTheme(name)}>
             {THEME_LABEL[name]}

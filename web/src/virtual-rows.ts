@@ -8,7 +8,7 @@ export interface VirtualRows {
   last: number;
 }
 
-/** Which rows of a long list are in sight, given the height of each in pixels. */
+/** Returns the visible rows of a long list, given the height of each in pixels. */
 export function useVirtualRows(count: number, rowHeight: number): VirtualRows {
   const scroller = useRef<HTMLDivElement>(null);
   const [range, setRange] = useState({ top: 0, height: 600 });

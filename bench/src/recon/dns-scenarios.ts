@@ -7,7 +7,7 @@ import type { RunningNameServer } from './dns-server.ts';
 
 const SUBJECTS: readonly SubjectName[] = ['heddle-dns', 'dnsperf', 'node-dns'];
 
-/** Addresses of names from one authoritative server, which has one thread: what it serves bounds everybody. */
+/** Addresses of names from one authoritative server with one thread, which limits every subject. */
 export function dnsScenarios(quick: boolean): Scenario[] {
   const bench = 'recon/dns';
   let server: Promise<RunningNameServer> | null = null;

@@ -14,7 +14,7 @@ const START_TRY_MS = 100;
 
 export interface RunningNameServer {
   port: number;
-  /** One `name type` a line, as dnsperf reads them. */
+  /** One `name type` per line, as read by dnsperf. */
   queries: string;
   stop(): void;
 }

@@ -7,7 +7,7 @@ export interface OpenPorts {
   stop(): void;
 }
 
-/** A process that listens on so many ports of 127.0.0.1, wherever there is room. */
+/** A process that listens on the given number of ports of 127.0.0.1, wherever they are free. */
 export async function openPorts(count: number): Promise<OpenPorts> {
   const child = spawn(process.execPath, [fileURLToPath(import.meta.url), String(count)], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -19,7 +19,7 @@ export async function openPorts(count: number): Promise<OpenPorts> {
   }
   const stop = (): void => void child.kill('SIGKILL');
   process.once('exit', stop);
-  // It ends with whoever measures, and does not keep that from ending.
+  // It ends with the benchmark, and does not keep it running.
   child.unref();
   if (child.stdin instanceof Socket) child.stdin.unref();
   return { ports: JSON.parse(output) as number[], stop };

@@ -8,8 +8,8 @@ import type { RunningServer } from './tls-server.ts';
 const SUBJECTS: readonly SubjectName[] = ['heddle-tls', 'openssl-s-time', 'node-tls'];
 
 /**
- * One server that all take turns at. It serves one connection at a time, so the rate by the clock is bounded by it; what
- * the client itself can do is the rate by its processor time.
+ * One server that all subjects use in turn. It serves one connection at a time and thus limits the rate by wall clock;
+ * the rate by processor time shows the capacity of the client.
  */
 export function tlsScenarios(quick: boolean): Scenario[] {
   let server: Promise<RunningServer> | null = null;

@@ -11,7 +11,7 @@ export interface RunningServer {
   stop(): void;
 }
 
-/** `openssl s_server` on loopback with a P-256 certificate of its own: TLS 1.3, one connection after the other. */
+/** `openssl s_server` on loopback with its own P-256 certificate: TLS 1.3, one connection at a time. */
 export async function startTlsServer(): Promise<RunningServer> {
   const directory = mkdtempSync(join(tmpdir(), 'heddle-bench-tls-'));
   const [key, certificate] = [join(directory, 'key.pem'), join(directory, 'certificate.pem')];

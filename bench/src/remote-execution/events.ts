@@ -1,7 +1,7 @@
 interface BenchEvent {
   memory_mb?: number;
   idempotent?: boolean;
-  /** It travels as text: it may use nothing but itself. */
+  /** Sent as source text, so it must not use anything outside itself. */
   run: () => unknown;
 }
 
@@ -37,7 +37,10 @@ const EVENTS: Readonly<Record<string, BenchEvent>> = {
   },
 };
 
-/** A module of the events in plain JavaScript, as packages are published: to strip types takes as long as to start Node. */
+/**
+ * A module of the events in plain JavaScript, as packages are published: stripping types takes as long as starting
+ * Node.
+ */
 export function eventsModule(): string {
   const definitions = Object.entries(EVENTS).map(([name, { run, ...options }]) => {
     const fields = Object.entries({ name, ...options }).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);

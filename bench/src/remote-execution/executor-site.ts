@@ -17,10 +17,10 @@ const CLIENT = 'bench';
 
 type Ready = ExecutorEvent & { event: 'ready' };
 
-/** Tasks that may wait: a load of many in flight is to be queued, not refused. */
+/** Maximum waiting tasks, so that a load of many concurrent tasks is queued instead of rejected. */
 const MAX_PENDING_TASKS = '1000';
 
-/** `heddle executor` as a process of its own on a fresh directory: mutual TLS, signed requests, the journal synced. */
+/** `heddle executor` as a separate process on a new directory: mutual TLS, signed requests, a synced journal. */
 export class ExecutorSite {
   readonly pid: number;
   readonly #directory: string;
@@ -43,7 +43,7 @@ export class ExecutorSite {
     mkdirSync(events);
     writeFileSync(join(events, 'events.mjs'), eventsModule());
     const binds = ['GRPC', 'XMLRPC', 'TCP', 'HTTP'].map((name) => [`HEDDLE_EXECUTOR_${name}_BIND`, '127.0.0.1:0']);
-    // Whoever profiles this process means its executor as well.
+    // A profile of this process includes its executor.
     const child = spawn(process.execPath, [...process.execArgv, MAIN, 'executor', '--json'], {
       stdio: ['ignore', 'pipe', 'ignore'],
       env: {
@@ -67,7 +67,7 @@ export class ExecutorSite {
     throw new Error(`no executor with the tier ${tier} could be started`);
   }
 
-  /** A client with keys and a certificate of its own. */
+  /** A client with its own keys and certificate. */
   client(protocol: Protocol): RemoteExecutor {
     const certificates = join(this.#directory, 'certificates');
     return new RemoteExecutor({
@@ -91,7 +91,7 @@ export class ExecutorSite {
   }
 }
 
-/** Null where it ended before it was ready. */
+/** Null if it ended before it was ready. */
 async function readyOf(child: ChildProcess): Promise<Ready | null> {
   for await (const line of createInterface({ input: child.stdout! })) {
     const event = JSON.parse(line) as ExecutorEvent;

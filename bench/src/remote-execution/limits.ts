@@ -6,10 +6,10 @@ import type { ExecutorSite } from './executor-site.ts';
 import { descendantsOf, residentOf, statOf } from './processes.ts';
 
 const TIMEOUT_SECS = 1;
-/** By then a task that loops has used more of the processor than anything else; it is told apart by that. */
+/** By then a looping task has used more processor time than any other process, which identifies it. */
 const LOOK_MS = 700;
 const GIVE_UP_MS = 10_000;
-/** So much time between two tasks lets their successors be started ahead. */
+/** Pause between two tasks, in which their successors are started ahead. */
 const PAUSE_MS = 500;
 
 interface Site {
@@ -17,12 +17,12 @@ interface Site {
   client: RemoteExecutor;
 }
 
-/** Deadlines are counted from the submission, so what dispatching took is in the figure as well. */
+/** Deadlines count from the submission, so the figure includes dispatching. */
 export async function measureDeadlines(
   { executor, client }: Site,
   { tier, samples }: RemoteDeadlineRequest,
 ): Promise<RemoteDeadlineRun> {
-  // In the jail no process can be started; elsewhere some that nobody waits for are to be found and ended as well.
+  // In the jail no process can be started; elsewhere detached child processes must be found and terminated as well.
   const event = tier === 'jail' ? 'Spin' : 'SpinWithChildren';
   const run: RemoteDeadlineRun = { killed_ms: [], none_left_ms: [] };
   for (let sample = 0; sample < samples; sample += 1) {
@@ -43,7 +43,7 @@ export async function measureDeadlines(
   return run;
 }
 
-/** What is resident of the task's largest process: its own high-water mark, read every millisecond or two. */
+/** Peak resident memory of the task's largest process, read every millisecond or two. */
 export async function measureMemory(
   { executor, client }: Site,
   { allocates }: RemoteMemoryRequest,
@@ -76,7 +76,7 @@ function busiestOf(executor: number): number {
   return descendantsOf(executor).reduce((a, b) => (ticks(b) > ticks(a) ? b : a));
 }
 
-/** The processes between one and that by which the executor starts all others, which stays. */
+/** The processes between a process and the one from which the executor starts all others, which remains. */
 function ancestorsOf(pid: number, executor: number): number[] {
   const parent = statOf(pid)?.parent ?? executor;
   const grandparent = statOf(parent)?.parent ?? executor;
@@ -92,7 +92,7 @@ function identified(pid: number): Identified {
   return { pid, started_at: statOf(pid)?.started_at ?? -1 };
 }
 
-/** What has ended and waits for the machine's first process to take note of it, runs no more. */
+/** A process that has ended but is not yet reaped no longer runs. */
 function isRunning({ pid, started_at }: Identified): boolean {
   const stat = statOf(pid);
   return stat?.started_at === started_at && !stat.zombie;

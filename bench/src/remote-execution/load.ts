@@ -4,7 +4,7 @@ import type { RemoteLoad, RemoteRun } from '../subject.ts';
 
 type Call = () => Promise<unknown>;
 
-/** Sends calls as `pace` says for `duration_ms`, and waits for the last answer. */
+/** Sends calls at the given `pace` for `duration_ms`, and waits for the last response. */
 export async function sendCalls(
   call: Call,
   { pace, duration_ms }: Pick<RemoteLoad, 'pace' | 'duration_ms'>,
@@ -25,7 +25,7 @@ export async function sendCalls(
   };
 }
 
-/** So many lanes of calls, each with the next one when the last one was answered. */
+/** The given number of lanes, each with the next call after the last response. */
 async function inLanes(timed: (dueAt: number) => Promise<void>, lanes: number, endsAt: number): Promise<void> {
   const lane = async (): Promise<void> => {
     while (performance.now() < endsAt) await timed(performance.now());
@@ -33,12 +33,12 @@ async function inLanes(timed: (dueAt: number) => Promise<void>, lanes: number, e
   await Promise.all(Array.from({ length: lanes }, lane));
 }
 
-/** A timer may fire so late without anything being wrong with this process. */
+/** Tolerated delay of a timer. */
 const TIMER_MS = 2;
 
 /**
- * Callers who do not know of each other: moments are random (exponential gaps, the same ones in every run), and nobody waits
- * for an answer to somebody else. What is sent late, since this process was busy, counts from when it was due.
+ * Independent callers: times are random (exponential gaps, the same in every run), and no caller waits for another. A
+ * call that is sent late because this process was busy counts from its due time.
  */
 async function atRandom(timed: (dueAt: number) => Promise<void>, perSecond: number, endsAt: number): Promise<void> {
   const random = seededRandom(1);

@@ -7,7 +7,7 @@ import type { TaskPool } from './pools.ts';
 
 const NO_BYTES = new Uint8Array();
 
-/** Answers every submission with what the pool makes of it. It checks no signature, stores nothing and bounds nothing. */
+/** Responds to every submission with the result of the pool. Checks no signature, stores nothing and limits nothing. */
 function managerOf(pool: TaskPool): RemoteManager {
   return {
     async handle({ request }) {
@@ -35,7 +35,7 @@ function managerOf(pool: TaskPool): RemoteManager {
   };
 }
 
-// The process of a peer: says its port, and ends with the one that started it.
+// The process of a peer: prints its port, and ends with its parent.
 const pool = process.argv[2] === 'pre-forked' ? new PreForkedPool() : new FreshNodePool();
 const listener = await openTcpListener({
   manager: managerOf(pool),

@@ -13,7 +13,7 @@ const NONCE = 'A'.repeat(22);
 const ENVELOPE = { key_id: 'none', nonce: NONCE, client: 'bench', audience: 'peer', method: 'submit' } as const;
 const MAC = new Uint8Array(32);
 
-/** A pool behind TCP in a process of its own, and an unsigned client of it. */
+/** A pool behind TCP in a separate process, with an unsigned client. */
 export function createPeerSubject(pool: 'pre-forked' | 'fresh-node'): Subject {
   let server: ChildProcess;
   let transport: ClientTransport;

@@ -1,6 +1,6 @@
 import type { WorkerMessage } from './pools.ts';
 
-// A forked worker: takes one message after the other until its parent goes away.
+// A forked worker: handles one message after the other until its parent exits.
 
 const EVENTS: Readonly<Record<string, (args: unknown) => unknown>> = { NoOp: () => null };
 

@@ -7,7 +7,7 @@ export interface TaskPool {
   run(request: string): Promise<string>;
 }
 
-/** What goes to a forked worker and comes back. */
+/** Messages to and from a forked worker. */
 export interface WorkerMessage {
   id: number;
   json: string;
@@ -21,7 +21,7 @@ interface Worker {
   waiting: Map<number, (json: string) => void>;
 }
 
-/** Workers that were forked at the start and take task after task; each is handed a few before it asks for them. */
+/** Workers that are forked at the start and run task after task; each prefetches a few. */
 export class PreForkedPool implements TaskPool {
   readonly #workers: readonly Worker[];
   readonly #queue: { message: WorkerMessage; settle: (json: string) => void }[] = [];
@@ -61,7 +61,7 @@ export class PreForkedPool implements TaskPool {
   }
 }
 
-/** A new process of Node for every task, so many at once. */
+/** A new Node process for every task, limited in number. */
 export class FreshNodePool implements TaskPool {
   readonly #queue: (() => void)[] = [];
   #running = 0;
@@ -79,7 +79,10 @@ export class FreshNodePool implements TaskPool {
   }
 }
 
-/** A task: its request on standard input, its result on standard output. Plain JavaScript, since stripping types takes as long as starting. */
+/**
+ * A task: its request on standard input, its result on standard output. Plain JavaScript, because stripping types takes
+ * as long as starting.
+ */
 const FRESH_TASK = `
   import { readFileSync } from 'node:fs';
   const events = { NoOp: () => null };

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** Processes as /proc shows them: Linux. What has ended reads as nothing. */
+/** Reads processes from /proc (Linux). Ended processes read as empty. */
 
 function read(path: string): string {
   try {
@@ -14,7 +14,7 @@ function childrenOf(pid: number): number[] {
   return read(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number);
 }
 
-/** All that a process started, and what those started; not itself. */
+/** All descendants of a process, without itself. */
 export function descendantsOf(pid: number): number[] {
   return childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child)]);
 }
@@ -23,15 +23,15 @@ export interface ProcessStat {
   parent: number;
   /** User and system, ticks of the kernel's clock: 10 ms. */
   cpu_ticks: number;
-  /** With the id it names a process for good: ids are used again. */
+  /** Together with the id it identifies a process, because ids are reused. */
   started_at: number;
-  /** It has ended, and nobody has asked how. */
+  /** It has ended and is not reaped yet. */
   zombie: boolean;
 }
 
 export function statOf(pid: number): ProcessStat | null {
   const text = read(`/proc/${pid}/stat`);
-  // The name in brackets may hold anything.
+  // The name in parentheses may contain anything.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   if (fields.length < 20) return null;
   return {
@@ -42,7 +42,7 @@ export function statOf(pid: number): ProcessStat | null {
   };
 }
 
-/** Resident memory of a process, MiB: now, and the most there has been. */
+/** Resident memory of a process, MiB: current and peak. */
 export function residentOf(pid: number): { now: number; peak: number } {
   const text = read(`/proc/${pid}/status`);
   const mib = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) / 1024;

@@ -8,7 +8,7 @@ import type { SubjectClient } from '../subject-client.ts';
 interface Sizes {
   rounds: number;
   warm_up_ms: number;
-  /** Of rounds that count, and of those that look for the latency of one call in a hundred. */
+  /** Number of rounds, and of those that measure the 99th percentile of latency. */
   throughput_ms: number;
   latency_ms: number;
   deadlines: number;
@@ -20,9 +20,9 @@ const QUICK: Sizes = { rounds: 2, warm_up_ms: 1_000, throughput_ms: 1_500, laten
 const PEERS: readonly SubjectName[] = ['pre-forked', 'fresh-node'];
 
 /**
- * What is aimed at, on two cores: in the jail p50 below 5 ms, p99 below 25 ms and 40 tasks/s; pooled 5,000 tasks/s; signed
- * calls 15,000/s over TCP, 1,500/s over gRPC and XML-RPC; the end of a task within 100 ms of its deadline and of all that it
- * started within 300 ms; memory less than 10 % beyond its limit.
+ * Targets on two cores: in the jail p50 below 5 ms, p99 below 25 ms and 40 tasks/s; pooled 5,000 tasks/s; signed calls
+ * 15,000/s over TCP, 1,500/s over gRPC and XML-RPC; the end of a task within 100 ms of its deadline and of all its
+ * processes within 300 ms; memory less than 10 % beyond its limit.
  */
 export function executionScenarios(quick: boolean): Scenario[] {
   const sizes = quick ? QUICK : FULL;
@@ -55,7 +55,7 @@ function heddleAndPeers(
   }));
 }
 
-/** Tasks at random moments, half as many as the subject has just shown that it can do. */
+/** Tasks at random times, at half the rate that the subject has just shown. */
 function dispatch(bench: string, tier: RemoteLoad['tier'], sizes: Sizes): Scenario {
   const load = { tier, protocol: 'tcp', call: 'task' } as const;
   const participants = heddleAndPeers(tier, () => {
@@ -80,7 +80,7 @@ function dispatch(bench: string, tier: RemoteLoad['tier'], sizes: Sizes): Scenar
   return { benches: [bench], rounds: sizes.rounds, participants };
 }
 
-/** Tasks that do nothing, as many as are done. */
+/** Tasks that do nothing, at full throughput. */
 function throughput(
   bench: string,
   { tier, in_flight }: { tier: RemoteLoad['tier']; in_flight: number },
@@ -91,7 +91,7 @@ function throughput(
   return { benches: [bench], rounds: sizes.rounds, participants };
 }
 
-/** The smallest signed call, many at once: the client and the executor's listener, checks and answers. */
+/** The smallest signed call, many at once: the client and the executor's listener, validation and responses. */
 function ingress(protocol: RemoteLoad['protocol'], in_flight: number, sizes: Sizes): Scenario {
   const bench = `remote/ingress-${protocol}`;
   const load = { tier: 'pooled', protocol, call: 'event', pace: { in_flight } } as const;
@@ -123,7 +123,7 @@ function steps(
 
 const LIMITED = ['jail', 'process'] as const;
 
-/** The jail, and a process that has started others which nobody waits for. */
+/** The jail, and a process that has detached children. */
 function deadlines({ rounds, deadlines: samples }: Sizes): Scenario {
   const bench = 'remote/deadline';
   const participants = LIMITED.map((tier): Participant => {
@@ -145,7 +145,7 @@ function deadlines({ rounds, deadlines: samples }: Sizes): Scenario {
   return { benches: [bench], rounds, participants };
 }
 
-/** Beyond what an idle process of a task holds already, in percent of the limit; below 0 where it never got there. */
+/** Beyond what an idle process of a task already uses, in percent of the limit; below 0 if it never reached it. */
 function memory({ rounds }: Sizes): Scenario {
   const bench = 'remote/memory';
   const overshoot = async (client: SubjectClient, request: RemoteMemoryRequest): Promise<number> => {

@@ -12,8 +12,8 @@ const OFFERED_AT_ONCE = 1_000;
 const UNCERTAIN_MS = 5_000;
 
 /**
- * One case: each request is served once, as a server does when it is asked. One that finds nothing, although the pool has one
- * that fits, is not launched for: a server counts idle runners that fit before it plans a launch.
+ * One case: each request is served once, like a server serves it. A request that finds nothing although the pool has a
+ * matching runner is not launched for: a server counts matching idle runners before it plans a launch.
  */
 export async function poolCase(
   database: Database,
@@ -36,7 +36,7 @@ export async function poolCase(
     const askedAt = performance.now();
     await store.ask([asked]);
     const waiting = await store.request(asked.id);
-    // One that nobody looked hard enough for is looked for again: only what is known to be missing is launched.
+    // A request with an uncertain result is retried: only runners known to be missing are launched.
     let answer: Served | undefined;
     do [answer] = waiting?.state === 'waiting' ? await backend.serve([waiting]) : [];
     while (answer?.exhaustion === 'uncertain' && performance.now() - askedAt < UNCERTAIN_MS);

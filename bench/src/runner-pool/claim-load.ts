@@ -3,10 +3,10 @@ import { eventLoopTurn } from '../../../src/runtime/turn.ts';
 import { typeName, type ClaimRequest, type ClaimRun } from './requests.ts';
 import { fillPool, openStore, requestOf, restock } from './stock.ts';
 
-/** Claims between two restockings: so many runners fewer are idle at most. */
+/** Claims between two restockings: at most this many fewer runners are idle. */
 const SLICE = 500;
 
-/** So many claims by so many claimers at once; the pool is restocked in between, which is not measured. */
+/** The given number of claims by concurrent claimers; the pool is restocked in between, which is not measured. */
 export async function claimLoad(database: Database, request: ClaimRequest): Promise<ClaimRun> {
   const type = typeName(0);
   await fillPool(
@@ -37,7 +37,7 @@ export async function claimLoad(database: Database, request: ClaimRequest): Prom
   return { wall_ms: wall, latencies };
 }
 
-/** Milliseconds from the release of a runner to the moment when the request that waited for it has it. */
+/** Milliseconds from the release of a runner to its grant to the waiting request. */
 export async function handOver(database: Database, samples: number): Promise<number[]> {
   const type = typeName(0);
   const [runner] = await fillPool(database, [type]);
@@ -52,7 +52,7 @@ export async function handOver(database: Database, samples: number): Promise<num
     const epoch = held!.runners[0]!.epoch;
     const releasedAt = performance.now();
     await store.release(runner!.id, epoch);
-    // Whoever waits looks when it is told; here it looks all the time.
+    // A waiting request polls when it is notified; here it polls continuously.
     let granted = await store.request(next.id);
     while (granted?.state !== 'granted') {
       await eventLoopTurn();

@@ -1,7 +1,7 @@
-/** What runner pools are asked to do. */
+/** The requests to a runner pool. */
 
 export interface ClaimRequest {
-  /** Idle runners of the one type that is asked for. */
+  /** Idle runners of the requested type. */
   idle: number;
   claims: number;
   /** Runners of each claim: all or none. */
@@ -11,16 +11,16 @@ export interface ClaimRequest {
 
 export interface ClaimRun {
   wall_ms: number;
-  /** Of each claim, from the request to the runners, milliseconds. */
+  /** Latency of each claim, from the request to the runners, milliseconds. */
   latencies: number[];
 }
 
-/** Idle runners, and requests that each accept one type; all at once, or so many a second. */
+/** Idle runners, and requests that each accept one type; all at once, or at a rate per second. */
 export interface PoolCase {
   name: string;
   types: number;
   idle: number;
-  /** Of the idle ones, those of the types that nobody asks for. */
+  /** Idle runners of types that are not requested. */
   unwanted: number;
   requests: number;
   per_second: number | null;
@@ -40,7 +40,7 @@ export const CASES: readonly PoolCase[] = [
   { name: 'burst_4000_of_20000', types: 50, idle: 20_000, unwanted: 0, requests: 4_000, per_second: null },
 ];
 
-/** The type that the n-th request accepts: every type is there as often as it is asked for, or oftener. */
+/** The type that the n-th request accepts: every type exists at least as often as it is requested. */
 export function wantedType(poolCase: PoolCase, n: number): string {
   return poolCase.unwanted > 0 ? typeName(1) : typeName(n % poolCase.types);
 }

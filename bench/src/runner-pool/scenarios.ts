@@ -60,7 +60,7 @@ function handOver(quick: boolean): Scenario {
   };
 }
 
-/** Backends side by side: what they find of what is there, and at what price. */
+/** Compares backends: what they find, and at what cost. */
 function backends(poolCase: PoolCase): Scenario {
   const bench = `pool/${poolCase.name}`;
   const participant = (subject: SubjectName): Participant => ({

@@ -64,7 +64,7 @@ export function openStore(database: Database): PostgresRunnerStore {
   });
 }
 
-/** Replaces the pool by one idle runner for each of these types; in random order. */
+/** Replaces the pool by one idle runner for each of these types, in random order. */
 export async function fillPool(database: Database, types: readonly string[]): Promise<RunnerMessage[]> {
   await database.query(EMPTY);
   const rows = await database.query<{ id: string; instance_type: string }>(FILL, [
@@ -86,7 +86,7 @@ export async function fillPool(database: Database, types: readonly string[]): Pr
   }));
 }
 
-/** Makes every runner idle again, and forgets the requests. */
+/** Makes every runner idle again and deletes the requests. */
 export async function restock(database: Database): Promise<void> {
   await database.query(RESTOCK);
   await database.query(FORGET);

@@ -10,7 +10,7 @@ import type { ScanRun } from '../subject.ts';
 const TICKS_PER_SECOND = 100;
 const LOOK_MS = 20;
 
-/** CPU time of the children that this process has seen end, in milliseconds. */
+/** CPU time of ended child processes, in milliseconds. */
 function childrenCpuMs(): number {
   const stat = readFileSync('/proc/self/stat', 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -18,7 +18,7 @@ function childrenCpuMs(): number {
   return ((Number(fields[13]) + Number(fields[14])) / TICKS_PER_SECOND) * 1000;
 }
 
-/** The largest that a process and its children ever were, each by itself, summed; MiB. */
+/** Sum of the peak memory of a process and its children, MiB. */
 function peakMib(pid: number): number {
   try {
     const own = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
@@ -32,9 +32,8 @@ function peakMib(pid: number): number {
 }
 
 /**
- * Runs a command to its end; its output is counted line by line.
- *
- * @throws where it ends with a code that is not among `codes`
+ * Runs a command to completion and counts the lines of its output.
+ * @throws if its exit code is not among `codes`
  */
 export async function measureCommand(
   command: readonly string[],

@@ -6,7 +6,7 @@ import { PseudoRandom } from './pseudo-random.ts';
 import { fileName, SourceText } from './source-text.ts';
 import { type ArchiveFile, makeTarGz, makeZip } from './write-archive.ts';
 
-/** Raised when the same parameters begin to give another tree. */
+/** Incremented when the same parameters produce a different tree. */
 const FORMAT = 1;
 const KIB = 1024;
 const MIB = KIB * KIB;
@@ -14,13 +14,13 @@ const FILES_IN_DIRECTORY = 30;
 const DIRECTORIES_IN_PACKAGE = 12;
 const ENDINGS = ['.ts', '.ts', '.js', '.py', '.go', '.java', '.json', '.yml', '.md', '.sh', '.css', '.sql'];
 const LARGE_BYTES = 24 * MIB;
-/** A large file holds at least two of the largest chunks. */
+/** A large file has at least two of the largest chunks. */
 const LARGE_BYTES_MIN = 9 * MIB;
 const ENTRIES_OF_ARCHIVE = 40;
-/** Where chunks of usual sizes end. */
+/** The usual chunk sizes. */
 const CHUNK_SIZES = [64 * KIB, MIB, 4 * MIB];
 
-/** Shares of the tree's bytes (archives: unpacked) and of the secrets; what is left is small text files. */
+/** Shares of the tree's bytes (archives: unpacked) and of the secrets; the rest is small text files. */
 const SHARES = {
   large: { bytes: 0.12, secrets: 0.15 },
   binary: { bytes: 0.06, secrets: 0 },
@@ -37,7 +37,7 @@ export interface PlantedSecret extends MadeSecret {
   /** Below the tree; entries of archives follow their archive after `!`. */
   path: string;
   place: Exclude<Place, 'binary'>;
-  /** Of a large file: the end of a chunk that it lies across. */
+  /** For a large file: the chunk boundary that it crosses. */
   boundary?: number;
 }
 
@@ -46,21 +46,21 @@ export interface TreeManifest {
   bytes: number;
   seed: number;
   files: number;
-  /** Of the files as they are on disk. */
+  /** Bytes on disk. */
   file_bytes: number;
   planted: PlantedSecret[];
 }
 
 export interface TreeOptions {
-  /** Holds the trees, each in a directory of its own with its manifest beside it. */
+  /** Directory of the trees, each in a separate directory with its manifest beside it. */
   directory: string;
-  /** About as many, archives counted unpacked; at least 32 MiB. 1 GB by default. */
+  /** Approximate size, archives counted unpacked; at least 32 MiB. 1 GB by default. */
   bytes?: number;
   secrets?: number;
   seed?: number;
 }
 
-/** A tree to scan: the same for the same options; written once, reused afterwards. */
+/** A tree to scan, the same for the same options; written once and reused. */
 export function generateTree(options: TreeOptions): { directory: string; manifest: TreeManifest } {
   const { bytes = 1_000_000_000, secrets = 1000, seed = 20_250_101 } = options;
   if (bytes < 32 * MIB) throw new RangeError(`a tree has at least ${32 * MIB} bytes, not ${bytes}`);
@@ -127,7 +127,7 @@ class TreeWriter {
     return Math.round(KIB * 200 ** (0.02 + 0.96 * exponent));
   }
 
-  /** Sizes of files that make up `bytes`. */
+  /** Sizes of files that add up to `bytes`. */
   #fileSizes(bytes: number): number[] {
     const sizes: number[] = [];
     for (let left = bytes; left > 0;) {
@@ -194,14 +194,14 @@ class TreeWriter {
     }
   }
 
-  /** Ends of chunks of all sizes in turn, none twice. */
+  /** Chunk boundaries of all sizes in turn, without repetition. */
   #boundaries(length: number, count: number): number[] {
     const ends = Math.floor((length - KIB) / CHUNK_SIZES[0]!);
     if (count > ends)
       throw new RangeError(`${count} secrets are too many for the ${ends} ends of chunks of a large file`);
     const chosen = new Set<number>();
     for (let turn = 0; chosen.size < count; turn += 1) {
-      // A file has few ends of large chunks; once they are taken, the smallest give the rest.
+      // A file has few boundaries of large chunks; once they are used, the smallest sizes supply the rest.
       const unit = CHUNK_SIZES[turn < 6 * CHUNK_SIZES.length ? turn % CHUNK_SIZES.length : 0]!;
       const boundary = unit * this.#random.between(1, Math.floor((length - KIB) / unit));
       chosen.add(boundary);
@@ -212,7 +212,7 @@ class TreeWriter {
   #writeBinaries(bytes: number): void {
     for (const size of this.#fileSizes(bytes)) {
       const content = this.#random.fill(Buffer.alloc(size));
-      // Programs have a head, tables of zeros, and names among their code.
+      // Binaries have a header, tables of zeros, and names among their code.
       content.write('\x7fELF\x02\x01\x01\0\0\0\0\0', 0, 'latin1');
       for (let at = 512; at + 512 < size; at += 4096) content.fill(0, at, at + 256);
       this.#text.make(this.#random, Math.floor(size / 8)).copy(content, Math.floor(size / 2));
@@ -246,7 +246,7 @@ class TreeWriter {
     return lines.reduce((sum, line) => sum + line.length + 2, 0);
   }
 
-  /** How many of `secrets` each of `files` files holds. */
+  /** Number of `secrets` in each of `files` files. */
   #spread(secrets: number, files: number): number[] {
     const counts = new Array<number>(files).fill(0);
     for (let index = 0; index < secrets; index += 1) counts[this.#random.below(files)]! += 1;

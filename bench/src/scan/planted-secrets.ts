@@ -6,7 +6,7 @@ const DIGITS = '0123456789';
 const WORD = UPPER + LOWER + DIGITS;
 const BASE64_URL = `${WORD}_-`;
 
-/** Made up from the public formats of well-known providers, one for each of the seven simple rules. */
+/** Made up in the public formats of well-known providers, one for each of the seven simple rules. */
 const FORMATS: Readonly<Record<string, (random: PseudoRandom) => string>> = {
   'github-personal-access-token': (random) => ['gh', 'p_', random.text(WORD, 36)].join(''),
   'gitlab-personal-access-token': (random) =>
@@ -26,7 +26,7 @@ export interface MadeSecret {
 
 const ENTROPY_MIN = 3.6;
 
-/** Secrets of all formats in turn, none twice, each random enough for any rule. */
+/** Secrets of all formats in turn, without duplicates, each random enough for any rule. */
 export function* makeSecrets(random: PseudoRandom): Generator<MadeSecret, never> {
   const made = new Set<string>();
   for (;;) {
@@ -39,7 +39,7 @@ export function* makeSecrets(random: PseudoRandom): Generator<MadeSecret, never>
   }
 }
 
-/** Shannon entropy in bits a character. */
+/** Shannon entropy, bits per character. */
 function entropyOf(text: string): number {
   const counts = new Map<string, number>();
   for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1);
@@ -55,7 +55,7 @@ const LINES: readonly ((secret: string) => string)[] = [
   (secret) => `{"name":"worker","value":"${secret}"}`,
 ];
 
-/** A line of source text with a secret in it, without its newline. */
+/** A line of source code with a secret in it, without its newline. */
 export function lineWith(secret: string, random: PseudoRandom): string {
   return random.pick(LINES)(secret);
 }

@@ -1,4 +1,4 @@
-/** Numbers that look random and are the same for the same seed, on every machine (sfc32). */
+/** Pseudo-random numbers that are the same for the same seed on every machine (sfc32). */
 export class PseudoRandom {
   #a: number;
   #b: number;

@@ -4,7 +4,7 @@ import { parse } from 'smol-toml';
 
 const BUILT_IN = join(import.meta.dirname, '../../../src/scan/detect/rules/builtin');
 
-/** Seven rules of the simplest form: a few letters that stand for a provider, then the token. */
+/** Seven rules of the simplest form: a provider's prefix, then the token. */
 const FEW = [
   'github-personal-access-token',
   'gitlab-personal-access-token',
@@ -22,12 +22,12 @@ interface Rule {
 }
 
 export interface RuleSet {
-  /** TOML, as a file. */
+  /** A TOML file. */
   path: string;
   rules: number;
   /** Regular expressions of the same rules. */
   regexes: string[];
-  /** Their keywords, as regular expressions that ignore case. */
+  /** Their keywords, as case-insensitive regular expressions. */
   keywords: string[];
 }
 
@@ -43,7 +43,7 @@ function blocks(): { text: string; rule: Rule }[] {
     .filter(({ rule }) => rule.regex !== undefined && (rule.keywords ?? []).length > 0);
 }
 
-/** Rules of those that come with Heddle, written to a file: seven simple ones, or so many, spread over all families. */
+/** Built-in rules written to a file: seven simple ones, or the given number, spread over all families. */
 export function writeRuleSet(directory: string, count: number): RuleSet {
   const all = blocks();
   const chosen =

@@ -27,7 +27,7 @@ function name(random: PseudoRandom): string {
   return first! + rest.map((word) => word[0]!.toUpperCase() + word.slice(1)).join('');
 }
 
-/** What stands in source code, with what scanners stumble on: words of credentials, digests, addresses, encoded text. */
+/** Content of source code, including what scanners stumble on: credential words, digests, addresses, encoded text. */
 const SHAPES: readonly { weight: number; make: LineShape }[] = [
   { weight: 14, make: () => '' },
   {
@@ -59,7 +59,7 @@ const SHAPES: readonly { weight: number; make: LineShape }[] = [
   { weight: 0.3, make: (random) => `  data:${Buffer.from(words(random, random.between(8, 30))).toString('base64')}` },
 ];
 
-/** Text made of whole lines, drawn from a stock of them: fast enough for gigabytes. */
+/** Text of whole lines, drawn from a fixed set: fast enough for gigabytes. */
 export class SourceText {
   readonly #lines: readonly Buffer[];
 
@@ -73,7 +73,7 @@ export class SourceText {
     });
   }
 
-  /** Exactly `length` bytes; `inserted` are lines that stand somewhere in it. */
+  /** Exactly `length` bytes; `inserted` are lines somewhere in it. */
   make(random: PseudoRandom, length: number, inserted: readonly string[] = []): Buffer {
     const content = Buffer.allocUnsafe(length);
     const extra = inserted.map((line) => Buffer.from(`\n${line}\n`));

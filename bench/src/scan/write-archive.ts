@@ -10,7 +10,7 @@ const CENTRAL_HEADER = 0x02014b50;
 const END_OF_CENTRAL_DIRECTORY = 0x06054b50;
 const UTF8_NAMES = 0x0800;
 const DEFLATED = 8;
-/** 1980-01-01, so that the same content gives the same archive. */
+/** 1980-01-01, so that the same content produces the same archive. */
 const DOS_DATE = 0x21;
 const VERSION = 20;
 
@@ -32,7 +32,7 @@ export function makeZip(files: readonly ArchiveFile[]): Buffer {
     facts.writeUInt32LE(content.length, 18);
     facts.writeUInt16LE(nameBytes.length, 22);
     const local = Buffer.concat([uint32(LOCAL_HEADER), facts, nameBytes, packed]);
-    // After the facts: comment, disk, attributes, and where the entry begins.
+    // Comment, disk, attributes, and the offset of the entry.
     const rest = Buffer.alloc(14);
     rest.writeUInt32LE(offset, 10);
     directory.push(uint32(CENTRAL_HEADER), uint16(VERSION), facts, rest, nameBytes);

@@ -8,32 +8,32 @@ import { ConfigurationError } from '../failure.ts';
 import { refused, systemFault } from '../scan/exit.ts';
 import { SCAN_SETTING_GROUPS } from '../scan-settings.ts';
 import { scopeEntries } from '../scope-entries.ts';
-import type { ReconAims, ReconRequest } from './request.ts';
+import type { ReconTargetOptions, ReconRequest } from './request.ts';
 
-/** What a run is aimed at, once scope and exclusions are applied. */
-export interface Aims {
+/** The targets of a run, after scope and exclusions are applied. */
+export interface ResolvedTargets {
   readonly targets: TargetList;
   readonly scope: AddressScope;
   readonly refused: readonly Refusal[];
   readonly refusedHosts: bigint;
-  /** For hosts that do not name their own. */
+  /** For hosts that do not name their own ports. */
   readonly ports: readonly number[];
 }
 
 const LIST_BYTES_MAX = 256 * 2 ** 20;
 const STDIN_FD = 0;
-/** Taken for the domain of that name, a file that is not there would leave out nothing, without a word. */
+/** Otherwise a missing file would be taken for a domain of that name and silently exclude nothing. */
 const FILE_NAME = /^[^*.].*\.(?:txt|list|lst|csv|tsv|json|yaml|yml|conf|cfg|hosts)$|^\.{0,2}\//i;
-const NO_FILE = 'there is no such file; a domain of that name is written with *. before it';
+const NO_FILE = 'no such file; write a domain of that name with a leading *.';
 
 /** @throws HeddleError or CommandFailure that names flag, place and remedy */
-export function aimsOf(request: ReconRequest): Aims {
+export function resolveTargets(request: ReconRequest): ResolvedTargets {
   if (request.targets.length + request.lists.length === 0) {
     throw refused('name at least one target: a name, an address, a network, host:port, or -l FILE');
   }
   const fromStdin = [...request.lists, ...('wordlist' in request ? [request.wordlist] : [])];
   if (fromStdin.filter((path) => path === '-').length > 1) {
-    throw refused('standard input can be read once: name - for one list only');
+    throw refused('standard input can be read only once: use - for one list only');
   }
   const scope = createScope(scopeOf(request));
   const all = parseTargets(targetsOf(request), { exclude: entriesOf('--exclude', request.exclude) });
@@ -42,8 +42,8 @@ export function aimsOf(request: ReconRequest): Aims {
   return { targets, scope, refused: fellOut, refusedHosts, ports };
 }
 
-/** What flags say goes before what the environment says, as it does for settings. */
-function scopeOf({ scope }: ReconAims): Iterable<PlacedText> {
+/** Flags take precedence over the environment, as for settings. */
+function scopeOf({ scope }: ReconTargetOptions): Iterable<PlacedText> {
   if (scope.length > 0) return entriesOf('--scope', scope);
   const setting = SCAN_SETTING_GROUPS.Recon.reconScope;
   const parsed = setting.parse(process.env[setting.name] ?? '');
@@ -51,14 +51,17 @@ function scopeOf({ scope }: ReconAims): Iterable<PlacedText> {
   throw new ConfigurationError([`${setting.name}: must be ${setting.allowed} (environment)`]);
 }
 
-function* targetsOf({ targets, lists }: ReconAims): Generator<PlacedText> {
+function* targetsOf({ targets, lists }: ReconTargetOptions): Generator<PlacedText> {
   for (const text of targets) yield { text, place: 'TARGET' };
   for (const path of lists) {
     yield* path === '-' ? linesOf(readList('-l', STDIN_FD), 'standard input') : linesOf(readList('-l', path), path);
   }
 }
 
-/** Entries as they are, and those of files: a file of that name goes before an entry, and `@FILE` is nothing but a file. */
+/**
+ * Returns entries as they are, and those of files: a file takes precedence over an entry of the same name, and `@FILE`
+ * is always a file.
+ */
 function* entriesOf(flag: string, given: readonly string[]): Generator<PlacedText> {
   for (const each of given) {
     const path = each.startsWith('@') ? each.slice(1) : isFile(each) ? each : null;
@@ -76,7 +79,7 @@ function readList(flag: string, path: string | number): string {
   const name = path === STDIN_FD ? 'standard input' : String(path);
   try {
     if (typeof path === 'string' && statSync(path).size > LIST_BYTES_MAX) {
-      throw refused(`${flag} ${name}: is larger than 256 MiB; divide it, or name networks instead of their addresses`);
+      throw refused(`${flag} ${name}: is larger than 256 MiB; split it, or list networks instead of addresses`);
     }
     return readFileSync(path, 'utf8');
   } catch (error) {

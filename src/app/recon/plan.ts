@@ -4,17 +4,17 @@ import { createInterface } from 'node:readline';
 import { ADDRESSES_MAX } from '../../recon/targets/name-resolutions.ts';
 import { ciphersOf } from '../../recon/tls/cipher-suites.ts';
 import { TLS_VERSIONS } from '../../recon/tls/protocol.ts';
-import type { Aims } from './aims.ts';
+import type { ResolvedTargets } from './aims.ts';
 import type { ReconPlan, ReconRequest, TcpRequest, TlsRequest } from './request.ts';
 
-/** What a run would send at most. */
-export function planOf(request: ReconRequest, aims: Aims, seed: number, words: number | null): ReconPlan {
+/** Estimates the most that a run would send. */
+export function planOf(request: ReconRequest, aims: ResolvedTargets, seed: number, words: number | null): ReconPlan {
   const { targets, refusedHosts, ports } = aims;
   const plain = targets.size - targets.pinned;
   const endpoints = endpointsOf(request, aims, words);
   const perEndpoint = packetsEach(request);
   const packets = endpoints === null ? null : endpoints * perEndpoint;
-  // Names are asked of resolvers, so a host's own rate bounds nothing there.
+  // Names are queried at resolvers, so the rate per host does not apply.
   const toOneHost = request.probe === 'dns' || targets.size === 0 ? 0 : (plain > 0 ? ports.length : 1) * perEndpoint;
   const secs =
     packets === null ? null : Math.max(durationOf(packets, request.rate), durationOf(toOneHost, request.hostRate));
@@ -33,18 +33,18 @@ export function planOf(request: ReconRequest, aims: Aims, seed: number, words: n
   };
 }
 
-/** What holds a run below the rate that was asked for, where the rate to each host does; null where it does not. */
-export function hostRateNotice(request: ReconRequest, { targets }: Aims): string | null {
+/** Explains that the rate per host keeps a run below the requested rate; null if it does not. */
+export function hostRateNotice(request: ReconRequest, { targets }: ResolvedTargets): string | null {
   const { rate, hostRate } = request;
-  // Queries go to resolvers; how many the system has is not known here.
+  // Queries go to resolvers; the number of the system's resolvers is not known here.
   const hosts = request.probe === 'dns' ? Math.max(1, request.resolvers.length) : targets.size;
   if (hostRate * hosts >= rate) return null;
   const host = request.probe === 'dns' ? 'resolver' : 'host';
   return `limited to ${hostRate.toLocaleString('en-US')}/s to one ${host} by --host-rate; --unlimited lifts both limits`;
 }
 
-/** How many endpoints, or questions, there are; null where nobody counted the words. */
-function endpointsOf(request: ReconRequest, { targets, ports }: Aims, words: number | null): number | null {
+/** Number of endpoints or questions; null if the words were not counted. */
+function endpointsOf(request: ReconRequest, { targets, ports }: ResolvedTargets, words: number | null): number | null {
   if (request.probe !== 'dns') {
     const plain = targets.size - targets.pinned + further(request, targets.names.length);
     const names = targets.pinnedHosts.filter(({ ip }) => ip === null).length;
@@ -56,7 +56,7 @@ function endpointsOf(request: ReconRequest, { targets, ports }: Aims, words: num
   return addresses + names * (words + 1) * request.types.length;
 }
 
-/** How many addresses names may have beside their first, where all of them are probed. */
+/** Number of further addresses that names may have if all of them are probed. */
 function further(request: TcpRequest | TlsRequest, names: number): number {
   return request.allAddresses ? names * (ADDRESSES_MAX - 1) : 0;
 }
@@ -70,7 +70,7 @@ function packetsEach(request: ReconRequest): number {
   return TLS_CONNECTIONS_MAX + versions + (request.ciphers ? suitesAskedFor(request.versions) : 0);
 }
 
-/** Each suite that is taken costs a connection, and two more find out that no other is. */
+/** Each accepted suite costs a connection, and two more confirm that no other is accepted. */
 function suitesAskedFor(allVersions: boolean): number {
   const each = TLS_VERSIONS.map((version) => ciphersOf(version).length + 2);
   return allVersions ? each.reduce((sum, count) => sum + count, 0) : Math.max(...each);
@@ -84,7 +84,7 @@ function finite(rate: number): number | null {
   return rate === Infinity ? null : rate;
 }
 
-/** The words of a list as they come, without comments and blank lines. */
+/** Yields the words of a list without comments and blank lines. */
 export async function* wordsOf(path: string): AsyncGenerator<string, void> {
   const input = path === '-' ? process.stdin : createReadStream(path);
   const lines = createInterface({ input, crlfDelay: Infinity });
@@ -99,7 +99,7 @@ export async function* wordsOf(path: string): AsyncGenerator<string, void> {
   }
 }
 
-/** How many words a list has; null for standard input, which can be read but once. */
+/** Number of words in a list; null for standard input, which can be read only once. */
 export async function countWords(path: string | undefined): Promise<number | null> {
   if (path === undefined) return 0;
   if (path === '-') return null;

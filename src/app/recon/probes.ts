@@ -6,11 +6,11 @@ import { Permutation } from '../../recon/targets/permutation.ts';
 import type { EndpointSource } from '../../recon/targets/port.ts';
 import type { TargetList } from '../../recon/targets/target-list.ts';
 import { refused, systemFault } from '../scan/exit.ts';
-import type { Aims } from './aims.ts';
+import type { ResolvedTargets } from './aims.ts';
 import { wordsOf } from './plan.ts';
 import type { DnsRequest, TcpRequest, TlsRequest } from './request.ts';
 
-/** Loaded when used: each probe is a room's worth of code. */
+/** Loaded on first use: each probe is a large module. */
 export async function tcpRecords(
   request: TcpRequest,
   endpoints: EndpointSource,
@@ -65,10 +65,10 @@ function readRoots(path: string): string {
   }
 }
 
-/** @param words how many there are; null where nobody counted them */
+/** @param words number of words; null if not counted */
 export async function dnsRecords(
   request: DnsRequest,
-  { targets, scope, seed, words }: Pick<Aims, 'targets' | 'scope'> & { seed: number; words: number | null },
+  { targets, scope, seed, words }: Pick<ResolvedTargets, 'targets' | 'scope'> & { seed: number; words: number | null },
   environment: ProbeEnvironment,
 ): Promise<AsyncIterable<ReconRecord>> {
   const { scanDns } = await import('../../recon/dns/scan.ts');
@@ -79,7 +79,7 @@ export async function dnsRecords(
   const options = {
     names: wordlist === undefined ? names : withWords(names, domains, wordlist),
     total: words === null ? null : targets.size + words * domains.length,
-    // Names are not asked for PTR beside other types, and addresses for nothing else.
+    // Names are not queried for PTR along with other types, and addresses for nothing else.
     types: hasAddresses && !request.types.includes('PTR') ? [...request.types, 'PTR' as const] : request.types,
     resolvers: request.resolvers,
     retries: request.retries,
@@ -108,7 +108,7 @@ async function* withWords(
   yield* expandNames(domains, wordsOf(wordlist));
 }
 
-/** Of the names that words made, those that exist: most do not, and a wildcard says nothing of them. */
+/** Of the names made from words, keeps those that exist: most do not, and a wildcard proves nothing about them. */
 async function* answered(
   records: AsyncIterable<DnsRecord>,
   domains: ReadonlySet<string>,

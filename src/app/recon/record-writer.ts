@@ -2,7 +2,7 @@ import { onNextTurn } from '../../runtime/turn.ts';
 
 const FLUSH_CHARACTERS = 65_536;
 
-/** Gathers what is printed in one turn of the event loop, and waits where nobody reads. */
+/** Collects the output of one tick of the event loop, and waits if the reader is slow. */
 export class RecordWriter {
   readonly #print: (text: string) => Promise<void> | undefined;
   #text = '';
@@ -13,7 +13,7 @@ export class RecordWriter {
     this.#print = print;
   }
 
-  /** Returns what to wait for before more is written, where standard output is full. */
+  /** Returns a promise to wait for before writing more if standard output is full. */
   write(text: string): Promise<void> | undefined {
     this.#text += text;
     if (this.#text.length >= FLUSH_CHARACTERS) this.flush();

@@ -5,28 +5,28 @@ export { RECON_DEFAULTS, type ProbeProgress } from '../../recon/options.ts';
 export { DNS_TYPES } from '../../recon/dns/codes.ts';
 export type { DnsRecord, DnsType, PortRecord, ReconRecord, TlsRecord } from '../../recon/records.ts';
 
-/** Whose names and types the members of records have. */
+/** The tool whose names and types the members of records follow. */
 export const JSON_STYLES = ['heddle', 'projectdiscovery'] as const;
 export type JsonStyle = (typeof JSON_STYLES)[number];
 
-/** What every probe is asked for on the command line, each value already within its bounds. */
-export interface ReconAims {
-  /** As arguments: names, addresses, networks, ranges, host:port, URLs. */
+/** Options that every probe has on the command line, each value already validated. */
+export interface ReconTargetOptions {
+  /** Targets as arguments: names, addresses, networks, ranges, host:port, URLs. */
   readonly targets: readonly string[];
   /** Files of targets; `-` is standard input. */
   readonly lists: readonly string[];
   /** Files or entries. */
   readonly exclude: readonly string[];
-  /** Files or entries; empty: those of the environment. */
+  /** Files or entries; if empty, those of the environment. */
   readonly scope: readonly string[];
-  /** A second; Infinity where nothing limits. */
+  /** Per second; Infinity for no limit. */
   readonly rate: number;
   readonly hostRate: number;
-  /** Null: a new one each time. */
+  /** Null for a new seed each time. */
   readonly seed: number | null;
-  /** For names of targets; empty: the system's. */
+  /** Resolvers for names of targets; empty for those of the system. */
   readonly resolvers: readonly string[];
-  /** Null: as the probe has it by default. */
+  /** Null for the probe's default. */
   readonly timeoutMs: number | null;
   readonly dryRun: boolean;
   readonly json: boolean;
@@ -34,10 +34,10 @@ export interface ReconAims {
   readonly quiet: boolean;
 }
 
-export interface TcpRequest extends ReconAims {
+export interface TcpRequest extends ReconTargetOptions {
   readonly probe: 'tcp';
   readonly ports: string;
-  /** Names at each of their addresses, not at the first alone. */
+  /** Probes names at each of their addresses instead of only the first. */
   readonly allAddresses: boolean;
   readonly method: 'auto' | 'syn' | 'connect';
   readonly banner: boolean;
@@ -46,28 +46,28 @@ export interface TcpRequest extends ReconAims {
   readonly concurrency: number;
 }
 
-export interface DnsRequest extends ReconAims {
+export interface DnsRequest extends ReconTargetOptions {
   readonly probe: 'dns';
   readonly types: readonly DnsType[];
-  /** Words that are asked for below each name; `-` is standard input. */
+  /** Words to query below each name; `-` is standard input. */
   readonly wordlist: string | undefined;
   readonly wildcards: boolean;
-  /** Also what has no answer, and what only a wildcard answers, of a list of words. */
+  /** Also prints names without an answer, and those of a word list that only a wildcard answers. */
   readonly allStates: boolean;
   readonly retries: number;
 }
 
-export interface TlsRequest extends ReconAims {
+export interface TlsRequest extends ReconTargetOptions {
   readonly probe: 'tls';
   readonly ports: string;
-  /** As of ports. */
+  /** In the syntax of ports. */
   readonly allAddresses: boolean;
   readonly versions: boolean;
   readonly ciphers: boolean;
   readonly certificates: boolean;
   readonly starttls: TlsOptions['starttls'];
   readonly alpn: readonly string[];
-  /** Files of roots in PEM. */
+  /** PEM files of root certificates. */
   readonly roots: readonly string[];
   readonly concurrency: number;
 }
@@ -82,37 +82,37 @@ export interface ReconPlan {
   /** Targets that the scope does not allow. */
   readonly refused: number;
   readonly ports: number | null;
-  /** Ports, names with types, or TLS endpoints; null where a list on standard input was not counted. */
+  /** Ports, names with types, or TLS endpoints; null if a list on standard input was not counted. */
   readonly endpoints: number | null;
   readonly packets_max: number | null;
-  /** At the rate, with every retry; null where nothing limits it. */
+  /** At the given rate, with every retry; null if nothing limits it. */
   readonly duration_secs_max: number | null;
   readonly rate: number | null;
   readonly host_rate: number | null;
   readonly seed: number;
 }
 
-/** What a run has of the terminal that it was started on. */
+/** The terminal that a run was started on. */
 export interface ReconTerminal {
-  /** A record as it is printed: a line of JSON, or a row with what goes before it. */
+  /** Prints a record: a line of JSON, or a row with its header. */
   readonly render: (record: ReconRecord) => string;
   readonly plan: (plan: ReconPlan) => string;
-  /** Writes to standard output; resolves when it takes more. */
+  /** Writes to standard output; resolves when it accepts more. */
   readonly print: (text: string) => Promise<void> | undefined;
-  /** A line on standard error. */
+  /** Prints a line on standard error. */
   readonly notice: (text: string) => void;
   readonly progress: (progress: { done: number; total: number; sent: number; found: number }) => void;
   readonly stopProgress: () => void;
-  /** Calls back when standard output takes nothing any more. */
+  /** Calls back when standard output can no longer be written. */
   readonly onClosed: (run: (error: NodeJS.ErrnoException) => void) => void;
 }
 
 /** Exit codes of `heddle recon`. */
 export const RECON_EXIT = {
   done: 0,
-  /** What was asked for cannot be done, or all that was named was refused. */
+  /** The request cannot be carried out, or every target was refused. */
   error: 2,
-  /** Some targets were refused, or not probed. */
+  /** Some targets were refused or not probed. */
   incomplete: 3,
   interrupted: 130,
 } as const;

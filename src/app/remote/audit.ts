@@ -6,13 +6,12 @@ export type { AuditVerdict } from '../../remote/audit/verify.ts';
 const HASH = /^[0-9a-f]{64}$/;
 
 /**
- * Follows an audit log from its first line to its last.
- *
+ * Verifies an audit log from its first line to its last.
  * @param head the hash of a line that is known from elsewhere
- * @throws CommandFailure where a file cannot be read
+ * @throws CommandFailure if a file cannot be read
  */
 export async function verifyFiles(paths: readonly string[], head: string | undefined): Promise<AuditVerdict> {
-  if (head !== undefined && !HASH.test(head)) throw usage(`--head: ${head} is no hash: 64 hexadecimal digits`);
+  if (head !== undefined && !HASH.test(head)) throw usage(`--head: ${head} must be a hash of 64 hexadecimal digits`);
   try {
     return await verifyAuditLog(paths, { anchor: head ?? null });
   } catch (error) {
@@ -23,9 +22,9 @@ export async function verifyFiles(paths: readonly string[], head: string | undef
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
+  ENOENT: 'no such file',
   EACCES: 'this user may not read it',
-  EISDIR: 'it is a directory; name the files in it',
+  EISDIR: 'is a directory; name the files in it',
 };
 
 function usage(message: string, cause?: unknown): CommandFailure {

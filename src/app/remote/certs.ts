@@ -22,7 +22,7 @@ const DAY_MS = 86_400_000;
 const HOST = /^[A-Za-z0-9.:_-]{1,253}$/;
 
 export interface CertificatesWritten {
-  /** Whether the authority was there before. */
+  /** Whether the authority already existed. */
   authority: 'made' | 'kept';
   ca: string;
   server: { cert: string; key: string; hosts: readonly string[] };
@@ -31,8 +31,8 @@ export interface CertificatesWritten {
 }
 
 /**
- * Makes an authority, a server's certificate and one for each client. Run again it keeps the authority and makes the rest
- * anew, so that whoever trusts it already goes on doing so.
+ * Creates an authority, a server certificate and one for each client. A later run keeps the authority and recreates the
+ * rest, so that clients that trust it continue to do so.
  */
 export async function makeDevelopmentCertificates(
   directory: string,
@@ -80,10 +80,9 @@ export interface RevocationWritten {
 }
 
 /**
- * Puts certificates on the authority's list of revoked ones, `crl.pem`; without any, the list is made anew as it is, for
- * another thirty days.
- *
- * @param clients whose certificates in the directory are meant
+ * Adds certificates to the authority's revocation list, `crl.pem`; without any, renews the list for another thirty
+ * days.
+ * @param clients whose certificates in the directory are revoked
  * @param files further certificates
  */
 export async function revokeCertificates(
@@ -94,7 +93,7 @@ export async function revokeCertificates(
   holdNames(clients, []);
   const now = systemClock.now();
   const authority = await readAuthority(directory, now);
-  if (authority === null) throw usage(`--out: ${directory} holds no authority of \`heddle certs dev\` that lasts`);
+  if (authority === null) throw usage(`--out: ${directory} has no valid authority of \`heddle certs dev\``);
   const paths = [...clients.map((client) => join(directory, `client-${fileNameOf(client)}.pem`)), ...files];
   const issuer = new X509Certificate(authority.cert);
   const certificates = await Promise.all(
@@ -112,7 +111,7 @@ export async function revokeCertificates(
   return { crl, revoked: paths, expires_at: new Date(now + CERTIFICATE_DAYS * DAY_MS).toISOString() };
 }
 
-/** Null where there is none, or it would end before the certificates that are to be made. */
+/** Returns null if there is none, or if it would expire before the certificates to be created. */
 async function readAuthority(directory: string, nowMs: number): Promise<IssuedCertificate | null> {
   const cert = await readFile(join(directory, 'ca.pem'), 'utf8').catch(() => null);
   if (cert === null) return null;
@@ -127,7 +126,7 @@ function holdNames(clients: readonly string[], hosts: readonly string[]): void {
   const host = hosts.find((name) => !HOST.test(name));
   if (host !== undefined) throw usage(`--host: must be a host's name or address, not ${quoted(host)}`);
   if (new Set(clients.map(fileNameOf)).size < clients.length) {
-    throw usage('--client: two of the names would have the same file');
+    throw usage('--client: two of the names map to the same file');
   }
 }
 

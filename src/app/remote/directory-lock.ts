@@ -10,17 +10,16 @@ export interface DirectoryLock {
   release(): Promise<void>;
 }
 
-/** What need not be given back. */
+/** Resources that need not be released. */
 const NOTHING: DirectoryLock = { release: () => Promise.resolve() };
 const SOCKET = 'lock.sock';
-/** What a file system says on which sockets cannot be made. */
+/** Error codes of file systems that do not support sockets. */
 const NO_SOCKETS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EINVAL']);
 
 /**
- * Keeps a directory that is there for this process, for as long as it lives and however it ends: by listening on sockets, since the
- * system gives them back when a process is killed.
- *
- * @throws CommandFailure where another process has it
+ * Locks an existing directory for the life of this process, however it ends: the lock is a set of listening sockets,
+ * which the system closes when a process is killed.
+ * @throws CommandFailure if another process has locked it
  */
 export async function lockDirectory(directory: string): Promise<DirectoryLock> {
   const own = await lockByName(directory);
@@ -33,15 +32,15 @@ export async function lockDirectory(directory: string): Promise<DirectoryLock> {
   return { release: () => Promise.all([closed(own), shared.release()]).then(() => undefined) };
 }
 
-/** Among the processes of this machine, or of this container: nothing is left of it however the process ends. */
+/** Locks among the processes of this machine or container: nothing remains, however the process ends. */
 async function lockByName(directory: string): Promise<Server | null> {
   const digest = createHash('sha256').update(await realpath(directory));
   const name = `heddle-executor-${digest.digest('hex').slice(0, 32)}`;
-  // Beside Linux such names are files, which a killed process leaves behind.
+  // Outside Linux such names are files, which a killed process leaves behind.
   return await listenOrReplace(process.platform === 'linux' ? `\0${name}` : join(tmpdir(), `${name}.sock`));
 }
 
-/** Among containers that share the directory as well: names of their own kind they do not see of each other, files they do. */
+/** Locks among containers that share the directory as well: they do not share abstract names, but do share files. */
 async function lockInside(directory: string): Promise<DirectoryLock | null> {
   const handle = await open(directory, 'r');
   try {
@@ -62,7 +61,7 @@ async function listenOrReplace(path: string): Promise<Server | null> {
 
 function inUse(directory: string): CommandFailure {
   return new CommandFailure(
-    `Another executor uses ${directory}: stop it, or give this one a directory of its own (HEDDLE_EXECUTOR_DATA)`,
+    `Another executor uses ${directory}: stop it, or give this one its own directory (HEDDLE_EXECUTOR_DATA)`,
   );
 }
 
@@ -70,7 +69,7 @@ function closed(server: Server): Promise<void> {
   return new Promise((resolve) => server.close(() => resolve()));
 }
 
-/** Null where somebody else listens there, or has. */
+/** Returns null if another process listens there. */
 function listen(path: string): Promise<Server | null> {
   return new Promise((resolve, reject) => {
     const server = createServer((socket) => socket.destroy());
@@ -82,7 +81,7 @@ function listen(path: string): Promise<Server | null> {
   });
 }
 
-/** Whether the file was left by a process that is gone; it is removed then. */
+/** Returns whether a dead process left the file, which is then removed. */
 async function isStale(path: string): Promise<boolean> {
   const answers = await new Promise<boolean>((resolve) => {
     const socket = connect(path, () => {

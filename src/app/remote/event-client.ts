@@ -10,27 +10,26 @@ import { openExecutors, type ConfiguredExecutors } from './executors.ts';
 export type { RetryNotice } from '../../remote/client/options.ts';
 
 export interface EventClient {
-  /** What the call is for: the executor that was named, else the first one. */
+  /** The executor to call: the named one, else the first. */
   readonly remote: RemoteExecutor;
-  /** All that are configured. */
+  /** All configured executors. */
   readonly executors: ConfiguredExecutors;
 }
 
-/** What went wrong with a call, for people and for scripts. */
+/** The failure of a call, for users and for scripts. */
 export interface RemoteFault {
-  /** A code of the executor, or UNREACHABLE, or UNUSABLE where the client's own files cannot be used. */
+  /** A code of the executor, or UNREACHABLE, or UNUSABLE if the client's own files cannot be used. */
   code: string;
   message: string;
   details: readonly string[];
-  /** Null where no task is known. */
+  /** Null if no task is known. */
   correlation_id: string | null;
 }
 
 /**
- * The client of one command. Nothing is asked before a call is made.
- *
+ * Opens the client of one command. Nothing is requested before a call is made.
  * @param name of a configured executor; null for the first
- * @throws ConfigurationError where no executor is configured, or none of that name
+ * @throws ConfigurationError if no executor is configured, or none of that name
  */
 export function openEventClient({ values: settings }: Configuration, name: string | null): EventClient {
   const common = { clock: systemClock, random: systemRandom, log: silentLogger, healthIntervalMs: 0 };
@@ -41,13 +40,16 @@ export function openEventClient({ values: settings }: Configuration, name: strin
   const remote = executors.find(name);
   if (remote === null) {
     throw new ConfigurationError([
-      `--executor: none is named ${name}; those that there are: ${executors.names.join(', ')}`,
+      `--executor: no executor is named ${name}; configured: ${executors.names.join(', ')}`,
     ]);
   }
   return { remote, executors };
 }
 
-/** What an error of a call says; null where it is none. Told by name: nothing of the client is loaded to ask. */
+/**
+ * Returns the fault that an error describes; null for any other error. Matches by name, so that the client need not be
+ * loaded.
+ */
 export function remoteFaultOf(error: unknown): RemoteFault | null {
   if (!(error instanceof Error)) return null;
   const { name, message } = error;

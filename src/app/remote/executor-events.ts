@@ -1,12 +1,12 @@
 import type { Ingress, Tier } from '../../remote/protocol/messages.ts';
 
-/** Where an executor listens, as callers write it. */
+/** Address of a listener, as callers write it. */
 export interface ListenerAddress {
   protocol: Ingress;
   url: string;
 }
 
-/** What an executor tells of its life, for the terminal and for scripts. */
+/** Lifecycle events of an executor, for the terminal and for scripts. */
 export type ExecutorEvent =
   | {
       event: 'ready';

@@ -19,7 +19,7 @@ export interface ListenersOptions {
   manager: RemoteManager;
   tls: ListenerTls | null;
   registry: Registry;
-  /** Names by which listeners over HTTP may be called, beside those of loopback. */
+  /** Host names accepted by HTTP listeners, beside those of loopback. */
   allowedHosts: readonly string[];
   unproven: UnprovenBounds;
   clock: Clock;
@@ -27,9 +27,8 @@ export interface ListenersOptions {
 }
 
 /**
- * Opens one listener for each setting. Where one fails, those that were opened are closed again.
- *
- * @throws CommandFailure that names the address and what helps
+ * Opens one listener for each setting. If one fails, closes those already open.
+ * @throws CommandFailure that names the address and the remedy
  */
 export async function openListeners(
   wanted: readonly ListenerSetting[],
@@ -39,7 +38,7 @@ export async function openListeners(
   const lines = new LogLimit(options.clock);
   try {
     for (const { protocol, host, port } of wanted) {
-      // Anybody may cause what listeners log.
+      // Limited, because any caller may cause these log lines.
       const log = limitedLogger(options.log, lines);
       const common = { ...options, log, host, port };
       opened.push(
@@ -70,15 +69,15 @@ function listenFailure(error: unknown, protocol: string, address: string): unkno
   const { code, message } = error as NodeJS.ErrnoException;
   const remedy =
     code === 'EADDRINUSE'
-      ? 'it is in use by another program; choose another port'
+      ? 'the port is in use by another program; choose another one'
       : code === 'EACCES'
         ? 'this user may not listen there; choose a port above 1023'
         : message;
   const setting = `HEDDLE_EXECUTOR_${protocol.toUpperCase()}_BIND`;
-  return new CommandFailure(`${setting}: the ${protocol} listener cannot have ${address}: ${remedy}`, { cause: error });
+  return new CommandFailure(`${setting}: the ${protocol} listener cannot use ${address}: ${remedy}`, { cause: error });
 }
 
-/** As callers write it; programs of this machine where it listens on every address. */
+/** The address as callers write it; that of loopback if it listens on every address. */
 export function addressOf({ protocol, address: { host, port } }: Listener, tls: boolean): ListenerAddress {
   const bracketed = host.includes(':') ? `[${host}]` : host;
   if (protocol === 'http') return { protocol, url: `${tls ? 'https' : 'http'}://${bracketed}:${port}` };

@@ -16,7 +16,7 @@ const BINDS = {
   http: ['executorHttpBind', 'HEDDLE_EXECUTOR_HTTP_BIND'],
 } as const satisfies Record<Ingress, readonly [keyof SettingValues, string]>;
 
-/** Where the executor is to listen. */
+/** The addresses that the executor listens on. */
 export function listenerSettings(settings: SettingValues): ListenerSetting[] {
   return (Object.keys(BINDS) as Ingress[]).flatMap((protocol) => {
     const address = parseHostPort(settings[BINDS[protocol][0]]);
@@ -24,13 +24,13 @@ export function listenerSettings(settings: SettingValues): ListenerSetting[] {
   });
 }
 
-/** The tier of the settings: the sandbox is the jail, and a tier that is named counts before it. */
+/** The tier of the settings: the sandbox setting means the jail, and a named tier takes precedence. */
 export function configuredTier({ executorTier, executorSandboxMode }: SettingValues): Tier {
   if (executorTier !== 'auto') return executorTier;
   return executorSandboxMode ? 'jail' : 'process';
 }
 
-/** @throws ConfigurationError that names every setting that is missing or contradicts another one */
+/** @throws ConfigurationError that names every missing or contradictory setting */
 export function requireExecutorSettings(settings: SettingValues): void {
   const faults = [keyFaults, listenerFaults, tokenFaults, userFaults].flatMap((faultsOf) => faultsOf(settings));
   if (faults.length > 0) throw new ConfigurationError(faults);
@@ -38,7 +38,7 @@ export function requireExecutorSettings(settings: SettingValues): void {
 
 function keyFaults({ executorKeys, executorSecretKey }: SettingValues): string[] {
   if (executorKeys !== '' && executorSecretKey !== '') {
-    return ['HEDDLE_EXECUTOR_KEYS, HEDDLE_EXECUTOR_SECRET_KEY: only one of them may be set'];
+    return ['HEDDLE_EXECUTOR_KEYS, HEDDLE_EXECUTOR_SECRET_KEY: only one may be set'];
   }
   if (executorKeys !== '' || executorSecretKey !== '') return [];
   return [
@@ -50,31 +50,31 @@ function listenerFaults(settings: SettingValues): string[] {
   const { executorTlsCert: cert, executorTlsKey: key, executorClientCa: ca, executorClientCrl: crl } = settings;
   const faults: string[] = [];
   if ((cert === '') !== (key === '')) {
-    faults.push('HEDDLE_EXECUTOR_TLS_CERT, HEDDLE_EXECUTOR_TLS_KEY: both or none of them must be set');
+    faults.push('HEDDLE_EXECUTOR_TLS_CERT, HEDDLE_EXECUTOR_TLS_KEY: set both or neither');
   }
   if (ca !== '' && cert === '') faults.push('HEDDLE_EXECUTOR_CLIENT_CA: needs HEDDLE_EXECUTOR_TLS_CERT');
   if (crl !== '' && ca === '') faults.push('HEDDLE_EXECUTOR_CLIENT_CRL: needs HEDDLE_EXECUTOR_CLIENT_CA');
   const listeners = listenerSettings(settings);
   if (!listeners.some(({ protocol }) => protocol !== 'http')) {
-    faults.push('HEDDLE_EXECUTOR_GRPC_BIND, _XMLRPC_BIND, _TCP_BIND: at least one must have an address');
+    faults.push('HEDDLE_EXECUTOR_GRPC_BIND, _XMLRPC_BIND, _TCP_BIND: at least one must be an address');
   }
   for (const { protocol, host } of listeners) {
     if (cert === '' && !isLoopback(host)) {
       faults.push(
-        `${BINDS[protocol][1]}: ${host} is not loopback, which needs a certificate: set HEDDLE_EXECUTOR_TLS_CERT and ` +
-          'HEDDLE_EXECUTOR_TLS_KEY; `heddle certs dev` makes some to try it with',
+        `${BINDS[protocol][1]}: ${host} is not a loopback address and needs a certificate: set HEDDLE_EXECUTOR_TLS_CERT and ` +
+          'HEDDLE_EXECUTOR_TLS_KEY; `heddle certs dev` creates test certificates',
       );
     }
   }
   return faults;
 }
 
-/** What is wrong with the default users is said in the log, since the machine came to them later. */
+/** Faults of the default users are only logged, since the configuration did not choose them. */
 function userFaults(settings: SettingValues): string[] {
   return isDefaultRange(userRangeOf(settings)) ? [] : taskUserFaults(settings);
 }
 
-/** Why tasks cannot run as the users of the settings; none where they do not run as users of their own. */
+/** Returns why tasks cannot run as the users of the settings; empty if tasks do not run as separate users. */
 export function taskUserFaults(settings: SettingValues): string[] {
   const files = configuredTier(settings) === 'container' ? null : ownUserFiles();
   return files === null ? [] : userRangeFaults(userRangeOf(settings), settings.executorWorkerCount, files);
@@ -82,10 +82,10 @@ export function taskUserFaults(settings: SettingValues): string[] {
 
 function tokenFaults({ executorJwtKeys, executorJwtIssuer }: SettingValues): string[] {
   if (executorJwtKeys !== '' && executorJwtIssuer === '') {
-    return ['HEDDLE_EXECUTOR_JWT_ISSUER: is required where HEDDLE_EXECUTOR_JWT_KEYS is set'];
+    return ['HEDDLE_EXECUTOR_JWT_ISSUER: is required if HEDDLE_EXECUTOR_JWT_KEYS is set'];
   }
   if (executorJwtKeys === '' && executorJwtIssuer !== '') {
-    return ['HEDDLE_EXECUTOR_JWT_KEYS: is required where HEDDLE_EXECUTOR_JWT_ISSUER is set'];
+    return ['HEDDLE_EXECUTOR_JWT_KEYS: is required if HEDDLE_EXECUTOR_JWT_ISSUER is set'];
   }
   return [];
 }

@@ -13,15 +13,14 @@ import { configuredTier, taskUserFaults } from './executor-settings-check.ts';
 import { userRangeOf } from './executor-users.ts';
 
 export interface ExecutorTiers {
-  /** Of tasks whose event asks for nothing stronger. */
+  /** The tier of tasks whose event asks for nothing stronger. */
   readonly own: ExecutionTier;
   readonly all: readonly ExecutionTier[];
 }
 
 /**
- * The tier of the settings, and the jail beside a weaker one where the machine gives it: events may ask for it.
- *
- * @throws CommandFailure where the machine cannot give the configured tier, naming what is missing
+ * Opens the tier of the settings, and the jail beside a weaker tier if the machine supports it: events may ask for it.
+ * @throws CommandFailure if the machine does not support the configured tier, naming what is missing
  */
 export async function openTiers(settings: SettingValues, log: Logger, stopping: StopSequence): Promise<ExecutorTiers> {
   const tier = configuredTier(settings);
@@ -30,11 +29,11 @@ export async function openTiers(settings: SettingValues, log: Logger, stopping: 
     throw new CommandFailure(`HEDDLE_EXECUTOR_TIER: ${reasonOf(error)}`, { cause: error });
   });
   if (!isWeakerThanJail(tier)) return { own, all: [own] };
-  log.warn({ tier }, `tasks run in the tier ${tier}, which is no sandbox: every event's code must be trusted`);
+  log.warn({ tier }, `tasks run in the tier ${tier}, which is not a sandbox: every event's code must be trusted`);
   try {
     return { own, all: [own, await openOne('jail', settings, log, stopping)] };
   } catch (error) {
-    log.info({ reason: reasonOf(error) }, 'there is no jail on this machine: events that ask for one are refused');
+    log.info({ reason: reasonOf(error) }, 'this machine supports no jail: events that require one are rejected');
     return { own, all: [own] };
   }
 }
@@ -53,7 +52,7 @@ async function openOne(
     workers: settings.executorWorkerCount,
     memoryMb: settings.executorMemoryMb,
     tmpBytes: settings.executorTmpMb * 1_048_576,
-    // Users of tasks must be able to pass it, which they cannot in the executor's own directory.
+    // The users of tasks must be able to traverse it, which they cannot in the executor's own directory.
     directory: tmpdir(),
     users: userRangeOf(settings),
     privateTmp: settings.executorPrivateTmp,
@@ -70,11 +69,11 @@ async function openOne(
   return opened;
 }
 
-/** By these the commands of engines find their engine, and `kubectl` its cluster. */
+/** Variables that the commands of engines use to find their engine, and `kubectl` its cluster. */
 const ENGINE_VARIABLES =
   /^(PATH|HOME|TMPDIR|DOCKER_\w+|CONTAINER_\w+|CONTAINERS_\w+|CONTAINERD_\w+|KUBECONFIG|KUBERNETES_SERVICE_\w+|XDG_RUNTIME_DIR|XDG_CONFIG_HOME)$/;
 
-/** What the command of an engine sees of this process's environment: no keys and no tokens of the executor. */
+/** Environment of the engine's command: without the executor's keys and tokens. */
 export function engineEnvironment(environment: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(
     Object.entries(environment).filter((entry): entry is [string, string] => ENGINE_VARIABLES.test(entry[0])),

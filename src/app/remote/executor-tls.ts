@@ -13,11 +13,14 @@ type TlsSettings = Pick<SettingValues, 'executorTlsCert' | 'executorTlsKey' | 'e
 interface Environment {
   clock: Clock;
   log: Logger;
-  /** Told which certificates were revoked, each time that the files are read. */
+  /** Called with the revoked certificates each time that the files are read. */
   revoked: RevokedCertificates;
 }
 
-/** The certificates of the settings; null where none are named. @throws CommandFailure where a file cannot be used */
+/**
+ * Reads the certificates of the settings; returns null if none are named. @throws CommandFailure if a file cannot be
+ * used
+ */
 export async function readListenerTls(settings: TlsSettings, environment: Environment): Promise<ListenerTls | null> {
   const { executorTlsCert: certFile, executorTlsKey: keyFile, executorClientCa, executorClientCrl } = settings;
   if (certFile === '') return null;
@@ -35,7 +38,7 @@ export async function readListenerTls(settings: TlsSettings, environment: Enviro
   }
 }
 
-/** Gives the listeners new certificates within two seconds of a change of their files. */
+/** Reloads the listeners' certificates within two seconds of a change of their files. */
 export async function watchListenerTls(
   settings: TlsSettings,
   listeners: readonly Listener[],

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type UserRange, USERS } from '../../remote/execution/slots.ts';
 import type { SettingValues } from '../settings.ts';
 
-/** Files that say which numeric users a machine has given away. */
+/** Files that list the numeric users that a machine has assigned. */
 export interface UserFiles {
   readonly passwd: string;
   readonly subuid: string;
@@ -15,25 +15,25 @@ interface Given extends UserRange {
   readonly name: string;
 }
 
-/** One that runs a task, one that was started ahead and one that ends, in each of two tiers. */
+/** One that runs a task, one started ahead and one that is ending, in each of two tiers. */
 const USERS_PER_WORKER = 6;
 
 export function userRangeOf({ executorFirstUser, executorUserCount }: SettingValues): UserRange {
   return { first: executorFirstUser, count: executorUserCount };
 }
 
-/** Whether nobody chose the users of tasks: what is wrong with them is no fault of the configuration then. */
+/** Returns whether the users of tasks are the default ones, whose faults are not faults of the configuration. */
 export function isDefaultRange({ first, count }: UserRange): boolean {
   return first === USERS.first && count === USERS.count;
 }
 
-/** What the files of this machine say; none where tasks run as this process's own user. */
+/** Reads the files of this machine; empty if tasks run as this process's own user. */
 export function ownUserFiles(): UserFiles | null {
   if (process.getuid?.() !== 0) return null;
   return { passwd: textOf('/etc/passwd'), subuid: textOf('/etc/subuid'), subgid: textOf('/etc/subgid') };
 }
 
-/** Why tasks cannot run as these users: too few of them, or somebody else's. */
+/** Returns why tasks cannot run as these users: too few, or used by another account. */
 export function userRangeFaults(range: UserRange, workers: number, files: UserFiles): string[] {
   const faults: string[] = [];
   if (range.count < workers * USERS_PER_WORKER) {
@@ -51,7 +51,7 @@ export function userRangeFaults(range: UserRange, workers: number, files: UserFi
   if (overlapping !== undefined) {
     faults.push(
       `HEDDLE_EXECUTOR_FIRST_USER, HEDDLE_EXECUTOR_USER_COUNT: the users ${textOfRange(range)} overlap ` +
-        `${overlapping.name}: choose a range that nobody has`,
+        `${overlapping.name}: choose an unused range`,
     );
   }
   return faults;
@@ -65,14 +65,14 @@ function textOfRange({ first, count }: UserRange): string {
   return `${first} to ${first + count - 1}`;
 }
 
-/** Lines of `name:password:uid:…`. */
+/** Parses lines of `name:password:uid:…`. */
 function usersOf(passwd: string): Given[] {
   return linesOf(passwd).flatMap(([name = '', , uid = '']) =>
     /^\d+$/.test(uid) ? [{ name: `the user ${name} (${uid}) of /etc/passwd`, first: Number(uid), count: 1 }] : [],
   );
 }
 
-/** Lines of `name:first:count`. */
+/** Parses lines of `name:first:count`. */
 function rangesOf(text: string, file: string): Given[] {
   return linesOf(text).flatMap(([name = '', first = '', count = '']) => {
     if (!/^\d+$/.test(first) || !/^\d+$/.test(count)) return [];
@@ -85,7 +85,7 @@ function linesOf(text: string): string[][] {
   return text.split('\n').map((line) => line.split(':'));
 }
 
-/** Empty where there is no such file. */
+/** Returns an empty string if there is no such file. */
 function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');

@@ -21,11 +21,11 @@ export interface OpenExecutorsOptions {
   clock: Clock;
   random: Random;
   log: Logger;
-  /** 0 where nobody looks at their health. */
+  /** 0 to disable health checks. */
   healthIntervalMs?: number;
 }
 
-/** The configured executors, each a name with the endpoints that stand in for each other. */
+/** The configured executors, each a name with interchangeable endpoints. */
 export class ConfiguredExecutors implements Executors {
   readonly #byName: ReadonlyMap<string, RemoteExecutor>;
 
@@ -41,14 +41,14 @@ export class ConfiguredExecutors implements Executors {
     return this.#byName.get(name ?? this.names[0] ?? '') ?? null;
   }
 
-  /** What is known of each endpoint, without asking any. */
+  /** Returns what is known of each endpoint, without a request. */
   list(): (EndpointState & { executor: string })[] {
     return [...this.#byName].flatMap(([executor, remote]) =>
       remote.endpoints().map((state) => ({ executor, ...state })),
     );
   }
 
-  /** Asks each endpoint how it is; from then on they are asked now and then. */
+  /** Starts periodic health checks of each endpoint. */
   async check(): Promise<void> {
     await Promise.all([...this.#byName.values()].map((remote) => remote.checkEndpoints()));
   }
@@ -59,9 +59,8 @@ export class ConfiguredExecutors implements Executors {
 }
 
 /**
- * Clients of the configured executors; connections are made when they are needed. Null where none is configured.
- *
- * @throws ConfigurationError where the settings do not go together
+ * Opens clients of the configured executors; they connect when needed. Returns null if none is configured.
+ * @throws ConfigurationError if the settings contradict each other
  */
 export function openExecutors(options: OpenExecutorsOptions): ConfiguredExecutors | null {
   const { settings, clock, random, log, healthIntervalMs } = options;
@@ -79,14 +78,14 @@ export function openExecutors(options: OpenExecutorsOptions): ConfiguredExecutor
   return new ConfiguredExecutors(new Map(clients));
 }
 
-/** The same for a server: their health is asked for from the start, so that there is something to show. */
+/** Does the same for a server, with health checks from the start, so that there is something to show. */
 export function watchExecutors(
   options: Omit<OpenExecutorsOptions, 'healthIntervalMs'> & { stopping: StopSequence },
 ): ConfiguredExecutors | null {
   const executors = openExecutors(options);
   if (executors === null) return null;
   options.stopping.add('the executors', () => executors.close());
-  executors.check().catch((error: unknown) => options.log.debug({ err: error }, 'The executors could not be asked'));
+  executors.check().catch((error: unknown) => options.log.debug({ err: error }, 'could not check the executors'));
   return executors;
 }
 
@@ -108,15 +107,15 @@ function requireComplete(
   for (const name of names) {
     if (files.has(name) || files.has(UNNAMED)) continue;
     faults.push(
-      `HEDDLE_EXECUTOR_CLIENT: is required for the executor ${name}: the file of a client, which \`heddle keys generate\` makes`,
+      `HEDDLE_EXECUTOR_CLIENT: is required for the executor ${name}: a key file of a client, written by \`heddle keys generate\``,
     );
   }
   const needsTls = remoteExecutors.some((entry) => !parseExecutorEntry(entry).value.includes('+plain:'));
   if (needsTls && remoteCa === '') {
-    faults.push('HEDDLE_EXECUTOR_CA: is required for executors with TLS: the authority of their certificates');
+    faults.push('HEDDLE_EXECUTOR_CA: is required for executors with TLS: the authority that issued their certificates');
   }
   if ((remoteCert === '') !== (remoteKey === '')) {
-    faults.push('HEDDLE_EXECUTOR_CERT and HEDDLE_EXECUTOR_KEY: a certificate needs its key, and a key its certificate');
+    faults.push('HEDDLE_EXECUTOR_CERT and HEDDLE_EXECUTOR_KEY: set both or neither');
   }
   if (faults.length > 0) throw new ConfigurationError(faults);
 }

@@ -16,10 +16,10 @@ import { parseDuration } from '../tokens.ts';
 import { fileNameOf, writeSecretFiles, type SecretFile } from './secret-files.ts';
 
 const RING_FILE = 'keys.json';
-/** Retired keys that a ring goes on naming, so that who uses one is told why it is refused. */
+/** Retired keys that a ring continues to list, so that their users get a specific error. */
 const RETIRED_MAX = 50;
 
-/** A key as it is listed: without its secret. */
+/** A key as it is listed, without its secret. */
 export interface ListedKey {
   id: string;
   state: string;
@@ -33,7 +33,7 @@ export interface KeysWritten {
   clients: { client: string; file: string }[];
 }
 
-/** Makes a ring of one key, and a file for each client. Refuses to overwrite any of them. */
+/** Creates a ring of one key, and a file for each client. Refuses to overwrite any of them. */
 export async function generateKeys(
   directory: string,
   clients: readonly string[],
@@ -41,7 +41,7 @@ export async function generateKeys(
 ): Promise<KeysWritten> {
   [...clients, audience].forEach(holdName);
   const names = clients.map(fileNameOf);
-  if (new Set(names).size < names.length) throw usage('--client: two of the names would have the same file');
+  if (new Set(names).size < names.length) throw usage('--client: two of the names map to the same file');
   const key = newKey();
   const ring = { path: join(directory, RING_FILE), text: formatKeyRing([key]) };
   const files = clients.map((client, index) => ({
@@ -53,8 +53,8 @@ export async function generateKeys(
 }
 
 /**
- * Adds a key to sign with. Those of before are accepted for the time of grace, then retired; the files of clients that are
- * named get the new key first, and keep those that are still accepted.
+ * Adds a signing key. Earlier keys are accepted during the grace period, then retired; the named clients' files get the
+ * new key first, and keep those that are still accepted.
  */
 export async function rotateKeys(
   ringPath: string,
@@ -62,7 +62,7 @@ export async function rotateKeys(
   clientFiles: readonly string[],
 ): Promise<KeysWritten & { retires_at: string }> {
   const graceMs = parseDuration(grace);
-  if (graceMs === null) throw usage(`--grace: must be a time such as 24h or 7d, not ${JSON.stringify(grace)}`);
+  if (graceMs === null) throw usage(`--grace: must be a duration such as 24h or 7d, not ${JSON.stringify(grace)}`);
   const now = systemClock.now();
   const before = await readKeyRing(ringPath);
   const key = newKey();
@@ -73,7 +73,7 @@ export async function rotateKeys(
     client,
     ...credentialsFile(path, credentialsFor(client, audience, live)),
   }));
-  // The executor must know the key before anybody signs with it.
+  // The executor must have the key before a client signs with it.
   await writeSecretFiles([{ path: ringPath, text: formatKeyRing(ring) }], true);
   await writeSecretFiles(files, true);
   return {
@@ -84,7 +84,7 @@ export async function rotateKeys(
   };
 }
 
-/** The file of one client, made of the ring's active keys, or of the one key of the settings. */
+/** Returns the file of one client, from the active keys of the ring or the one key of the settings. */
 export async function clientKeys(
   configuration: Configuration,
   ring: string | undefined,
@@ -118,10 +118,10 @@ export async function listKeys(ringPath: string): Promise<ListedKey[]> {
   }));
 }
 
-/** The ring that was named, or that of the settings. */
+/** The named ring, or that of the settings. */
 export function ringPathOf({ values }: Configuration, given: string | undefined): string {
   const path = given ?? values.executorKeys;
-  if (path === '') throw usage('no key ring is named: give --ring FILE, or set HEDDLE_EXECUTOR_KEYS');
+  if (path === '') throw usage('no key ring given: use --ring FILE, or set HEDDLE_EXECUTOR_KEYS');
   return path;
 }
 
@@ -138,11 +138,11 @@ function newKey(): RingKey {
   };
 }
 
-/** What becomes of a key when another one takes its place. */
+/** Returns the state of a key after another one replaces it. */
 function aged(key: RingKey, nowMs: number, retireAt: number): RingKey {
   const state = stateAt(key, nowMs);
   if (state === 'retired') return { ...key, state };
-  // A second rotation does not prolong the first one's grace.
+  // A second rotation does not extend the grace period of the first.
   return { ...key, state: 'accepted', retire_at: Math.min(key.retire_at ?? Infinity, retireAt) };
 }
 
@@ -159,7 +159,7 @@ async function readHeldCredentials(
   const { client, audience, keys } = credentials;
   const own = credentialsFor(client, audience, ring).keys;
   if (!keys.some(({ id, secret }) => own.some((key) => key.id === id && key.secret === secret))) {
-    throw usage(`${path}: has no key of this ring; nothing was changed`);
+    throw usage(`${path}: has no key of this ring; nothing changed`);
   }
   return { ...credentials, path };
 }
@@ -170,7 +170,9 @@ function credentialsFile(path: string, credentials: ClientCredentials): SecretFi
 
 function holdName(name: string): void {
   if (!CLIENT_NAME.test(name)) {
-    throw usage(`names of clients and audiences are 1 to 128 of A-Z a-z 0-9 . _ : @ / -, not ${JSON.stringify(name)}`);
+    throw usage(
+      `names of clients and audiences must be 1 to 128 of A-Z a-z 0-9 . _ : @ / -, not ${JSON.stringify(name)}`,
+    );
   }
 }
 

@@ -58,13 +58,12 @@ interface Base extends Start {
 
 /**
  * Opens an executor's parts, lowest first; `stopping` closes what was opened.
- *
- * @throws CommandFailure that names what cannot be had and what helps
+ * @throws CommandFailure that names the failed part and the remedy
  */
 export async function openExecutor(start: Start): Promise<Executor> {
   const { settings, log, stopping } = start;
   const dataDirectory = resolve(settings.executorDataDir);
-  // Tasks run as other users, who pass it on the way to their code; what is secret has folders of its own below.
+  // Tasks run as other users, which traverse it on the way to their code; secrets have their own subdirectories.
   await mkdir(dataDirectory, { recursive: true, mode: 0o711 }).catch(failedIn(dataDirectory));
   const lock = await lockDirectory(dataDirectory).catch(failedIn(dataDirectory));
   stopping.add('the lock of the data directory', () => lock.release());
@@ -100,7 +99,7 @@ export async function openExecutor(start: Start): Promise<Executor> {
     stopping.add('the watch over certificates', () => watch.close());
   }
   await warmEvents(registry, tiers, settings).catch((error: unknown) => {
-    log.warn({ err: error }, 'processes could not be started ahead');
+    log.warn({ err: error }, 'could not start processes ahead');
   });
   const addresses = opened.map((listener) => addressOf(listener, tls !== null));
   return { manager, registry, tiers, listeners, addresses, dataDirectory };
@@ -212,7 +211,7 @@ async function openKeys({ settings, log, stopping, audit }: Base): Promise<KeyRi
     audit.append({ action: 'keys_changed', detail: keys.map(({ id, state }) => `${id} ${state}`).join(', ') });
   };
   const keys = await openKeyRingFile({ path, clock, log, onChange }).catch(
-    failedWith('HEDDLE_EXECUTOR_KEYS', '`heddle keys generate --out keys --client NAME` makes a key ring'),
+    failedWith('HEDDLE_EXECUTOR_KEYS', '`heddle keys generate --out keys --client NAME` creates a key ring'),
   );
   stopping.add('the keys', () => keys.close());
   return keys;
@@ -229,12 +228,12 @@ function tokenSettings({
   return { keysFile, issuer, audience: executorJwtAudience || executorAudience, algorithms };
 }
 
-/** What a part says of why it cannot be opened is meant for the operator. */
+/** Reports why a part cannot be opened as a message for the operator. */
 function failed(error: unknown): never {
   throw new CommandFailure(reasonOf(error), { cause: error });
 }
 
-/** The same, with the setting that it comes of and what helps. */
+/** Does the same, with the setting that caused it and the remedy. */
 function failedWith(setting: string, remedy?: string): (error: unknown) => never {
   return (error) => {
     const help = remedy === undefined ? '' : `; ${remedy}`;
@@ -242,7 +241,7 @@ function failedWith(setting: string, remedy?: string): (error: unknown) => never
   };
 }
 
-/** Of a file in the data directory: another user's, or a disk that takes no more. */
+/** For a file in the data directory: another user's, or on a full disk. */
 function failedIn(dataDirectory: string): (error: unknown) => never {
   return (error) => {
     if (error instanceof CommandFailure) throw error;
@@ -253,7 +252,7 @@ function failedIn(dataDirectory: string): (error: unknown) => never {
   };
 }
 
-/** @throws what is no error at all */
+/** @throws any value that is not an Error */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) throw error;
   const details = error instanceof HeddleError ? error.details : [];

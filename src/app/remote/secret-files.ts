@@ -10,13 +10,11 @@ export interface SecretFile {
 }
 
 /**
- * Writes files that only their owner may read, each whole or not at all: what reads one meanwhile sees the old one or the
- * new one.
- *
- * @param replace false refuses where a file is there already
+ * Writes files that only their owner may read, each atomically: a concurrent reader sees the old or the new one.
+ * @param replace false to refuse if a file exists
  */
 export async function writeSecretFiles(files: readonly SecretFile[], replace: boolean): Promise<void> {
-  // All are on disk before the first is put in its place, so that those that belong together change together.
+  // All are on disk before the first is renamed, so that files that belong together change together.
   const written: (SecretFile & { temporary: string })[] = [];
   try {
     for (const file of files) written.push({ ...file, temporary: await writeTemporary(file) });
@@ -45,14 +43,14 @@ async function place(temporary: string, path: string): Promise<void> {
     await link(temporary, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    throw new CommandFailure(`${path} is there already; nothing was overwritten`, {
+    throw new CommandFailure(`${path} already exists; nothing was overwritten`, {
       exitCode: EXIT.usage,
       cause: error,
     });
   }
 }
 
-/** A client's name as part of a file's name. */
+/** Returns a client's name as part of a file name. */
 export function fileNameOf(client: string): string {
   return client.replaceAll(/[^A-Za-z0-9._-]/g, '_');
 }

@@ -3,7 +3,10 @@ import { strongerTier } from '../../remote/manager/steps/instantiate.ts';
 import type { SettingValues } from '../settings.ts';
 import type { ExecutorTiers } from './executor-tiers.ts';
 
-/** Starts processes ahead for events whose code is here, one each and as many as there are workers: the first tasks find them. */
+/**
+ * Starts processes ahead of time for events whose code is available, one each and at most one per worker, for the first
+ * tasks.
+ */
 export async function warmEvents(
   registry: EventRegistry,
   tiers: ExecutorTiers,

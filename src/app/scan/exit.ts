@@ -1,11 +1,11 @@
 import { CommandFailure, EXIT } from '../failure.ts';
 
-/** Exit codes of `heddle scan`: an error is told before findings, findings before what was left out. */
+/** Exit codes of `heddle scan`: errors take precedence over findings, findings over skipped input. */
 export const SCAN_EXIT = {
   clean: 0,
   findings: 1,
   error: 2,
-  /** No findings, but not everything could be scanned. */
+  /** No findings, but some input could not be scanned. */
   incomplete: 3,
   /** Ended by Ctrl-C. */
   interrupted: 130,
@@ -13,24 +13,24 @@ export const SCAN_EXIT = {
 
 export type ScanExit = (typeof SCAN_EXIT)[keyof typeof SCAN_EXIT];
 
-/** What was asked for cannot be done; the sentence names the flag and the remedy. */
+/** Returns the failure of a request that cannot be carried out; the message names the flag and the remedy. */
 export function refused(sentence: string, cause?: unknown): CommandFailure {
   return new CommandFailure(sentence, { exitCode: EXIT.usage, ...(cause === undefined ? {} : { cause }) });
 }
 
 const FAULTS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file or directory',
+  ENOENT: 'no such file or directory',
   EACCES: 'permission denied',
   EPERM: 'permission denied',
   EISDIR: 'it is a directory',
-  ENOTDIR: 'a part of the path is no directory',
+  ENOTDIR: 'a part of the path is not a directory',
   ENAMETOOLONG: 'the name is too long',
-  ELOOP: 'its links lead in circles',
+  ELOOP: 'its symbolic links form a loop',
   ENOSPC: 'the disk is full',
   EROFS: 'the file system is read-only',
 };
 
-/** What the system says of a file, in words. */
+/** Describes an error of the file system in words. */
 export function systemFault(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   return FAULTS[code ?? ''] ?? message;

@@ -8,7 +8,7 @@ import { UnusableFile } from '../../scan/baseline/unusable-file.ts';
 import { refused, systemFault } from './exit.ts';
 import type { ScanRequest } from './request.ts';
 
-/** Lists of fingerprints that are looked for in what is scanned. */
+/** Names of fingerprint lists that are searched for in the scanned directories. */
 export const IGNORE_FILES = ['.heddleignore', '.gitleaksignore'] as const;
 
 /** @throws CommandFailure */
@@ -24,7 +24,7 @@ export function baselineOf(request: ScanRequest, directories: readonly string[])
   }
 }
 
-/** @param notice takes what is worth knowing: which files hold, and which of their lines say nothing */
+/** @param notice receives which files apply and which of their lines are ignored */
 export function ignoreListOf(
   request: ScanRequest,
   directories: readonly string[],
@@ -37,14 +37,14 @@ export function ignoreListOf(
   if (!request.rules.discover) return list;
   for (const directory of directories) {
     for (const path of IGNORE_FILES.map((name) => join(directory, name)).filter((each) => existsSync(each))) {
-      notice(`findings listed in ${path} are exempt (--no-config leaves it out)`);
+      notice(`findings listed in ${path} are suppressed (--no-config ignores the list)`);
       for (const fault of list.addText(path, readNamed(path, path))) notice(`warning: ${fault}`);
     }
   }
   return list;
 }
 
-/** The text of a file that was named by a flag. */
+/** Returns the content of a file named by a flag. */
 export function readNamed(flag: string, path: string): string {
   try {
     return readFileSync(path, 'utf8');

@@ -7,7 +7,7 @@ import type { ScanRequest } from './request.ts';
 
 const THREADS_DEFAULT_MAX = 8;
 
-/** What holds where the command line does not say. */
+/** Values that apply if the command line does not set them. */
 export const SCAN_DEFAULTS: Omit<ScanOptions, 'sources'> = {
   ...DEFAULTS,
   threads: Math.min(THREADS_DEFAULT_MAX, availableParallelism()),
@@ -18,7 +18,7 @@ export interface ScanParts {
   rules: readonly RuleText[];
 }
 
-/** The options of the scan itself. */
+/** Returns the options of the scan itself. */
 export function optionsOf(request: ScanRequest, { sources, rules }: ScanParts): ScanOptions {
   const { archives, rules: chosen } = request;
   if (request.frontier <= archives.depth) {
@@ -62,10 +62,10 @@ export function optionsOf(request: ScanRequest, { sources, rules }: ScanParts): 
 
 function refuseBadGlob(flag: string, glob: string): void {
   const open = glob.replace(/\\./g, '').replace(/\[[^\]]+\]/g, '');
-  if (open.includes('[')) throw refused(`${flag} ${glob}: a [ has no ]; write \\[ where the character itself is meant`);
+  if (open.includes('[')) throw refused(`${flag} ${glob}: [ has no matching ]; write \\[ for the character itself`);
   try {
     pathFilter({ include: [glob], exclude: [] });
   } catch (error) {
-    throw refused(`${flag} ${glob}: is no glob: ${(error as Error).message}`, error);
+    throw refused(`${flag} ${glob}: is not a valid glob: ${(error as Error).message}`, error);
   }
 }

@@ -14,7 +14,7 @@ export interface OutcomeOptions {
   showSecrets: boolean;
 }
 
-/** What becomes of each finding: exempt, known, or reported; and how often. */
+/** Decides whether each finding is suppressed, known or reported, and counts them. */
 export class ScanOutcomes {
   readonly problems = new ProblemTally();
   readonly #options: OutcomeOptions;

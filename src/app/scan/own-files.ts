@@ -4,9 +4,8 @@ import type { ScanOptions } from '../../scan/options.ts';
 import { partialName } from '../../scan/report/output-file.ts';
 
 /**
- * The options with what the scan itself writes left out: reports, baselines and the state file may lie in what is
- * scanned, and hold what was found.
- *
+ * Returns the options with the scan's own output excluded: reports, baselines and the state file may lie in the scanned
+ * directories and contain findings.
  * @param files the files that are written
  * @param directories the directories that are scanned
  */
@@ -20,7 +19,7 @@ export function withoutOwnFiles(
       const within = relative(resolve(directory), resolve(file));
       if (within === '' || /^\.\.(\/|$)/.test(within)) return [];
       const path = posix.join(directory, within);
-      // Not by the process's own partial file: another run with the same options must have the same globs.
+      // Does not match the process's own partial file: another run with the same options must have the same globs.
       const partial = partialName(literalGlob(posix.basename(path)), '*');
       return [literalGlob(path), posix.join(literalGlob(posix.dirname(path)), partial)].map((glob) => `/${glob}`);
     }),

@@ -2,7 +2,7 @@ import type { RuleFile } from '../../scan/detect/rules/parse-rules.ts';
 import type { Allowlist, Rule } from '../../scan/detect/rules/rule.ts';
 import { parseRegex, RegexSyntaxError } from '../../scan/detect/regex/parse.ts';
 
-/** What is wrong with the patterns of a file of rules: a sentence each, with rule, field and position. */
+/** Returns the faults of the patterns in a rule file: one sentence each, with rule, field and position. */
 export function patternFaults({ name, rules, allowlists, targeted }: RuleFile): string[] {
   const lists = [...allowlists, ...targeted.map(({ allowlist }) => allowlist)];
   return [

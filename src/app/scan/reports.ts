@@ -12,7 +12,7 @@ import { VERSION } from '../package.ts';
 import { refused, systemFault } from './exit.ts';
 import type { ScanRequest } from './request.ts';
 
-/** Where the report on standard output goes. */
+/** The destination of the report on standard output. */
 export interface ReportTerminal {
   print: TextSink;
   paint: Paint;
@@ -24,12 +24,12 @@ interface OpenReport {
   file: OutputFile | null;
 }
 
-/** All reports of one run. Files appear when the run ends, whole; `discard` leaves what was there before. */
+/** All reports of one run. Complete files appear when the run ends; `discard` leaves the previous ones in place. */
 export class Reports implements ScanReport {
   readonly #open: OpenReport[] = [];
   readonly #paths: string[] = [];
 
-  /** @throws CommandFailure where a file cannot be written */
+  /** @throws CommandFailure if a file cannot be written */
   constructor(request: ScanRequest, terminal: ReportTerminal) {
     try {
       if (request.output === undefined) {
@@ -42,12 +42,12 @@ export class Reports implements ScanReport {
     }
   }
 
-  /** Whether something is written beside standard output. */
+  /** Whether reports are written to files too. */
   get hasFiles(): boolean {
     return this.#paths.length > 0;
   }
 
-  /** The files that are being written: none of them is part of what is scanned. */
+  /** The files being written, which are excluded from the scan. */
   get targets(): string[] {
     return this.#open.flatMap(({ file }) => file?.target ?? []);
   }
@@ -77,7 +77,7 @@ export class Reports implements ScanReport {
 
   #addFile(flag: string, format: ReportFormat, path: string, request: ScanRequest): void {
     if (this.#paths.includes(resolve(path)))
-      throw refused(`${flag} ${path}: two reports have this name; give each its own`);
+      throw refused(`${flag} ${path}: two reports have this name; give each a different one`);
     this.#paths.push(resolve(path));
     const file = openOutput(flag, path, request.showSecrets);
     this.#open.push({ report: reportOf(format, file, request, (_style, text) => text), file });
@@ -95,8 +95,8 @@ export function openOutput(flag: string, path: string, holdsSecrets = false): Ou
 
 function outputFault(path: string, error: unknown): string {
   const { code } = error as NodeJS.ErrnoException;
-  if (code === 'EISDIR') return 'it is a directory; name a file in it';
-  if (code === 'ENOENT' && !existsSync(dirname(path))) return `there is no directory ${dirname(path)}; make it first`;
+  if (code === 'EISDIR') return 'is a directory; name a file in it';
+  if (code === 'ENOENT' && !existsSync(dirname(path))) return `no such directory: ${dirname(path)}; create it first`;
   return `cannot be written: ${systemFault(error)}`;
 }
 

@@ -4,7 +4,7 @@ import type { ReportFormat } from '../../scan/report/report.ts';
 export { REPORT_FORMATS, type ReportFormat } from '../../scan/report/report.ts';
 export type { ScanProgress } from '../../scan/result.ts';
 
-/** What `heddle scan` was asked for, each value already within its bounds. */
+/** The options of `heddle scan`, each value already validated. */
 export interface ScanRequest {
   /** Files, directories, `-` for standard input, `s3://bucket/prefix`. */
   paths: readonly string[];
@@ -12,20 +12,20 @@ export interface ScanRequest {
   /** Walk the object stores of git repositories in directories. */
   gitObjects: boolean;
   git: readonly string[];
-  /** What is staged for the next commit, in the repositories that `paths` name. */
+  /** Scan the changes staged for the next commit, in the repositories of `paths`. */
   staged: boolean;
   revisions: readonly string[];
   since?: string | undefined;
   s3: { endpoint?: string | undefined; region?: string | undefined; pathStyle: boolean };
-  /** A list of files: its own file, or `-`. */
+  /** A list of files: a file, or `-`. */
   filesFrom?: string | undefined;
-  /** The list is separated by NUL, not by newlines. */
+  /** The list is separated by NUL instead of newlines. */
   nullSeparated: boolean;
   rules: {
     files: readonly string[];
-    /** `extend`: with Heddle's own; `only`: without them, whatever the files say; null: as the files say. */
+    /** `extend`: with the built-in rules; `only`: without them, whatever the files say; null: as the files say. */
     builtin: 'extend' | 'only' | null;
-    /** Look for rules and lists of fingerprints in what is scanned. */
+    /** Search the scanned directories for rules and lists of fingerprints. */
     discover: boolean;
     enable: readonly string[];
     disable: readonly string[];
@@ -54,12 +54,12 @@ export interface ScanRequest {
   ignoreFiles: readonly string[];
   state?: string | undefined;
   format: ReportFormat;
-  /** The report goes here instead of to standard output. */
+  /** The report is written here instead of to standard output. */
   output?: string | undefined;
   /** Further reports. */
   reports: readonly { format: ReportFormat; path: string }[];
   showSecrets: boolean;
   quiet: boolean;
-  /** Whether an incomplete scan without findings is told by its own exit code. */
+  /** Whether an incomplete scan without findings has its own exit code. */
   failOnIncomplete: boolean;
 }

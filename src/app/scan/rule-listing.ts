@@ -18,7 +18,7 @@ export interface ListedRule {
   source: string;
 }
 
-/** The rules that a scan with this choice would look for. */
+/** Returns the rules that a scan with this choice would use. */
 export function listRules(choice: RuleChoice, notice: (text: string) => void): ListedRule[] {
   const { rules } = ruleSetOf(choice, [], notice);
   return rules
@@ -28,18 +28,18 @@ export function listRules(choice: RuleChoice, notice: (text: string) => void): L
     });
 }
 
-/** What is said about a file of rules. */
+/** The verdict on a rule file. */
 export interface RulesVerdict {
   file: string;
   ok: boolean;
   /** Rules of the file itself. */
   rules: number;
-  /** A sentence each, with the place: rule, field, and the position in a pattern. */
+  /** One sentence each, with the place: rule, field, and the position in a pattern. */
   faults: readonly string[];
   warnings: readonly string[];
 }
 
-/** Checks a file of rules: its form, every pattern in it, and how it goes together with what it extends. */
+/** Checks a rule file: its form, every pattern in it, and its compatibility with the rules it extends. */
 export function testRules(path: string): RulesVerdict {
   try {
     const texts = withExtended(path, path);

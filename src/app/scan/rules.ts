@@ -14,21 +14,20 @@ import { readNamed } from './known.ts';
 import { patternFaults } from './pattern-faults.ts';
 import type { ScanRequest } from './request.ts';
 
-/** Rules that are looked for in what is scanned: the first that there is, of each directory. */
+/** Names of rule files searched for in the scanned directories; the first match in each directory applies. */
 export const RULE_FILES = ['.heddle-scan.toml', '.gitleaks.toml', 'gitleaks.toml'] as const;
 
-/** Files that extend files, in a row. */
+/** Maximum length of a chain of files that extend files. */
 const EXTENDED_MAX = 8;
 
-/** Stands for Heddle's own rules where others follow. */
+/** Stands for the built-in rules in a chain. */
 const BUILTIN: RuleText = { name: '--extend-builtin', toml: '[extend]\nuseDefault = true\n' };
 
 export type RuleChoice = ScanRequest['rules'];
 
 /**
- * The rules of a scan; none means those of Heddle. What they say is checked here, before anything is scanned.
- *
- * @param notice takes what is worth knowing: files that were found, fields that nobody reads
+ * Returns the rules of a scan; null for the built-in ones. Validates them before anything is scanned.
+ * @param notice receives which files were found and which fields are ignored
  * @throws CommandFailure
  */
 export function rulesOf(
@@ -38,7 +37,7 @@ export function rulesOf(
 ): RuleText[] {
   const named = checked(() => choice.files.flatMap((path) => withExtended('--rules', path)));
   const looks = choice.files.length === 0 && choice.discover;
-  const remedy = looks ? '; mend it, or leave it out with --no-config' : '';
+  const remedy = looks ? '; fix it, or ignore it with --no-config' : '';
   const found = looks ? checked(() => rulesFoundIn(directories, notice), remedy) : [];
   if (choice.builtin !== null && named.length === 0 && found.length === 0) {
     throw refused(`--${choice.builtin === 'only' ? 'only-rules' : 'extend-builtin'} needs --rules FILE`);
@@ -52,7 +51,7 @@ export function rulesOf(
   return texts;
 }
 
-/** The rules that a choice comes to, merged. */
+/** Merges the rules of a choice. */
 export function ruleSetOf(choice: RuleChoice, directories: readonly string[], notice: (text: string) => void): RuleSet {
   const { enable, disable } = choice;
   return loadRules({
@@ -66,15 +65,14 @@ function rulesFoundIn(directories: readonly string[], notice: (text: string) => 
   return directories.flatMap((directory) => {
     const path = RULE_FILES.map((name) => join(directory, name)).find((each) => existsSync(each));
     if (path === undefined) return [];
-    notice(`rules: ${path} (--no-config leaves it out)`);
+    notice(`rules: ${path} (--no-config ignores it)`);
     return withExtended(path, path);
   });
 }
 
 /**
- * The file, behind those that it extends by path: beside it, or where the command was started.
- *
- * @throws HeddleError where one of them is not valid, CommandFailure where one is not there
+ * Returns the file, preceded by those that it extends by path: relative to it, or to the working directory.
+ * @throws HeddleError if one of them is invalid, CommandFailure if one does not exist
  */
 export function withExtended(flag: string, path: string, before: readonly string[] = []): RuleText[] {
   const text: RuleText = { name: path, toml: readNamed(flag, path) };
@@ -84,9 +82,7 @@ export function withExtended(flag: string, path: string, before: readonly string
   const base = existsSync(beside) ? beside : extended;
   const chain = [...before, path];
   if (chain.includes(base) || chain.length >= EXTENDED_MAX) {
-    throw refused(
-      `${path}: extends ${extended}, and that leads in circles, or through more than ${EXTENDED_MAX} files`,
-    );
+    throw refused(`${path}: extends ${extended}, which forms a cycle or a chain of more than ${EXTENDED_MAX} files`);
   }
   return [...withExtended(`${path}: [extend] path`, base, chain), text];
 }
@@ -113,12 +109,12 @@ function refuseUnknown(texts: readonly RuleText[], { enable, disable }: RuleChoi
     const unknown = names.find((name) => !ids.includes(name));
     if (unknown === undefined) continue;
     const near = nameRemedy(unknown, ids);
-    const hint = near.startsWith('; did you mean') ? near : '; `heddle scan rules` lists them';
-    throw refused(`${flag} ${unknown}: there is no such rule${hint}`);
+    const hint = near.startsWith('; did you mean') ? near : '; `heddle scan rules` lists all rules';
+    throw refused(`${flag} ${unknown}: unknown rule${hint}`);
   }
 }
 
-/** What is wrong with a rule set is the user's to mend. */
+/** Reports an invalid rule set as a fault of the user's input. */
 function checked<T>(run: () => T, remedy = ''): T {
   try {
     return run();

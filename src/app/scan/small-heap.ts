@@ -3,10 +3,10 @@ import { setFlagsFromString } from 'node:v8';
 import { keepNewSpaceSmall } from '../new-space.ts';
 
 /**
- * A scan makes much that is of no use a moment later, and V8 would rather let its heap grow than collect that: to two or
- * three times what is in use. These two are read at each collection, so they hold for a heap that exists already: new
- * objects keep the room they begin with, and the rest grows by half before it is collected again. Costs one twentieth of
- * the time. Holds for the whole process, so it is only for one that does nothing but scan.
+ * Limits the growth of the heap. A scan allocates many short-lived objects, and V8 would rather grow its heap to two or
+ * three times the live data than collect them. V8 reads both flags at each collection, so they apply to an existing
+ * heap: new space keeps its initial size, and old space grows by half before it is collected. This costs one twentieth
+ * of the time and applies to the whole process, so it is only for a process that does nothing but scan.
  */
 export function keepHeapSmall(): void {
   keepNewSpaceSmall();

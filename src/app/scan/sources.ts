@@ -7,7 +7,7 @@ import type { ScanRequest } from './request.ts';
 
 export interface ScanSources {
   specs: readonly SourceSpec[];
-  /** The directories among them: where rules and lists of fingerprints are looked for. */
+  /** The directories among the sources, which are searched for rules and lists of fingerprints. */
   directories: readonly string[];
 }
 
@@ -17,7 +17,7 @@ const BUCKET = /^[a-z0-9][a-z0-9._-]{1,253}[a-z0-9]$/i;
 /** Reads a list, or all of standard input. */
 export type ReadText = (path: string) => Buffer;
 
-/** Where to scan; what is missing or makes no sense is refused before anything is read. */
+/** Returns the sources to scan; refuses missing or contradictory ones before anything is read. */
 export function sourcesOf(request: ScanRequest, readList: ReadText = readWhole): ScanSources {
   refuseContradictions(request);
   if (request.staged) return stagedSources(request.paths.length === 0 ? ['.'] : request.paths);
@@ -38,12 +38,12 @@ export function sourcesOf(request: ScanRequest, readList: ReadText = readWhole):
   return { specs, directories };
 }
 
-/** A commit of some files only has an index of its own, which git names to its hooks. */
+/** A commit of selected files has its own index, which git passes to its hooks. */
 function stagedSources(repositories: readonly string[]): ScanSources {
   const { GIT_INDEX_FILE: index } = process.env;
   const specs = repositories.map((repository): SourceSpec => {
     if (!statusOf(repository).isDirectory())
-      throw refused(`--staged ${repository}: is no directory; name a repository`);
+      throw refused(`--staged ${repository}: is not a directory; name a repository`);
     const isHere = resolve(repository) === resolve('.');
     return { type: 'staged', repository, ...(isHere && index ? { index_file: resolve(index) } : {}) };
   });
@@ -53,7 +53,7 @@ function stagedSources(repositories: readonly string[]): ScanSources {
 function refuseContradictions(request: ScanRequest): void {
   const { paths, git, revisions, since, s3, filesFrom, nullSeparated, staged } = request;
   if (staged && (git.length > 0 || filesFrom !== undefined)) {
-    throw refused(`--staged and ${git.length > 0 ? '--git' : '--files-from'} contradict each other; give one of them`);
+    throw refused(`--staged and ${git.length > 0 ? '--git' : '--files-from'} contradict each other; use one of them`);
   }
   if (filesFrom === STDIN && paths.includes(STDIN)) {
     throw refused('--files-from - and the path - both read standard input; name a file for one of them');
@@ -73,7 +73,7 @@ function isS3(path: string): boolean {
 function pathSource(path: string, request: ScanRequest): { spec: SourceSpec; isDirectory: boolean } {
   if (path === STDIN) return { spec: { type: 'stdin', name: 'stdin' }, isDirectory: false };
   if (isS3(path)) return { spec: s3Source(path, request), isDirectory: false };
-  if (path === '') throw refused('a path is empty; name a file or a directory, or . for this one');
+  if (path === '') throw refused('a path is empty; name a file or a directory, or . for the working directory');
   const { followLinks, gitObjects } = request;
   const isDirectory = statusOf(path).isDirectory();
   return { spec: { type: 'path', path, follow_links: followLinks, git_objects: gitObjects }, isDirectory };
@@ -94,7 +94,7 @@ function hintFor(path: string): string {
 
 function s3Source(path: string, { s3 }: ScanRequest): SourceSpec {
   const [, bucket = '', prefix = ''] = /^s3:\/\/([^/]*)\/?(.*)$/is.exec(path) ?? [];
-  if (!BUCKET.test(bucket)) throw refused(`${path}: names no bucket; it must be s3://bucket or s3://bucket/prefix`);
+  if (!BUCKET.test(bucket)) throw refused(`${path}: has no bucket; it must be s3://bucket or s3://bucket/prefix`);
   return {
     type: 's3',
     bucket,
@@ -107,7 +107,7 @@ function s3Source(path: string, { s3 }: ScanRequest): SourceSpec {
 
 function gitSource(repository: string, { revisions, since }: ScanRequest): SourceSpec {
   if (!statusOf(repository, `--git ${repository}`).isDirectory()) {
-    throw refused(`--git ${repository}: is no directory; name a repository`);
+    throw refused(`--git ${repository}: is not a directory; name a repository`);
   }
   const option = revisions.find((each) => each.startsWith('-') && each !== '--all');
   if (option !== undefined) throw refused(`--revisions ${option}: must be a revision or a range, such as main..HEAD`);
@@ -119,7 +119,7 @@ function gitSource(repository: string, { revisions, since }: ScanRequest): Sourc
   };
 }
 
-/** An empty list is fine: there was nothing to scan, as after `git diff --name-only` without changes. */
+/** An empty list is valid: there is nothing to scan, as after `git diff --name-only` without changes. */
 function listSource(file: string, nullSeparated: boolean, readList: ReadText): SourceSpec {
   let content: Buffer;
   try {
@@ -127,11 +127,11 @@ function listSource(file: string, nullSeparated: boolean, readList: ReadText): S
   } catch (error) {
     throw refused(`--files-from ${file}: ${systemFault(error)}`, error);
   }
-  // Paths need not be UTF-8: they go on as their bytes.
+  // Paths need not be UTF-8: they are passed on as bytes.
   const lines = content.toString('latin1').split(nullSeparated ? '\0' : /\r?\n/);
   const paths = lines.filter((line) => line !== '');
   if (!nullSeparated && paths.some((path) => path.includes('\0'))) {
-    throw refused(`--files-from ${file}: holds NUL bytes; add -0 where they separate the paths`);
+    throw refused(`--files-from ${file}: contains NUL bytes; add -0 if they separate the paths`);
   }
   return { type: 'list', name: file === STDIN ? 'standard input' : file, paths, encoding: 'latin1' };
 }

@@ -20,11 +20,11 @@ export function addSubmit(batch: Command, io: CommandIo): void {
   clientCommand<SubmitOptions>(
     batch
       .command('submit')
-      .description('create the tasks of a JSON file as one batch')
-      .argument('<file>', 'a JSON array of tasks; - reads standard input')
-      .option('--watch', 'follow it to its end; fails unless every task succeeded')
-      .option('--name <name>', 'what people call the batch: shown in lists and on the page')
-      .option('--idempotency-key <key>', 'a repeat with the same key creates nothing and answers the same'),
+      .description('Create the tasks of a JSON file as one batch')
+      .argument('<file>', 'A JSON array of tasks; - reads standard input')
+      .option('--watch', 'Follow it to completion; fails unless every task succeeded')
+      .option('--name <name>', 'Display name of the batch')
+      .option('--idempotency-key <key>', 'Idempotency key: a repeat creates nothing and returns the first response'),
     io,
     submit,
   );
@@ -46,7 +46,7 @@ async function submit(
     ...(name === undefined ? {} : { batchName: name }),
   });
   if (batchId === null) {
-    output.result({ batch_id: null, tasks: [] }, () => output.line('there was nothing to create: no tasks were given'));
+    output.result({ batch_id: null, tasks: [] }, () => output.line('nothing to create: no tasks given'));
     return undefined;
   }
   const page = `${url}/view?batch=${batchId}`;
@@ -54,16 +54,16 @@ async function submit(
     output.document({ event: 'submitted', batch_id: batchId, created: created.length, page, warnings });
   else
     output.result({ batch_id: batchId, page, tasks: created, warnings }, () =>
-      tellCreated(context, batchId, created.length, page),
+      printCreated(context, batchId, created.length, page),
     );
   for (const { message } of warnings) output.notice(`warning: ${printable(message)}`);
   if (created.length === 0 || !watch) return undefined;
   return follow(context, batchId);
 }
 
-function tellCreated({ output }: ClientContext, batchId: string, created: number, page: string): void {
+function printCreated({ output }: ClientContext, batchId: string, created: number, page: string): void {
   if (created === 0) {
-    output.line('nothing was created: a task that exists makes each of these unnecessary (dedupe_strategy)');
+    output.line('nothing created: every task is a duplicate of an existing one (dedupe_strategy)');
     return;
   }
   output.line(`batch ${output.paint('bold', batchId)}: ${count(created, 'task')} created`);
@@ -72,9 +72,9 @@ function tellCreated({ output }: ClientContext, batchId: string, created: number
 
 const FORM = 'a batch is an array of tasks: [{ "name": "first", "kind": "demo" }]';
 
-/** The server checks each task; here is told what it would answer without naming the file. */
+/** The server checks each task; this error would not name the file if it came from the server. */
 async function readTasks(file: string, stdin: Readable): Promise<NewTask[]> {
   const value = await readJsonFile(file, stdin, FORM);
   if (Array.isArray(value)) return value as NewTask[];
-  throw new UsageFailure(`${sourceName(file)} does not hold an array`, { next: FORM });
+  throw new UsageFailure(`${sourceName(file)} does not contain an array`, { next: FORM });
 }

@@ -2,7 +2,7 @@ import type { ClientContext } from '../output/client-command.ts';
 import { CLIENT_EXIT, type ClientExit } from '../output/exit-codes.ts';
 import { watchBatch } from '../output/progress.ts';
 
-/** Follows a batch until it has ended or Ctrl-C is pressed. */
+/** Follows a batch until it has completed or Ctrl-C is pressed. */
 export async function follow({ client, output, io }: ClientContext, id: string): Promise<ClientExit> {
   const stop = new AbortController();
   const unsubscribe = io.onInterrupt(() => stop.abort());

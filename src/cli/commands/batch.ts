@@ -8,20 +8,20 @@ import { follow } from './batch-watch.ts';
 
 /** Adds `heddle batch …`. */
 export function registerBatchCommands(program: Command, io: CommandIo = processIo): void {
-  const batch = program.command('batch').description('submit, follow and stop batches');
+  const batch = program.command('batch').description('Submit, follow and cancel batches');
   addSubmit(batch, io);
   addReads(batch, io);
   clientCommand(
     batch
       .command('stop')
-      .description('cancel all tasks of a batch that have not ended')
-      .argument('<id>', 'id of the batch', parseId),
+      .description('Cancel all unfinished tasks of a batch')
+      .argument('<id>', 'ID of the batch', parseId),
     io,
     async ({ client, output }, _options, id) => {
       const canceled = await client.cancelBatch(id);
       output.result({ batch_id: id, canceled }, () =>
         output.line(
-          canceled === 0 ? `batch ${id} had ended already; nothing was canceled` : `canceled ${canceled} of its tasks`,
+          canceled === 0 ? `batch ${id} has already completed; nothing was canceled` : `canceled ${canceled} tasks`,
         ),
       );
       return undefined;
@@ -33,28 +33,28 @@ function addReads(batch: Command, io: CommandIo): void {
   clientCommand<WorkListOptions>(
     batch
       .command('list')
-      .description('list batches, newest first')
-      .option('--open', 'only those with tasks that have not ended')
-      .option('--ended', 'only those without')
-      .option('--page <number>', 'page, from 0', wholeNumber(0, 100_000_000))
-      .option('--page-size <number>', 'batches a page', wholeNumber(1, 10_000)),
+      .description('List batches, newest first')
+      .option('--open', 'Only batches with unfinished tasks')
+      .option('--ended', 'Only completed batches')
+      .option('--page <number>', 'Page, from 0', wholeNumber(0, 100_000_000))
+      .option('--page-size <number>', 'Batches per page', wholeNumber(1, 10_000)),
     io,
     listBatches,
   );
   clientCommand<BatchGetOptions>(
     batch
       .command('get')
-      .description('show a batch')
-      .argument('<id>', 'id of the batch', parseId)
-      .option('--tasks', 'with its tasks and links'),
+      .description('Show a batch')
+      .argument('<id>', 'ID of the batch', parseId)
+      .option('--tasks', 'Include its tasks and links'),
     io,
     showBatch,
   );
   clientCommand(
     batch
       .command('watch')
-      .description('follow a batch to its end; fails unless every task succeeded')
-      .argument('<id>', 'id of the batch', parseId),
+      .description('Follow a batch to completion; fails unless every task succeeded')
+      .argument('<id>', 'ID of the batch', parseId),
     io,
     async (context, _options, id) => follow(context, id),
   );

@@ -3,14 +3,14 @@ import type { Command } from 'commander';
 import { collectModule as collect, outputOf } from '../settings-options.ts';
 
 const HELP = `
-Run again it keeps the authority and makes the other certificates anew; a running executor takes them over by itself.
-For production use the authority of your organisation: a client's certificate needs its name as the DNS name, or as the
-URI heddle:client:NAME. Exit codes: 0 done, 1 failed, 2 an option is not valid.`;
+A later run keeps the authority and recreates the other certificates; a running executor reloads them by itself.
+In production use the authority of your organization: a client's certificate needs its name as the DNS name, or as the
+URI heddle:client:NAME. Exit codes: 0 success, 1 failed, 2 invalid option.`;
 
 const REVOKE_HELP = `
-Without a client or certificate the list is made anew as it is, for another 30 days: beyond its time every client
-certificate is refused. A running executor takes it over by itself.
-Exit codes: 0 done, 1 failed, 2 an option is not valid.`;
+Without a client or certificate the list is renewed unchanged for 30 days: once it expires, every client
+certificate is rejected. A running executor reloads it by itself.
+Exit codes: 0 success, 1 failed, 2 invalid option.`;
 
 interface RevokeOptions {
   out: string;
@@ -28,18 +28,18 @@ interface DevOptions {
 
 /** `heddle certs`: certificates for trying executors over TLS. */
 export function registerCertsCommand(program: Command): void {
-  const certs = program.command('certs').description('certificates of executors and their clients');
+  const certs = program.command('certs').description('Create and revoke development certificates');
   certs
     .command('dev')
-    .description('make an authority, and certificates of 30 days for a server and its clients')
-    .requiredOption('--out <directory>', 'where ca.pem, server.pem, client-NAME.pem and their keys go')
-    .option('--client <name>', 'a client; may be repeated', collect, [])
+    .description('Create an authority, and certificates of 30 days for a server and its clients')
+    .requiredOption('--out <directory>', 'Directory for ca.pem, server.pem, client-NAME.pem and their keys')
+    .option('--client <name>', 'Name of a client; may be repeated', collect, [])
     .option(
       '--host <name>',
-      'name or address of the server; may be repeated (default: localhost and loopback)',
+      'Name or address of the server; may be repeated (default: localhost and loopback)',
       collect,
     )
-    .option('--json', 'JSON on standard output, nothing else')
+    .option('--json', 'Print only JSON on standard output')
     .addHelpText('after', HELP)
     .action(async (options: DevOptions) => {
       const { makeDevelopmentCertificates } = await import('../../app/remote/certs.ts');
@@ -55,11 +55,11 @@ export function registerCertsCommand(program: Command): void {
     });
   certs
     .command('revoke')
-    .description("put certificates on the development authority's list of revoked ones")
-    .requiredOption('--out <directory>', 'where `heddle certs dev` has put them; crl.pem goes there')
-    .option('--client <name>', 'a client whose certificate there is meant; may be repeated', collect, [])
-    .option('--cert <file>', 'another certificate of the authority; may be repeated', collect, [])
-    .option('--json', 'JSON on standard output, nothing else')
+    .description('Add certificates to the revocation list of the development authority')
+    .requiredOption('--out <directory>', 'Directory written by `heddle certs dev`; receives crl.pem')
+    .option('--client <name>', 'Client whose certificate is revoked; may be repeated', collect, [])
+    .option('--cert <file>', 'Another certificate of the authority; may be repeated', collect, [])
+    .option('--json', 'Print only JSON on standard output')
     .addHelpText('after', REVOKE_HELP)
     .action(async (options: RevokeOptions) => {
       const { revokeCertificates } = await import('../../app/remote/certs.ts');
@@ -67,9 +67,7 @@ export function registerCertsCommand(program: Command): void {
       const output = outputOf(options);
       output.result(written, () => {
         for (const path of written.revoked) output.line(`revoked: ${path}`);
-        output.line(
-          `${written.crl}: HEDDLE_EXECUTOR_CLIENT_CRL of the executor; it has to be made anew by ${written.expires_at}`,
-        );
+        output.line(`${written.crl}: HEDDLE_EXECUTOR_CLIENT_CRL of the executor; renew it by ${written.expires_at}`);
       });
     });
 }

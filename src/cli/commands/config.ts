@@ -8,12 +8,12 @@ import { addSettingsOptions, configurationOf, outputOf } from '../settings-optio
 
 type SettingsOptions = Parameters<typeof configurationOf>[0];
 
-/** `heddle config`: what holds, and where it comes from. */
+/** `heddle config`: shows the effective settings and their sources. */
 export function registerConfigCommand(program: Command): void {
-  const command = program.command('config').description('show every setting and where its value comes from');
+  const command = program.command('config').description('Show every setting and the source of its value');
   addSettingsOptions(command, ['port', 'host', 'hostUrl'])
-    .option('--changed', 'only those that are not at their default')
-    .addHelpText('after', '\nSecrets are left out. Exit codes: 0 all is valid, 2 a setting is not.')
+    .option('--changed', 'Only settings changed from their default')
+    .addHelpText('after', '\nSecrets are left out. Exit codes: 0 all settings are valid, 2 a setting is invalid.')
     .action((options: SettingsOptions & { changed?: boolean }) => {
       const { effective, file, unknownVariables } = configurationOf(options);
       const output = outputOf(options);
@@ -21,7 +21,7 @@ export function registerConfigCommand(program: Command): void {
       const settings = shown.map(({ name, value, source }) => ({ name, value, source }));
       output.result({ file, settings, unknown_variables: unknownVariables }, () => writeSettings(output, shown));
       if (!output.json && file !== null) output.line(`\nConfiguration file: ${file}`);
-      for (const name of unknownVariables) output.notice(`${name} is set, but there is no such setting`);
+      for (const name of unknownVariables) output.notice(`${name} is set, but is not a setting`);
     });
   registerSigningKey(command);
 }
@@ -42,13 +42,13 @@ function writeSettings(output: Output, settings: readonly EffectiveSetting[]): v
   }
 }
 
-/** `heddle config signing-key`: what receivers of webhooks verify signatures with. */
+/** `heddle config signing-key`: prints the keys that receivers use to verify webhooks. */
 function registerSigningKey(config: Command): void {
   const command = config
     .command('signing-key')
-    .description('print the keys that webhooks are signed with, for their receivers; the current one first')
-    .option('--rotate', 'make a new key first')
-    .option('--overlap <time>', 'how long the older keys go on signing beside the new one', '24h');
+    .description('Print the webhook signing keys for receivers, the current one first')
+    .option('--rotate', 'Create a new key first')
+    .option('--overlap <time>', 'How long the older keys sign together with the new one', '24h');
   addSettingsOptions(command).action(async (own: { overlap: string }, self: Command) => {
     const options = self.optsWithGlobals<SettingsOptions & { rotate?: boolean }>();
     const configuration = configurationOf(options);

@@ -4,11 +4,11 @@ import { outputOf, addSettingsOptions, flagsOf, type configurationOf } from '../
 import type { Output, Style } from '../output/output.ts';
 import type { Check } from '../../app/check.ts';
 
-/** `heddle doctor`: is everything as it should be? */
+/** `heddle doctor`: checks this machine, the settings and the database. */
 export function registerDoctorCommand(program: Command): void {
-  const command = program.command('doctor').description('check this machine, the settings and the database');
+  const command = program.command('doctor').description('Check this machine, the settings and the database');
   addSettingsOptions(command, ['port', 'host', 'hostUrl'])
-    .addHelpText('after', '\nExit codes: 0 nothing failed (there may be warnings), 1 a check failed.')
+    .addHelpText('after', '\nExit codes: 0 no check failed (there may be warnings), 1 a check failed.')
     .action(async (options: Parameters<typeof configurationOf>[0]) => {
       const { examine } = await import('../../app/doctor.ts');
       const checks = await examine(flagsOf(options));

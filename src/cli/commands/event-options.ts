@@ -33,10 +33,10 @@ export type EventAction<Options> = (
 ) => Promise<ClientExit | undefined>;
 
 const EXIT_CODES_HELP = `
-Exit codes: 0 done; 1 the task failed; 2 not valid as given; 3 there is no such event or task; 4 no executor can be
-reached, or takes it now; 5 not allowed; 130 Ctrl-C, which also cancels a task that was waited for.`;
+Exit codes: 0 success; 1 the task failed; 2 invalid input; 3 no such event or task; 4 no executor is reachable or
+accepts the task now; 5 not allowed; 130 Ctrl-C, which also cancels the awaited task.`;
 
-/** Makes a command one that calls executors: adds its options, runs the action, tells failures, sets the exit code. */
+/** Makes a command call executors: adds its options, runs the action, reports failures and sets the exit code. */
 export function eventCommand<Options>(
   command: Command,
   action: EventAction<Options>,
@@ -45,14 +45,14 @@ export function eventCommand<Options>(
   command
     .option(
       '--executor <url>',
-      'an executor: grpc://HOST:PORT, xmlrpc://…, tcp://…; or the name of a configured one; may be repeated (HEDDLE_EXECUTORS)',
+      'Executor: grpc://HOST:PORT, xmlrpc://…, tcp://… or a configured name; may be repeated (HEDDLE_EXECUTORS)',
       collect,
     )
-    .option('--client-file <file>', 'the file of a client that `heddle keys` made (HEDDLE_EXECUTOR_CLIENT)')
-    .option('--ca <file>', 'authorities of the executors’ certificates, PEM (HEDDLE_EXECUTOR_CA)')
-    .option('--cert <file>', 'certificate to show them, PEM (HEDDLE_EXECUTOR_CERT)')
-    .option('--cert-key <file>', 'its private key, PEM (HEDDLE_EXECUTOR_KEY)')
-    .option('--token-file <file>', 'bearer token to show them (HEDDLE_EXECUTOR_TOKEN)');
+    .option('--client-file <file>', 'Client key file written by `heddle keys` (HEDDLE_EXECUTOR_CLIENT)')
+    .option('--ca <file>', 'Authorities of the executors’ certificates, PEM (HEDDLE_EXECUTOR_CA)')
+    .option('--cert <file>', 'Client certificate, PEM (HEDDLE_EXECUTOR_CERT)')
+    .option('--cert-key <file>', 'Private key of the client certificate, PEM (HEDDLE_EXECUTOR_KEY)')
+    .option('--token-file <file>', 'File with the bearer token (HEDDLE_EXECUTOR_TOKEN)');
   return addSettingsOptions(command)
     .addHelpText('after', EXIT_CODES_HELP)
     .action(async (...given: unknown[]) => {
@@ -70,7 +70,7 @@ async function run<Options>(
   const output = new Output({ stdout, stderr, clock, json: options.json === true });
   const { openEventClient, remoteFaultOf } = await import('../../app/remote/event-client.ts');
   const interrupted = new AbortController();
-  const stopListening = io.onInterrupt(() => interrupted.abort(new Error('ended by Ctrl-C')));
+  const stopListening = io.onInterrupt(() => interrupted.abort(new Error('interrupted by Ctrl-C')));
   let client: EventClient | null = null;
   try {
     client = openEventClient(configurationOf(withSettings(options)), nameOf(options));
@@ -78,7 +78,7 @@ async function run<Options>(
     io.exit(code ?? CLIENT_EXIT.ok);
   } catch (error) {
     if (interrupted.signal.aborted) {
-      output.notice('ended by Ctrl-C');
+      output.notice('interrupted by Ctrl-C');
       io.exit(CLIENT_EXIT.interrupted);
       return;
     }
@@ -88,14 +88,14 @@ async function run<Options>(
     io.exit(report.exit_code);
   } finally {
     stopListening();
-    // Also tells executors which tasks are canceled, and which outcomes have arrived.
+    // Also notifies executors of canceled tasks and received outcomes.
     await client?.executors.close();
   }
 }
 
 const isUrl = (text: string): boolean => text.includes('://');
 
-/** The name of a configured executor; null where URLs are given, or nothing. */
+/** The name of a configured executor; null if URLs or nothing was given. */
 function nameOf({ executor = [] }: EventOptions): string | null {
   return executor.find((each) => !isUrl(each)) ?? null;
 }

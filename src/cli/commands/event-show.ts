@@ -10,7 +10,7 @@ const DIGEST_SHOWN = 12;
 export function writeEvents(output: Output, events: Awaited<ReturnType<Remote['events']>>): void {
   output.result(events, () => {
     if (events.length === 0) {
-      output.line('this client may submit no events here');
+      output.line('this client may not submit any events here');
       return;
     }
     writeTable(
@@ -49,13 +49,13 @@ export function writeCanceled(output: Output, answer: Awaited<ReturnType<Remote[
       return;
     case 'succeeded': {
       const { result } = answer;
-      output.result({ correlation_id, state, result }, () => output.line(`${correlation_id} had succeeded before`));
+      output.result({ correlation_id, state, result }, () => output.line(`${correlation_id} had already succeeded`));
       return;
     }
     case 'failed': {
       const { code, message } = answer.failure;
       output.result({ correlation_id, state, code, message }, () =>
-        output.line(`${correlation_id} had failed before: ${code}: ${message}`),
+        output.line(`${correlation_id} had already failed: ${code}: ${message}`),
       );
     }
   }

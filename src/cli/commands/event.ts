@@ -16,16 +16,16 @@ interface SubmitOptions {
 }
 
 const ARGS_FORM =
-  'arguments are one JSON object, such as \'{"input_file":"data.csv"}\', @FILE, or - for standard input';
+  'arguments must be one JSON object, such as \'{"input_file":"data.csv"}\', @FILE, or - for standard input';
 
 /** Adds `heddle event …`. */
 export function registerEventCommands(program: Command, io?: CommandIo): void {
-  const event = program.command('event').description('run events on remote executors; needs no server and no database');
+  const event = program.command('event').description('Run events on remote executors; needs no server and no database');
   registerSubmit(event, io);
   registerPoll(event, io);
   registerCancel(event, io);
   eventCommand(
-    event.command('list').description('list the events that this client may submit'),
+    event.command('list').description('List the events that this client may submit'),
     async ({ remote, output, signal }) => {
       writeEvents(output, await remote.events({ signal }));
       return undefined;
@@ -33,7 +33,7 @@ export function registerEventCommands(program: Command, io?: CommandIo): void {
     io,
   );
   eventCommand(
-    event.command('status').description('how each executor is: workers, queue, recent tasks'),
+    event.command('status').description('Show the status of each executor: workers, queue, recent tasks'),
     async ({ executors, output }) => {
       await executors.check();
       const endpoints = executors.list();
@@ -48,13 +48,13 @@ function registerSubmit(event: Command, io?: CommandIo): void {
   eventCommand<SubmitOptions>(
     event
       .command('submit')
-      .description('run an event, and print its result')
-      .argument('<event>', 'its name')
-      .argument('[args]', 'its arguments: JSON, @FILE, or - for standard input')
-      .option('--timeout <seconds>', 'how long it may run', wholeNumber(1, 86_400))
-      .option('--deadline <seconds>', 'how long to wait for its end; it is then canceled', wholeNumber(1, 86_400))
-      .option('--idempotency-key <key>', 'a repeat with the same key gets the task of the first', parseKey)
-      .option('--async', 'print its id as soon as it is accepted'),
+      .description('Run an event and print its result')
+      .argument('<event>', 'Name of the event')
+      .argument('[args]', 'Arguments: JSON, @FILE, or - for standard input')
+      .option('--timeout <seconds>', 'Timeout of the task', wholeNumber(1, 86_400))
+      .option('--deadline <seconds>', 'How long to wait for completion before canceling it', wholeNumber(1, 86_400))
+      .option('--idempotency-key <key>', 'Idempotency key: a repeat returns the first task', parseKey)
+      .option('--async', 'Print its ID as soon as it is accepted'),
     submitEvent,
     io,
   );
@@ -68,7 +68,7 @@ async function submitEvent(
 ): Promise<undefined> {
   const limits = {
     signal,
-    onRetry: tellRetries(output),
+    onRetry: printRetries(output),
     ...(deadline === undefined ? {} : { deadlineSecs: deadline }),
   };
   const task = await remote.submitAsync(name, await readArgs(args, io), {
@@ -95,15 +95,15 @@ async function submitEvent(
   return undefined;
 }
 
-/** Tells why the wait goes on; each reason once, however often it recurs. */
-function tellRetries(output: EventContext['output']): (retry: RetryNotice) => void {
-  let told = '';
+/** Reports why the command is still waiting; each reason once, however often it recurs. */
+function printRetries(output: EventContext['output']): (retry: RetryNotice) => void {
+  let lastReason = '';
   return ({ endpoint, error }) => {
     const reason = `${endpoint}: ${error instanceof Error ? error.message : String(error)}`;
-    if (reason === told) return;
-    told = reason;
-    const hint = endpoint.includes('+plain') ? '; with TLS its name has no +plain' : '';
-    output.notice(`trying again: ${reason}${hint}`);
+    if (reason === lastReason) return;
+    lastReason = reason;
+    const hint = endpoint.includes('+plain') ? '; for TLS, remove +plain from its URL' : '';
+    output.notice(`retrying: ${reason}${hint}`);
   };
 }
 
@@ -111,10 +111,10 @@ function registerPoll(event: Command, io?: CommandIo): void {
   eventCommand<{ wait?: number; ack?: boolean }>(
     event
       .command('poll')
-      .description('where a task stands; its result once it is over')
-      .argument('<id>', 'its correlation id', parseId)
-      .option('--wait <seconds>', 'wait so long for its end, 30 at most', wholeNumber(0, 30))
-      .option('--ack', 'let the executor forget it once its outcome is printed'),
+      .description('Show the state of a task, and its result once it has completed')
+      .argument('<id>', 'Correlation ID of the task', parseId)
+      .option('--wait <seconds>', 'How long to wait for completion, at most 30', wholeNumber(0, 30))
+      .option('--ack', 'Delete it on the executor once its outcome is printed'),
     async ({ remote, output, signal }, { wait = 0, ack = false }, correlationId) => {
       const answer = await remote.poll({ correlationId }, { waitSecs: wait, signal });
       writeAnswer(output, answer);
@@ -129,9 +129,9 @@ function registerCancel(event: Command, io?: CommandIo): void {
   eventCommand<{ idempotencyKey?: string }>(
     event
       .command('cancel')
-      .description('end a task; one that is over keeps its outcome')
-      .argument('[id]', 'its correlation id', parseId)
-      .option('--idempotency-key <key>', 'the key that it was submitted with, instead', parseKey),
+      .description('Cancel a task; a completed one keeps its outcome')
+      .argument('[id]', 'Correlation ID of the task', parseId)
+      .option('--idempotency-key <key>', 'Idempotency key of the task, instead of its ID', parseKey),
     async ({ remote, output, signal }, { idempotencyKey }, correlationId?: string) => {
       if ((correlationId === undefined) === (idempotencyKey === undefined)) {
         throw new UsageFailure('name the task by its id, or by --idempotency-key');
@@ -147,7 +147,7 @@ function registerCancel(event: Command, io?: CommandIo): void {
 async function readArgs(text: string | undefined, { stdin }: CommandIo): Promise<Record<string, never>> {
   const value = text === undefined ? {} : await parseArgs(text, stdin);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new UsageFailure('the arguments are no JSON object', { next: ARGS_FORM });
+    throw new UsageFailure('the arguments are not a JSON object', { next: ARGS_FORM });
   }
   return value as Record<string, never>;
 }

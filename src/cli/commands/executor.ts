@@ -7,47 +7,47 @@ import { addSettingsOptions, collectModule as collect, configurationOf, outputOf
 type ExecutorOptions = Parameters<typeof configurationOf>[0] &
   Partial<Record<keyof typeof FLAGS, string>> & { allow?: readonly string[] };
 
-/** Flags of settings that most starts name; the others by `--set`. */
+/** Flags for frequently used settings; the others are set by `--set`. */
 const FLAGS = {
-  keys: { flag: '--keys <file>', name: 'HEDDLE_EXECUTOR_KEYS', text: 'key ring, as `heddle keys generate` writes it' },
+  keys: { flag: '--keys <file>', name: 'HEDDLE_EXECUTOR_KEYS', text: 'Key ring written by `heddle keys generate`' },
   events: {
     flag: '--events <directory>',
     name: 'HEDDLE_EXECUTOR_EVENTS_DIR',
-    text: 'directory whose modules define events',
+    text: 'Directory whose modules define events',
   },
   eventsFile: {
     flag: '--events-file <file>',
     name: 'HEDDLE_EXECUTOR_EVENTS',
-    text: 'list of events of packages and repositories: JSON, YAML or TOML',
+    text: 'File that lists events of packages and repositories: JSON, YAML or TOML',
   },
   tier: { flag: '--tier <tier>', name: 'HEDDLE_EXECUTOR_TIER', text: 'pooled, process, jail or container' },
   tlsCert: { flag: '--tls-cert <file>', name: 'HEDDLE_EXECUTOR_TLS_CERT', text: 'certificate chain, PEM' },
-  tlsKey: { flag: '--tls-key <file>', name: 'HEDDLE_EXECUTOR_TLS_KEY', text: 'its private key, PEM' },
+  tlsKey: { flag: '--tls-key <file>', name: 'HEDDLE_EXECUTOR_TLS_KEY', text: 'Private key of the certificate, PEM' },
   clientCa: {
     flag: '--client-ca <file>',
     name: 'HEDDLE_EXECUTOR_CLIENT_CA',
-    text: 'authorities of client certificates, PEM',
+    text: 'Authorities of client certificates, PEM',
   },
   clientCrl: {
     flag: '--client-crl <file>',
     name: 'HEDDLE_EXECUTOR_CLIENT_CRL',
-    text: 'lists of revoked client certificates, PEM',
+    text: 'Revocation lists for client certificates, PEM',
   },
   executorData: {
     flag: '--executor-data <directory>',
     name: 'HEDDLE_EXECUTOR_DATA',
-    text: 'journal, audit log and code',
+    text: 'Directory of the journal, the audit log and code',
   },
 } as const;
 
 const ALLOWED_NAME = 'HEDDLE_EXECUTOR_ALLOWED_EVENTS';
-const ALLOWED = 'events that may be submitted, comma-separated, may be repeated; * for all';
+const ALLOWED = 'Events that may be submitted, comma-separated; may be repeated; * for all';
 
 /** `heddle executor`: needs no database. */
 export function registerExecutorCommand(program: Command): void {
   const command = program
     .command('executor')
-    .description('run signed remote tasks in a sandbox; needs no server and no database');
+    .description('Run signed remote tasks in a sandbox; needs no server and no database');
   for (const { flag, name, text } of Object.values(FLAGS)) command.option(flag, `${text} (${name})`);
   command.option('--allow <names>', `${ALLOWED} (${ALLOWED_NAME})`, collect);
   addSettingsOptions(command)
@@ -62,7 +62,7 @@ export function registerExecutorCommand(program: Command): void {
       const configuration = configurationOf({ ...options, set });
       const output = outputOf(options);
       const { runExecutor } = await import('../../app/executor.ts');
-      process.exitCode = await runExecutor({ configuration, tell: (event) => tellExecutor(output, event) });
+      process.exitCode = await runExecutor({ configuration, tell: (event) => printExecutorEvent(output, event) });
     });
 }
 
@@ -71,11 +71,11 @@ const HELP = `
   heddle executor --keys keys/keys.json --events examples/remote-events --allow '*'
   heddle event submit WordCount '{"text":"to be or not to be"}' --executor grpc+plain://127.0.0.1:50051 --client-file keys/client-laptop.json
 
-Ctrl-C or SIGTERM: nothing more is taken, what runs may end; a second one ends it at once.
-Exit codes: 0 stopped by Ctrl-C or SIGTERM, 1 could not start, 2 a setting is not valid, 130 stopped by force.
+Ctrl-C or SIGTERM: no new task is accepted, running tasks may finish; a second one stops at once.
+Exit codes: 0 stopped by Ctrl-C or SIGTERM, 1 could not start, 2 invalid setting, 130 stopped by force.
 With --json, one document for each of: ready, stopping, stopped.`;
 
-function tellExecutor(output: Output, event: ExecutorEvent): void {
+function printExecutorEvent(output: Output, event: ExecutorEvent): void {
   if (output.json) output.document(event);
   else for (const line of linesOf(output, event)) output.line(line);
 }
@@ -85,20 +85,20 @@ function linesOf(output: Output, event: ExecutorEvent): string[] {
     case 'ready': {
       const { events, allowed_events, listeners, tier, workers } = event;
       return [
-        `${workers} workers run tasks in the tier ${output.paint('bold', tier)}.`,
+        `${workers} workers; tasks run in the tier ${output.paint('bold', tier)}.`,
         ...listeners.map(({ protocol, url }) => `${protocol.padEnd(6)} ${url}`),
         `Events: ${events.length === 0 ? 'none yet' : events.join(', ')}.`,
         ...(allowed_events.length === 0
-          ? ['None of them may be submitted: name them with --allow (HEDDLE_EXECUTOR_ALLOWED_EVENTS).']
+          ? ['None of them may be submitted: allow them with --allow (HEDDLE_EXECUTOR_ALLOWED_EVENTS).']
           : []),
         'Press Ctrl-C to stop.',
       ];
     }
     case 'stopping':
-      return [`Stopping; ${event.running} tasks still run, ${event.waiting} wait. Ctrl-C again ends it by force.`];
+      return [`Stopping; ${event.running} tasks running, ${event.waiting} waiting. Press Ctrl-C again to force.`];
     case 'stopped':
-      return ['Stopped. Tasks that waited run at the next start; results are kept for their callers.'];
+      return ['Stopped. Waiting tasks run at the next start; results are kept for their callers.'];
     case 'forced':
-      return ['Ended by force; callers of tasks that ran are told so at the next start.'];
+      return ['Stopped by force; the next start reports interrupted tasks to their callers.'];
   }
 }

@@ -40,7 +40,7 @@ const TRIAGE_WORDS: Readonly<Record<Finding['triage']['state'], string>> = {
 
 /** Adds `heddle findings …`. */
 export function registerFindingsCommands(program: Command, io: CommandIo = processIo): void {
-  const findings = program.command('findings').description('look at what scans found, and say what is to be ignored');
+  const findings = program.command('findings').description('Inspect and triage the findings of scans');
   registerReads(findings, io);
   registerChanges(findings, io);
 }
@@ -49,25 +49,27 @@ function registerReads(findings: Command, io: CommandIo): void {
   clientCommand<ListOptions>(
     findings
       .command('list')
-      .description('list findings, newest first')
-      .option('--target <name>', 'only of this target')
-      .option('--rule <id>', 'only of this rule')
-      .addOption(new Option('--state <state>', 'only in this state').choices(['new', 'known', 'gone']))
-      .addOption(new Option('--triage <state>', 'only those judged so').choices(['open', 'ignored', 'false_positive']))
-      .option('--path <prefix>', 'only in objects whose path begins so')
-      .option('--since <moment>', 'only those first seen then or later: 2026-01-31, or 2026-01-31T08:00:00Z')
-      .option('--after <id>', 'go on after this finding', parseId)
-      .option('--page-size <number>', 'findings a page', wholeNumber(1, 10_000)),
+      .description('List findings, newest first')
+      .option('--target <name>', 'Only of this target')
+      .option('--rule <id>', 'Only of this rule')
+      .addOption(new Option('--state <state>', 'Only in this state').choices(['new', 'known', 'gone']))
+      .addOption(
+        new Option('--triage <state>', 'Only with this triage status').choices(['open', 'ignored', 'false_positive']),
+      )
+      .option('--path <prefix>', 'Only in objects whose path has this prefix')
+      .option('--since <moment>', 'Only first seen at or after this time: 2026-01-31, or 2026-01-31T08:00:00Z')
+      .option('--after <id>', 'Continue after this finding', parseId)
+      .option('--page-size <number>', 'Findings per page', wholeNumber(1, 10_000)),
     io,
     listFindings,
   );
   clientCommand(
-    findings.command('get').description('show one finding').argument('<id>', 'the finding', parseId),
+    findings.command('get').description('Show a finding').argument('<id>', 'ID of the finding', parseId),
     io,
-    async ({ client, output }, _options, id) => tellFinding(output, await client.findings.get(id)),
+    async ({ client, output }, _options, id) => printFinding(output, await client.findings.get(id)),
   );
   clientCommand<PageOptions>(
-    paged(findings.command('targets').description('list what was scanned, with the latest run of each'), 'targets'),
+    paged(findings.command('targets').description('List the scanned targets, with the latest run of each'), 'targets'),
     io,
     listTargets,
   );
@@ -77,27 +79,27 @@ function registerChanges(findings: Command, io: CommandIo): void {
   clientCommand<IgnoreOptions>(
     findings
       .command('ignore')
-      .description('say that a finding needs no more attention; later runs leave it so')
-      .argument('<id>', 'the finding', parseId)
-      .option('--comment <text>', 'why')
-      .option('--false-positive', 'it is no secret at all'),
+      .description('Suppress a finding, also in later runs')
+      .argument('<id>', 'ID of the finding', parseId)
+      .option('--comment <text>', 'Comment')
+      .option('--false-positive', 'Mark it as a false positive'),
     io,
     async ({ client, output }, { comment, falsePositive }, id) => {
       const triage = falsePositive === true ? 'false_positive' : 'ignored';
-      tellFinding(output, await client.findings.change(id, { triage, ...given({ comment }) }));
+      printFinding(output, await client.findings.change(id, { triage, ...given({ comment }) }));
       return undefined;
     },
   );
   clientCommand<Pick<IgnoreOptions, 'comment'>>(
     findings
       .command('reopen')
-      .description('say that a finding does need attention')
-      .argument('<id>', 'the finding', parseId)
-      .option('--comment <text>', 'why'),
+      .description('Stop suppressing a finding')
+      .argument('<id>', 'ID of the finding', parseId)
+      .option('--comment <text>', 'Comment'),
     io,
     async ({ client, output }, { comment }, id) => {
       const change = { triage: 'open' as const, ...given({ comment }) };
-      tellFinding(output, await client.findings.change(id, change));
+      printFinding(output, await client.findings.change(id, change));
       return undefined;
     },
   );
@@ -114,7 +116,7 @@ async function listFindings({ client, output }: ClientContext, options: ListOpti
 
 function writeFindings(output: Output, findings: readonly Finding[]): void {
   if (findings.length === 0) {
-    output.line('there are no such findings');
+    output.line('no matching findings');
     return;
   }
   writeTable(
@@ -136,7 +138,7 @@ function placeOf({ path, line }: Finding): string {
   return `${path}:${line}`;
 }
 
-function tellFinding(output: Output, finding: Finding): undefined {
+function printFinding(output: Output, finding: Finding): undefined {
   output.result(finding, () => {
     const { triage, commit } = finding;
     const judged = [TRIAGE_WORDS[triage.state], triage.by === null ? '' : `by ${triage.by}`, triage.at ?? ''];
@@ -147,7 +149,7 @@ function tellFinding(output: Output, finding: Finding): undefined {
       ['finds', printable(finding.description)],
       ['place', printable(`${finding.path}:${finding.line}:${finding.column}`)],
       ['secret', printable(finding.redacted)],
-      ['occurs', finding.occurrences === 1 ? 'once in it' : `${finding.occurrences} times in it`],
+      ['occurs', finding.occurrences === 1 ? 'once' : `${finding.occurrences} times`],
       ['under', finding.encodings.length === 0 ? null : finding.encodings.join(', ')],
       ['commit', commit === null ? null : printable(`${commit.id} by ${commit.author}, ${commit.date}`)],
       ['state', output.paint(STATE_LOOKS[finding.state], finding.state)],
@@ -165,7 +167,7 @@ function tellFinding(output: Output, finding: Finding): undefined {
 async function listTargets({ client, output }: ClientContext, options: PageOptions): Promise<undefined> {
   const targets = await client.findings.targets(pageQuery(options));
   output.result(targets, () => {
-    if (targets.length === 0) output.line('nothing was scanned yet');
+    if (targets.length === 0) output.line('no targets have been scanned');
     else writeTargets(output, targets, ['new', 'known', 'gone']);
   });
   return undefined;

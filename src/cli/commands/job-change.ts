@@ -4,7 +4,7 @@ import type { ClientContext } from '../output/client-command.ts';
 import { UsageFailure } from '../output/failure.ts';
 import { readJsonFile, sourceName } from '../output/json-file.ts';
 import type { JobChange, NewJob } from '../output/wire.ts';
-import { tellJob } from './job-show.ts';
+import { printJob } from './job-show.ts';
 
 interface ScheduleOptions {
   timeZone?: string;
@@ -34,7 +34,7 @@ export async function createJob(context: ClientContext, options: JobCreateOption
     ...(paused === undefined ? {} : { paused }),
     workflow: await readWorkflow(file, context.io.stdin),
   };
-  tellJob(context, await context.client.jobs.create(job));
+  printJob(context, await context.client.jobs.create(job));
   return undefined;
 }
 
@@ -47,9 +47,11 @@ export async function updateJob(context: ClientContext, options: JobUpdateOption
     ...(file === undefined ? {} : { workflow: await readWorkflow(file, context.io.stdin) }),
   };
   if (Object.keys(change).length === 0) {
-    throw new UsageFailure('nothing is to be changed', { next: 'name what: heddle job update JOB --cron @hourly' });
+    throw new UsageFailure('no changes given', {
+      next: 'give at least one option, such as: heddle job update JOB --cron @hourly',
+    });
   }
-  tellJob(context, await context.client.jobs.update(key, change));
+  printJob(context, await context.client.jobs.update(key, change));
   return undefined;
 }
 
@@ -64,9 +66,9 @@ function scheduleOf({ timeZone, recurrence, overlap, catchUp }: ScheduleOptions)
 
 const FORM = 'a workflow is an object: { "root": { "mode": "sequential", "children": [{ "kind": "demo" }] } }';
 
-/** The server checks its nodes; here is told what it would answer without naming the file. */
+/** The server checks its nodes; this error would not name the file if it came from the server. */
 async function readWorkflow(file: string, stdin: Readable): Promise<NewJob['workflow']> {
   const value = await readJsonFile(file, stdin, FORM);
   if (typeof value === 'object' && value !== null && 'root' in value) return value as NewJob['workflow'];
-  throw new UsageFailure(`${sourceName(file)} does not hold a workflow`, { next: FORM });
+  throw new UsageFailure(`${sourceName(file)} does not contain a workflow`, { next: FORM });
 }

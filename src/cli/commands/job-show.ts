@@ -16,7 +16,7 @@ export interface JobHistoryOptions {
   pageSize?: number;
 }
 
-/** How each state of a run looks. */
+/** Style of each state of a run. */
 export const JOB_RUN_LOOKS: Readonly<Record<JobRun['state'], Style>> = {
   Queued: 'yellow',
   Running: 'cyan',
@@ -41,7 +41,7 @@ export async function listJobs({ client, output }: ClientContext, options: JobLi
 
 function writeJobs(output: Output, jobs: readonly Job[]): void {
   if (jobs.length === 0) {
-    output.line('there are no such jobs');
+    output.line('no matching jobs');
     return;
   }
   writeTable(
@@ -71,12 +71,12 @@ function nextOf({ next_run_at, paused, recurrence }: Omit<Job, 'last_run'>): str
 }
 
 export async function showJob(context: ClientContext, _options: unknown, key: string): Promise<undefined> {
-  tellJob(context, await context.client.jobs.get(key));
+  printJob(context, await context.client.jobs.get(key));
   return undefined;
 }
 
-/** Where a job stands; the whole job, its workflow included, with `--json`. */
-export function tellJob({ output }: ClientContext, job: JobDetail): void {
+/** Shows the state of a job; the whole job, including its workflow, with `--json`. */
+export function printJob({ output }: ClientContext, job: JobDetail): void {
   output.result(job, () =>
     writeFields(output, [
       ['id', job.id],
@@ -84,7 +84,7 @@ export function tellJob({ output }: ClientContext, job: JobDetail): void {
       ['cron', `${job.cron} (${job.time_zone})`],
       ['next run', nextOf(job)],
       ['reason', job.paused_reason === null ? null : printable(job.paused_reason)],
-      ['recurrence', job.recurrence === null ? 'for ever' : `${job.recurrence} more`],
+      ['recurrence', job.recurrence === null ? 'forever' : `${job.recurrence} more`],
       ['overlap', job.overlap],
       ['catch-up', job.catch_up],
       ['created', job.created_at],
@@ -100,7 +100,7 @@ export async function showNext(
 ): Promise<undefined> {
   const occurrences = await client.jobs.next(key, count);
   output.result(occurrences, () => {
-    if (occurrences.length === 0) output.line('none: it is paused, used up, or never comes again');
+    if (occurrences.length === 0) output.line('none: it is paused, used up, or has no further occurrence');
     else
       writeTable(
         output,
@@ -131,7 +131,7 @@ export async function showHistory(
 
 function writeRuns(output: Output, runs: readonly JobRun[]): void {
   if (runs.length === 0) {
-    output.line('there are no such runs');
+    output.line('no matching runs');
     return;
   }
   writeTable(

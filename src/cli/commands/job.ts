@@ -10,18 +10,18 @@ import {
   showHistory,
   showJob,
   showNext,
-  tellJob,
+  printJob,
   type JobHistoryOptions,
   type JobListOptions,
 } from './job-show.ts';
 
-const JOB = 'id or name of the job';
+const JOB = 'ID or name of the job';
 const OVERLAPS = ['skip', 'queue', 'allow'] as const satisfies readonly NewJob['overlap'][];
 const CATCH_UPS = ['skip', 'once', 'all'] as const satisfies readonly NewJob['catch_up'][];
 
 /** Adds `heddle job …`. */
 export function registerJobCommands(program: Command, io: CommandIo = processIo): void {
-  const job = program.command('job').description('workflows that start by a schedule');
+  const job = program.command('job').description('Create and manage jobs: workflows on a schedule');
   addCreate(job, io);
   addUpdate(job, io);
   addReads(job, io);
@@ -31,24 +31,20 @@ export function registerJobCommands(program: Command, io: CommandIo = processIo)
 function addCreate(job: Command, io: CommandIo): void {
   const create = job
     .command('create')
-    .description('start a workflow by a schedule from now on')
-    .argument('<name>', 'what it is called; unique')
-    .requiredOption('--cron <expression>', "when: 5 or 6 fields, such as '30 2 * * MON-FRI', or @hourly, @daily, …")
+    .description('Create a job that starts a workflow on a schedule')
+    .argument('<name>', 'Unique name of the job')
+    .requiredOption('--cron <expression>', "Schedule: 5 or 6 fields, such as '30 2 * * MON-FRI', or @hourly, @daily, …")
     .requiredOption('--workflow <file>', 'JSON file with { "name", "root" }; - reads standard input');
-  clientCommand<JobCreateOptions>(
-    scheduleOptions(create, true).option('--paused', 'start nothing until it is resumed'),
-    io,
-    createJob,
-  );
+  clientCommand<JobCreateOptions>(scheduleOptions(create, true).option('--paused', 'Create it paused'), io, createJob);
 }
 
 function addUpdate(job: Command, io: CommandIo): void {
   const update = job
     .command('update')
-    .description('change what is named; a new schedule counts from now on')
+    .description('Change a job; a new schedule applies from now on')
     .argument('<job>', JOB)
-    .option('--name <name>', 'what it shall be called')
-    .option('--cron <expression>', 'when: 5 or 6 fields or a nickname')
+    .option('--name <name>', 'New unique name of the job')
+    .option('--cron <expression>', 'Schedule: 5 or 6 fields or a nickname')
     .option('--workflow <file>', 'JSON file with { "name", "root" }; - reads standard input');
   clientCommand<JobUpdateOptions>(scheduleOptions(update, false), io, updateJob);
 }
@@ -57,21 +53,21 @@ function scheduleOptions(command: Command, isNew: boolean): Command {
   const defaulted = (text: string): string => (isNew ? text : '');
   return command
     .option('--time-zone <name>', `IANA time zone of the expression${defaulted('; default UTC')}`)
-    .option('--recurrence <n>', `how many more times it starts, or "forever"${defaulted(' (default)')}`, recurrenceOf)
+    .option('--recurrence <n>', `Remaining number of runs, or "forever"${defaulted(' (default)')}`, recurrenceOf)
     .addOption(
-      new Option('--overlap <policy>', `an occurrence while a run has not ended${defaulted('; default skip')}`).choices(
+      new Option('--overlap <policy>', `Occurrence while a run is unfinished${defaulted('; default skip')}`).choices(
         OVERLAPS,
       ),
     )
     .addOption(
       new Option(
         '--catch-up <policy>',
-        `occurrences that passed while no server was there${defaulted('; default once')}`,
+        `Occurrences missed while no server was running${defaulted('; default once')}`,
       ).choices(CATCH_UPS),
     );
 }
 
-/** Words, since the command line's library takes null for nothing given. */
+/** Strings, since commander takes null for an absent value. */
 function recurrenceOf(text: string): number | 'forever' {
   if (text === 'forever') return text;
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
@@ -81,24 +77,21 @@ function recurrenceOf(text: string): number | 'forever' {
 
 function addReads(job: Command, io: CommandIo): void {
   clientCommand<JobListOptions>(
-    paged(
-      job.command('list').description('list jobs by name').option('--paused', 'only those that are paused'),
-      'jobs',
-    ),
+    paged(job.command('list').description('List jobs by name').option('--paused', 'Only paused jobs'), 'jobs'),
     io,
     listJobs,
   );
   clientCommand(
-    job.command('get').description('show a job; its workflow with --json').argument('<job>', JOB),
+    job.command('get').description('Show a job; --json includes its workflow').argument('<job>', JOB),
     io,
     showJob,
   );
   clientCommand<{ count?: number }>(
     job
       .command('next')
-      .description('show its next occurrences')
+      .description('Show the next occurrences of a job')
       .argument('<job>', JOB)
-      .option('--count <n>', 'how many; 5 by default', wholeNumber(1, 100)),
+      .option('--count <n>', 'Number of occurrences (default 5)', wholeNumber(1, 100)),
     io,
     showNext,
   );
@@ -106,9 +99,9 @@ function addReads(job: Command, io: CommandIo): void {
     paged(
       job
         .command('history')
-        .description('show what became of each occurrence, the latest first')
+        .description('Show the outcome of each occurrence, latest first')
         .argument('<job>', JOB)
-        .addOption(new Option('--state <state>', 'only those of this state').choices(Object.keys(JOB_RUN_LOOKS))),
+        .addOption(new Option('--state <state>', 'Only in this state').choices(Object.keys(JOB_RUN_LOOKS))),
       'runs',
     ),
     io,
@@ -118,19 +111,19 @@ function addReads(job: Command, io: CommandIo): void {
 
 function addSwitches(job: Command, io: CommandIo): void {
   const on = (name: string, description: string) => job.command(name).description(description).argument('<job>', JOB);
-  clientCommand(on('pause', 'start nothing by its schedule until it is resumed'), io, pause);
-  clientCommand(on('resume', 'go on with the next occurrence from now on'), io, resume);
-  clientCommand(on('trigger', 'start it now, whatever its schedule says'), io, trigger);
-  clientCommand(on('delete', 'remove it with its history; workflows it started stay'), io, remove);
+  clientCommand(on('pause', 'Pause the schedule of a job until it is resumed'), io, pause);
+  clientCommand(on('resume', 'Resume a job from its next occurrence'), io, resume);
+  clientCommand(on('trigger', 'Start a job now, regardless of its schedule'), io, trigger);
+  clientCommand(on('delete', 'Delete a job and its history; keep the workflows it started'), io, remove);
 }
 
 async function pause(context: ClientContext, _options: unknown, key: string): Promise<undefined> {
-  tellJob(context, await context.client.jobs.pause(key));
+  printJob(context, await context.client.jobs.pause(key));
   return undefined;
 }
 
 async function resume(context: ClientContext, _options: unknown, key: string): Promise<undefined> {
-  tellJob(context, await context.client.jobs.resume(key));
+  printJob(context, await context.client.jobs.resume(key));
   return undefined;
 }
 
@@ -139,8 +132,8 @@ async function trigger({ client, output }: ClientContext, _options: unknown, key
   output.result(run, () =>
     output.line(
       run.workflow_id === null
-        ? `run ${run.id} waits for the run before it`
-        : `run ${run.id} is started: it is workflow ${run.workflow_id}`,
+        ? `run ${run.id} is waiting for the previous run`
+        : `run ${run.id} started as workflow ${run.workflow_id}`,
     ),
   );
   return undefined;
@@ -148,6 +141,6 @@ async function trigger({ client, output }: ClientContext, _options: unknown, key
 
 async function remove({ client, output }: ClientContext, _options: unknown, key: string): Promise<undefined> {
   await client.jobs.remove(key);
-  output.result({ job: key, deleted: true }, () => output.line(`job ${key} is gone`));
+  output.result({ job: key, deleted: true }, () => output.line(`deleted job ${key}`));
   return undefined;
 }

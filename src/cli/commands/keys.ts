@@ -8,14 +8,14 @@ import { writeTable } from '../output/table.ts';
 type SettingsOptions = Parameters<typeof configurationOf>[0];
 
 const HELP = `
-The ring belongs to the executor (HEDDLE_EXECUTOR_KEYS); a client's file holds only what that client signs with. All of
-them are written with mode 0600. Exit codes: 0 done, 1 failed, 2 an option or setting is not valid.`;
+The ring belongs to the executor (HEDDLE_EXECUTOR_KEYS); a client's file has only the keys of that client. All of
+them are written with mode 0600. Exit codes: 0 success, 1 failed, 2 invalid option or setting.`;
 
-/** `heddle keys`: the keys that calls to executors are signed with. */
+/** `heddle keys`: manages the keys that sign calls to executors. */
 export function registerKeysCommand(program: Command): void {
   const keys = program
     .command('keys')
-    .description('make, rotate and list the keys that calls to executors are signed with')
+    .description('Create, rotate and list the keys that sign calls to executors')
     .addHelpText('after', HELP);
   registerGenerate(keys);
   registerRotate(keys);
@@ -26,10 +26,10 @@ export function registerKeysCommand(program: Command): void {
 function registerGenerate(keys: Command): void {
   const command = keys
     .command('generate')
-    .description("make a key ring, and each client's file")
-    .requiredOption('--out <directory>', 'where keys.json and client-NAME.json go')
-    .option('--client <name>', 'a client; may be repeated', collect, [])
-    .option('--audience <name>', "the executor's name that clients call (HEDDLE_EXECUTOR_AUDIENCE)");
+    .description('Create a key ring, and a file for each client')
+    .requiredOption('--out <directory>', 'Directory for keys.json and client-NAME.json')
+    .option('--client <name>', 'Name of a client; may be repeated', collect, [])
+    .option('--audience <name>', 'Audience of the executor (HEDDLE_EXECUTOR_AUDIENCE)');
   addSettingsOptions(command).action(
     async (options: SettingsOptions & { out: string; client: string[]; audience?: string }) => {
       const { generateKeys } = await import('../../app/remote/keys.ts');
@@ -37,8 +37,8 @@ function registerGenerate(keys: Command): void {
       const made = await generateKeys(options.out, options.client, audience);
       const output = outputOf(options);
       output.result(made, () => {
-        output.line(`Made the key ${made.key_id} in ${made.ring}: HEDDLE_EXECUTOR_KEYS of the executor.`);
-        tellClients(output, made);
+        output.line(`Created the key ${made.key_id} in ${made.ring}: HEDDLE_EXECUTOR_KEYS of the executor.`);
+        printClients(output, made);
       });
     },
   );
@@ -47,10 +47,10 @@ function registerGenerate(keys: Command): void {
 function registerRotate(keys: Command): void {
   const command = keys
     .command('rotate')
-    .description('add a new key; the older ones are accepted for a time, then retired')
-    .option('--ring <file>', 'the key ring (HEDDLE_EXECUTOR_KEYS)')
-    .option('--grace <time>', 'how long the older keys are accepted', '24h')
-    .option('--client-file <file>', "a client's file to write anew; may be repeated", collect, []);
+    .description('Add a new key; older ones are accepted for a grace period, then retired')
+    .option('--ring <file>', 'Key ring (HEDDLE_EXECUTOR_KEYS)')
+    .option('--grace <time>', 'Grace period of the older keys', '24h')
+    .option('--client-file <file>', 'Client whose file is rewritten; may be repeated', collect, []);
   addSettingsOptions(command).action(
     async (options: SettingsOptions & { ring?: string; grace: string; clientFile: string[] }) => {
       const { ringPathOf, rotateKeys } = await import('../../app/remote/keys.ts');
@@ -59,7 +59,7 @@ function registerRotate(keys: Command): void {
       const output = outputOf(options);
       output.result(made, () => {
         output.line(`The key is ${made.key_id} now; the older ones are accepted until ${made.retires_at}.`);
-        tellClients(output, made);
+        printClients(output, made);
       });
     },
   );
@@ -68,11 +68,11 @@ function registerRotate(keys: Command): void {
 function registerClient(keys: Command): void {
   const command = keys
     .command('client')
-    .argument('<name>', "the client's name")
-    .description("make a client's file of a ring that is there")
-    .option('--ring <file>', 'the key ring (HEDDLE_EXECUTOR_KEYS, else HEDDLE_EXECUTOR_SECRET_KEY)')
-    .option('--audience <name>', "the executor's name that it calls (HEDDLE_EXECUTOR_AUDIENCE)")
-    .option('--out <file>', 'where it goes; standard output by default');
+    .argument('<name>', 'Name of the client')
+    .description('Write the file of a client from an existing ring')
+    .option('--ring <file>', 'Key ring (HEDDLE_EXECUTOR_KEYS, else HEDDLE_EXECUTOR_SECRET_KEY)')
+    .option('--audience <name>', 'Audience of the executor (HEDDLE_EXECUTOR_AUDIENCE)')
+    .option('--out <file>', 'Output file (default standard output)');
   addSettingsOptions(command).action(
     async (client: string, options: SettingsOptions & { ring?: string; audience?: string; out?: string }) => {
       const { clientKeys } = await import('../../app/remote/keys.ts');
@@ -88,8 +88,8 @@ function registerClient(keys: Command): void {
 function registerList(keys: Command): void {
   const command = keys
     .command('list')
-    .description('list the keys of a ring, without their secrets')
-    .option('--ring <file>', 'the key ring (HEDDLE_EXECUTOR_KEYS)');
+    .description('List the keys of a ring, without their secrets')
+    .option('--ring <file>', 'Key ring (HEDDLE_EXECUTOR_KEYS)');
   addSettingsOptions(command).action(async (options: SettingsOptions & { ring?: string }) => {
     const { listKeys, ringPathOf } = await import('../../app/remote/keys.ts');
     const listed = await listKeys(ringPathOf(configurationOf(options), options.ring));
@@ -109,6 +109,6 @@ function registerList(keys: Command): void {
   });
 }
 
-function tellClients(output: Output, { clients }: KeysWritten): void {
+function printClients(output: Output, { clients }: KeysWritten): void {
   for (const { client, file } of clients) output.line(`${client}: ${file}`);
 }

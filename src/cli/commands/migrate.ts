@@ -2,17 +2,14 @@ import type { Command } from 'commander';
 
 import { addSettingsOptions, configurationOf, outputOf } from '../settings-options.ts';
 
-/** `heddle migrate`: brings a database to the schema of this code. */
+/** `heddle migrate`: migrates a database to the schema of this code. */
 export function registerMigrateCommand(program: Command): void {
   const command = program
     .command('migrate')
-    .description('bring the database, also an empty one, to the schema of this Heddle')
-    .option('--check', 'change nothing; exit 1 where a migration is needed');
+    .description('Migrate the database, which may be empty, to the schema of this version')
+    .option('--check', 'Change nothing; exit 1 if a migration is needed');
   addSettingsOptions(command)
-    .addHelpText(
-      'after',
-      '\nExit codes: 0 up to date, 1 failed (or, with --check, not up to date), 2 a setting is not valid.',
-    )
+    .addHelpText('after', '\nExit codes: 0 up to date, 1 failed (or, with --check, not up to date), 2 invalid setting.')
     .action(async (options: Parameters<typeof configurationOf>[0] & { check?: boolean }) => {
       const configuration = configurationOf(options);
       const output = outputOf(options);

@@ -38,32 +38,32 @@ const SUMMARY_CHARACTERS_MAX = 120;
 export function registerModelsCommands(program: Command, io: CommandIo = processIo): void {
   const models = program
     .command('models')
-    .description('look at what is known of hosts, services, names and certificates, and what has changed');
+    .description('Inspect the known hosts, services, names and certificates, and their changes');
   clientCommand<ListOptions>(
     models
       .command('list')
-      .description('list models, newest first')
-      .option('--target <name>', 'only of this target')
-      .option('--model <name>', 'only of this sort: host, service, name, tls, certificate, or your own')
-      .addOption(new Option('--state <state>', 'only in this state').choices(['new', 'changed', 'known', 'gone']))
-      .option('--key <prefix>', 'only those whose key begins so')
-      .option('--search <text>', 'only those that have this text in their key or data, whatever its case')
-      .option('--changed-since <moment>', 'only those new, changed or gone since: 2026-01-31, or 2026-01-31T08:00:00Z')
-      .option('--after <id>', 'go on after this model', parseId)
-      .option('--page-size <number>', 'models a page', wholeNumber(1, 10_000)),
+      .description('List models, newest first')
+      .option('--target <name>', 'Only of this target')
+      .option('--model <name>', 'Only of this type: host, service, name, tls, certificate, or your own')
+      .addOption(new Option('--state <state>', 'Only in this state').choices(['new', 'changed', 'known', 'gone']))
+      .option('--key <prefix>', 'Only with this key prefix')
+      .option('--search <text>', 'Only with this string in their key or data, case-insensitive')
+      .option(
+        '--changed-since <moment>',
+        'Only new, changed or gone since this time: 2026-01-31, or 2026-01-31T08:00:00Z',
+      )
+      .option('--after <id>', 'Continue after this model', parseId)
+      .option('--page-size <number>', 'Models per page', wholeNumber(1, 10_000)),
     io,
     listModels,
   );
   clientCommand(
-    models.command('get').description('show one model').argument('<id>', 'the model', parseId),
+    models.command('get').description('Show a model').argument('<id>', 'ID of the model', parseId),
     io,
-    async ({ client, output }, _options, id) => tellModel(output, await client.models.get(id)),
+    async ({ client, output }, _options, id) => printModel(output, await client.models.get(id)),
   );
   clientCommand<PageOptions>(
-    paged(
-      models.command('targets').description('list what models are kept of, with the latest run of each'),
-      'targets',
-    ),
+    paged(models.command('targets').description('List the targets of models, with the latest run of each'), 'targets'),
     io,
     listTargets,
   );
@@ -80,7 +80,7 @@ async function listModels({ client, output }: ClientContext, options: ListOption
 
 function writeModels(output: Output, models: readonly Model[]): void {
   if (models.length === 0) {
-    output.line('there are no such models');
+    output.line('no matching models');
     return;
   }
   writeTable(
@@ -98,14 +98,14 @@ function writeModels(output: Output, models: readonly Model[]): void {
   );
 }
 
-/** What was different, by name, where something was; else the data. */
+/** The names of changed members, if any; else the data. */
 function summaryOf({ state, changes, data }: Model): string {
   if (state === 'changed') return changes.map(({ field }) => field).join(', ');
   const text = JSON.stringify(data);
   return text.length > SUMMARY_CHARACTERS_MAX ? `${text.slice(0, SUMMARY_CHARACTERS_MAX - 1)}…` : text;
 }
 
-function tellModel(output: Output, model: Model): undefined {
+function printModel(output: Output, model: Model): undefined {
   output.result(model, () => {
     writeFields(output, [
       ['id', model.id],
@@ -133,7 +133,7 @@ function tellModel(output: Output, model: Model): undefined {
 async function listTargets({ client, output }: ClientContext, options: PageOptions): Promise<undefined> {
   const targets = await client.models.targets(pageQuery(options));
   output.result(targets, () => {
-    if (targets.length === 0) output.line('no models are kept yet');
+    if (targets.length === 0) output.line('no models yet');
     else writeTargets(output, targets, ['new', 'changed', 'known', 'gone']);
   });
   return undefined;

@@ -13,23 +13,23 @@ export interface HoldOptions extends RequirementOptions {
   id?: string;
   holder?: string;
   tenant?: string;
-  /** Seconds; false: not at all. */
+  /** Seconds; false for no wait. */
   wait: number | false;
 }
 
-/** One answer of the server takes no longer, so that what it waits for can be told. */
+/** Upper bound of one long poll, so that the reason for waiting can be shown. */
 const WAIT_STEP_SECS = 5;
 
-/** Asks for runners and waits for them; the request stays when the wait is over. */
+/** Requests runners and waits for them; the request remains when the wait ends. */
 export async function holdRunners(context: ClientContext, options: HoldOptions): Promise<ClientExit | undefined> {
   const { id, holder, tenant, wait } = options;
   const body = { requirements: requirementsOf(options), ...given({ id, holder, tenant }) };
-  const { request, interrupted } = await awaitGrant(context, body, wait === false ? 0 : wait);
-  tellRequest(context, request);
+  const { request, interrupted } = await waitForGrant(context, body, wait === false ? 0 : wait);
+  printRequest(context, request);
   if (request.state === 'granted') return undefined;
   if (request.state === 'ended') return CLIENT_EXIT.failed;
   context.output.notice(
-    `it waits on; to wait for it again: the same command with --id ${request.id}; to end it: heddle pool let-go ${request.id}`,
+    `the request is still waiting; to wait for it again: the same command with --id ${request.id}; to end it: heddle pool let-go ${request.id}`,
   );
   if (interrupted) return CLIENT_EXIT.interrupted;
   return wait === false ? undefined : CLIENT_EXIT.unavailable;
@@ -37,8 +37,8 @@ export async function holdRunners(context: ClientContext, options: HoldOptions):
 
 type HoldBody = Parameters<ClientContext['client']['pool']['hold']>[0];
 
-/** The request when it waits no more, or as it is when the wait is over or Ctrl-C is pressed. */
-async function awaitGrant(
+/** The request once it no longer waits, or as it is when the wait ends or Ctrl-C is pressed. */
+async function waitForGrant(
   { client, io, output }: ClientContext,
   body: HoldBody,
   waitSecs: number,
@@ -71,7 +71,7 @@ async function awaitGrant(
 
 interface Waiting {
   request: PoolRequestDetail;
-  /** What holds back launches. */
+  /** The reason that holds back launches. */
   obstacle: string | null;
 }
 
@@ -85,16 +85,16 @@ function waitingText({ request, obstacle }: Waiting): string {
 }
 
 export async function showRequest(context: ClientContext, _options: unknown, id: string): Promise<undefined> {
-  tellRequest(context, await context.client.pool.request(id));
+  printRequest(context, await context.client.pool.request(id));
   return undefined;
 }
 
-export async function letGo(context: ClientContext, _options: unknown, id: string): Promise<undefined> {
-  tellRequest(context, await context.client.pool.letGo(id));
+export async function releaseHold(context: ClientContext, _options: unknown, id: string): Promise<undefined> {
+  printRequest(context, await context.client.pool.letGo(id));
   return undefined;
 }
 
-function tellRequest({ output }: ClientContext, request: PoolRequestDetail): void {
+function printRequest({ output }: ClientContext, request: PoolRequestDetail): void {
   output.result(request, () => {
     const { source, run, attempt } = request;
     const reason = reasonOf(request);

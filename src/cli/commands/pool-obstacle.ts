@@ -1,6 +1,6 @@
 import type { HeddleClient } from '../../client/client.ts';
 
-/** Why launches of the class do not go on; null where nothing is known to be in their way. */
+/** Returns what keeps launches of the class from continuing; null if nothing known does. */
 export async function obstacleOf(client: HeddleClient, resourceClass: string): Promise<string | null> {
   const { obstacles } = await client.pool.get();
   const concerns = obstacles.find(

@@ -8,7 +8,7 @@ const COUNT_MAX = 1_000;
 const CPU_MAX = 4_096;
 const MEMORY_MIB_MAX = 67_108_864;
 
-/** What is asked of runners, as the command line has it. */
+/** Requirements for runners on the command line. */
 export interface RequirementOptions {
   class: string;
   usage: 'on-demand' | 'spot';
@@ -19,16 +19,16 @@ export interface RequirementOptions {
   memoryMib?: number;
 }
 
-/** Adds what says which runners are meant. */
+/** Adds the options that select runners. */
 export function withRequirements(command: Command): Command {
   return command
-    .requiredOption('--class <name>', 'resource class, one of: heddle pool classes')
-    .addOption(new Option('--usage <class>', 'usage class').choices(['on-demand', 'spot']).default('on-demand'))
-    .option('--count <n>', 'how many', wholeNumber(1, COUNT_MAX), 1)
-    .option('--type <patterns...>', "instance types that will do, such as 'm7i.*'; any by default")
-    .option('--cpu <n>', 'least virtual processors', wholeNumber(1, CPU_MAX))
-    .addOption(new Option('--memory <amount>', 'least memory, such as 4GiB').conflicts('memoryMib'))
-    .option('--memory-mib <n>', 'the same in MiB', wholeNumber(1, MEMORY_MIB_MAX));
+    .requiredOption('--class <name>', 'Resource class, listed by `heddle pool classes`')
+    .addOption(new Option('--usage <class>', 'Usage class').choices(['on-demand', 'spot']).default('on-demand'))
+    .option('--count <n>', 'Number of runners', wholeNumber(1, COUNT_MAX), 1)
+    .option('--type <patterns...>', "Acceptable instance types, such as 'm7i.*'; any by default")
+    .option('--cpu <n>', 'Minimum virtual CPUs', wholeNumber(1, CPU_MAX))
+    .addOption(new Option('--memory <amount>', 'Minimum memory, such as 4GiB').conflicts('memoryMib'))
+    .option('--memory-mib <n>', 'Minimum memory in MiB', wholeNumber(1, MEMORY_MIB_MAX));
 }
 
 export function requirementsOf(options: RequirementOptions): Requirements {
@@ -41,10 +41,10 @@ export function requirementsOf(options: RequirementOptions): Requirements {
   };
 }
 
-/** Reads a time in seconds, `90`, or with its unit: `90s`, `15m`, `2h`. */
+/** Parses a duration in seconds, `90`, or with a unit: `90s`, `15m`, `2h`. */
 export function secondsOf(text: string): number {
   const match = /^(\d{1,7})(s|m|h)?$/.exec(text);
   const value = match === null ? 0 : Number(match[1]) * { s: 1, m: 60, h: 3_600 }[(match[2] ?? 's') as 's' | 'm' | 'h'];
   if (value > 0) return value;
-  throw new InvalidArgumentError('It must be a time such as 90s, 15m or 2h.');
+  throw new InvalidArgumentError('It must be a duration such as 90s, 15m or 2h.');
 }

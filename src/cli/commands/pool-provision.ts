@@ -18,50 +18,50 @@ interface Progress {
   wanted: number;
   ready: number;
   ended: number;
-  /** What holds back launches. */
+  /** The reason that holds back launches. */
   obstacle: string | null;
 }
 
-/** Launches runners; with `--wait` until each has come or failed. */
+/** Launches runners; with `--wait` until each is ready or has failed. */
 export async function provision(context: ClientContext, options: ProvisionOptions): Promise<ClientExit | undefined> {
   const { client, output } = context;
   const provisioned = await client.pool.provision({ requirements: requirementsOf(options) });
   if (options.wait !== true) {
     output.result(provisioned, () => {
       const { length } = provisioned.runner_ids;
-      if (length > 0) output.line(`${count(length, 'runner')} on the way; see them with: heddle pool list`);
-      tellLeftOut(output, provisioned);
+      if (length > 0) output.line(`${count(length, 'runner')} launching; list them with: heddle pool list`);
+      printNotLaunched(output, provisioned);
     });
     return provisioned.left_out > 0 ? CLIENT_EXIT.failed : undefined;
   }
-  const runners = await awaitRunners(context, provisioned.runner_ids, options.class);
+  const runners = await waitForRunners(context, provisioned.runner_ids, options.class);
   if (runners === null) return CLIENT_EXIT.interrupted;
   const { left_out, reason } = provisioned;
   output.result({ runners, left_out, reason }, () => {
-    for (const runner of runners) tellRunner(output, runner);
-    tellLeftOut(output, provisioned);
+    for (const runner of runners) printRunner(output, runner);
+    printNotLaunched(output, provisioned);
   });
   const failed = left_out > 0 || runners.some(({ state }) => state === 'terminated');
   return failed ? CLIENT_EXIT.failed : undefined;
 }
 
-function tellLeftOut(output: Output, { left_out, reason }: Provisioned): void {
+function printNotLaunched(output: Output, { left_out, reason }: Provisioned): void {
   if (left_out === 0) return;
-  output.line(`${count(left_out, 'runner')} left out${reason === null ? '' : `: ${printable(reason)}`}`);
+  output.line(`${count(left_out, 'runner')} not launched${reason === null ? '' : `: ${printable(reason)}`}`);
 }
 
-function tellRunner(output: Output, runner: PoolRunner): void {
+function printRunner(output: Output, runner: PoolRunner): void {
   const { id, state, reason, instance_type, created_at, state_since } = runner;
   const took = duration(Date.parse(state_since) - Date.parse(created_at));
   output.line(
     state === 'terminated'
-      ? `${output.paint('red', '✖')} ${id} failed: ${printable(reason ?? 'it ended')}`
+      ? `${output.paint('red', '✖')} ${id} failed: ${printable(reason ?? 'terminated')}`
       : `${output.paint('green', '✔')} ${id} is ${state} after ${took}, ${printable(instance_type ?? '')}`,
   );
 }
 
-/** Each runner once it is no longer being launched; null where Ctrl-C came first. */
-async function awaitRunners(
+/** Each runner once it is no longer launching; null if Ctrl-C came first. */
+async function waitForRunners(
   { client, output, io }: ClientContext,
   ids: readonly string[],
   resourceClass: string,

@@ -12,7 +12,7 @@ import {
   writeRunners,
 } from '../output/pool-table.ts';
 import type { PoolRunner } from '../output/wire.ts';
-import { holdRunners, letGo, showRequest, type HoldOptions } from './pool-hold.ts';
+import { holdRunners, releaseHold, showRequest, type HoldOptions } from './pool-hold.ts';
 import { secondsOf, withRequirements } from './pool-options.ts';
 import { provision, type ProvisionOptions } from './pool-provision.ts';
 
@@ -23,7 +23,7 @@ const STATES = [
   'running',
   'terminated',
 ] as const satisfies readonly PoolRunner['state'][];
-const RUNNER = 'id of the runner';
+const RUNNER = 'ID of the runner';
 const WAIT_DEFAULT_SECS = 300;
 
 interface ListOptions extends PageOptions {
@@ -37,7 +37,7 @@ interface RequestsOptions extends PageOptions {
 
 /** Adds `heddle pool …`. */
 export function registerPoolCommands(program: Command, io: CommandIo = processIo): void {
-  const pool = program.command('pool').description('runners: warm ones, those at work, and who waits for one');
+  const pool = program.command('pool').description('Manage the runner pool: runners, requests and holds');
   addReads(pool, io);
   addProvision(pool, io);
   addChanges(pool, io);
@@ -46,7 +46,7 @@ export function registerPoolCommands(program: Command, io: CommandIo = processIo
 
 function addReads(pool: Command, io: CommandIo): void {
   clientCommand(
-    pool.command('status').description('count runners by class, and what is waited for'),
+    pool.command('status').description('Count runners and waiting requests by class'),
     io,
     async ({ client, output }) => {
       const summary = await client.pool.get();
@@ -58,28 +58,24 @@ function addReads(pool: Command, io: CommandIo): void {
     paged(
       pool
         .command('list')
-        .description('list runners; those that have ended only with --state terminated')
-        .addOption(new Option('--state <state>', 'only those in this state').choices(STATES))
-        .option('--class <name>', 'only those of this resource class'),
+        .description('List runners; terminated ones only with --state terminated')
+        .addOption(new Option('--state <state>', 'Only in this state').choices(STATES))
+        .option('--class <name>', 'Only of this resource class'),
       'runners',
     ),
     io,
     listRunners,
   );
   clientCommand(
-    pool.command('get').description('show a runner').argument('<id>', RUNNER, parseId),
+    pool.command('get').description('Show a runner').argument('<id>', RUNNER, parseId),
     io,
-    async (context, _options, id) => tellRunner(context, await context.client.pool.runner(id)),
+    async (context, _options, id) => printRunner(context, await context.client.pool.runner(id)),
   );
-  clientCommand(
-    pool.command('classes').description('list the sizes that runners come in'),
-    io,
-    async ({ client, output }) => {
-      const classes = await client.pool.classes();
-      output.result(classes, () => writeClasses(output, classes));
-      return undefined;
-    },
-  );
+  clientCommand(pool.command('classes').description('List the resource classes'), io, async ({ client, output }) => {
+    const classes = await client.pool.classes();
+    output.result(classes, () => writeClasses(output, classes));
+    return undefined;
+  });
 }
 
 async function listRunners({ client, output }: ClientContext, options: ListOptions): Promise<undefined> {
@@ -91,15 +87,15 @@ async function listRunners({ client, output }: ClientContext, options: ListOptio
 
 function addProvision(pool: Command, io: CommandIo): void {
   clientCommand<ProvisionOptions>(
-    withRequirements(pool.command('provision').description('launch warm runners')).option(
+    withRequirements(pool.command('provision').description('Launch idle runners ahead of demand')).option(
       '--wait',
-      'until each is ready or has failed',
+      'Wait until each is ready or has failed',
     ),
     io,
     provision,
   );
   clientCommand(
-    pool.command('refresh').description('bring launches up to date, end what is over, offer idle runners again'),
+    pool.command('refresh').description('Refresh launches, terminate expired runners, offer idle runners again'),
     io,
     async ({ client, output }) => {
       const refreshed = await client.pool.refresh();
@@ -112,22 +108,22 @@ function addProvision(pool: Command, io: CommandIo): void {
 function addChanges(pool: Command, io: CommandIo): void {
   const on = (name: string, description: string) =>
     pool.command(name).description(description).argument('<id>', RUNNER, parseId);
-  clientCommand(on('release', 'free a runner, whatever it was claimed for'), io, async (context, _options, id) =>
-    tellRunner(context, await context.client.pool.release(id)),
+  clientCommand(on('release', 'Release a runner from its claim'), io, async (context, _options, id) =>
+    printRunner(context, await context.client.pool.release(id)),
   );
   clientCommand(
-    on('drain', 'let a runner finish what it does, then end it; at once where it does nothing'),
+    on('drain', 'Let a runner finish its task, then terminate it; an idle one at once'),
     io,
-    async (context, _options, id) => tellRunner(context, await context.client.pool.drain(id)),
+    async (context, _options, id) => printRunner(context, await context.client.pool.drain(id)),
   );
   clientCommand(
-    on('terminate', 'end a runner now; what it was claimed for waits for another'),
+    on('terminate', 'Terminate a runner now; its request waits for another one'),
     io,
-    async (context, _options, id) => tellRunner(context, await context.client.pool.terminate(id)),
+    async (context, _options, id) => printRunner(context, await context.client.pool.terminate(id)),
   );
 }
 
-function tellRunner({ output }: ClientContext, runner: PoolRunner): undefined {
+function printRunner({ output }: ClientContext, runner: PoolRunner): undefined {
   output.result(runner, () => writeRunner(output, runner));
   return undefined;
 }
@@ -137,8 +133,8 @@ function addRequests(pool: Command, io: CommandIo): void {
     paged(
       pool
         .command('requests')
-        .description('list requests for runners, in the order of their turns')
-        .option('--granted', 'those that have their runners, instead of those that wait'),
+        .description('List requests for runners, in queue order')
+        .option('--granted', 'Granted requests instead of waiting ones'),
       'requests',
     ),
     io,
@@ -150,30 +146,30 @@ function addRequests(pool: Command, io: CommandIo): void {
     },
   );
   clientCommand(
-    pool.command('request').description('show a request for runners').argument('<id>', 'id of the request', parseId),
+    pool.command('request').description('Show a request for runners').argument('<id>', 'ID of the request', parseId),
     io,
     showRequest,
   );
   clientCommand<HoldOptions>(
-    withRequirements(pool.command('hold').description('get runners for work of your own, until they are let go'))
-      .option('--id <uuid>', 'id of the request to be: a repeat asks for nothing more', parseId)
-      .option('--holder <name>', 'who holds them, for people')
-      .option('--tenant <name>', 'whom turns are to be fair to')
+    withRequirements(pool.command('hold').description('Reserve runners for your own work until you release them'))
+      .option('--id <uuid>', 'ID of the new request; a repeat with the same ID has no further effect', parseId)
+      .option('--holder <name>', 'Display name of the holder')
+      .option('--tenant <name>', 'Key for fair queuing among tenants')
       .addOption(
-        new Option('--wait <time>', 'how long to wait for them, such as 90s or 15m')
+        new Option('--wait <time>', 'How long to wait for them, such as 90s or 15m')
           .argParser(secondsOf)
           .default(WAIT_DEFAULT_SECS, '5m'),
       )
-      .option('--no-wait', 'ask, and do not wait'),
+      .option('--no-wait', 'Submit the request without waiting'),
     io,
     holdRunners,
   );
   clientCommand(
     pool
       .command('let-go')
-      .description('end a request: its runners are free')
-      .argument('<id>', 'id of the request', parseId),
+      .description('Release the runners of a request, or withdraw it')
+      .argument('<id>', 'ID of the request', parseId),
     io,
-    letGo,
+    releaseHold,
   );
 }

@@ -7,18 +7,18 @@ import type { Output } from '../output/output.ts';
 import { writeTable } from '../output/table.ts';
 import type { DeadLetter } from '../output/wire.ts';
 
-/** A message is shown up to here; `--json` has all of it. */
+/** Messages are shown up to this length; `--json` has all of them. */
 const BODY_SHOWN_CHARACTERS = 200;
 
 /** Adds `heddle queue …`. */
 export function registerQueueCommands(program: Command, io: CommandIo = processIo): void {
-  const queue = program.command('queue').description('look at dead letters of queues and send them again');
+  const queue = program.command('queue').description('Inspect dead letters and redrive them');
   clientCommand<PageOptions>(
     paged(
       queue
         .command('list')
-        .description('list dead letters, oldest first; of one queue also what it holds')
-        .argument('[queue]', 'manager, or worker:KIND; all queues where none is named'),
+        .description('List dead letters, oldest first; for one queue also its message counts')
+        .argument('[queue]', 'manager or worker:KIND (default all queues)'),
       'dead letters',
     ),
     io,
@@ -27,19 +27,19 @@ export function registerQueueCommands(program: Command, io: CommandIo = processI
   clientCommand(
     queue
       .command('redrive')
-      .description('make dead letters messages of their queue again')
-      .argument('<queue>', 'the queue that they came from')
-      .argument('[id]', 'only this one, by the id of the message', parseId),
+      .description('Return dead letters to their queue')
+      .argument('<queue>', 'Queue that they came from')
+      .argument('[id]', 'Only the message with this ID', parseId),
     io,
     async ({ client, output }, _options, name, id?: string) => {
       const redriven = await client.queues.redrive(name, id === undefined ? undefined : [id]);
       if (id !== undefined && redriven === 0) {
         output.result({ queue: name, redriven }, () =>
-          output.line(`${name} has no dead letter ${id}; those that there are: heddle queue list ${name}`),
+          output.line(`${name} has no dead letter ${id}; list them with: heddle queue list ${name}`),
         );
         return CLIENT_EXIT.notFound;
       }
-      output.result({ queue: name, redriven }, () => output.line(`${countOf(redriven)} of ${name} sent again`));
+      output.result({ queue: name, redriven }, () => output.line(`${countOf(redriven)} of ${name} redriven`));
       return undefined;
     },
   );
@@ -62,7 +62,7 @@ async function listQueue({ client, output }: ClientContext, options: PageOptions
 
 function writeLetters(output: Output, letters: readonly DeadLetter[]): void {
   if (letters.length === 0) {
-    output.line('there are no dead letters');
+    output.line('no dead letters');
     return;
   }
   writeTable(

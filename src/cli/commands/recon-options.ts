@@ -7,7 +7,7 @@ import {
   type DnsRequest,
   type DnsType,
   type JsonStyle,
-  type ReconAims,
+  type ReconTargetOptions,
   type TcpRequest,
   type TlsRequest,
 } from '../../app/recon/request.ts';
@@ -17,8 +17,8 @@ const RATE_MAX = 10_000_000;
 const SEED_MAX = 999_999_999_999;
 const TIMEOUT_MAX_MS = 600_000;
 
-/** The values of the options that all probes have, as commander gives them. */
-interface AimFlags {
+/** The values of the options that all probes share, as commander returns them. */
+interface TargetFlags {
   list?: string[];
   exclude?: string[];
   scope?: string[];
@@ -34,7 +34,7 @@ interface AimFlags {
   quiet?: boolean;
 }
 
-export interface TcpFlags extends AimFlags {
+export interface TcpFlags extends TargetFlags {
   ports: string;
   allAddresses?: boolean;
   method: TcpRequest['method'];
@@ -44,7 +44,7 @@ export interface TcpFlags extends AimFlags {
   concurrency: number;
 }
 
-export interface DnsFlags extends AimFlags {
+export interface DnsFlags extends TargetFlags {
   types: DnsType[];
   wordlist?: string;
   wildcards?: boolean;
@@ -52,7 +52,7 @@ export interface DnsFlags extends AimFlags {
   retries: number;
 }
 
-export interface TlsFlags extends AimFlags {
+export interface TlsFlags extends TargetFlags {
   ports: string;
   allAddresses?: boolean;
   versions?: boolean;
@@ -66,61 +66,61 @@ export interface TlsFlags extends AimFlags {
 
 export function addTcpOptions(command: Command): Command {
   addTargetOptions(command)
-    .option('-p, --ports <list>', 'such as 22,80-90,top-100,!443 or all', nonEmpty, DEFAULTS.ports)
-    .option('--all-addresses', 'probe names at each of their addresses, at most 16, not at the first alone');
+    .option('-p, --ports <list>', 'Ports, such as 22,80-90,top-100,!443 or all', nonEmpty, DEFAULTS.ports)
+    .option('--all-addresses', 'Probe names at each of their addresses, at most 16, instead of the first only');
   addPaceOptions(command, 'packets or connections')
-    .option('--retries <count>', 'rounds over what did not answer', amount(0, 20), DEFAULTS.retries)
-    .option('--timeout <time>', 'how long an answer may take (1s for syn, 3s for connect)', TIMEOUT)
-    .option('--concurrency <count>', 'connections at once', amount(1, 60_000), DEFAULTS.connect_concurrency)
+    .option('--retries <count>', 'Retry rounds for what did not answer', amount(0, 20), DEFAULTS.retries)
+    .option('--timeout <time>', 'Timeout of a response (1s for syn, 3s for connect)', TIMEOUT)
+    .option('--concurrency <count>', 'Concurrent connections', amount(1, 60_000), DEFAULTS.connect_concurrency)
     .addOption(
-      new Option('--method <method>', 'raw SYN packets, which need CAP_NET_RAW, or whole connections')
+      new Option('--method <method>', 'Raw SYN packets, which need CAP_NET_RAW, or full connections')
         .choices(['auto', 'syn', 'connect'])
         .default('auto'),
     );
   return addOutputOptions(command)
-    .option('--banner', 'read what open ports say by themselves')
-    .option('--all-states', 'report closed and filtered ports, too')
+    .option('--banner', 'Read the banners of open ports')
+    .option('--all-states', 'Also report closed and filtered ports')
     .optionsGroup('Other:');
 }
 
 export function addDnsOptions(command: Command): Command {
   addTargetOptions(command)
-    .option('--types <list>', `of ${DNS_TYPES.join(', ')}, or all; addresses are asked for PTR`, dnsTypes, [
+    .option('--types <list>', `Types: ${DNS_TYPES.join(', ')}, or all; addresses are queried for PTR`, dnsTypes, [
       'A',
       'AAAA',
     ])
-    .option('--wordlist <file>', 'also ask for each of these words below each name; - reads standard input', nonEmpty)
-    .option('--wildcards', 'mark what zones answer for every name; on with --wordlist');
+    .option('--wordlist <file>', 'Also query each of these words below each name; - reads standard input', nonEmpty)
+    .option('--wildcards', 'Detect wildcard answers of zones; on with --wordlist');
   addPaceOptions(command, 'queries')
-    .option('--retries <count>', 'further tries of a query without an answer', amount(0, 20), DEFAULTS.retries)
-    .option('--timeout <time>', 'how long an answer may take (2s)', TIMEOUT);
+    .option('--retries <count>', 'Retries of an unanswered query', amount(0, 20), DEFAULTS.retries)
+    .option('--timeout <time>', 'Timeout of a response (2s)', TIMEOUT);
   return addOutputOptions(command)
-    .option('--all-states', 'report words without an answer, and those that only a wildcard answers, too')
+    .option('--all-states', 'Also report words without an answer, and those that only a wildcard answers')
     .optionsGroup('Other:');
 }
 
 export function addTlsOptions(command: Command): Command {
   addTargetOptions(command)
-    .option('-p, --ports <list>', 'of targets that do not name their own', nonEmpty, '443')
-    .option('--all-addresses', 'probe names at each of their addresses, at most 16, not at the first alone')
-    .option('--versions', 'ask for every version')
-    .option('--ciphers', 'ask for every cipher suite')
-    .option('--no-certificates', 'leave certificates out: one message each way is enough then')
+    .option('-p, --ports <list>', 'Ports of targets that name none', nonEmpty, '443')
+    .option('--all-addresses', 'Probe names at each of their addresses, at most 16, instead of the first only')
+    .option('--versions', 'Test every protocol version')
+    .option('--ciphers', 'Test every cipher suite')
+    .option('--no-certificates', 'Skip certificates: one message each way is then enough')
     .addOption(
-      new Option('--starttls <protocol>', 'what is spoken before the handshake; auto goes by the port')
+      new Option('--starttls <protocol>', 'Protocol before the handshake; auto selects by port')
         .choices(['auto', 'off', 'smtp', 'imap', 'ftp'])
         .default('auto'),
     )
-    .option('--alpn <list>', 'protocols to offer, such as h2,http/1.1', commaSeparated)
-    .option('--roots <file>', 'roots in PEM that are trusted, too; may be repeated', repeated);
+    .option('--alpn <list>', 'Protocols to offer, such as h2,http/1.1', commaSeparated)
+    .option('--roots <file>', 'Additional trusted roots, PEM; may be repeated', repeated);
   addPaceOptions(command, 'connections')
-    .option('--timeout <time>', 'how long a connection may take (5s)', TIMEOUT)
-    .option('--concurrency <count>', 'endpoints at once', amount(1, 10_000), DEFAULTS.tls_concurrency);
+    .option('--timeout <time>', 'Timeout of a connection (5s)', TIMEOUT)
+    .option('--concurrency <count>', 'Concurrent endpoints', amount(1, 10_000), DEFAULTS.tls_concurrency);
   return addOutputOptions(command).optionsGroup('Other:');
 }
 
-/** What the flags that all probes have ask for. */
-export function aimsOf(targets: readonly string[], flags: AimFlags): ReconAims {
+/** Converts the flags that all probes share. */
+export function targetOptionsOf(targets: readonly string[], flags: TargetFlags): ReconTargetOptions {
   return {
     targets,
     lists: flags.list ?? [],
@@ -142,20 +142,30 @@ export function tcpRequestOf(targets: readonly string[], flags: TcpFlags): TcpRe
   const { ports, method, retries, concurrency } = flags;
   const allAddresses = flags.allAddresses === true;
   const asked = { allAddresses, banner: flags.banner === true, allStates: flags.allStates === true };
-  return { probe: 'tcp', ...aimsOf(targets, flags), ports, method, retries, concurrency, ...asked };
+  return { probe: 'tcp', ...targetOptionsOf(targets, flags), ports, method, retries, concurrency, ...asked };
 }
 
 export function dnsRequestOf(targets: readonly string[], flags: DnsFlags): DnsRequest {
   const { types, wordlist, retries } = flags;
   const asked = { wildcards: flags.wildcards === true, allStates: flags.allStates === true };
-  return { probe: 'dns', ...aimsOf(targets, flags), types, wordlist, retries, ...asked };
+  return { probe: 'dns', ...targetOptionsOf(targets, flags), types, wordlist, retries, ...asked };
 }
 
 export function tlsRequestOf(targets: readonly string[], flags: TlsFlags): TlsRequest {
   const { ports, certificates, starttls, concurrency, alpn = [], roots = [] } = flags;
   const allAddresses = flags.allAddresses === true;
   const asked = { allAddresses, versions: flags.versions === true, ciphers: flags.ciphers === true };
-  return { probe: 'tls', ...aimsOf(targets, flags), ports, certificates, starttls, alpn, roots, concurrency, ...asked };
+  return {
+    probe: 'tls',
+    ...targetOptionsOf(targets, flags),
+    ports,
+    certificates,
+    starttls,
+    alpn,
+    roots,
+    concurrency,
+    ...asked,
+  };
 }
 
 const DEFAULTS = RECON_DEFAULTS;
@@ -163,43 +173,43 @@ const TIMEOUT = milliseconds(1, TIMEOUT_MAX_MS);
 
 function addTargetOptions(command: Command): Command {
   return command
-    .optionsGroup('What is probed:')
-    .option('-l, --list <file>', 'targets, one or more a line; - reads standard input; may be repeated', repeated)
+    .optionsGroup('Targets:')
     .option(
-      '--exclude <entry>',
-      'leave hosts out: targets without ports, *.domain, or a file; may be repeated',
+      '-l, --list <file>',
+      'File of targets, one or more per line; - reads standard input; may be repeated',
       repeated,
     )
+    .option('--exclude <entry>', 'Exclude hosts: targets without ports, *.domain, or a file; may be repeated', repeated)
     .option(
       '--scope <entry>',
-      'what may be probed beside loopback and private networks; may be repeated (HEDDLE_RECON_SCOPE)',
+      'Allowed targets beyond loopback and private networks; may be repeated (HEDDLE_RECON_SCOPE)',
       repeated,
     )
-    .option('--seed <number>', 'the random order; the same seed gives the same', amount(0, SEED_MAX))
-    .option('--resolvers <list>', "servers to ask for names, ip or ip:port; the system's by default", commaSeparated);
+    .option('--seed <number>', 'Seed of the random order', amount(0, SEED_MAX))
+    .option('--resolvers <list>', 'DNS servers, ip or ip:port (default those of the system)', commaSeparated);
 }
 
 function addPaceOptions(command: Command, packets: string): Command {
   return command
-    .optionsGroup('How it is probed:')
-    .option('--rate <count>', `${packets} a second; 0 is no limit`, amount(0, RATE_MAX), DEFAULTS.rate)
-    .option('--host-rate <count>', 'the same to one host; 0 is no limit', amount(0, RATE_MAX), DEFAULTS.host_rate)
-    .addOption(new Option('--unlimited', 'the same as --rate 0 --host-rate 0').implies({ rate: 0, hostRate: 0 }));
+    .optionsGroup('Pace:')
+    .option('--rate <count>', `${packets} per second; 0 for no limit`, amount(0, RATE_MAX), DEFAULTS.rate)
+    .option('--host-rate <count>', 'The same per host; 0 for no limit', amount(0, RATE_MAX), DEFAULTS.host_rate)
+    .addOption(new Option('--unlimited', 'Same as --rate 0 --host-rate 0').implies({ rate: 0, hostRate: 0 }));
 }
 
 function addOutputOptions(command: Command): Command {
   return command
-    .optionsGroup('What is reported:')
-    .option('--dry-run', 'send nothing; say what would be sent, and how long it would take')
-    .option('--json', 'one record a line on standard output, nothing else there')
+    .optionsGroup('Output:')
+    .option('--dry-run', 'Send nothing; print what would be sent and how long it would take')
+    .option('--json', 'Print only JSON on standard output, one record per line')
     .addOption(
       new Option(
         '--json-style <style>',
-        'members of records: those of heddle, or those that naabu, dnsx and tlsx write; implies --json',
+        'Members of records: those of Heddle, or those of naabu, dnsx and tlsx; implies --json',
       ).choices(JSON_STYLES),
     )
-    .option('--no-progress', 'show no progress')
-    .option('--quiet', 'records and errors only');
+    .option('--no-progress', 'Hide progress')
+    .option('--quiet', 'Print records and errors only');
 }
 
 function unlimitedAtZero(rate: number): number {
@@ -216,6 +226,6 @@ function dnsTypes(text: string): DnsType[] {
   return commaSeparated(text).map((entry) => {
     const type = DNS_TYPES.find((each) => each === entry.toUpperCase());
     if (type !== undefined) return type;
-    throw new InvalidArgumentError(`${entry} is none of ${DNS_TYPES.join(', ')}, or all.`);
+    throw new InvalidArgumentError(`${entry} is not one of ${DNS_TYPES.join(', ')}, all.`);
   });
 }

@@ -23,26 +23,26 @@ import {
 const TARGETS = 'names, addresses, networks, ranges, host:port, URLs';
 
 const HELP = `
-Nothing but loopback and private networks is probed without --scope: addresses, networks, ranges, domains, or a file of them.
-Without the flag HEDDLE_RECON_SCOPE counts: the same, separated by commas, files as @PATH.
+Without --scope (addresses, networks, ranges, domains, or a file), only loopback and private networks are probed.
+Without the flag, HEDDLE_RECON_SCOPE applies: the same, comma-separated, files as @PATH.
 
-Exit codes: 0 ended, 2 an error, or all targets were refused, 3 some were refused or have no address, 130 ended by Ctrl-C.`;
+Exit codes: 0 success, 2 error or all targets refused, 3 some refused or without an address, 130 interrupted by Ctrl-C.`;
 
 /** `heddle recon`: needs neither a server nor a database. */
 export function registerReconCommands(program: Command): void {
   const recon = program
     .command('recon')
-    .description('probe ports, names and TLS endpoints; needs no server and no database')
+    .description('Probe ports, names and TLS endpoints; needs no server and no database')
     .addHelpText('after', HELP);
   const probe = (name: string, description: string): Command =>
     recon.command(name).description(description).argument('[target...]', TARGETS);
-  addTcpOptions(probe('tcp', 'find open TCP ports'))
+  addTcpOptions(probe('tcp', 'Find open TCP ports'))
     .addHelpText('after', `\n  heddle recon tcp 127.0.0.1 --ports all\n${HELP}`)
     .action((targets: string[], flags: TcpFlags) => run(tcpRequestOf(targets, flags), flags.progress));
-  addDnsOptions(probe('dns', 'look names and addresses up'))
+  addDnsOptions(probe('dns', 'Resolve names and addresses'))
     .addHelpText('after', `\n  heddle recon dns example.com --wordlist words.txt --scope example.com\n${HELP}`)
     .action((targets: string[], flags: DnsFlags) => run(dnsRequestOf(targets, flags), flags.progress));
-  addTlsOptions(probe('tls', 'see what TLS endpoints speak, and their certificates'))
+  addTlsOptions(probe('tls', 'Inspect TLS endpoints and their certificates'))
     .addHelpText('after', `\n  heddle recon tls 10.0.0.0/24 --ports 443,8443 --versions\n${HELP}`)
     .action((targets: string[], flags: TlsFlags) => run(tlsRequestOf(targets, flags), flags.progress));
 }
@@ -64,7 +64,7 @@ async function run(request: ReconRequest, withProgress: boolean): Promise<void> 
     plan: request.json ? (plan) => `${JSON.stringify(plan)}\n` : planText,
     print: (text) => {
       display.print(text);
-      // What broke the pipe is told by onClosed; here it only matters that nobody waits for it.
+      // onClosed reports what broke the pipe; this only avoids an unhandled rejection.
       return stdout.writableNeedDrain ? once(stdout, 'drain').then(ignore, ignore) : undefined;
     },
     notice: (text) => display.notice(text),

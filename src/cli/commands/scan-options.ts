@@ -10,7 +10,7 @@ const PIB = 1024 ** 5;
 
 const { budgets: BUDGETS } = SCAN_DEFAULTS.archives;
 
-/** The values of the options as commander gives them. */
+/** The values of the options as commander returns them. */
 export interface ScanFlags {
   followLinks?: boolean;
   gitObjects?: boolean;
@@ -71,97 +71,107 @@ export function addScanOptions(command: Command): Command {
 
 function addSourceOptions(command: Command): void {
   command
-    .optionsGroup('What is scanned:')
-    .option('--git <repository>', 'every blob of its history once; may be repeated', repeated)
-    .option('--staged', 'what is staged for the next commit in the repository here, or in those that are named')
-    .option('--revisions <range>', 'of that history only this, such as main..HEAD; may be repeated', repeated)
-    .option('--since <date>', 'of that history only commits after this, as git reads dates', nonEmpty)
-    .option('--files-from <file>', 'the files that this list names, one a line; - reads standard input', nonEmpty)
-    .option('-0, --null', 'names in that list end with NUL instead of a newline')
-    .option('--exclude <glob>', 'leave out paths that match; may be repeated', repeated)
-    .option('--include <glob>', 'only paths that match; may be repeated', repeated)
-    .option('--follow-links', 'follow symbolic links')
-    .option('--git-objects', 'walk the object stores of git repositories, too')
-    .option('--s3-endpoint <url>', 'where the S3 API is, for services other than AWS', endpoint)
-    .option('--s3-region <name>', 'region of the buckets', nonEmpty)
-    .option('--s3-path-style', 'the bucket goes into the path of requests, not into the host name');
+    .optionsGroup('Input:')
+    .option('--git <repository>', 'Every blob of the history of a repository, once; may be repeated', repeated)
+    .option('--staged', 'Changes staged for the next commit in this repository, or in the named ones')
+    .option('--revisions <range>', 'Limit the history to revisions, such as main..HEAD; may be repeated', repeated)
+    .option('--since <date>', 'Limit the history to commits after a date in a format of git', nonEmpty)
+    .option('--files-from <file>', 'Files named in a list, one per line; - reads standard input', nonEmpty)
+    .option('-0, --null', 'Names in that list end with NUL instead of a newline')
+    .option('--exclude <glob>', 'Exclude matching paths; may be repeated', repeated)
+    .option('--include <glob>', 'Only matching paths; may be repeated', repeated)
+    .option('--follow-links', 'Follow symbolic links')
+    .option('--git-objects', 'Also walk the object stores of git repositories')
+    .option('--s3-endpoint <url>', 'URL of the S3 API, for services other than AWS', endpoint)
+    .option('--s3-region <name>', 'Region of the buckets', nonEmpty)
+    .option('--s3-path-style', 'Put the bucket in the path of requests instead of the host name');
 }
 
 function addRuleOptions(command: Command): void {
   command
-    .optionsGroup('What is looked for:')
-    .option('--rules <file>', 'rules in TOML, as gitleaks has them; may be repeated', repeated)
-    .addOption(new Option('--extend-builtin', "add Heddle's own rules to those of --rules").conflicts('onlyRules'))
-    .option('--only-rules', "leave Heddle's own rules out, even where a file of --rules extends them")
-    .option('--no-config', 'look for no rules and no lists of fingerprints in what is scanned')
-    .option('--enable <rule>', 'only this rule; may be repeated', repeated)
-    .option('--disable <rule>', 'not this rule; may be repeated', repeated)
+    .optionsGroup('Rules:')
+    .option('--rules <file>', 'Rules in the TOML format of gitleaks; may be repeated', repeated)
+    .addOption(new Option('--extend-builtin', 'Add the built-in rules to those of --rules').conflicts('onlyRules'))
+    .option('--only-rules', 'Exclude the built-in rules, even if a file of --rules extends them')
+    .option('--no-config', 'Ignore rules and lists of fingerprints in the scanned directories')
+    .option('--enable <rule>', 'Only this rule; may be repeated', repeated)
+    .option('--disable <rule>', 'Disable this rule; may be repeated', repeated)
     .option(
       '--decode-depth <count>',
-      'how often decoded text is decoded again',
+      'Maximum depth of nested encodings',
       amount(0, 8),
       SCAN_DEFAULTS.detection.decode_depth,
     )
-    .option('--no-inline-ignores', 'comments that exempt their line count for nothing')
-    .option('--baseline <file>', 'findings that are known are not reported', nonEmpty)
-    .option('--write-baseline <file>', 'write all findings as a baseline', nonEmpty)
-    .option('--ignore-file <file>', 'fingerprints that are exempt; may be repeated', repeated);
+    .option('--no-inline-ignores', 'Ignore inline suppressions')
+    .option('--baseline <file>', 'Report only findings that are not in this baseline', nonEmpty)
+    .option('--write-baseline <file>', 'Write all findings as a baseline', nonEmpty)
+    .option('--ignore-file <file>', 'File of suppressed fingerprints; may be repeated', repeated);
 }
 
 function addBoundOptions(command: Command): void {
   command
-    .optionsGroup('How it is scanned:')
-    .option('--threads <count>', 'threads that scan', amount(1, 256), SCAN_DEFAULTS.threads)
+    .optionsGroup('Limits:')
+    .option('--threads <count>', 'Number of scanning threads', amount(1, 256), SCAN_DEFAULTS.threads)
     .option(
       '--max-object-size <size>',
-      'larger objects are not scanned; 0 is no bound',
+      'Maximum size of an object; larger ones are skipped; 0 for no limit',
       byteSize(0, PIB),
       SCAN_DEFAULTS.object_bytes_max,
     )
-    .option('--chunk-size <size>', 'bytes that are read at once', byteSize(4 * KIB, 2 * MIB), SCAN_DEFAULTS.chunk_bytes)
-    .option('--frontier <count>', 'objects under way at once', amount(1, 1_000_000), SCAN_DEFAULTS.frontier_capacity)
+    .option('--chunk-size <size>', 'Bytes read at once', byteSize(4 * KIB, 2 * MIB), SCAN_DEFAULTS.chunk_bytes)
+    .option('--frontier <count>', 'Concurrent objects', amount(1, 1_000_000), SCAN_DEFAULTS.frontier_capacity)
     .option(
       '--rule-timeout <time>',
-      'a rule that takes longer on one object is stopped',
+      'Timeout of one rule on one object',
       milliseconds(1, 3_600_000),
       SCAN_DEFAULTS.detection.rule_timeout_ms,
     )
-    .option('--state <file>', 'keep the progress here; the same command goes on from it', nonEmpty);
+    .option('--state <file>', 'File for the progress; the same command resumes from it', nonEmpty);
 }
 
 function addArchiveOptions(command: Command): void {
   const size = byteSize(1, PIB);
   command
     .optionsGroup('Archives:')
-    .option('--no-archives', 'scan archives as they are, without unpacking them')
+    .option('--no-archives', 'Scan archives without unpacking them')
     .addOption(
-      new Option('--archive-policy <policy>', 'what happens where an archive is not read whole')
+      new Option('--archive-policy <policy>', 'Handling of archives that cannot be read completely')
         .choices(['skip', 'partial', 'fail-run'])
         .default('partial'),
     )
-    .option('--archive-depth <count>', 'archives within archives', amount(1, 64), BUDGETS.depth_max)
-    .option('--archive-entries <count>', 'entries of an archive', amount(1, 100_000_000), BUDGETS.entries_max)
-    .option('--archive-entry-bytes <size>', 'unpacked bytes of an entry', size, BUDGETS.entry_bytes_max)
-    .option('--archive-bytes <size>', 'unpacked bytes of an archive', size, BUDGETS.archive_bytes_max)
-    .option('--archive-root-bytes <size>', 'unpacked bytes of a file with all within', size, BUDGETS.root_bytes_max)
-    .option('--archive-ratio <number>', 'unpacked to packed bytes', amount(1, 1_000_000), BUDGETS.ratio_max);
+    .option('--archive-depth <count>', 'Maximum nesting of archives', amount(1, 64), BUDGETS.depth_max)
+    .option('--archive-entries <count>', 'Maximum entries of an archive', amount(1, 100_000_000), BUDGETS.entries_max)
+    .option('--archive-entry-bytes <size>', 'Maximum unpacked bytes of an entry', size, BUDGETS.entry_bytes_max)
+    .option('--archive-bytes <size>', 'Maximum unpacked bytes of an archive', size, BUDGETS.archive_bytes_max)
+    .option(
+      '--archive-root-bytes <size>',
+      'Maximum unpacked bytes of a file with everything in it',
+      size,
+      BUDGETS.root_bytes_max,
+    )
+    .option(
+      '--archive-ratio <number>',
+      'Maximum ratio of unpacked to packed bytes',
+      amount(1, 1_000_000),
+      BUDGETS.ratio_max,
+    );
 }
 
 function addReportOptions(command: Command): Command {
   return command
-    .optionsGroup('What is reported:')
-    .addOption(new Option('--format <format>', 'how (default: "text")').choices(REPORT_FORMATS))
-    .option('--json', 'the same as --format jsonl')
-    .option('--output <file>', 'write the report to this file instead of standard output', nonEmpty)
-    .option('--report <format=file>', 'write another report to a file; may be repeated', reportTo)
-    .option('--show-secrets', 'show secrets in clear')
-    .option('--no-progress', 'show no progress')
-    .option('--quiet', 'findings and errors only')
-    .option('--no-fail-on-incomplete', 'exit with 0, not 3, where all that is wrong is that parts were not scanned')
+    .optionsGroup('Output:')
+    .addOption(new Option('--format <format>', 'Format of the report (default: "text")').choices(REPORT_FORMATS))
+    .option('--json', 'Same as --format jsonl')
+    .option('--output <file>', 'Write the report to this file instead of standard output', nonEmpty)
+    .option('--report <format=file>', 'Write another report to a file; may be repeated', reportTo)
+    .option('--show-secrets', 'Show secrets unredacted')
+    .option('--no-progress', 'Hide progress')
+    .option('--quiet', 'Print findings and errors only')
+    .option('--no-fail-on-incomplete', 'Exit with 0 instead of 3 if the only problem is an incomplete scan')
     .optionsGroup('Other:');
 }
 
-/** What the flags and arguments ask for. */
+/** Converts the flags and arguments to a request. */
 export function requestOf(paths: readonly string[], flags: ScanFlags, format: ReportFormat): ScanRequest {
   const builtin = flags.onlyRules === true ? 'only' : flags.extendBuiltin === true ? 'extend' : null;
   return {

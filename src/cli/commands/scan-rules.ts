@@ -16,13 +16,13 @@ interface RulesFlags {
   quiet?: boolean;
 }
 
-/** `heddle scan rules`: what is looked for. The flags of `heddle scan` choose among them. */
+/** `heddle scan rules`: lists the rules. The flags of `heddle scan` select among them. */
 export function registerScanRules(scan: Command): void {
   const rules = scan
     .command('rules')
-    .description('list the rules; --rules, --enable and --disable choose as they do for a scan')
+    .description('List the rules; --rules, --enable and --disable select as for a scan')
     .helpCommand(false)
-    .option('--json', 'one JSON document')
+    .option('--json', 'Print one JSON document')
     .action(async (_own: object, self: Command) => {
       const flags = self.optsWithGlobals<RulesFlags>();
       const { listRules } = await import('../../app/scan/rule-listing.ts');
@@ -33,10 +33,10 @@ export function registerScanRules(scan: Command): void {
     });
   rules
     .command('test')
-    .description('check a file of rules, and say what is wrong with it')
-    .argument('<file>', 'rules in TOML')
-    .option('--json', 'one JSON document')
-    .addHelpText('after', '\nExit codes: 0 the file can be used, 2 it cannot.')
+    .description('Check a rule file and report its faults')
+    .argument('<file>', 'Rules in TOML')
+    .option('--json', 'Print one JSON document')
+    .addHelpText('after', '\nExit codes: 0 the file is valid, 2 it is not.')
     .action(async (file: string, _own: object, self: Command) => {
       const flags = self.optsWithGlobals<RulesFlags>();
       const { testRules } = await import('../../app/scan/rule-listing.ts');
@@ -74,11 +74,10 @@ function writeRules(output: Output, rules: readonly ListedRule[]): void {
 function writeVerdict(output: Output, { file, ok, rules, faults, warnings }: RulesVerdict): void {
   for (const fault of faults) output.line(`${output.paint('red', '✖')} ${lines(fault)}`);
   for (const warning of warnings) output.line(`${output.paint('yellow', '!')} ${lines(warning)}`);
-  if (ok)
-    output.line(`${output.paint('green', '✔')} ${printable(file)}: ${count(rules, 'rule')}, nothing wrong with them`);
+  if (ok) output.line(`${output.paint('green', '✔')} ${printable(file)}: ${count(rules, 'rule')}, no faults`);
 }
 
-/** Faults of TOML show the lines around them. */
+/** Faults of TOML include the surrounding lines. */
 function lines(text: string): string {
   return text.split('\n').map(printable).join('\n  ');
 }

@@ -19,15 +19,16 @@ const UNITS: Readonly<Record<string, number>> = {
   tb: 1000 ** 4,
 };
 
-/** Reads a size within bounds: `4096`, `10k`, `1.5GiB`. Letters alone and those with `i` count by 1024, `kB` by 1000. */
+/**
+ * Parses a size within bounds: `4096`, `10k`, `1.5GiB`. Letters alone and those with `i` are powers of 1024, `kB` of
+ * 1000.
+ */
 export function byteSize(min: number, max: number): (text: string) => number {
   return (text) => {
     const [, figure, unit] = /^(\d{1,16}(?:\.\d{1,6})?)\s*([a-z]{0,3})$/i.exec(text.trim()) ?? [];
     const factor = UNITS[unit?.toLowerCase() ?? 'none'];
     if (figure === undefined || factor === undefined) {
-      throw new InvalidArgumentError(
-        'It must be a number of bytes, with a unit where that is shorter: 4096, 10k, 4MiB, 2g.',
-      );
+      throw new InvalidArgumentError('It must be a number of bytes, optionally with a unit: 4096, 10k, 4MiB, 2g.');
     }
     const bytes = Math.round(Number(figure) * factor);
     if (bytes >= min && bytes <= max) return bytes;
@@ -40,7 +41,7 @@ function sizeText(bytes: number): string {
   return unit === undefined ? String(bytes) : `${bytes / UNITS[unit]!}${unit}`;
 }
 
-/** Reads a whole number within bounds; thousands may be written as `10k`. */
+/** Parses a whole number within bounds; thousands may be written as `10k`. */
 export function amount(min: number, max: number): (text: string) => number {
   return (text) => {
     const [, figure, thousands] = /^(\d{1,12})(k?)$/i.exec(text.trim()) ?? [];
@@ -52,17 +53,17 @@ export function amount(min: number, max: number): (text: string) => number {
 
 const MS: Readonly<Record<string, number>> = { '': 1, ms: 1, s: 1000, m: 60_000 };
 
-/** Reads a time in milliseconds: `500ms`, `2s`, `1m`. */
+/** Parses a duration in milliseconds: `500ms`, `2s`, `1m`. */
 export function milliseconds(min: number, max: number): (text: string) => number {
   return (text) => {
     const [, figure, unit] = /^(\d{1,9})\s*(ms|s|m|)$/i.exec(text.trim()) ?? [];
     const value = figure === undefined ? Number.NaN : Number(figure) * MS[unit!.toLowerCase()]!;
     if (value >= min && value <= max) return value;
-    throw new InvalidArgumentError(`It must be a time from ${min}ms to ${max / 1000}s, such as 500ms or 2s.`);
+    throw new InvalidArgumentError(`It must be a duration from ${min}ms to ${max / 1000}s, such as 500ms or 2s.`);
   };
 }
 
-/** Reads `FORMAT=FILE`, adding to what was given before. */
+/** Parses `FORMAT=FILE`, adding to the previous values. */
 export function reportTo(
   text: string,
   before: readonly { format: ReportFormat; path: string }[] = [],
@@ -78,7 +79,7 @@ export function reportTo(
   return [...before, { format, path }];
 }
 
-/** Reads a text that must not be empty. */
+/** Parses a string that must not be empty. */
 export function nonEmpty(text: string): string {
   if (text !== '') return text;
   throw new InvalidArgumentError('It must not be empty.');
@@ -89,7 +90,7 @@ export function repeated(text: string, before: readonly string[] = []): string[]
   return [...before, nonEmpty(text)];
 }
 
-/** Reads an http or https address. */
+/** Parses an http or https URL. */
 export function endpoint(text: string): string {
   const url = URL.parse(text);
   if (url !== null && (url.protocol === 'http:' || url.protocol === 'https:')) return text;

@@ -16,17 +16,17 @@ Examples:
   heddle scan --staged                            what the next commit would add
   heddle scan --git . --report sarif=secrets.sarif
   heddle scan s3://bucket/prefix --state scan.state
-A path named "rules" is written ./rules.
+Write a path named "rules" as ./rules.
 
-Exit codes: 0 clean, 1 secrets were found, 2 an error, 3 no secrets, but not everything could be scanned,
-130 ended by Ctrl-C. An error goes before findings, findings before what was left out.`;
+Exit codes: 0 clean, 1 secrets found, 2 error, 3 no secrets, but the scan is incomplete,
+130 interrupted by Ctrl-C. Errors take precedence over findings, findings over an incomplete scan.`;
 
 /** `heddle scan`: needs neither a server nor a database. */
 export function registerScanCommand(program: Command): void {
   const command = program
     .command('scan')
-    .description('find secrets in files, archives, git histories and buckets; needs no server and no database')
-    .argument('[path...]', 'files, directories, s3://bucket/prefix, - for standard input; . by default')
+    .description('Find secrets in files, archives, git histories and buckets; needs no server and no database')
+    .argument('[path...]', 'Files, directories, s3://bucket/prefix, - for standard input (default .)')
     .helpCommand(false);
   addScanOptions(command)
     .addHelpText('after', HELP)
@@ -41,7 +41,7 @@ async function scan(paths: readonly string[], flags: ScanFlags): Promise<void> {
   const enabled = flags.progress && !request.quiet;
   const display = scanDisplayFor({ stdout, stderr, clock: systemClock, enabled });
   if (paths.includes('-') && process.stdin.isTTY && !request.quiet)
-    display.notice('Reading standard input; Ctrl-D ends it.');
+    display.notice('Reading standard input; press Ctrl-D to end it.');
   const terminal: ScanTerminal = {
     print: { write: (text) => display.print(text) },
     notice: (text) => display.notice(text),
@@ -59,7 +59,7 @@ async function scan(paths: readonly string[], flags: ScanFlags): Promise<void> {
 function formatOf({ format, json }: ScanFlags): ReportFormat {
   if (json !== true) return format ?? 'text';
   if (format === undefined || format === 'jsonl') return 'jsonl';
-  throw new CommandFailure(`--json and --format ${format} contradict each other; give one of them`, {
+  throw new CommandFailure(`--json and --format ${format} contradict each other; use one of them`, {
     exitCode: EXIT.usage,
   });
 }

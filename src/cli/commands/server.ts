@@ -4,13 +4,13 @@ import { keepNewSpaceSmall } from '../../app/new-space.ts';
 import { addSettingsOptions, collectModule, configurationOf, modulesOf, outputOf } from '../settings-options.ts';
 import { tell } from './up.ts';
 
-/** `heddle server`: on a database that is there already. */
+/** `heddle server`: runs on an existing database. */
 export function registerServerCommand(program: Command): void {
   const command = program
     .command('server')
-    .description('serve on the database that DATABASE_URL names, until Ctrl-C; any number of servers share the work')
-    .option('--migrate', 'migrate the database first (HEDDLE_MIGRATE)')
-    .option('--module <file>', 'run the kinds of this module; may be repeated (HEDDLE_MODULES)', collectModule);
+    .description('Run a server on the database of DATABASE_URL until Ctrl-C; any number of servers share the work')
+    .option('--migrate', 'Migrate the database first (HEDDLE_MIGRATE)')
+    .option('--module <file>', 'Run the kinds of this module; may be repeated (HEDDLE_MODULES)', collectModule);
   addSettingsOptions(command, ['port', 'host', 'hostUrl'])
     .addHelpText('after', HELP)
     .action(async (options: Parameters<typeof configurationOf>[0] & { migrate?: boolean; module?: string[] }) => {
@@ -25,4 +25,4 @@ export function registerServerCommand(program: Command): void {
 }
 
 const HELP = `
-Exit codes: 0 stopped by Ctrl-C or SIGTERM, 1 could not start, 2 a setting is not valid, 130 stopped by force.`;
+Exit codes: 0 stopped by Ctrl-C or SIGTERM, 1 could not start, 2 invalid setting, 130 stopped by force.`;

@@ -26,10 +26,10 @@ function expansionLines({ expected, created, missing, created_ids, dead_letters 
   const announced = expected === null ? 'none announced yet' : `${expected} announced`;
   const more = created > created_ids.length ? [`  and ${created - created_ids.length} more`] : [];
   return [
-    `nodes made: ${created}, ${announced}${missing === null || missing === 0 ? '' : `, ${missing} missing`}`,
+    `nodes created: ${created}, ${announced}${missing === null || missing === 0 ? '' : `, ${missing} missing`}`,
     ...created_ids.map((id) => `  ${id}`),
     ...more,
-    ...dead_letters.map(({ id, reason }) => `  dead letter: ${printable(id ?? 'without an id')}: ${printable(reason)}`),
+    ...dead_letters.map(({ id, reason }) => `  dead letter: ${printable(id ?? 'without an ID')}: ${printable(reason)}`),
   ];
 }
 
@@ -43,61 +43,60 @@ function named(output: Output, { id, name, status }: Named): string {
   return `${output.paint(STATUS_LOOKS[status].style, status)} ${printable(name)} (${id})`;
 }
 
-/** What frees the slot of a canceled task that nobody reports on. */
+/** The command that releases the slot of a canceled task whose target never reports. */
 function releaseHint({ id, status }: Named): string {
   return status === 'Canceled' ? `; if it has stopped: heddle task release ${id}` : '';
 }
 
-/** The particulars of what stands in its way, and the command that helps where there is one. */
+/** The details of an obstacle, and the command that helps if there is one. */
 function linesOf(output: Output, obstacle: Obstacle): string[] {
   switch (obstacle.type) {
     case 'turn': {
       const { id, local_id, state } = obstacle.container;
       const where = local_id === null ? id : `${printable(local_id)} (${id})`;
-      return [
-        `waits for its turn in the container ${where}, ${state}:`,
-        ...obstacle.before.map((name) => `  ${printable(name)}`),
-      ];
+      return [`waiting in the container ${where}, ${state}:`, ...obstacle.before.map((name) => `  ${printable(name)}`)];
     }
     case 'expanding':
-      return [`waits for the nodes that it announced: ${obstacle.created} of ${obstacle.expected} exist`];
+      return [`waiting for the nodes that it announced: ${obstacle.created} of ${obstacle.expected} exist`];
     case 'parents': {
       const shown = obstacle.parents.map(
         (parent) =>
           `  ${named(output, parent)}${parent.requires_success ? ', which must succeed' : ', which must end'}`,
       );
-      return [`waits for ${count(obstacle.total, 'task')}:`, ...shown];
+      return [`waiting for ${count(obstacle.total, 'task')}:`, ...shown];
     }
     case 'rule': {
       const fields = Object.entries(obstacle.fields).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
       const where = fields.length === 0 ? '' : ` where ${printable(fields.join(', '))}`;
       const what = obstacle.rule === 'Capacity' ? 'units of work' : 'tasks';
       return [
-        `rule: ${obstacle.used} of ${obstacle.max} ${what} of kind ${printable(obstacle.kind)}${where} are taken by:`,
+        `rule: ${obstacle.used} of ${obstacle.max} ${what} of kind ${printable(obstacle.kind)}${where} are held by:`,
         ...obstacle.holders.map((holder) => `  ${named(output, holder)}${releaseHint(holder)}`),
       ];
     }
     case 'paused':
-      return [`paused since ${obstacle.since}; go on with: heddle task resume ID`];
+      return [`paused since ${obstacle.since}; resume with: heddle task resume ID`];
     case 'delayed':
       return [`not before ${obstacle.until}, as attempt ${obstacle.attempt}`];
     case 'no_worker':
-      return [`nobody asks for tasks of ${printable(obstacle.lane)}; last seen: ${obstacle.last_seen ?? 'never'}`];
+      return [`no worker for tasks of ${printable(obstacle.lane)}; last seen: ${obstacle.last_seen ?? 'never'}`];
     case 'runner': {
       const { request_id, since, launching, last_failure, runners } = obstacle;
       return [
-        ...(request_id === null ? [] : [`asked the pool at ${since ?? 'some time'}, request ${request_id}`]),
-        ...(launching === 0 ? [] : [`being launched: ${count(launching, 'runner')}`]),
+        ...(request_id === null
+          ? []
+          : [`requested from the pool at ${since ?? 'an unknown time'}, request ${request_id}`]),
+        ...(launching === 0 ? [] : [`launching: ${count(launching, 'runner')}`]),
         ...(last_failure === null ? [] : [`last launch: ${printable(last_failure)}`]),
         ...runners.map((runner) => `runner ${runner.number} (${runner.id})${runner.running ? ', running' : ''}`),
-        'the pool: heddle pool list',
+        'see the pool with: heddle pool list',
       ];
     }
     case 'queued':
-      return [`${count(obstacle.ahead, 'task')} of its lane come first`];
+      return [`${count(obstacle.ahead, 'task')} ahead of it in its lane`];
     case 'delivering':
       return [
-        `its start webhook was tried ${count(obstacle.tries, 'time')}`,
+        `start webhook tried ${count(obstacle.tries, 'time')}`,
         ...(obstacle.last_error === null ? [] : [`last error: ${printable(obstacle.last_error)}`]),
         ...(obstacle.next_try_at === null ? [] : [`next try: ${obstacle.next_try_at}`]),
       ];

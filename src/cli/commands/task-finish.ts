@@ -1,6 +1,6 @@
 import type { ClientContext } from '../output/client-command.ts';
 import { UsageFailure } from '../output/failure.ts';
-import { parseJsonObject, tellTask } from './task-show.ts';
+import { parseJsonObject, printTask } from './task-show.ts';
 
 export interface FinishOptions {
   status: 'Success' | 'Failure';
@@ -14,16 +14,16 @@ export async function finishTask(
   id: string,
 ): Promise<undefined> {
   if (status === 'Failure' && reason === undefined) {
-    throw new UsageFailure('--reason is needed with --status Failure', { next: 'say why it failed: --reason "…"' });
+    throw new UsageFailure('--reason is needed with --status Failure', { next: 'give the reason: --reason "…"' });
   }
   if (status === 'Success' && reason !== undefined) {
-    throw new UsageFailure('--reason goes with --status Failure only', { next: 'leave it out' });
+    throw new UsageFailure('--reason requires --status Failure', { next: 'remove it' });
   }
   const task = await client.updateTask(id, {
     status,
     ...(reason === undefined ? {} : { failure_reason: reason }),
     ...(metadata === undefined ? {} : { metadata: parseJsonObject(metadata, '--metadata') }),
   });
-  tellTask(output, task);
+  printTask(output, task);
   return undefined;
 }

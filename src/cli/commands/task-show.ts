@@ -88,8 +88,8 @@ function actionInWords({ trigger, condition, params }: TaskDetail['actions'][num
   return printable(`${trigger}${condition === undefined ? '' : ` (${condition})`}: ${params.verb} ${params.url}`);
 }
 
-/** One line on where a task stands now; the task itself with `--json`. */
-export function tellTask(output: Output, task: TaskDetail): void {
+/** Writes one line about the current state of a task; the task itself with `--json`. */
+export function printTask(output: Output, task: TaskDetail): void {
   output.result(task, () => {
     const { symbol, style } = STATUS_LOOKS[task.status];
     const reason = task.failure_reason === null ? '' : `: ${printable(task.failure_reason)}`;

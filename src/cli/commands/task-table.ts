@@ -7,7 +7,7 @@ import type { BasicTask } from '../output/wire.ts';
 /** Writes tasks as a table, in the given order. */
 export function writeTasks(output: Output, tasks: readonly BasicTask[]): void {
   if (tasks.length === 0) {
-    output.line('there are no such tasks');
+    output.line('no matching tasks');
     return;
   }
   const now = output.clock.now();
@@ -26,14 +26,14 @@ export function writeTasks(output: Output, tasks: readonly BasicTask[]): void {
   );
 }
 
-/** What it counted: successes and failures, of what it expects. */
+/** Its counters: successes and failures, of the expected total. */
 export function progressOf({ success, failures, expected_count }: BasicTask): string {
   const done = success + failures;
   if (expected_count !== null) return `${done}/${expected_count}`;
   return done === 0 ? '-' : String(done);
 }
 
-/** How long its last attempt ran so far, or in all. */
+/** Duration of its last attempt, so far or in total. */
 export function ranOf({ started_at, ended_at }: BasicTask, nowMs: number): string {
   if (started_at === null) return '-';
   return duration((ended_at === null ? nowMs : Date.parse(ended_at)) - Date.parse(started_at));

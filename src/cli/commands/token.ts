@@ -6,11 +6,11 @@ import { writeTable } from '../output/table.ts';
 
 type SettingsOptions = Parameters<typeof configurationOf>[0];
 
-/** `heddle token`: works on the database itself, so it needs no token. */
+/** `heddle token`: works on the database directly, so it needs no token. */
 export function registerTokenCommand(program: Command): void {
   const command = program
     .command('token')
-    .description('make, list and revoke API tokens, on the database itself')
+    .description('Create, list and revoke API tokens, directly in the database')
     .addHelpText('after', HELP);
   registerCreate(command);
   registerList(command);
@@ -18,19 +18,19 @@ export function registerTokenCommand(program: Command): void {
 }
 
 const HELP = `
-Works on DATABASE_URL, else on the embedded database of the data directory, also while \`heddle up\` runs it.
-Exit codes: 0 done, 1 failed, 2 an option or setting is not valid.`;
+Uses DATABASE_URL, else the embedded database of the data directory, even while \`heddle up\` runs it.
+Exit codes: 0 success, 1 failed, 2 invalid option or setting.`;
 
 function registerCreate(token: Command): void {
   const command = token
     .command('create')
-    .description('make a token; its text is shown once')
-    .requiredOption('--name <name>', 'whom or what it is for')
+    .description('Create a token, which is shown once')
+    .requiredOption('--name <name>', 'Name of the token')
     .option('--scope <scope...>', 'read, submit, work, operate (includes read and work) or admin (includes all)', [
       'operate',
       'submit',
     ])
-    .option('--expires <time>', 'how long it lives (90d, 12h) or until when (2030-01-31); for ever by default');
+    .option('--expires <time>', 'Lifetime (90d, 12h) or expiry date (2030-01-31) (default never)');
   addSettingsOptions(command).action(
     async (options: SettingsOptions & { name: string; scope: string[]; expires?: string }) => {
       const { createToken } = await import('../../app/tokens.ts');
@@ -40,7 +40,7 @@ function registerCreate(token: Command): void {
       output.result(made, () => {
         output.line(made.token);
         output.notice(
-          `Token ${JSON.stringify(made.name)} (${made.scopes.join(', ')}), ${made.id}: keep it, it is not shown again.`,
+          `Token ${JSON.stringify(made.name)} (${made.scopes.join(', ')}), ${made.id}: save it now, it is not shown again.`,
         );
       });
     },
@@ -48,13 +48,13 @@ function registerCreate(token: Command): void {
 }
 
 function registerList(token: Command): void {
-  const command = token.command('list').description('list tokens, without their texts');
+  const command = token.command('list').description('List tokens, without their secrets');
   addSettingsOptions(command).action(async (options: SettingsOptions) => {
     const { listTokens } = await import('../../app/tokens.ts');
     const tokens = await listTokens(configurationOf(options));
     const output = outputOf(options);
     output.result(tokens, () => {
-      if (tokens.length === 0) output.line('There are no tokens.');
+      if (tokens.length === 0) output.line('No tokens.');
       else
         writeTable<ListedToken>(
           output,
@@ -75,8 +75,8 @@ function registerList(token: Command): void {
 function registerRevoke(token: Command): void {
   const command = token
     .command('revoke')
-    .argument('<id-or-name>', 'its id, or its name where only one live token has it')
-    .description('revoke a token; servers notice within seconds');
+    .argument('<id-or-name>', 'ID of the token, or its name if only one live token has it')
+    .description('Revoke a token; servers apply it within seconds');
   addSettingsOptions(command).action(async (which: string, options: SettingsOptions) => {
     const { revokeToken } = await import('../../app/tokens.ts');
     const revoked = await revokeToken(configurationOf(options), which);

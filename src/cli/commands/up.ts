@@ -14,9 +14,9 @@ import { addSettingsOptions, collectModule, configurationOf, modulesOf, outputOf
 export function registerUpCommand(program: Command): void {
   const command = program
     .command('up')
-    .description('run everything on this machine, with a database of its own, until Ctrl-C')
-    .option('--module <file>', 'run the kinds of this module; may be repeated (HEDDLE_MODULES)', collectModule);
-  command.option('--verbose', 'show the log, which otherwise goes to the file `log` of the data directory alone');
+    .description('Run everything on this machine, with an embedded database, until Ctrl-C')
+    .option('--module <file>', 'Run the kinds of this module; may be repeated (HEDDLE_MODULES)', collectModule);
+  command.option('--verbose', 'Show the log, which is otherwise only in the file `log` of the data directory');
   addSettingsOptions(command, ['port', 'host', 'hostUrl'])
     .addHelpText('after', HELP)
     .action(async (options: Parameters<typeof configurationOf>[0] & { module?: string[]; verbose?: boolean }) => {
@@ -44,7 +44,7 @@ export function registerUpCommand(program: Command): void {
 }
 
 const HELP = `
-Exit codes: 0 stopped by Ctrl-C, 1 could not start, 2 a setting is not valid, 130 stopped by force (Ctrl-C twice).
+Exit codes: 0 stopped by Ctrl-C, 1 could not start, 2 invalid setting, 130 stopped by force (Ctrl-C twice).
 With --json, one document for each of: starting, ready (with url and port), example, example_ended,
 stopping, stopped.`;
 
@@ -58,7 +58,7 @@ async function showWorkflow(
   await watchWorkflow(client, workflowId, { output, signal, onPrinter });
 }
 
-/** Tells what a process does: a sentence for people, or a document with `--json`. */
+/** Reports the lifecycle events of a process: a sentence for each, or a document with `--json`. */
 export function tell(output: Output, event: LifeEvent): void {
   if (output.json) output.document(event);
   else for (const line of linesOf(output, event)) output.line(line);
@@ -86,15 +86,15 @@ function linesOf(output: Output, event: LifeEvent): string[] {
         'Heddle is still running. Press Ctrl-C to stop.',
       ];
     case 'stopping':
-      return ['Stopping; Ctrl-C again ends it by force.'];
+      return ['Stopping. Press Ctrl-C again to force.'];
     case 'stopped':
       return ['Stopped.'];
     case 'forced':
-      return ['Ended by force; the database recovers at the next start.'];
+      return ['Stopped by force; the database recovers at the next start.'];
   }
 }
 
-/** Relative where the path is below the working directory. */
+/** Returns a relative path if it is below the working directory. */
 function shortPath(path: string): string {
   const short = relative(process.cwd(), path);
   return short === '' || short.startsWith('..') ? path : short;

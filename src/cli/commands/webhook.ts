@@ -20,14 +20,14 @@ const STATE_STYLES: Readonly<Record<Delivery['state'], Style>> = {
 
 /** Adds `heddle webhook …`. */
 export function registerWebhookCommands(program: Command, io: CommandIo = processIo): void {
-  const webhook = program.command('webhook').description('look at webhook deliveries and replay dead ones');
+  const webhook = program.command('webhook').description('Inspect webhook deliveries and replay dead ones');
   clientCommand<WebhookListOptions>(
     paged(
       webhook
         .command('list')
-        .description('list deliveries, newest first')
-        .addOption(new Option('--state <state>', 'only those of this state').choices(Object.keys(STATE_STYLES)))
-        .option('--task <id>', 'only those of this task', parseId),
+        .description('List deliveries, newest first')
+        .addOption(new Option('--state <state>', 'Only in this state').choices(Object.keys(STATE_STYLES)))
+        .option('--task <id>', 'Only of this task', parseId),
       'deliveries',
     ),
     io,
@@ -36,8 +36,8 @@ export function registerWebhookCommands(program: Command, io: CommandIo = proces
   clientCommand(
     webhook
       .command('replay')
-      .description('make a dead end or cancel delivery due again (a dead start: retry its task)')
-      .argument('<id>', 'id of the delivery', parseId),
+      .description('Replay a dead end or cancel delivery (for a dead start, retry its task)')
+      .argument('<id>', 'ID of the delivery', parseId),
     io,
     async ({ client, output }, _options, id) => {
       await client.replayWebhook(id);
@@ -56,7 +56,7 @@ async function listWebhooks({ client, output }: ClientContext, options: WebhookL
 
 function writeDeliveries(output: Output, deliveries: readonly Delivery[]): void {
   if (deliveries.length === 0) {
-    output.line('there are no such deliveries');
+    output.line('no matching deliveries');
     return;
   }
   writeTable(

@@ -6,7 +6,7 @@ import { STATE_LOOKS, type WorkflowState } from '../output/status.ts';
 import { count, printable } from '../output/text.ts';
 import type { ContainerExplanation, ContainerObstacle, TreeNode } from '../output/wire.ts';
 
-/** Says what a container of a workflow waits for: the one named by id or local name, else the root. */
+/** Explains what a container of a workflow waits for: the one with the given id or local name, else the root. */
 export async function explainContainer(
   { client, output }: ClientContext,
   _options: unknown,
@@ -25,8 +25,8 @@ async function idOf(client: HeddleClient, id: string, name: string): Promise<str
     if (node.local_id === name) return node.id;
     if (node.type === 'container') pending.push(...node.children);
   }
-  throw new UsageFailure(`no container of the workflow is called "${printable(name)}"`, {
-    next: `see their names with: heddle workflow get ${id} --no-tasks; tasks are asked for with: heddle task explain ID`,
+  throw new UsageFailure(`the workflow has no container named "${printable(name)}"`, {
+    next: `list containers with: heddle workflow get ${id} --no-tasks; explain a task with: heddle task explain ID`,
   });
 }
 
@@ -46,22 +46,19 @@ function stated(output: Output, state: WorkflowState, symbol: boolean): string {
   return output.paint(looks.style, symbol ? `${looks.symbol} ${state}` : state);
 }
 
-/** The particulars of what stands in its way, and the command that helps where there is one. */
+/** The details of an obstacle, and the command that helps if there is one. */
 function linesOf(output: Output, workflowId: string, obstacle: ContainerObstacle): string[] {
   switch (obstacle.type) {
     case 'workflow_paused':
-      return [`the workflow is paused; go on with: heddle workflow resume ${workflowId}`];
+      return [`the workflow is paused; resume with: heddle workflow resume ${workflowId}`];
     case 'turn': {
       const { id, local_id, state } = obstacle.container;
       const where = local_id === null ? id : `${printable(local_id)} (${id})`;
-      return [
-        `waits for its turn in the container ${where}, ${state}:`,
-        ...obstacle.before.map((name) => `  ${printable(name)}`),
-      ];
+      return [`waiting in the container ${where}, ${state}:`, ...obstacle.before.map((name) => `  ${printable(name)}`)];
     }
     case 'children':
       return [
-        `${count(obstacle.open, 'child', 'children')} not ended; why one waits: heddle task explain ID, heddle workflow explain ${workflowId} CONTAINER`,
+        `${count(obstacle.open, 'child', 'children')} unfinished; to see why: heddle task explain ID, heddle workflow explain ${workflowId} CONTAINER`,
         ...obstacle.children.map(
           ({ type, id, name, state }) => `  ${stated(output, state, false)} ${type} ${printable(name)} (${id})`,
         ),

@@ -56,7 +56,7 @@ function writeTree(output: Output, tree: WorkflowTree): void {
     ['archived', tree.archived ? 'yes' : null],
   ]);
   output.line();
-  // On a stack of its own: a tree may be deeper than calls can be.
+  // Uses an explicit stack: a tree may be deeper than the call stack allows.
   const pending: { node: TreeNode; indent: string }[] = [{ node: tree.root, indent: '' }];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     const { node, indent } = next;

@@ -24,7 +24,7 @@ export async function submitWorkflow(
   const { client, output, url, io } = context;
   const value = await readJsonFile(file, io.stdin, FORM);
   if (typeof value !== 'object' || value === null || !('root' in value)) {
-    throw new UsageFailure(`${sourceName(file)} does not hold a workflow`, { next: FORM });
+    throw new UsageFailure(`${sourceName(file)} does not contain a workflow`, { next: FORM });
   }
   const given = value as NewWorkflow;
   const submitted = await client.submitWorkflow(
@@ -37,7 +37,7 @@ export async function submitWorkflow(
   else
     output.result({ workflow_id: id, page, ...submitted }, () => {
       const what = `${count(submitted.task_count, 'task')} in ${count(submitted.container_count, 'container')}`;
-      const before = submitted.replayed ? ', stored before: nothing was created' : '';
+      const before = submitted.replayed ? ', already exists: nothing was created' : '';
       output.line(`workflow ${output.paint('bold', id)}: ${what}${before}`);
       output.line(`see it at ${page}`);
     });

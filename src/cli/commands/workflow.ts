@@ -21,15 +21,15 @@ const DEPTH_MAX = 1000;
 
 /** Adds `heddle workflow …`. */
 export function registerWorkflowCommands(program: Command, io: CommandIo = processIo): void {
-  const workflow = program.command('workflow').description('submit, follow and steer workflows: trees of tasks');
+  const workflow = program.command('workflow').description('Submit, follow and control workflows: trees of tasks');
   clientCommand<WorkflowSubmitOptions>(
     workflow
       .command('submit')
-      .description('store the workflow of a JSON file and start it')
-      .argument('<file>', 'a JSON object with `root`; - reads standard input')
-      .option('--watch', 'follow it to its end; fails unless it succeeded')
-      .option('--name <name>', 'what people call the workflow, instead of the name in the file')
-      .option('--idempotency-key <key>', 'a repeat with the same key creates nothing and answers the same'),
+      .description('Submit the workflow of a JSON file and start it')
+      .argument('<file>', 'JSON file with `root`; - reads standard input')
+      .option('--watch', 'Follow it to completion; fails unless it succeeded')
+      .option('--name <name>', 'Display name of the workflow, instead of the name in the file')
+      .option('--idempotency-key <key>', 'Idempotency key: a repeat creates nothing and returns the first response'),
     io,
     (context, options, file) => submitWorkflow(context, options, file, followWorkflow),
   );
@@ -41,45 +41,45 @@ function addReads(workflow: Command, io: CommandIo): void {
   clientCommand<WorkflowListOptions>(
     workflow
       .command('list')
-      .description('list workflows, newest first')
-      .option('--open', 'only those with tasks that have not ended')
-      .option('--ended', 'only those without')
-      .addOption(new Option('--state <state>', 'only those in this state').choices(STATES))
-      .option('--page <number>', 'page, from 0', wholeNumber(0, 100_000_000))
-      .option('--page-size <number>', 'workflows a page', wholeNumber(1, 10_000)),
+      .description('List workflows, newest first')
+      .option('--open', 'Only workflows with unfinished tasks')
+      .option('--ended', 'Only completed workflows')
+      .addOption(new Option('--state <state>', 'Only in this state').choices(STATES))
+      .option('--page <number>', 'Page, from 0', wholeNumber(0, 100_000_000))
+      .option('--page-size <number>', 'Workflows per page', wholeNumber(1, 10_000)),
     io,
     listWorkflows,
   );
   clientCommand<WorkflowGetOptions>(
     workflow
       .command('get')
-      .description('show a workflow with its tree')
-      .argument('<id>', 'id of the workflow', parseId)
-      .option('--depth <levels>', 'levels below the root; all by default', wholeNumber(0, DEPTH_MAX))
-      .option('--no-tasks', 'containers only'),
+      .description('Show a workflow with its tree')
+      .argument('<id>', 'ID of the workflow', parseId)
+      .option('--depth <levels>', 'Levels below the root (default all)', wholeNumber(0, DEPTH_MAX))
+      .option('--no-tasks', 'Containers only'),
     io,
     showWorkflow,
   );
   clientCommand(
     workflow
       .command('explain')
-      .description('say what a container of a workflow waits for')
-      .argument('<id>', 'id of the workflow', parseId)
-      .argument('[container]', 'id or local name of the container; the root by default'),
+      .description('Explain what a container of a workflow waits for')
+      .argument('<id>', 'ID of the workflow', parseId)
+      .argument('[container]', 'ID or local name of the container (default the root)'),
     io,
     explainContainer,
   );
   clientCommand(
     workflow
       .command('watch')
-      .description('follow a workflow to its end; fails unless it succeeded')
-      .argument('<id>', 'id of the workflow', parseId),
+      .description('Follow a workflow to completion; fails unless it succeeded')
+      .argument('<id>', 'ID of the workflow', parseId),
     io,
     async (context, _options, id) => followWorkflow(context, id),
   );
 }
 
-/** Follows a workflow until it has ended or Ctrl-C is pressed. */
+/** Follows a workflow until it has completed or Ctrl-C is pressed. */
 async function followWorkflow({ client, output, io }: ClientContext, id: string): Promise<ClientExit> {
   const stop = new AbortController();
   const unsubscribe = io.onInterrupt(() => stop.abort());
@@ -95,9 +95,9 @@ async function followWorkflow({ client, output, io }: ClientContext, id: string)
 interface Verb {
   name: 'cancel' | 'pause' | 'resume' | 'retry';
   description: string;
-  /** The member that counts tasks. */
+  /** The member of the response that counts tasks. */
   counts: string;
-  /** What is told where nothing had to be done. */
+  /** The message if nothing had to be done. */
   none: string;
   run: (client: HeddleClient, id: string) => Promise<number>;
 }
@@ -105,28 +105,28 @@ interface Verb {
 const VERBS: readonly Verb[] = [
   {
     name: 'cancel',
-    description: 'cancel all tasks of a workflow that have not ended',
+    description: 'Cancel all unfinished tasks of a workflow',
     counts: 'canceled',
-    none: 'had ended already; nothing was canceled',
+    none: 'has already completed; nothing was canceled',
     run: (client, id) => client.cancelWorkflow(id),
   },
   {
     name: 'pause',
-    description: 'let nothing of a workflow start until it is resumed',
+    description: 'Pause a workflow: nothing of it starts until it is resumed',
     counts: 'paused',
     none: 'has nothing to pause',
     run: (client, id) => client.pauseWorkflow(id),
   },
   {
     name: 'resume',
-    description: 'let a paused workflow go on',
+    description: 'Resume a paused workflow',
     counts: 'resumed',
     none: 'has nothing to resume',
     run: (client, id) => client.resumeWorkflow(id),
   },
   {
     name: 'retry',
-    description: 're-open what failed, timed out or was canceled, and what comes after it',
+    description: 'Retry what failed, timed out or was canceled, and what comes after it',
     counts: 'retried',
     none: 'has nothing to retry',
     run: (client, id) => client.retryWorkflow(id),
@@ -135,7 +135,7 @@ const VERBS: readonly Verb[] = [
 
 function addVerb(workflow: Command, io: CommandIo, { name, description, counts, none, run }: Verb): void {
   clientCommand(
-    workflow.command(name).description(description).argument('<id>', 'id of the workflow', parseId),
+    workflow.command(name).description(description).argument('<id>', 'ID of the workflow', parseId),
     io,
     async ({ client, output }, _options, id) => {
       const changed = await run(client, id);

@@ -4,20 +4,20 @@ import type { BasicTask, Batch } from './wire.ts';
 /** What a display needs of a batch or a workflow. */
 export type Followed = Pick<Batch, 'id' | 'name' | 'task_count' | 'remaining' | 'created_at' | 'ended_at'>;
 
-/** What a display needs of a task, whichever names its states go by. */
+/** What a display needs of a task, for either set of state names. */
 export type FollowedTask = { status: string } & Pick<
   BasicTask,
   'id' | 'name' | 'attempt' | 'success' | 'failures' | 'expected_count' | 'started_at' | 'failure_reason'
 >;
 
-/** A task's step from one status to another, as the stream told it. */
+/** A task's step from one status to another, as reported by the stream. */
 export interface Transition {
   task: FollowedTask;
-  /** Null where the task was told for the first time. */
+  /** Null if the task was reported for the first time. */
   from: string | null;
 }
 
-/** What is known of a batch, or of a workflow, that is being followed. */
+/** The known state of a batch or workflow that is being followed. */
 export class BatchProgress {
   batch: Followed;
   readonly words: Vocabulary;
@@ -31,7 +31,7 @@ export class BatchProgress {
     this.words = words;
   }
 
-  /** Takes one event in; returns the tasks whose status or attempt changed. */
+  /** Applies one event; returns the tasks whose status or attempt changed. */
   apply({ batch, tasks }: { batch: Followed; tasks: readonly FollowedTask[] }): Transition[] {
     this.batch = batch;
     const transitions: Transition[] = [];
@@ -71,7 +71,7 @@ export class BatchProgress {
     return this.total - this.batch.remaining;
   }
 
-  /** Tasks under way, the longest running first. Sorted once an event: a display asks several times a second. */
+  /** Running tasks, the longest running first. Sorted once per event: a display reads them several times a second. */
   get running(): readonly FollowedTask[] {
     this.#running ??= [...this.#underWay.values()].sort(
       (a, b) => (a.started_at ?? '~').localeCompare(b.started_at ?? '~') || a.id.localeCompare(b.id),
@@ -79,7 +79,7 @@ export class BatchProgress {
     return this.#running;
   }
 
-  /** Tasks that ended otherwise than by success. */
+  /** Tasks that ended unsuccessfully. */
   get unsuccessful(): FollowedTask[] {
     return [...this.tasks.values()].filter(
       ({ status }) => this.words.ended.has(status) && status !== this.words.success,
@@ -90,7 +90,7 @@ export class BatchProgress {
     return this.batch.remaining === 0 && (this.#counts.get(this.words.success) ?? 0) === this.total;
   }
 
-  /** Milliseconds from the submission to its end, or to `nowMs`. */
+  /** Milliseconds from the submission to its completion, or to `nowMs`. */
   elapsedMs(nowMs: number): number {
     const { created_at, ended_at } = this.batch;
     return Math.max(0, (ended_at === null ? nowMs : Date.parse(ended_at)) - Date.parse(created_at));

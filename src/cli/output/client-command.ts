@@ -10,14 +10,14 @@ import { duration } from './text.ts';
 
 export const DEFAULT_URL = 'http://127.0.0.1:8085';
 
-/** What a command has of the process it runs in. */
+/** The parts of the process that a command uses. */
 export interface CommandIo {
   stdin: Readable;
   stdout: OutputStream;
   stderr: OutputStream;
   clock: Clock;
   exit(code: ClientExit): void;
-  /** Calls back at Ctrl-C; returns how to stop listening. */
+  /** Calls back at Ctrl-C; returns the function that stops listening. */
   onInterrupt(run: () => void): () => void;
 }
 
@@ -36,8 +36,8 @@ export const processIo: CommandIo = {
 };
 
 const EXIT_CODES_HELP = `
-Exit codes: 0 done; 1 it failed; 2 not valid as given; 3 there is no such thing; 4 the server cannot be reached or
-cannot answer now; 5 the token is missing or does not suffice; 130 Ctrl-C.`;
+Exit codes: 0 success; 1 failed; 2 invalid input; 3 not found; 4 the server is unreachable or temporarily
+unavailable; 5 the token is missing or insufficient; 130 Ctrl-C.`;
 
 /** The options of every client command. */
 export interface ClientOptions {
@@ -50,7 +50,7 @@ export interface ClientContext {
   client: HeddleClient;
   output: Output;
   io: CommandIo;
-  /** Where the server is, without a slash at its end. */
+  /** URL of the server, without a trailing slash. */
   url: string;
 }
 
@@ -61,17 +61,16 @@ export type ClientAction<Options> = (
 ) => Promise<ClientExit | undefined>;
 
 /**
- * Makes a command one that talks to a server: adds its options, runs the action, tells failures and sets the exit code.
- *
+ * Makes a command call a server: adds its options, runs the action, reports failures and sets the exit code.
  * @param action returns the exit code; undefined means success
  */
 export function clientCommand<Options>(command: Command, io: CommandIo, action: ClientAction<Options>): Command {
   return command
     .addOption(
-      new Option('--url <url>', 'where the server is').env('HEDDLE_URL').default(DEFAULT_URL).argParser(parseUrl),
+      new Option('--url <url>', 'URL of the server').env('HEDDLE_URL').default(DEFAULT_URL).argParser(parseUrl),
     )
-    .addOption(new Option('--token <token>', 'bearer token, where the server asks for one').env('HEDDLE_TOKEN'))
-    .option('--json', 'JSON on standard output, nothing else')
+    .addOption(new Option('--token <token>', 'Bearer token, if the server requires one').env('HEDDLE_TOKEN'))
+    .option('--json', 'Print only JSON on standard output')
     .addHelpText('after', EXIT_CODES_HELP)
     .action(async (...given: unknown[]) => {
       const values = given.slice(0, -2) as string[];
@@ -98,7 +97,7 @@ async function run<Options>(
   }
 }
 
-/** A client that follows streams across lost connections, and says so. */
+/** Creates a client that reconnects lost streams and reports it. */
 export function createClient({
   url,
   token,
@@ -112,7 +111,7 @@ export function createClient({
     baseUrl: url,
     ...(token === undefined || token === '' ? {} : { token }),
     sleep: async (ms, signal) => {
-      output.notice(`the connection to ${url} is lost; trying again in ${duration(ms)}`);
+      output.notice(`lost the connection to ${url}; retrying in ${duration(ms)}`);
       await output.clock.sleep(ms, signal);
     },
   });
@@ -121,10 +120,10 @@ export function createClient({
 function parseUrl(text: string): string {
   const url = URL.parse(text);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
-    throw new InvalidArgumentError('It must be an http or https address such as http://127.0.0.1:8085.');
+    throw new InvalidArgumentError('It must be an http or https URL such as http://127.0.0.1:8085.');
   }
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
-    throw new InvalidArgumentError('It must hold no user, password, query or fragment; tokens go with --token.');
+    throw new InvalidArgumentError('It must not have a user, password, query or fragment; give tokens with --token.');
   }
   return text;
 }
@@ -135,13 +134,13 @@ export function isId(text: string): boolean {
   return UUID.test(text);
 }
 
-/** Reads an id from the command line. */
+/** Parses an id of the command line. */
 export function parseId(text: string): string {
   if (isId(text)) return text.toLowerCase();
   throw new InvalidArgumentError('It must be a UUID, as the list commands show them.');
 }
 
-/** Reads a whole number within bounds. */
+/** Parses a whole number within bounds. */
 export function wholeNumber(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;

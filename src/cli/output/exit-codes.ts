@@ -1,15 +1,15 @@
 import { EXIT } from '../../app/failure.ts';
 
-/** Exit codes of the commands that talk to a server; the first ones are those of every command. */
+/** Exit codes of the commands that call a server; the first ones apply to every command. */
 export const CLIENT_EXIT = {
   ...EXIT,
-  /** There is no such batch, task or delivery. */
+  /** No such batch, task or delivery. */
   notFound: 3,
-  /** The server cannot be reached, or cannot answer now; trying again may help. */
+  /** The server is unreachable or temporarily unavailable; trying again may help. */
   unavailable: 4,
-  /** A token is missing, unknown, or does not grant this. */
+  /** The token is missing, unknown or insufficient. */
   denied: 5,
-  /** Ctrl-C ended a command that was following a batch; the batch itself goes on. */
+  /** Ctrl-C ended a command that was following a batch; the batch itself continues. */
   interrupted: 130,
 } as const;
 

@@ -4,18 +4,18 @@ import { CLIENT_EXIT, type ClientExit } from './exit-codes.ts';
 import type { Output } from './output.ts';
 import { printable } from './text.ts';
 
-/** A failure as a client command tells it. */
+/** A failure as a client command reports it. */
 export interface FailureReport {
-  /** A code of the API's catalogue, or one of the command line's own: UNREACHABLE, NOT_HEDDLE, USAGE, FAILED. */
+  /** A code of the API's catalogue, or one of the command line: UNREACHABLE, NOT_HEDDLE, USAGE, FAILED. */
   code: string;
   error: string;
   details: readonly string[];
-  /** What to do now; null where nothing is sure to help. */
+  /** What to do; null if nothing is sure to help. */
   next: string | null;
   exit_code: ClientExit;
 }
 
-/** What was given to the command cannot be used. Nothing was sent. */
+/** The command's input is unusable. Nothing was sent. */
 export class UsageFailure extends Error {
   readonly details: readonly string[];
   readonly next: string | null;
@@ -31,7 +31,7 @@ export class UsageFailure extends Error {
   }
 }
 
-/** Turns whatever a command ran into into one report; what is nobody's mistake but the program's is thrown on. */
+/** Converts any error of a command to a report; rethrows defects of the program. */
 export function reportOf(error: unknown, url: string): FailureReport {
   if (error instanceof HeddleApiError) return apiReport(error, url);
   if (error instanceof UsageFailure) {
@@ -48,7 +48,7 @@ export function reportOf(error: unknown, url: string): FailureReport {
 }
 
 function apiReport(error: HeddleApiError, url: string): FailureReport {
-  if (error.code === null) return notHeddle(url, `it answered ${error.status} without a code of Heddle`);
+  if (error.code === null) return notHeddle(url, `it responded with ${error.status} without an error code of Heddle`);
   const answer = error.answer as { error?: string } | null;
   const { exit_code, next } = verdictOf(error);
   return { code: error.code, error: answer?.error ?? error.message, details: error.details, next, exit_code };
@@ -59,21 +59,21 @@ function verdictOf({ code, retryAfterSecs }: HeddleApiError): Pick<FailureReport
     case 'NOT_FOUND':
       return {
         exit_code: CLIENT_EXIT.notFound,
-        next: 'list what there is: heddle batch list, heddle workflow list, heddle task list, heddle webhook list, heddle job list, heddle pool list',
+        next: 'list existing objects: heddle batch list, heddle workflow list, heddle task list, heddle webhook list, heddle job list, heddle pool list',
       };
     case 'UNAUTHENTICATED':
       return {
         exit_code: CLIENT_EXIT.denied,
-        next: 'make a token on the server (heddle token create --name NAME --scope SCOPE), and give it with --token or HEDDLE_TOKEN',
+        next: 'create a token on the server (heddle token create --name NAME --scope SCOPE), and pass it with --token or HEDDLE_TOKEN',
       };
     case 'HOST_NOT_ALLOWED':
       return {
         exit_code: CLIENT_EXIT.denied,
-        next: 'give the address of the server instead of this name, or add the name to HEDDLE_ALLOWED_HOSTS of the server',
+        next: 'use the address of the server instead of this name, or add the name to HEDDLE_ALLOWED_HOSTS of the server',
       };
     case 'CROSS_ORIGIN':
     case 'FORBIDDEN':
-      return { exit_code: CLIENT_EXIT.denied, next: 'use a token whose scopes include this operation' };
+      return { exit_code: CLIENT_EXIT.denied, next: 'use a token with a scope that includes this operation' };
     case 'REQUEST_TIMEOUT':
     case 'TOO_MANY_REQUESTS':
     case 'DATABASE_UNAVAILABLE':
@@ -82,14 +82,14 @@ function verdictOf({ code, retryAfterSecs }: HeddleApiError): Pick<FailureReport
     case 'SHUTTING_DOWN':
       return {
         exit_code: CLIENT_EXIT.unavailable,
-        next: retryAfterSecs === null ? 'try again in a while' : `try again in ${retryAfterSecs} s`,
+        next: retryAfterSecs === null ? 'try again later' : `try again in ${retryAfterSecs} s`,
       };
     case 'CONFLICT':
     case 'HELD_BY_ANOTHER':
     case 'STALE_ATTEMPT':
       return {
         exit_code: CLIENT_EXIT.failed,
-        next: 'see where it stands: heddle task get ID, heddle workflow get ID, heddle job get JOB, heddle pool get ID',
+        next: 'check its state: heddle task get ID, heddle workflow get ID, heddle job get JOB, heddle pool get ID',
       };
     case 'IDEMPOTENCY_MISMATCH':
       return { exit_code: CLIENT_EXIT.failed, next: 'use another key, or submit the same file again' };
@@ -100,7 +100,7 @@ function verdictOf({ code, retryAfterSecs }: HeddleApiError): Pick<FailureReport
     case 'INVALID_QUERY':
     case 'BODY_TOO_LARGE':
     case 'HEADERS_TOO_LARGE':
-      return { exit_code: CLIENT_EXIT.usage, next: 'mend what is named above and try again; nothing was changed' };
+      return { exit_code: CLIENT_EXIT.usage, next: 'fix the errors listed above and try again; nothing was changed' };
     case 'INVALID_HANDLE':
     case 'METHOD_NOT_ALLOWED':
     case 'MALFORMED_REQUEST':
@@ -114,23 +114,23 @@ function verdictOf({ code, retryAfterSecs }: HeddleApiError): Pick<FailureReport
 const IN_WORDS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection was refused',
   ECONNRESET: 'the connection was closed',
-  EHOSTUNREACH: 'the host cannot be reached',
-  ENETUNREACH: 'the network cannot be reached',
-  ENOTFOUND: 'there is no host of this name',
-  EAI_AGAIN: 'the name of the host cannot be resolved now',
-  ETIMEDOUT: 'it does not answer',
-  UND_ERR_CONNECT_TIMEOUT: 'it does not answer',
+  EHOSTUNREACH: 'the host is unreachable',
+  ENETUNREACH: 'the network is unreachable',
+  ENOTFOUND: 'no such host',
+  EAI_AGAIN: 'the host name cannot be resolved at the moment',
+  ETIMEDOUT: 'the connection timed out',
+  UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
   UND_ERR_SOCKET: 'the connection was closed',
-  UND_ERR_HEADERS_TIMEOUT: 'it does not answer',
-  UND_ERR_BODY_TIMEOUT: 'it stopped in the middle of its answer',
+  UND_ERR_HEADERS_TIMEOUT: 'the response timed out',
+  UND_ERR_BODY_TIMEOUT: 'the response was cut off',
 };
 
-/** Why no answer came; null where the error is of another kind. */
+/** Returns why no response arrived; null for an error of another kind. */
 function connectionFailure(error: unknown): string | null {
   if (!(error instanceof TypeError) || !/fetch failed|terminated|network/i.test(error.message)) return null;
   const cause = error.cause as { code?: string; message?: string; errors?: { code?: string }[] } | undefined;
   const code = cause?.code ?? cause?.errors?.[0]?.code;
-  return (code === undefined ? undefined : IN_WORDS[code]) ?? cause?.message ?? 'no answer came';
+  return (code === undefined ? undefined : IN_WORDS[code]) ?? cause?.message ?? 'no response';
 }
 
 function unreachable(url: string, reason: string): FailureReport {
@@ -138,7 +138,7 @@ function unreachable(url: string, reason: string): FailureReport {
     code: 'UNREACHABLE',
     error: `no server answers at ${url}: ${reason}`,
     details: [],
-    next: 'start one with `heddle up`, or name another with --url or HEDDLE_URL',
+    next: 'start one with `heddle up`, or select another with --url or HEDDLE_URL',
     exit_code: CLIENT_EXIT.unavailable,
   };
 }
@@ -146,14 +146,14 @@ function unreachable(url: string, reason: string): FailureReport {
 function notHeddle(url: string, reason: string): FailureReport {
   return {
     code: 'NOT_HEDDLE',
-    error: `what answers at ${url} does not seem to be Heddle: ${reason}`,
+    error: `the server at ${url} does not seem to be Heddle: ${reason}`,
     details: [],
     next: 'check --url or HEDDLE_URL',
     exit_code: CLIENT_EXIT.unavailable,
   };
 }
 
-/** Writes a report to standard error: for people, or as one JSON document with `--json`. */
+/** Writes a report to standard error: as text, or as one JSON document with `--json`. */
 export function writeFailure(output: Output, report: FailureReport): void {
   if (output.json) {
     output.notice(JSON.stringify(report));

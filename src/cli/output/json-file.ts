@@ -4,16 +4,15 @@ import type { Readable } from 'node:stream';
 import { UsageFailure } from './failure.ts';
 
 const READ_FAULTS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  EISDIR: 'it is a directory',
+  ENOENT: 'no such file',
+  EISDIR: 'is a directory',
   EACCES: 'permission denied',
   ENAMETOOLONG: 'the name is too long',
 };
 
 /**
- * The JSON that a file holds; `-` reads standard input.
- *
- * @param form what the file should hold, told where it does not
+ * Reads JSON from a file; `-` reads standard input.
+ * @param form expected form, shown in the error if the JSON is invalid
  * @throws UsageFailure
  */
 export async function readJsonFile(file: string, stdin: Readable, form: string): Promise<unknown> {
@@ -26,7 +25,7 @@ export async function readJsonFile(file: string, stdin: Readable, form: string):
   }
 }
 
-/** How messages name what was read. */
+/** Name of the source in messages. */
 export function sourceName(file: string): string {
   return file === '-' ? 'standard input' : file;
 }

@@ -6,17 +6,17 @@ import type { Clock } from '../../app/clock.ts';
 import type { OutputStream } from './output.ts';
 import { cut, duration } from './text.ts';
 
-/** Loaded only where there is a terminal to draw on. */
+/** Loaded only if there is a terminal to draw on. */
 const load = createRequire(import.meta.url);
 
 const FRAMES_PER_SECOND = 8;
-/** Where nobody sees a terminal: time between two lines. What is over before says nothing. */
+/** Interval between two lines without a terminal; shorter operations print nothing. */
 const LINE_INTERVAL_MS = 10_000;
 
-/** How far something is, on standard error. */
+/** A progress display on standard error. */
 export interface LiveDisplay<Progress> {
   update(progress: Progress): void;
-  /** Writes text to standard output, above what is redrawn where both are one terminal. */
+  /** Writes to standard output, above the redrawn lines if both are the same terminal. */
   print(text: string): void;
   /** Writes a line to standard error. */
   notice(line: string): void;
@@ -30,14 +30,14 @@ export interface LiveDisplayOptions {
   enabled: boolean;
 }
 
-/** How progress is put into words. */
+/** The strings of a progress display. */
 export interface ProgressTexts<Progress> {
   counts: (progress: Progress, elapsedMs: number) => string;
-  /** A second line, on a terminal: what it is at. */
+  /** A second line on a terminal: the current item. */
   current?: (progress: Progress) => string;
 }
 
-/** Redrawn in place on a terminal, a line from time to time elsewhere, nothing where it is switched off. */
+/** Redraws in place on a terminal, prints a line from time to time elsewhere, and nothing if disabled. */
 export function displayFor<Progress>(
   options: LiveDisplayOptions,
   texts: ProgressTexts<Progress>,
@@ -117,7 +117,7 @@ class RedrawnProgress<Progress> implements LiveDisplay<Progress> {
 
   stop(): void {
     this.#stopped = true;
-    // What was printed meanwhile is written by a last redraw; the lines themselves go.
+    // A last redraw writes the lines printed meanwhile and removes the progress itself.
     this.#bars?.update();
     this.#bars?.stop();
     this.#bars = null;
@@ -131,7 +131,7 @@ class RedrawnProgress<Progress> implements LiveDisplay<Progress> {
       hideCursor: true,
       clearOnComplete: true,
       forceRedraw: true,
-      // Ctrl-C is for the command to handle; it takes the display away itself.
+      // The command handles Ctrl-C and removes the display itself.
       gracefulExit: false,
     });
     bars.create(1, 0, {}, { format: () => this.#countsLine() });
@@ -140,7 +140,7 @@ class RedrawnProgress<Progress> implements LiveDisplay<Progress> {
   }
 
   get #columns(): number {
-    // Some terminals say 0 where they do not know.
+    // Some terminals report 0 if they do not know their width.
     return Math.max(20, (this.#stderr.columns || 80) - 1);
   }
 

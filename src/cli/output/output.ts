@@ -3,7 +3,7 @@ import { styleText } from 'node:util';
 
 import type { Clock } from '../../app/clock.ts';
 
-/** A stream to write to; `isTTY` and `columns` where it is a terminal. */
+/** A stream to write to; `isTTY` and `columns` if it is a terminal. */
 export type OutputStream = Writable & { isTTY?: boolean; columns?: number; rows?: number };
 
 export type Style = Parameters<typeof styleText>[0];
@@ -11,12 +11,12 @@ export type Style = Parameters<typeof styleText>[0];
 export interface OutputOptions {
   stdout: OutputStream;
   stderr: OutputStream;
-  /** One JSON document, or one a line, on standard output; nothing else there. */
+  /** Print only JSON on standard output: one document, or one per line. */
   json: boolean;
   clock: Clock;
 }
 
-/** Where a command's results and messages go. */
+/** Destination of a command's results and messages. */
 export class Output {
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
@@ -31,12 +31,12 @@ export class Output {
     this.clock = clock;
   }
 
-  /** Whether people watch standard output on a terminal. */
+  /** Whether standard output is a terminal. */
   get live(): boolean {
     return !this.json && this.stdout.isTTY === true;
   }
 
-  /** Columns to fit lines into; null where lines may be as long as they are. */
+  /** Columns available for lines; null if lines are unlimited. */
   get columns(): number | null {
     return this.stdout.isTTY === true ? Math.max(40, this.stdout.columns ?? 80) : null;
   }
@@ -50,24 +50,24 @@ export class Output {
     this.stdout.write(`${JSON.stringify(value)}\n`);
   }
 
-  /** What was asked for: the document with `--json`, else what `render` writes. */
+  /** Writes the document with `--json`, else calls `render`. */
   result(value: unknown, render: () => void): void {
     if (this.json) this.document(value);
     else render();
   }
 
-  /** A message beside the result, on standard error. */
+  /** Writes a message beside the result, on standard error. */
   notice(text: string): void {
     if (this.#noticeSink !== null) this.#noticeSink(text);
     else this.stderr.write(`${text}\n`);
   }
 
-  /** While a display owns the terminal, notices go through it. */
+  /** Sends notices through a display that owns the terminal. */
   sendNoticesTo(sink: ((line: string) => void) | null): void {
     this.#noticeSink = sink;
   }
 
-  /** Coloured where the stream is a terminal and NO_COLOR is not set. */
+  /** Colored if the stream is a terminal and NO_COLOR is not set. */
   paint(style: Style, text: string): string {
     return styleText(style, text, { stream: this.stdout });
   }

@@ -13,18 +13,18 @@ export const RUNNER_LOOKS: Readonly<Record<PoolRunner['state'], Style>> = {
 
 const ID_CHARS = 8;
 
-/** Runners by class and usage, and what is wrong. */
+/** Writes runners by class and usage, and problems. */
 export function writeCensus(
   output: Output,
   { backend, provider, census, parts, obstacles, settings }: PoolSummary,
 ): void {
   const all = census.reduce((sum, { created, idle, claimed, running }) => sum + created + idle + claimed + running, 0);
-  output.line(`runners: ${all} of at most ${settings.max_runners}; started by ${provider}, found by ${backend}`);
-  if (census.length === 0) output.line('there are no runners, and nobody waits for one');
+  output.line(`runners: ${all} of at most ${settings.max_runners}; provider ${provider}, backend ${backend}`);
+  if (census.length === 0) output.line('no runners and no waiting requests');
   else writeCounts(output, census);
   for (const { reason, requirements, retry_at } of obstacles) {
     const what = requirements === null ? 'launches' : `launches of ${requirements.resource_class}`;
-    const when = retry_at === null ? '' : `; tried again at ${retry_at}`;
+    const when = retry_at === null ? '' : `; retry at ${retry_at}`;
     output.line(output.paint('yellow', `${what} are held back: ${printable(reason)}${when}`));
   }
   for (const { name, error } of parts) {
@@ -43,7 +43,7 @@ function writeCounts(output: Output, census: PoolSummary['census']): void {
       { header: 'CLAIMED', value: ({ claimed }) => String(claimed), align: 'right' },
       { header: 'RUNNING', value: ({ running }) => String(running), align: 'right' },
       {
-        header: 'WAITED FOR',
+        header: 'WAITING',
         value: ({ waiting }) => String(waiting),
         style: ({ waiting }) => (waiting > 0 ? 'yellow' : 'reset'),
         align: 'right',
@@ -55,7 +55,7 @@ function writeCounts(output: Output, census: PoolSummary['census']): void {
 
 export function writeRunners(output: Output, runners: readonly PoolRunner[]): void {
   if (runners.length === 0) {
-    output.line('there are no such runners');
+    output.line('no matching runners');
     return;
   }
   const now = output.clock.now();
@@ -80,13 +80,15 @@ function stateOf({ state, draining }: PoolRunner): string {
   return draining && state !== 'terminated' ? `${state}, draining` : state;
 }
 
-/** What a runner is at, or what will become of it. */
+/** Describes the runner's task or its next transition. */
 export function doingOf({ state, request_id, until, reason }: PoolRunner, now: number): string {
   if (reason !== null) return printable(reason);
   if (request_id !== null) return `request ${request_id.slice(0, ID_CHARS)}`;
   if (until === null) return '';
   const left = duration(Math.max(0, Date.parse(until) - now));
-  return state === 'idle' ? `ends in ${left} unless it is claimed` : `given up in ${left} unless it is heard of`;
+  return state === 'idle'
+    ? `ends in ${left} unless it is claimed`
+    : `marked lost in ${left} unless it sends a heartbeat`;
 }
 
 export function writeRunner(output: Output, runner: PoolRunner): void {
@@ -100,7 +102,7 @@ export function writeRunner(output: Output, runner: PoolRunner): void {
     ['size', `${runner.cpu} processors, ${runner.memory_mib} MiB`],
     ['provider', provider_id === null ? provider : printable(`${provider}, ${provider_id}`)],
     ['request', request_id],
-    ['claims', `${runner.epoch}, of which ${runner.uses} began`],
+    ['claims', `${runner.epoch}, ${runner.uses} started`],
     ['created', runner.created_at],
     ['since', runner.state_since],
     ['until', runner.until],
@@ -112,7 +114,7 @@ export function writeRunner(output: Output, runner: PoolRunner): void {
 
 export function writeRequests(output: Output, requests: readonly PoolRequest[]): void {
   if (requests.length === 0) {
-    output.line('there are no such requests');
+    output.line('no matching requests');
     return;
   }
   const now = output.clock.now();
@@ -147,11 +149,11 @@ export function wantsOf({ requirements }: Pick<PoolRequest, 'requirements'>): st
 
 const EXHAUSTION_WORDS: Readonly<Record<NonNullable<PoolRequest['exhaustion']>, string>> = {
   global: 'no runner is idle',
-  local: 'none that is idle fits',
-  uncertain: 'not known whether one is idle',
+  local: 'no idle runner matches',
+  uncertain: 'unknown whether a runner is idle',
 };
 
-/** Why it waits, or ended. */
+/** The reason why it waits, or ended. */
 export function reasonOf({ state, requirements, kept, exhaustion, reason }: PoolRequest): string {
   const words = [];
   if (kept > 0) words.push(`lost runners, keeps ${kept} of ${requirements.count}`);
@@ -166,8 +168,8 @@ export function writeClasses(output: Output, classes: readonly ResourceClass[]):
     [
       { header: 'CLASS', value: ({ name }) => name },
       { header: 'PROCESSORS', value: ({ cpu }) => String(cpu), align: 'right' },
-      { header: 'MIB AT LEAST', value: ({ memory_mib }) => String(memory_mib), align: 'right' },
-      { header: 'KEPT IDLE', value: keptOf },
+      { header: 'MIN MIB', value: ({ memory_mib }) => String(memory_mib), align: 'right' },
+      { header: 'MIN IDLE', value: keptOf },
     ],
     classes,
   );
@@ -181,14 +183,14 @@ export function writeRefreshed(output: Output, refreshed: PoolRefreshed): void {
   const { changes, ended, terminated, orphans, vanished, offered, failures } = refreshed;
   for (const change of changes) output.line(printable(change));
   const counts = [
-    [ended, 'runners ended, their time being over'],
-    [terminated, 'runners ended at the provider'],
-    [orphans, 'instances ended that no runner belonged to'],
-    [vanished, 'runners ended whose instance was gone'],
+    [ended, 'runners terminated after their deadline'],
+    [terminated, 'runners terminated at the provider'],
+    [orphans, 'instances terminated without a runner'],
+    [vanished, 'runners terminated because their instance was gone'],
     [offered, 'idle runners offered again'],
   ] as const;
-  const told = counts.filter(([count]) => count > 0);
-  for (const [count, what] of told) output.line(`${count} ${what}`);
-  if (changes.length + told.length + failures.length === 0) output.line('nothing had to be done');
+  const nonzero = counts.filter(([count]) => count > 0);
+  for (const [count, what] of nonzero) output.line(`${count} ${what}`);
+  if (changes.length + nonzero.length + failures.length === 0) output.line('nothing to do');
   for (const failure of failures) output.notice(`${output.paintError('red', 'failed:')} ${printable(failure)}`);
 }

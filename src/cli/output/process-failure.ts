@@ -1,10 +1,10 @@
 import type { CommanderError } from 'commander';
 
-import { EXIT, sentenceOf, type ExitCode } from '../../app/failure.ts';
+import { EXIT, userMessageOf, type ExitCode } from '../../app/failure.ts';
 import type { FailureReport } from './failure.ts';
 
-/** Says on standard error why the command line is not valid; a help text that was shown instead says enough. */
-export function tellUsageFailure(argv: readonly string[], error: CommanderError): ExitCode {
+/** Prints why the command line is invalid on standard error, unless a help text was shown instead. */
+export function printUsageFailure(argv: readonly string[], error: CommanderError): ExitCode {
   if (error.exitCode === 0) return EXIT.ok;
   if (error.code === 'commander.help') return EXIT.usage;
   const sentence = error.message.replace(/^error: /, '');
@@ -12,10 +12,10 @@ export function tellUsageFailure(argv: readonly string[], error: CommanderError)
   return EXIT.usage;
 }
 
-/** Says on standard error what a command failed of: in a sentence, or with its stack where it is a defect. */
-export function tellFailure(argv: readonly string[], error: unknown): ExitCode {
+/** Prints the failure of a command on standard error: a sentence, or a stack for a defect. */
+export function printFailure(argv: readonly string[], error: unknown): ExitCode {
   const stack = error instanceof Error ? error.stack : undefined;
-  const sentence = sentenceOf(error) ?? stack ?? String(error);
+  const sentence = userMessageOf(error) ?? stack ?? String(error);
   const { exitCode = EXIT.failed, faults = [] } = error as { exitCode?: ExitCode; faults?: readonly string[] };
   const code = exitCode === EXIT.usage ? 'USAGE' : 'FAILED';
   tell(argv, { code, error: sentence, details: faults, exit_code: exitCode }, `heddle: ${sentence}`);
@@ -32,7 +32,7 @@ function tell(
   process.stderr.write(`${isJsonAsked(argv) ? JSON.stringify(document) : line}\n`);
 }
 
-/** Whether `--json` was given; read here, since what is not valid was not parsed. */
+/** Whether `--json` was given; checked directly, because an invalid command line is not parsed. */
 function isJsonAsked(argv: readonly string[]): boolean {
   const end = argv.indexOf('--');
   return (end === -1 ? argv : argv.slice(0, end)).includes('--json');

@@ -4,14 +4,14 @@ import type { BatchProgress, FollowedTask } from './batch-progress.ts';
 import type { Output } from './output.ts';
 import { count, cut, displayWidth, duration, pad, printable } from './text.ts';
 
-/** Tasks under way that are shown by name. */
+/** Running tasks that are shown by name. */
 const RUNNING_LINES = 6;
 const BAR_COLUMNS = 28;
 const TASK_BAR_COLUMNS = 16;
 const TASK_NAME_COLUMNS = 34;
 const FRAMES_PER_SECOND = 10;
 
-/** Progress on a terminal: the batch's bar, its tasks by status, and what is under way, redrawn in place. */
+/** Progress on a terminal: the batch's bar, its tasks by status, and running tasks, redrawn in place. */
 export class ProgressBars {
   readonly #output: Output;
   readonly #progress: BatchProgress;
@@ -25,7 +25,7 @@ export class ProgressBars {
       fps: FRAMES_PER_SECOND,
       hideCursor: true,
       clearOnComplete: true,
-      // A line that is printed above moves the others down, so those that did not change must be drawn again, too.
+      // A line printed above moves the others down, so unchanged lines must be redrawn, too.
       forceRedraw: true,
       barCompleteChar: '█',
       barIncompleteChar: '░',
@@ -46,7 +46,7 @@ export class ProgressBars {
     return this.#output.columns ?? 80;
   }
 
-  /** The lines are drawn from what is known, so there is nothing to hand over. */
+  /** The lines are drawn from the followed state, so nothing has to be passed. */
   update(): void {
     this.#output.sendNoticesTo((text) => this.print(text));
   }
@@ -58,7 +58,7 @@ export class ProgressBars {
 
   stop(): void {
     this.#output.sendNoticesTo(null);
-    // Lines that were printed meanwhile are written by the next redraw; the bars themselves go.
+    // The next redraw writes the lines printed meanwhile and removes the bars.
     this.#bars.update();
     this.#bars.stop();
   }
@@ -91,7 +91,7 @@ export class ProgressBars {
     const task = running[index];
     if (task === undefined) return '';
     const hidden = running.length - index;
-    if (index === this.#slots - 1 && hidden > 1) return `  and ${count(hidden, 'more task')} under way`;
+    if (index === this.#slots - 1 && hidden > 1) return `  and ${count(hidden, 'more task')} running`;
     const { symbol, style } = words.looks[task.status]!;
     const nameColumns = Math.min(TASK_NAME_COLUMNS, this.#columns - 34);
     const name = pad(cut(printable(task.name), nameColumns), nameColumns);
@@ -113,7 +113,7 @@ export class ProgressBars {
 
   #bar(value: number, total: number, columns: number, style: 'green' | 'cyan'): string {
     const share = total === 0 ? 1 : Math.min(1, value / total);
-    // Full only when everything is done.
+    // Full only when everything has completed.
     const filled = share === 1 ? columns : Math.min(columns - 1, Math.round(share * columns));
     return `${this.#output.paint(style, '█'.repeat(filled))}${this.#output.paint('gray', '░'.repeat(columns - filled))}`;
   }

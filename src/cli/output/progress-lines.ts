@@ -3,12 +3,12 @@ import type { Output } from './output.ts';
 import { countsInWords } from './status.ts';
 import { duration, printable } from './text.ts';
 
-/** Least time between two lines, milliseconds. */
+/** Minimum time between two lines, milliseconds. */
 const PACE_MS = 1000;
 /** Tasks that one line names. */
 const NAMED_MAX = 4;
 
-/** Progress where nobody sees a terminal: a line for what changed, at most one a second. */
+/** Progress without a terminal: a line for each change, at most one a second. */
 export class ProgressLines {
   readonly #output: Output;
   readonly #progress: BatchProgress;
@@ -55,7 +55,7 @@ export class ProgressLines {
   }
 }
 
-/** What happened, the last word on each task; what was told for the first time is in the counts already. */
+/** Describes the last change of each task; the counts already include tasks reported for the first time. */
 function describe(transitions: readonly Transition[]): string {
   const latest = new Map(transitions.flatMap(({ task, from }) => (from === null ? [] : [[task.id, task] as const])));
   const named = [...latest.values()].slice(0, NAMED_MAX).map((task) => {

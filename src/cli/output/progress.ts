@@ -8,18 +8,18 @@ import { count, duration, printable } from './text.ts';
 
 export interface WatchOptions {
   output: Output;
-  /** Stops following; the batch goes on. */
+  /** Stops following; the batch continues. */
   signal?: AbortSignal;
-  /** Is given a way to write lines while the display owns the terminal. */
+  /** Receives a function that writes lines while the display owns the terminal. */
   onPrinter?: (print: (line: string) => void) => void;
 }
 
 export interface WatchResult {
   batch: Followed;
   by_status: StatusCounts;
-  /** False where following was stopped before the last task ended. */
+  /** False if following was stopped before the last task ended. */
   ended: boolean;
-  /** Whether every task ended by success. */
+  /** Whether every task succeeded. */
   succeeded: boolean;
 }
 
@@ -29,16 +29,16 @@ export interface Display {
   stop(): void;
 }
 
-/** Failed tasks that the end of a display names. */
+/** Failed tasks listed at the end of a display. */
 const FAILURES_SHOWN = 10;
 
 /**
- * Follows a batch to its end and shows it: bars on a terminal, plain lines elsewhere, with `--json` one document for each
- * change and one for the end. Throws what the client throws.
+ * Follows a batch to completion and shows it: bars on a terminal, plain lines elsewhere, with `--json` one document for
+ * each change and one for the end. Throws what the client throws.
  */
 export async function watchBatch(client: HeddleClient, batchId: string, options: WatchOptions): Promise<WatchResult> {
   const { output, signal } = options;
-  // Asked first, so that a batch that does not exist and a server that is not there are told at once.
+  // Requested first, so that a missing batch or an unreachable server is reported at once.
   const progress = new BatchProgress(await client.getBatch(batchId));
   const display = displayFor(output, progress);
   options.onPrinter?.((line) => display.print(line));
@@ -57,7 +57,7 @@ export async function watchBatch(client: HeddleClient, batchId: string, options:
   return result;
 }
 
-/** Bars on a terminal, plain lines elsewhere, nothing where JSON is written. */
+/** Bars on a terminal, plain lines elsewhere, nothing with JSON. */
 export function displayFor(output: Output, progress: BatchProgress): Display {
   if (output.live) return new ProgressBars(output, progress);
   if (!output.json) return new ProgressLines(output, progress);
@@ -75,9 +75,7 @@ function writeSummary(output: Output, progress: BatchProgress): void {
   const elapsed = duration(progress.elapsedMs(output.clock.now()));
   const name = batch.name === null ? `batch ${batch.id}` : printable(batch.name);
   if (batch.remaining > 0) {
-    output.line(
-      `${name}: ${ended} of ${count(total, 'task')} ended after ${elapsed}; it goes on without being watched`,
-    );
+    output.line(`${name}: ${ended} of ${count(total, 'task')} ended after ${elapsed}; no longer watching`);
     return;
   }
   if (succeeded) {
@@ -90,11 +88,11 @@ function writeSummary(output: Output, progress: BatchProgress): void {
   writeUnsuccessful(output, progress, `heddle task list --batch ${batch.id} --status Failure`);
 }
 
-/** Names tasks that did not succeed, with their reasons; `command` shows those that are left out. */
+/** Lists tasks that did not succeed, with their reasons; `command` shows the rest. */
 export function writeUnsuccessful(output: Output, { unsuccessful, words }: BatchProgress, command: string): void {
   for (const task of unsuccessful.slice(0, FAILURES_SHOWN)) output.line(`  ${lineOf(output, task, words)}`);
   const more = unsuccessful.length - FAILURES_SHOWN;
-  if (more > 0) output.line(`  and ${more} more; see them with: ${command}`);
+  if (more > 0) output.line(`  and ${more} more; list them with: ${command}`);
 }
 
 function lineOf(output: Output, { id, name, status, failure_reason }: FollowedTask, { looks }: Vocabulary): string {

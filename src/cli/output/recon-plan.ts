@@ -19,25 +19,25 @@ export function progressText(probe: ReconRequest['probe']): (progress: ProbeProg
   };
 }
 
-/** What would be sent, as `name  value` lines. */
+/** Writes what would be sent, as `name  value` lines. */
 export function planText(plan: ReconPlan): string {
   const words = WORDS[plan.probe];
   const endpoints = plan.probe === 'dns' ? 'questions' : words.endpoints;
   const counted = (value: number | null): string =>
-    value === null ? 'not known: standard input is not counted' : grouped(value);
+    value === null ? 'unknown: standard input is not counted' : grouped(value);
   const limit = (value: number | null): string => (value === null ? 'no limit' : `${grouped(value)}/s`);
   const time =
     plan.packets_max === null
-      ? 'not known'
+      ? 'unknown'
       : plan.duration_secs_max === null
-        ? 'nothing limits it'
+        ? 'not limited'
         : `at most ${duration(plan.duration_secs_max * 1000)}`;
   const lines: (readonly [string, string])[] = [
     ['targets', grouped(plan.targets)],
     ...(plan.refused > 0 ? [['refused', grouped(plan.refused)] as const] : []),
-    ...(plan.ports === null ? [] : [['ports of each', grouped(plan.ports)] as const]),
+    ...(plan.ports === null ? [] : [['ports each', grouped(plan.ports)] as const]),
     [endpoints, counted(plan.endpoints)],
-    [words.packets, plan.packets_max === null ? 'not known' : `at most ${grouped(plan.packets_max)}`],
+    [words.packets, plan.packets_max === null ? 'unknown' : `at most ${grouped(plan.packets_max)}`],
     ['rate', `${limit(plan.rate)}, ${limit(plan.host_rate)} to one host`],
     ['time', time],
     ['seed', String(plan.seed)],

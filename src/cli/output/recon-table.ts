@@ -4,7 +4,7 @@ import { displayWidth, pad, printable } from './text.ts';
 
 interface ReconColumn<Row> {
   header: string;
-  /** Records come one by one, so columns have room for what is usual and grow where that is too narrow. */
+  /** Records arrive one by one, so columns fit the usual values and grow if one is wider. */
   width: number;
   value: (row: Row) => string;
   style?: (row: Row) => Style | null;
@@ -57,7 +57,7 @@ const TLS_COLUMNS: readonly ReconColumn<TlsRecord>[] = [
   },
 ];
 
-/** Makes rows of records; the first one comes with the headers before it. */
+/** Formats records as rows; the first one is preceded by the headers. */
 export function recordTable(request: ReconRequest, paint: Paint): (record: ReconRecord) => string {
   switch (request.probe) {
     case 'tcp':
@@ -101,7 +101,7 @@ function nameOf({ host, ip }: PortRecord): string {
   return host === ip ? '' : host;
 }
 
-/** The names that were asked for, then those of the certificate. */
+/** The requested names, followed by those of the certificate. */
 function namesOf({ host, ip, subject_an = [], subject_cn }: TlsRecord): string {
   const names = [host === ip ? null : host, ...subject_an, subject_cn ?? null];
   return [...new Set(names.filter((name) => name !== null))].join(', ') || '-';

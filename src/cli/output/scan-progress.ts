@@ -2,10 +2,10 @@ import type { ScanProgress } from '../../app/scan/request.ts';
 import { displayFor, grouped, type LiveDisplay, type LiveDisplayOptions } from './live-progress.ts';
 import { printable } from './text.ts';
 
-/** How far a scan is, on standard error. */
+/** The progress of a scan, on standard error. */
 export type ScanDisplay = LiveDisplay<ScanProgress>;
 
-/** Redrawn in place on a terminal, a line from time to time elsewhere, nothing where it is switched off. */
+/** Redrawn in place on a terminal, a line from time to time elsewhere, nothing if disabled. */
 export function scanDisplayFor(options: LiveDisplayOptions): ScanDisplay {
   return displayFor(options, { counts: progressText, current: currentText });
 }
@@ -24,5 +24,5 @@ export function progressText(progress: ScanProgress, elapsedMs: number): string 
 }
 
 function currentText({ current, discovery_done }: ScanProgress): string {
-  return printable(current ?? (discovery_done ? '' : 'looking for what is to be scanned'));
+  return printable(current ?? (discovery_done ? '' : 'listing objects'));
 }

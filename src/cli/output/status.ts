@@ -9,7 +9,7 @@ export interface StatusLook {
   style: Style;
 }
 
-/** How each status looks, in the order in which counts are shown. */
+/** Style of each status, in the order of counts. */
 export const STATUS_LOOKS: Readonly<Record<Status, StatusLook>> = {
   Success: { symbol: '✔', style: 'green' },
   Failure: { symbol: '✖', style: 'red' },
@@ -23,7 +23,7 @@ export const STATUS_LOOKS: Readonly<Record<Status, StatusLook>> = {
 
 export const STATUSES = Object.keys(STATUS_LOOKS) as readonly Status[];
 
-/** How each state of a workflow's nodes looks, in the order in which counts are shown. */
+/** Style of each state of a workflow's nodes, in the order of counts. */
 export const STATE_LOOKS: Readonly<Record<WorkflowState, StatusLook>> = {
   Succeeded: { symbol: '✔', style: 'green' },
   PartiallyFailed: { symbol: '◐', style: 'yellow' },
@@ -37,14 +37,14 @@ export const STATE_LOOKS: Readonly<Record<WorkflowState, StatusLook>> = {
 
 export const STATES = Object.keys(STATE_LOOKS) as readonly WorkflowState[];
 
-/** What a display must know of the names it shows. */
+/** The names that a display shows. */
 export interface Vocabulary {
-  /** In the order in which counts are shown. */
+  /** In the order of counts. */
   looks: Readonly<Record<string, StatusLook>>;
   underWay: ReadonlySet<string>;
   ended: ReadonlySet<string>;
   success: string;
-  /** What the whole is called. */
+  /** The noun for the whole. */
   noun: 'batch' | 'workflow';
 }
 
@@ -66,7 +66,7 @@ export const WORKFLOW_WORDS: Vocabulary = {
 
 export type StatusCounts = Partial<Record<string, number>>;
 
-/** `2 Running, 1 Waiting`, in the order of the looks; names without tasks are left out. */
+/** Formats `2 Running, 1 Waiting`, in the order of the styles; omits names without tasks. */
 export function countsInWords(counts: StatusCounts, { looks }: Vocabulary): string {
   const shown = Object.keys(looks).filter((name) => (counts[name] ?? 0) > 0);
   return shown.map((name) => `${counts[name] ?? 0} ${name}`).join(', ');

@@ -6,14 +6,14 @@ export interface Column<Row> {
   value: (row: Row) => string;
   style?: (row: Row) => Style;
   align?: 'left' | 'right';
-  /** May be cut where the terminal is too narrow. */
+  /** May be truncated if the terminal is too narrow. */
   flexible?: boolean;
 }
 
 const GAP = '  ';
 const FLEXIBLE_MIN = 8;
 
-/** Writes aligned columns under their headers; on a terminal they fit its width. */
+/** Writes aligned columns under their headers, fitted to the width of a terminal. */
 export function writeTable<Row>(output: Output, columns: readonly Column<Row>[], rows: readonly Row[]): void {
   const cells = rows.map((row) => columns.map(({ value }) => printable(value(row))));
   const widths = columns.map(({ header }, index) =>
@@ -23,7 +23,7 @@ export function writeTable<Row>(output: Output, columns: readonly Column<Row>[],
   const format = (text: string, index: number): string => {
     const column = columns[index]!;
     const fitted = cut(text, widths[index]!);
-    // Nothing follows the last column, so it needs no padding.
+    // The last column needs no padding.
     return index === columns.length - 1 && column.align !== 'right'
       ? fitted
       : pad(fitted, widths[index]!, column.align);
@@ -39,7 +39,7 @@ export function writeTable<Row>(output: Output, columns: readonly Column<Row>[],
   });
 }
 
-/** Takes what is too wide from the flexible columns, the widest first. */
+/** Shrinks flexible columns, the widest first. */
 function shrink(columns: readonly Column<never>[], widths: number[], limit: number): void {
   let excess = widths.reduce((sum, width) => sum + width, 0) + GAP.length * (columns.length - 1) - limit;
   while (excess > 0) {
@@ -55,7 +55,7 @@ function shrink(columns: readonly Column<never>[], widths: number[], limit: numb
   }
 }
 
-/** Writes `name  value` lines; entries without a value are left out. */
+/** Writes `name  value` lines; omits entries without a value. */
 export function writeFields(output: Output, fields: readonly (readonly [string, string | null])[]): void {
   const shown = fields.filter((field): field is readonly [string, string] => field[1] !== null);
   const width = Math.max(0, ...shown.map(([name]) => displayWidth(name)));

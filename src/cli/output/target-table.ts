@@ -1,14 +1,14 @@
 import type { Output } from './output.ts';
 import { writeTable } from './table.ts';
 
-/** What findings and models are kept of. */
+/** A target of findings and models. */
 interface Target<Count extends string> {
   target: string;
   runs: number;
   last_run: (Readonly<Record<Count, number>> & { complete: boolean; started_at: string }) | null;
 }
 
-/** Writes targets, each with what its latest run counted. */
+/** Writes targets, each with the counts of its latest run. */
 export function writeTargets<Count extends string>(
   output: Output,
   targets: readonly Target<Count>[],

@@ -7,7 +7,7 @@ const ZERO_WIDTH = /[\p{Mn}\p{Me}\p{Cf}]/u;
 
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
-/** One line that is safe to print: names and reasons come from anybody, and may hold escape sequences. */
+/** Returns one line that is safe to print: names and reasons may come from anyone and contain escape sequences. */
 export function printable(text: string): string {
   return text.replace(CONTROL, ' ');
 }
@@ -17,14 +17,14 @@ function characterWidth(character: string): number {
   return ZERO_WIDTH.test(character) ? 0 : 1;
 }
 
-/** Columns that the text takes on a terminal. */
+/** Columns that the string takes on a terminal. */
 export function displayWidth(text: string): number {
   let width = 0;
   for (const character of text) width += characterWidth(character);
   return width;
 }
 
-/** The text, cut with an ellipsis where it would take more columns. */
+/** The string, truncated with an ellipsis if it takes more columns. */
 export function cut(text: string, columns: number): string {
   if (displayWidth(text) <= columns) return text;
   if (columns < 1) return '';
@@ -43,7 +43,7 @@ export function pad(text: string, columns: number, align: 'left' | 'right' = 'le
   return align === 'left' ? text + space : space + text;
 }
 
-/** A duration for people: `0.4 s`, `12.3 s`, `3 min 05 s`, `2 h 07 min`. */
+/** Formats a duration: `0.4 s`, `12.3 s`, `3 min 05 s`, `2 h 07 min`. */
 export function duration(ms: number): string {
   const secs = Math.max(0, ms) / 1000;
   if (secs < 59.95) return `${secs.toFixed(1)} s`;
@@ -55,7 +55,7 @@ export function duration(ms: number): string {
   return `${Math.round(minutes / 1440)} days`;
 }
 
-/** `1 task`, `2 tasks`; `plural` where it is not made by an `s`. */
+/** Formats `1 task`, `2 tasks`; `plural` if the plural does not end in `s`. */
 export function count(number: number, noun: string, plural = `${noun}s`): string {
   return `${number} ${number === 1 ? noun : plural}`;
 }

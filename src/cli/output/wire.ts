@@ -1,6 +1,6 @@
 import type { BatchEvent, HeddleClient, WorkflowEvent } from '../../client/client.ts';
 
-/** The answers of the API, as the typed client gives them. */
+/** The response types of the API, from the typed client. */
 type Answer<Method extends (...given: never[]) => Promise<unknown>> = Awaited<ReturnType<Method>>;
 
 export type TaskDetail = Answer<HeddleClient['getTask']>;

@@ -3,7 +3,7 @@ import type { Output } from './output.ts';
 import { writeTable, type Column } from './table.ts';
 import { duration } from './text.ts';
 
-/** What lists of batches and of workflows are asked for. */
+/** Filters of lists of batches and of workflows. */
 export interface WorkListOptions {
   open?: boolean;
   ended?: boolean;
@@ -11,7 +11,7 @@ export interface WorkListOptions {
   pageSize?: number;
 }
 
-/** What a batch and a workflow have in common. */
+/** Members that batches and workflows share. */
 interface Work {
   id: string;
   name: string | null;
@@ -21,13 +21,13 @@ interface Work {
   ended_at: string | null;
 }
 
-/** As the client takes it. */
+/** Converts the filters for the client. */
 export function workQuery({ open = false, ended = false, page, pageSize }: WorkListOptions): {
   open?: boolean;
   page?: number;
   page_size?: number;
 } {
-  if (open && ended) throw new UsageFailure('--open and --ended exclude each other', { next: 'give one of them' });
+  if (open && ended) throw new UsageFailure('--open and --ended exclude each other', { next: 'use one of them' });
   return {
     ...(open ? { open: true } : ended ? { open: false } : {}),
     ...(page === undefined ? {} : { page }),
@@ -35,7 +35,7 @@ export function workQuery({ open = false, ended = false, page, pageSize }: WorkL
   };
 }
 
-/** Writes a list, with columns of its own after the id. */
+/** Writes a list, with additional columns after the id. */
 export function writeWork<Row extends Work>(
   output: Output,
   what: string,
@@ -43,7 +43,7 @@ export function writeWork<Row extends Work>(
   own: readonly Column<Row>[] = [],
 ): void {
   if (rows.length === 0) {
-    output.line(`there are no such ${what}`);
+    output.line(`no matching ${what}`);
     return;
   }
   const now = output.clock.now();
@@ -66,5 +66,5 @@ export function writeWork<Row extends Work>(
 }
 
 export function tookOf({ created_at, ended_at }: Pick<Work, 'created_at' | 'ended_at'>): string {
-  return ended_at === null ? 'not ended' : duration(Date.parse(ended_at) - Date.parse(created_at));
+  return ended_at === null ? 'unfinished' : duration(Date.parse(ended_at) - Date.parse(created_at));
 }

@@ -7,21 +7,21 @@ import { count, duration, printable } from './text.ts';
 import type { TreeTask, Workflow, WorkflowEvent } from './wire.ts';
 
 export interface WorkflowWatchResult {
-  /** False where following was stopped before the last task ended. */
+  /** False if following was stopped before the last task ended. */
   ended: boolean;
   succeeded: boolean;
 }
 
 /**
- * Follows a workflow to its end and shows it: bars on a terminal, plain lines elsewhere, with `--json` one document for
- * each change and one for the end. Throws what the client throws.
+ * Follows a workflow to completion and shows it: bars on a terminal, plain lines elsewhere, with `--json` one document
+ * for each change and one for the end. Throws what the client throws.
  */
 export async function watchWorkflow(
   client: HeddleClient,
   id: string,
   { output, signal, onPrinter }: WatchOptions,
 ): Promise<WorkflowWatchResult> {
-  // Asked first, so that a workflow that does not exist and a server that is not there are told at once.
+  // Requested first, so that a missing workflow or an unreachable server is reported at once.
   let workflow: Workflow = await client.getWorkflow(id, { depth: 0 });
   const progress = new BatchProgress(workflow, WORKFLOW_WORDS);
   const display = displayFor(output, progress);
@@ -63,7 +63,7 @@ function writeSummary(output: Output, workflow: Workflow, progress: BatchProgres
   const name = workflow.name === null ? `workflow ${workflow.id}` : printable(workflow.name);
   if (!ended) {
     const done = `${progress.ended} of ${count(total, 'task')} ended after ${elapsed}`;
-    output.line(`${name}: ${done}; it goes on without being watched`);
+    output.line(`${name}: ${done}; no longer watching`);
     return;
   }
   const { symbol, style } = STATE_LOOKS[workflow.state];

@@ -16,13 +16,13 @@ import {
 
 const INPUT_BYTES_MAX = 64 * 1024;
 
-/** A node ready to be stored, and how many nodes it is made of. */
+/** A node ready to be stored, and the number of nodes in it. */
 export interface BuiltNode {
   node: NewNode;
   nodes: number;
 }
 
-/** Gives a node its id, by its key or by where it stands under its maker. */
+/** Derives the id of a node from its key or from its position under its generator. */
 export type NameNode = (spec: Node, makerId: string, ordinal: number) => string;
 
 interface Building {
@@ -32,8 +32,7 @@ interface Building {
 }
 
 /**
- * Builds what is stored from what a generator made; held to the same rules as a node that is submitted.
- *
+ * Converts a node created by a generator for storage, with the same validation as a submitted node.
  * @throws TypeError that names every fault
  */
 export function buildNode(spec: Node, id: string, nameNode: NameNode): BuiltNode {
@@ -47,12 +46,12 @@ export function buildNode(spec: Node, id: string, nameNode: NameNode): BuiltNode
 function build(building: Building, spec: Node, id: string, place: Place, depth: number): NewNode {
   building.nodes += 1;
   if (building.nodes > CREATION_NODES_MAX) {
-    throw new TypeError(`a node may hold ${CREATION_NODES_MAX} nodes at most; make them one by one`);
+    throw new TypeError(`a node may contain at most ${CREATION_NODES_MAX} nodes; create them one by one`);
   }
-  if (depth > TREE_DEPTH_MAX) throw new TypeError(`nodes may be nested ${TREE_DEPTH_MAX} levels deep at most`);
+  if (depth > TREE_DEPTH_MAX) throw new TypeError(`nodes may be nested at most ${TREE_DEPTH_MAX} levels deep`);
   if (isTaskNode(spec)) return buildTask(building, spec, id, place);
   if (isContainerNode(spec)) return buildContainer(building, spec, id, place, depth);
-  throw new TypeError('a node must be made by task(), sequential() or parallel()');
+  throw new TypeError('a node must be created by task(), sequential() or parallel()');
 }
 
 function buildTask({ faults }: Building, spec: TaskNode, id: string, place: Place): NewNode {

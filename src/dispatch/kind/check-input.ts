@@ -1,12 +1,12 @@
 import type { JsonObject } from '../../domain/json.ts';
 import type { SchemaIssue, SchemaResult, StandardSchema } from '../../domain/standard-schema.ts';
 
-/** Faults that a reason names; more are counted. */
+/** Faults that a reason names; further ones are counted. */
 const FAULTS_SHOWN = 10;
 
 export type CheckedInput = { value: unknown; fault?: undefined } | { fault: string };
 
-/** What the schema makes of an input, or one sentence that names the fields at fault. */
+/** An input as parsed by the schema, or one sentence that names the invalid fields. */
 export function checkInput(schema: StandardSchema | null, input: JsonObject): CheckedInput | Promise<CheckedInput> {
   if (schema === null) return { value: input };
   const result = schema['~standard'].validate(input);
@@ -18,7 +18,7 @@ function read(result: SchemaResult<unknown>): CheckedInput {
   const faults = result.issues.slice(0, FAULTS_SHOWN).map(faultOf);
   const more = result.issues.length - faults.length;
   if (more > 0) faults.push(`and ${more} more`);
-  return { fault: `the input is not valid: ${faults.join('; ')}` };
+  return { fault: `the input is invalid: ${faults.join('; ')}` };
 }
 
 function faultOf({ path, message }: SchemaIssue): string {

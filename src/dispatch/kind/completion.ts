@@ -2,21 +2,21 @@ import type { JsonValue } from '../../domain/json.ts';
 import type { Outcome } from '../../domain/task-state.ts';
 import type { TaskNotices } from '../../engine/port.ts';
 
-/** Largest result of a task, bytes of JSON. */
+/** Maximum result of a task, bytes of JSON. */
 export const RESULT_BYTES_MAX = 1024 * 1024;
 
-/** How one attempt of a task ended. An executor that returns one decides more than success: outcome, reason, counts. */
+/** How one attempt of a task ended. An executor that returns one sets more than success: outcome, reason, counts. */
 export class Completion {
   readonly outcome: Outcome;
   readonly result: JsonValue | undefined;
   readonly reason: string | undefined;
-  /** Of a generator that succeeded: how many nodes it made. */
+  /** For a generator that succeeded: number of nodes that it created. */
   readonly expected_created: number | undefined;
-  /** Of a success: nodes after the task in its sequence that are disabled with it. */
+  /** For a success: later nodes of its sequence to disable. */
   readonly disable: readonly string[] | undefined;
-  /** Of a failure: no further attempt would do better. */
+  /** For a failure: no further attempt can succeed. */
   readonly final: boolean;
-  /** Of a success: what is sent off with it. */
+  /** For a success: notifications to send with it. */
   readonly notices: TaskNotices | undefined;
 
   constructor(
@@ -42,13 +42,13 @@ export class Completion {
 
 const REASON_CHARACTERS_MAX = 1000;
 
-/** Text as a database and a reader can take it. */
+/** Returns the string without what a database cannot store. */
 export function storable(text: string): string {
   const cut = text.length > REASON_CHARACTERS_MAX ? `${text.slice(0, REASON_CHARACTERS_MAX - 1)}…` : text;
   return cut.replaceAll('\u0000', '\ufffd').toWellFormed();
 }
 
-/** What an error says to whoever reads why a task failed. */
+/** Returns the failure reason of a task for an error. */
 export function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message || error.name : String(error);
   return storable(message === '' ? 'the executor failed without a message' : message);

@@ -8,10 +8,10 @@ import { engineResults } from './result-stream.ts';
 import type { RunPorts } from './run-kind.ts';
 import { runTraced } from './run-traced.ts';
 
-/** Sets of this size cost the engine least for each node. */
+/** The set size with the lowest cost per node for the engine. */
 const BATCH_NODES = 1000;
 
-/** Runs a defined kind in the process of the engine: nodes and results go straight to and from it. */
+/** Runs a defined kind in the engine's process: nodes and results are exchanged directly. */
 export function kindExecutor(
   definition: KindDefinition,
   engine: Pick<Engine, 'createNodes' | 'readResults'>,
@@ -22,7 +22,7 @@ export function kindExecutor(
     runTraced(tracing, { definition, task: kindTaskOf(task), host: context, ports });
 }
 
-/** Nodes straight into the engine; one that it rejects fails the generator. */
+/** Stores nodes directly in the engine; a rejected node fails the generator. */
 export function engineNodes(engine: Pick<Engine, 'createNodes'>): NodeSink {
   return {
     batchNodes: BATCH_NODES,

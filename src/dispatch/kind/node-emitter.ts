@@ -10,13 +10,13 @@ import {
   type Placed,
 } from '../../kinds/definition/nodes.ts';
 
-/** Takes the nodes that generators make. Repeating a call must change nothing. */
+/** Stores the nodes of generators. Must be idempotent. */
 export interface NodeSink {
-  /** Resolves when they are stored or on their way; rejects where one of them cannot be. */
+  /** Resolves when they are stored or sent; rejects if one of them cannot be. */
   send(creations: readonly NodeCreation[]): Promise<void>;
-  /** Nodes of one call, 200 by default. */
+  /** Nodes per call, 200 by default. */
   readonly batchNodes?: number;
-  /** Calls under way at once, 2 by default; 1 where a container must be there before what goes into it. */
+  /** Concurrent calls, 2 by default; 1 if a container must exist before its children. */
   readonly underWayMax?: number;
 }
 
@@ -27,17 +27,17 @@ export interface NodeEmitterOptions {
 }
 
 /**
- * Carries nodes to the sink in batches while the generator makes more: at most one batch waits and a few are under way,
- * so that memory is bounded however many there are.
+ * Sends nodes to the sink in batches while the generator creates more: at most one batch waits and a few are being
+ * sent, so that memory is bounded regardless of their number.
  */
 export class NodeEmitter {
   readonly #options: NodeEmitterOptions;
   readonly #batchNodes: number;
   readonly #underWayMax: number;
   readonly #nameNode: NameNode;
-  /** By key: what was made with it, so that a repeated one is an error and a parent can be named by it. */
+  /** Created nodes by key, to detect duplicates and to find parents. */
   readonly #byKey = new Map<string, string>();
-  /** Containers that were made, for parents that are named by the node itself. */
+  /** Created containers, for parents that are given as the node itself. */
   readonly #byNode = new WeakMap<Node, string>();
   #waiting: { creation: NodeCreation; nodes: number }[] = [];
   #waitingNodes = 0;
@@ -56,20 +56,19 @@ export class NodeEmitter {
     this.#nameNode = (spec, makerId, ordinal) => this.#name(spec, keyOf(spec), makerId, ordinal);
   }
 
-  /** Nodes made so far: what the generator announces. */
+  /** Nodes created so far: the number that the generator announces. */
   get created(): number {
     return this.#sent;
   }
 
-  /** Most nodes that were in memory at once. */
+  /** The most nodes that were in memory at once. */
   get highWater(): number {
     return this.#highWater;
   }
 
   /**
-   * Takes one node. The promise, where there is one, resolves when there is room for the next.
-   *
-   * @throws TypeError where the node is not valid; whatever the sink failed with before
+   * Accepts one node. If it returns a promise, that resolves when the next node can be accepted.
+   * @throws TypeError if the node is invalid; or the earlier failure of the sink
    */
   add(made: Node | Placed, place: { parent?: Parent; key?: string } = {}): Promise<void> | undefined {
     if (this.#failure !== undefined) throw this.#failure.error;
@@ -93,7 +92,7 @@ export class NodeEmitter {
     return this.#room();
   }
 
-  /** Sends what waits; resolves with how many nodes were made when the sink has all of them. */
+  /** Sends the rest; resolves with the number of created nodes once the sink has all of them. */
   async close(): Promise<number> {
     while (this.#waiting.length > 0 || this.#underWay > 0) {
       if (this.#failure !== undefined) throw this.#failure.error;
@@ -104,7 +103,7 @@ export class NodeEmitter {
     return this.#sent;
   }
 
-  /** Drops what waits; resolves when no call is under way. */
+  /** Drops what waits; resolves when no call is running. */
   async abandon(): Promise<void> {
     this.#failure ??= { error: new Error('the generator ended without success') };
     this.#waiting = [];
@@ -118,7 +117,7 @@ export class NodeEmitter {
   }
 
   #keyedId(key: string): string {
-    if (typeof key !== 'string' || key === '') throw new TypeError('the key of a node must be a text of some length');
+    if (typeof key !== 'string' || key === '') throw new TypeError('the key of a node must be a non-empty string');
     if (this.#byKey.has(key)) throw new TypeError(`two nodes have the key ${JSON.stringify(key)}`);
     const id = derivedId(this.#options.generatorId, { key });
     this.#byKey.set(key, id);
@@ -129,7 +128,7 @@ export class NodeEmitter {
     if (parent === null) return null;
     if (typeof parent === 'string') return this.#byKey.get(parent) ?? parent;
     const id = this.#byNode.get(parent);
-    if (id === undefined) throw new TypeError('the parent of a node was not made by this generator before it');
+    if (id === undefined) throw new TypeError('the parent of a node must be created by this generator before it');
     return id;
   }
 
@@ -156,7 +155,7 @@ export class NodeEmitter {
     });
   }
 
-  /** Resolves when the batch that is full is under way. */
+  /** Resolves when the full batch has been sent. */
   async #room(): Promise<void> {
     while (this.#waitingNodes >= this.#batchNodes) {
       if (this.#failure !== undefined) throw this.#failure.error;
@@ -170,7 +169,7 @@ export class NodeEmitter {
   }
 }
 
-/** Whatever is no node has none, and is found out when it is built. */
+/** Values that are not nodes have no key, and are rejected when built. */
 function keyOf(spec: Node): string | undefined {
   return isNode(spec) ? (spec.options.key ?? spec.options.local_id) : undefined;
 }

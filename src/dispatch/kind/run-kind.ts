@@ -12,27 +12,27 @@ import { PartialFailure } from '../../kinds/definition/partial-failure.ts';
 import { Told } from '../../kinds/definition/told.ts';
 import type { ResultReader } from './result-stream.ts';
 
-/** What a run is given by the worker that it happens in. */
+/** What the worker provides for a run. */
 export interface RunHost {
-  /** Read only where the handler asks for it: who listens is told of a cancel. */
+  /** Read only if the handler uses it: listeners are notified of cancellation. */
   readonly signal: AbortSignal;
-  /** Aborts when another one of the task's runners is lost; absent where it has none. */
+  /** Aborts when another of the task's runners is lost; absent if there is no other. */
   readonly runnerLost?: AbortSignal;
   readonly log: Logger;
   readonly progress: (successes: number, failures: number) => Promise<unknown>;
-  /** W3C trace context of the run; null where there is no trace. */
+  /** W3C trace context of the run; null without a trace. */
   readonly traceparent: string | null;
 }
 
-/** Where nodes go to and results come from. */
+/** Destination of nodes and source of results. */
 export interface RunPorts {
   readonly nodes: NodeSink;
   readonly results: ResultReader;
 }
 
 /**
- * One attempt of a task of a defined kind: checks its input, runs the handler, sends the nodes that it makes. Never
- * throws: whatever goes wrong is the completion. Returns without a promise where the handler does.
+ * Runs one attempt of a task of a defined kind: checks its input, runs the handler, sends the nodes that it creates.
+ * Never throws: every failure becomes the completion. Returns without a promise if the handler does.
  */
 export function runKind(
   definition: KindDefinition,
@@ -78,7 +78,7 @@ class KindRun implements KindContext {
     return this.#host.traceparent;
   }
 
-  // Functions of their own, so that handlers may take the context apart.
+  // Separate functions, so that handlers may destructure the context.
 
   get progress(): KindContext['progress'] {
     return async (successes, failures = 0) => {
@@ -133,7 +133,7 @@ class KindRun implements KindContext {
     return failed(error);
   }
 
-  /** Takes the nodes out of what the handler returned; resolves with what of it is the task's result. */
+  /** Consumes the nodes that the handler returned; resolves with the task's result. */
   async #takeNodes(value: unknown): Promise<unknown> {
     if (isPlaced(value) || isNode(value)) return this.#takeNodes([value]);
     if (Array.isArray(value) && (this.#definition.generator || makesNodes(value))) {
@@ -157,7 +157,7 @@ class KindRun implements KindContext {
         signal.throwIfAborted();
       }
     } finally {
-      // As `for await` does: the generator may have to let go of something.
+      // As `for await` does: the generator may have to release resources.
       if (!over) await iterator.return?.();
     }
   }
@@ -188,7 +188,7 @@ function isIterator(value: unknown): value is NodeIterator {
   return Symbol.asyncIterator in value || Symbol.iterator in value;
 }
 
-/** Whether what a handler returned is nodes rather than a result. */
+/** Returns whether the handler's return value is nodes rather than a result. */
 function makesNodes(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0 && value.every((each) => isNode(each) || isPlaced(each));
   return isNode(value) || isPlaced(value) || isIterator(value);
@@ -200,7 +200,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 
 function ended(value: unknown, expected?: number): Completion {
   if (value instanceof Ending) return new Completion('succeeded', { result: value.result, disable: value.disable });
-  if (value instanceof Told) return told(value);
+  if (value instanceof Told) return notified(value);
   if (value === undefined) return new Completion('succeeded', { expected_created: expected });
   try {
     const result = toJson(value, 'the result', RESULT_BYTES_MAX);
@@ -210,7 +210,7 @@ function ended(value: unknown, expected?: number): Completion {
   }
 }
 
-function told({ result, actions, oncePerWorkflow }: Told): Completion {
+function notified({ result, actions, oncePerWorkflow }: Told): Completion {
   try {
     const notices = { actions, once_per_workflow: oncePerWorkflow };
     return new Completion('succeeded', { result: toJson(result, 'the result', RESULT_BYTES_MAX), notices });
@@ -235,7 +235,7 @@ function isFinalFailure(error: unknown): boolean {
   return error instanceof FinalFailure || (error instanceof Error && error.name === 'FinalFailure');
 }
 
-/** By name too: a module may bring its own copy of this package. */
+/** By name as well: a module may have its own copy of this package. */
 function isPartialFailure(error: unknown): error is PartialFailure {
   return error instanceof PartialFailure || (error instanceof Error && error.name === 'PartialFailure');
 }

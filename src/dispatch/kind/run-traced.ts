@@ -11,7 +11,7 @@ export interface Run {
   ports: RunPorts;
 }
 
-/** Runs a task inside a span of its own, which is the parent of what its handler calls; as it is while tracing is off. */
+/** Runs a task in its own span, which is the parent of its handler's calls; runs it unchanged while tracing is off. */
 export function runTraced(
   tracing: Tracing | null,
   { definition, task, host, ports }: Run,
@@ -27,7 +27,7 @@ export function runTraced(
   });
 }
 
-/** The host with the trace context of the span. What it makes when asked for is still made only then. */
+/** The host with the trace context of the span. Its lazy members remain lazy. */
 function within(host: RunHost, traceparent: string | null): RunHost {
   return {
     get signal() {

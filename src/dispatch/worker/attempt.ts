@@ -4,15 +4,15 @@ import type { KindTask } from '../../kinds/definition/context.ts';
 import type { RunHost } from '../kind/run-kind.ts';
 
 /**
- * Why a run's own end is of no interest any more: `unwanted` (the task is over, or another attempt of it has begun),
- * `timed_out`, or `handed_back` (the worker stops, and somebody else is to run it).
+ * Why the outcome of a run no longer matters: `unwanted` (the task has ended, or another attempt has begun),
+ * `timed_out`, or `handed_back` (the worker stops, and another one runs it).
  */
 export type Ending = 'unwanted' | 'timed_out' | 'handed_back';
 
-/** One attempt of a task in this worker: its message, and, once it began, its run. */
+/** One attempt of a task in this worker: its message, and its run once it has started. */
 export class Attempt implements RunHost {
   readonly start: StartTaskMessage;
-  /** Of every delivery of its message, newest last: what extends and settles it. */
+  /** The deliveries of its message, newest last: they extend and settle it. */
   readonly receipts: string[];
   readonly receiveCount: number;
   readonly #log: Logger;
@@ -21,16 +21,16 @@ export class Attempt implements RunHost {
   #ownLog: Logger | undefined;
   #ending: Ending | undefined;
   #endingReason = '';
-  /** When it was last seen to be alive by its own doing, when its worker last said so, when its message was last hidden. */
+  /** Times of its last activity, its last heartbeat, and the last extension of its message's visibility. */
   activeAt: number;
   beatAt = 0;
   extendedAt: number;
   readonly receivedAt: number;
   newSuccess = 0;
   newFailures = 0;
-  /** A heartbeat of it is on its way. */
+  /** A heartbeat is being sent. */
   beating = false;
-  /** Its end was told, or its message handed back: what its handler still does changes nothing. */
+  /** Its end was reported, or its message released: its handler has no further effect. */
   settled = false;
 
   /** @param now monotonic milliseconds */
@@ -79,7 +79,7 @@ export class Attempt implements RunHost {
     return this.start.traceparent ?? null;
   }
 
-  /** Counted at once; the manager learns of it with the next heartbeat. */
+  /** Counted at once; the next heartbeat reports it to the manager. */
   get progress(): RunHost['progress'] {
     return (successes, failures) => {
       if (!isCount(successes) || !isCount(failures)) {
@@ -96,12 +96,12 @@ export class Attempt implements RunHost {
     return this.#ending;
   }
 
-  /** Its handler starts, and with it the clock of its timeout. */
+  /** Starts its handler and its timeout. */
   begin(): void {
     this.activeAt = this.#now();
   }
 
-  /** Activity sets the clock back, unless the timeout counts from the start. */
+  /** Activity resets the timeout, unless it counts from the start. */
   noteActive(): void {
     if (this.start.task.timeout_basis !== 'start') this.activeAt = this.#now();
   }
@@ -109,17 +109,17 @@ export class Attempt implements RunHost {
   get timeoutReason(): string {
     const { timeout_secs, timeout_basis } = this.start.task;
     return timeout_basis === 'start'
-      ? `it ran for longer than ${timeout_secs} s (its timeout)`
-      : `no sign of progress for ${timeout_secs} s`;
+      ? `it ran for longer than its timeout of ${timeout_secs} s`
+      : `no progress for ${timeout_secs} s`;
   }
 
-  /** Another delivery of the same attempt: its message is settled along with the first. */
+  /** Adds another delivery of the same attempt: its message is settled along with the first. */
   adopt(receipt: string): void {
     this.receipts.push(receipt);
     this.extendedAt = this.#now();
   }
 
-  /** Decides how it ends, whatever its handler does, and tells the handler. The first decision holds. */
+  /** Decides its end, regardless of its handler, and aborts the handler's signal. The first decision counts. */
   end(ending: Ending, reason: string): void {
     if (this.#ending !== undefined) return;
     this.#ending = ending;

@@ -4,8 +4,8 @@ import { Completion, reasonOf } from '../kind/completion.ts';
 import type { Attempt } from './attempt.ts';
 import type { Intake } from './intake.ts';
 import type { KindLane } from './kind-lane.ts';
-import type { ManagerLine } from './manager-line.ts';
-import type { Pulse } from './pulse.ts';
+import type { ManagerSender } from './manager-line.ts';
+import type { HeartbeatSender } from './pulse.ts';
 
 const STATE_OF_OUTCOME = {
   succeeded: 'Succeeded',
@@ -15,14 +15,14 @@ const STATE_OF_OUTCOME = {
 } as const satisfies Record<Outcome, CompletionState>;
 
 export interface ConclusionsOptions {
-  line: ManagerLine;
-  pulse: Pulse;
+  line: ManagerSender;
+  pulse: HeartbeatSender;
   intake: Intake;
-  /** Called when an end was told. */
+  /** Called when an end was reported. */
   onRoom: () => void;
 }
 
-/** Brings attempts to their end: tells the manager, and only then settles the message, or hands it back. Each once. */
+/** Concludes attempts, each once: reports the end to the manager, and only then settles the message or releases it. */
 export class Conclusions {
   readonly counts: Record<Outcome, number> = { succeeded: 0, failed: 0, timed_out: 0, partially_failed: 0 };
   readonly #options: ConclusionsOptions;
@@ -32,7 +32,7 @@ export class Conclusions {
     this.#options = options;
   }
 
-  /** Ends that are not told yet. */
+  /** Ends that are not reported yet. */
   get underWay(): number {
     return this.#underWay.size;
   }
@@ -43,13 +43,16 @@ export class Conclusions {
     this.#track(this.#settle(lane, attempt, completion));
   }
 
-  /** Its task was over before any worker began it: what a canceled attempt holds is free, since nobody is at work on it. */
+  /**
+   * For a task that ended before any worker started it: what a canceled attempt holds can be released, because no
+   * worker runs it.
+   */
   drop(lane: KindLane, attempt: Attempt): void {
     if (attempt.settled) return;
     attempt.settled = true;
-    const told = this.#post(attempt, new Completion('failed', { reason: 'it was over before it began' }));
-    const noted = told.catch((error: unknown) =>
-      attempt.log.warn({ err: error }, 'the end of a task could not be sent'),
+    const posted = this.#post(attempt, new Completion('failed', { reason: 'it ended before it started' }));
+    const noted = posted.catch((error: unknown) =>
+      attempt.log.warn({ err: error }, 'could not report the end of a task'),
     );
     this.#track(noted.then(() => this.#done(lane, attempt)));
   }
@@ -62,14 +65,14 @@ export class Conclusions {
     this.#underWay.add(settling);
   }
 
-  /** Somebody else is to run them, at once; what becomes of them here is of no interest any more. */
+  /** Releases attempts to other workers at once; their outcome here no longer matters. */
   async handBack(lane: KindLane, attempts: readonly Attempt[]): Promise<void> {
     const given = attempts.filter((attempt) => !attempt.settled);
     for (const attempt of given) attempt.settled = true;
     await this.#release(lane, given);
   }
 
-  /** Resolves when every end that was concluded so far is told. */
+  /** Resolves when every end concluded so far is reported. */
   async settled(): Promise<void> {
     await Promise.all(this.#underWay);
   }
@@ -79,13 +82,13 @@ export class Conclusions {
     const succeeded = completion.outcome === 'succeeded';
     if (ending === 'handed_back' && !succeeded) return this.#release(lane, [attempt]);
     if (ending === 'unwanted') return this.#done(lane, attempt);
-    const said = ending === 'timed_out' && !succeeded ? timedOut(attempt) : tellable(completion);
+    const said = ending === 'timed_out' && !succeeded ? timedOut(attempt) : isReportable(completion);
     try {
       await this.#report(attempt, said);
       this.counts[said.outcome] += 1;
       await this.#done(lane, attempt);
     } catch (error) {
-      attempt.log.error({ err: error }, 'the end of a task could not be sent; the task is handed back');
+      attempt.log.error({ err: error }, 'could not report the end of a task; releasing the task');
       await this.#release(lane, [attempt]);
     }
   }
@@ -97,8 +100,8 @@ export class Conclusions {
       await this.#post(attempt, completion);
     } catch (error) {
       if (line.closed) throw error;
-      // Too large for the queue, say: the task is told of that much.
-      const reason = `the end of the task could not be sent: ${reasonOf(error)}`;
+      // Too large for the queue, for example: the task gets at least this reason.
+      const reason = `could not report the end of the task: ${reasonOf(error)}`;
       await this.#post(attempt, new Completion('failed', { reason }));
     }
   }
@@ -129,10 +132,10 @@ export class Conclusions {
   }
 }
 
-/** The manager's queue carries no notices: a kind that tells something runs where the database is. */
-function tellable(completion: Completion): Completion {
+/** The manager's queue does not transport notices: kinds that send notifications run next to the database. */
+function isReportable(completion: Completion): Completion {
   if (completion.notices === undefined) return completion;
-  const reason = 'kinds that send notifications run in servers: this worker cannot hand over what it is to send';
+  const reason = 'this worker cannot send notifications: run kinds that send notifications in a server';
   return new Completion('failed', { reason, final: true });
 }
 

@@ -4,12 +4,12 @@ import { Loop } from '../../runtime/loop.ts';
 import type { Attempt } from './attempt.ts';
 import type { TaskControl } from './task-control.ts';
 
-/** Most attempts that one pass asks about. */
+/** Maximum attempts that one pass checks. */
 const ASKED_MAX = 100;
 
 /**
- * Tells handlers that listen to their signal when their task is over without them. Only runs that lasted for a whole
- * interval are asked about, so quick tasks cost nothing.
+ * Aborts the signals of handlers whose task has ended otherwise. Checks only runs that have lasted for a whole interval
+ * and whose handlers listen, so quick tasks cost nothing.
  */
 export function controlWatch(options: {
   control: TaskControl;
@@ -31,8 +31,8 @@ export function controlWatch(options: {
       old.map(({ start: { task } }) => ({ task_id: task.id, attempt: task.attempt })),
     );
     for (const [index, attempt] of old.entries()) {
-      if (answers[index] === 'stop') attempt.end('unwanted', 'the task is over, or a later attempt of it began');
-      // Asked about again only after the others had their turn.
+      if (answers[index] === 'stop') attempt.end('unwanted', 'the task has ended, or a later attempt has begun');
+      // Checked again only after all others.
       seen.delete(attempt);
     }
     return 'idle';

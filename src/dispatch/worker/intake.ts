@@ -7,22 +7,22 @@ import { Attempt, attemptKey } from './attempt.ts';
 import type { KindLane } from './kind-lane.ts';
 import type { TaskControl } from './task-control.ts';
 
-/** After so long in a queue an attempt is asked about before it starts: its task may be canceled, or with others. */
+/** Time in a queue after which an attempt is checked before it starts: its task may have been canceled or requeued. */
 const AGED_MS = 10_000;
-/** Attempts that ended here lately: their messages may come once more. */
+/** Attempts that recently ended here: their messages may be redelivered. */
 const REMEMBERED_MAX = 10_000;
 
 export interface IntakeOptions {
   control: TaskControl | null;
   clock: Clock;
   log: Logger;
-  /** Called for an attempt that was handed out so often that another try is in vain. */
+  /** Called for an attempt that was delivered so often that another try cannot succeed. */
   giveUp: (lane: KindLane, attempt: Attempt) => void;
-  /** Called for an attempt whose task was over before any worker began it. */
+  /** Called for an attempt whose task ended before any worker started it. */
   drop: (lane: KindLane, attempt: Attempt) => void;
 }
 
-/** Sorts what a queue hands out: what is to run, what runs already, what is over, and what nobody can read. */
+/** Sorts received messages: tasks to run, tasks already running, ended tasks, and unreadable messages. */
 export class Intake {
   /** Attempts in this worker by key, from their message's arrival until it is settled. */
   readonly attempts = new Map<string, Attempt>();
@@ -34,7 +34,7 @@ export class Intake {
     this.#options = options;
   }
 
-  /** Puts into the lane's backlog what is to run. */
+  /** Adds the tasks to run to the lane's backlog. */
   async take(lane: KindLane, messages: readonly ReceivedMessage[]): Promise<void> {
     const letters: { receipt: string; reason: string }[] = [];
     const over: string[] = [];
@@ -54,7 +54,10 @@ export class Intake {
     }
     if (letters.length > 0) {
       const [first] = letters;
-      this.#options.log.error({ queue: lane.queue, letters: letters.length, first: first!.reason }, 'buried messages');
+      this.#options.log.error(
+        { queue: lane.queue, letters: letters.length, first: first!.reason },
+        'dead-lettered messages',
+      );
     }
     await Promise.all([
       lane.settlement.bury(letters),
@@ -63,12 +66,12 @@ export class Intake {
     ]);
   }
 
-  /** Its message is settled, or handed back. */
+  /** Its message is settled or released. */
   forget(attempt: Attempt, ended: boolean): void {
     this.attempts.delete(attempt.key);
     if (!ended) return;
     this.#ended.add(attempt.key);
-    // Two generations: to drop the oldest one by one would walk over the places of those dropped before.
+    // Two generations: dropping the oldest one by one would traverse the slots of all dropped before.
     if (this.#ended.size < REMEMBERED_MAX / 2) return;
     this.#endedBefore = this.#ended;
     this.#ended = new Set();
@@ -83,7 +86,7 @@ export class Intake {
     return new Attempt(parsed.message, message.receipt, message.receive_count, log, () => clock.monotonic());
   }
 
-  /** The attempt where it is new here; null where it is over. */
+  /** The attempt if it is new here; null if it has ended. */
   #admit(attempt: Attempt): Attempt | 'adopted' | null {
     const known = this.attempts.get(attempt.key);
     if (known !== undefined) {
@@ -92,18 +95,19 @@ export class Intake {
     }
     if (this.#ended.has(attempt.key) || this.#endedBefore.has(attempt.key)) return null;
     const { id, attempt: number } = attempt.start.task;
-    if (number > 1) this.attempts.get(attemptKey(id, number - 1))?.end('unwanted', 'a later attempt of the task began');
+    if (number > 1)
+      this.attempts.get(attemptKey(id, number - 1))?.end('unwanted', 'a later attempt of the task has begun');
     this.attempts.set(attempt.key, attempt);
     return attempt;
   }
 
-  /** A message that comes again or late may speak of an attempt that went on, ended or died elsewhere meanwhile. */
+  /** A redelivered or late message may belong to an attempt that continued, ended or died elsewhere meanwhile. */
   async #takeDoubted(lane: KindLane, attempts: readonly Attempt[]): Promise<void> {
     const answers = await this.#ask(attempts);
     const over: string[] = [];
     for (const [index, attempt] of attempts.entries()) {
       if (answers[index] === 'stop') {
-        // Of one that was handed out before, another worker may still be at work.
+        // Another worker may still be running a redelivered attempt.
         if (attempt.receiveCount === 1) this.#options.drop(lane, attempt);
         else {
           this.forget(attempt, true);
@@ -121,7 +125,7 @@ export class Intake {
     if (control === null) return [];
     const tasks = attempts.map(({ start: { task } }) => ({ task_id: task.id, attempt: task.attempt }));
     return control.check(tasks).catch((error: unknown) => {
-      log.warn({ err: error }, 'nobody could say whether repeated or late tasks are still wanted; they run');
+      log.warn({ err: error }, 'could not check redelivered or late tasks; running them anyway');
       return [];
     });
   }

@@ -5,11 +5,11 @@ import type { KindDefinition } from '../../kinds/definition/define-kind.ts';
 import type { Attempt } from './attempt.ts';
 import { Settlement } from './settlement.ts';
 
-/** What a worker has under way of one kind: the queue it reads, what waits for a handler, how many run. */
+/** A worker's tasks of one kind: the queue it reads, the backlog, and the number of running handlers. */
 export class KindLane {
   readonly definition: KindDefinition;
   readonly queue: string;
-  /** Handlers at once. */
+  /** Maximum concurrent handlers. */
   readonly limit: number;
   readonly settlement: Settlement;
   readonly backlog: Attempt[] = [];

@@ -18,14 +18,14 @@ import type { NodeSink } from '../kind/node-emitter.ts';
 const SET_MAX = 500;
 const WAITING_MAX = 100_000;
 const BACKOFF = { base_ms: 100, factor: 2, max_ms: 5000, jitter: 0.5 };
-/** Tries of a set that fails for reasons that waiting may not mend. */
+/** Tries of a set that fails for reasons that waiting may not fix. */
 const UNEXPLAINED_TRIES_MAX = 4;
 
 /**
- * Messages on their way to the manager, in sets: what arrives while a set is being sent forms the next one. A queue that
- * does not answer is tried again until the line is closed.
+ * Sends messages to the manager in sets: those that arrive while a set is being sent form the next one. Retries an
+ * unresponsive queue until it is closed.
  */
-export class ManagerLine implements NodeSink {
+export class ManagerSender implements NodeSink {
   readonly #options: { queue: MessageQueue; clock: Clock; random: Random; log: Logger };
   readonly #coalescer: Coalescer<OutgoingMessage, undefined>;
   readonly #abandon = new AbortController();
@@ -48,7 +48,7 @@ export class ManagerLine implements NodeSink {
     return this.#coalescer.waiting;
   }
 
-  /** Whether it gave up: what was not sent by then is not sent. */
+  /** Whether sending was abandoned: unsent messages stay unsent. */
   get closed(): boolean {
     return this.#abandon.signal.aborted;
   }
@@ -58,18 +58,18 @@ export class ManagerLine implements NodeSink {
     await this.#coalescer.add({ id: newId(), body: encodeManagerMessage(message) });
   }
 
-  /** A heartbeat names its message, so that its counts are added once even where it was sent twice. */
+  /** A heartbeat has a message id, so that its counts are added once even if it was sent twice. */
   async beat(message: HeartbeatTaskMessage): Promise<void> {
     const id = newId();
     await this.#coalescer.add({ id, body: JSON.stringify({ ...message, message_id: id }) });
   }
 
-  /** The nodes of a generator, a message each. */
+  /** Sends the nodes of a generator, one message each. */
   async send(creations: readonly NodeCreation[]): Promise<void> {
     await this.#send(creations.map((creation) => ({ id: newId(), body: encodeManagerMessage(createTask(creation)) })));
   }
 
-  /** Gives what waits `ms` to leave. */
+  /** Waits up to `ms` for pending messages to be sent. */
   async close(ms: number): Promise<void> {
     const ended = new AbortController();
     const drained = this.#coalescer.drain().then(() => ended.abort());
@@ -87,7 +87,7 @@ export class ManagerLine implements NodeSink {
         return;
       } catch (error) {
         if (!mayPass(error, retry)) throw error;
-        log.warn({ err: error, messages: messages.length, retry }, 'messages could not be sent; they are sent again');
+        log.warn({ err: error, messages: messages.length, retry }, 'could not send messages; retrying');
         await clock.sleep(
           backoffMs(BACKOFF, retry, () => random.next()),
           signal,
@@ -97,7 +97,7 @@ export class ManagerLine implements NodeSink {
   }
 }
 
-/** Errors of the catalogue say whether waiting helps; others are given a few tries, and then the set is taken apart. */
+/** Catalogued errors say whether waiting helps; others are retried a few times, and then the set is split. */
 function mayPass(error: unknown, tries: number): boolean {
   return error instanceof HeddleError ? error.retryable : tries < UNEXPLAINED_TRIES_MAX;
 }

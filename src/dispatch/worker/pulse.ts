@@ -3,42 +3,42 @@ import type { Logger } from '../../runtime/log.ts';
 import { Loop } from '../../runtime/loop.ts';
 import type { Attempt } from './attempt.ts';
 import type { KindLane } from './kind-lane.ts';
-import type { ManagerLine } from './manager-line.ts';
+import type { ManagerSender } from './manager-line.ts';
 
-export interface PulseOptions {
-  line: ManagerLine;
+export interface HeartbeatSenderOptions {
+  line: ManagerSender;
   /** Attempts whose handlers run, with their lanes. */
   running: ReadonlyMap<Attempt, KindLane>;
   /** Every attempt whose message is not settled, by lane. */
   held: () => Iterable<[KindLane, Attempt[]]>;
-  /** How long the engine keeps an attempt without a heartbeat. */
+  /** Lease of an attempt without a heartbeat. */
   leaseMs: number;
   visibilityMs: number;
-  /** Called for an attempt whose handler did not heed its time limit. */
+  /** Called for an attempt whose handler ignored its timeout. */
   onOverdue: (lane: KindLane, attempt: Attempt) => void;
-  /** Called for attempts that waited for a handler so long that somebody else should have them. */
+  /** Called for attempts that waited so long for a handler that another worker should run them. */
   onStale: (lane: KindLane, attempts: readonly Attempt[]) => void;
   clock: Clock;
   log: Logger;
 }
 
-/** How often attempts are looked at; counts that handlers report leave this often. */
+/** Interval of the checks; counts reported by handlers are sent this often. */
 const INTERVAL_MS = 1000;
-/** Time that a handler has after the signal that its time is over. */
+/** Time that a handler gets to finish after its timeout signal. */
 const OVERDUE_GRACE_MS = 5000;
-/** How long a message may wait here for a handler, and after how many deliveries it waits however long. */
+/** How long a message may wait here for a handler, and after how many deliveries it waits indefinitely. */
 const STALE_MS = 10_000;
 const STALE_RECEIVES_MAX = 5;
 
 /**
- * Shows that attempts are alive: heartbeats to the manager, visibility of their messages, and an eye on those that do
- * nothing any more.
+ * Keeps attempts alive: sends heartbeats to the manager, extends the visibility of their messages, and detects inactive
+ * ones.
  */
-export class Pulse {
-  readonly #options: PulseOptions;
+export class HeartbeatSender {
+  readonly #options: HeartbeatSenderOptions;
   readonly #loop: Loop;
 
-  constructor(options: PulseOptions) {
+  constructor(options: HeartbeatSenderOptions) {
     this.#options = options;
     const { clock, log } = options;
     this.#loop = new Loop({ name: 'pulse', intervalMs: INTERVAL_MS, clock, log, runOnce: () => this.#runOnce() });
@@ -52,7 +52,7 @@ export class Pulse {
     await this.#loop.stop();
   }
 
-  /** Says that an attempt lives, with what it counted since the last time; the first one says that it began. */
+  /** Sends a heartbeat for an attempt with its counts since the last one; the first one reports that it started. */
   beat(attempt: Attempt): void {
     const { newSuccess: new_success, newFailures: new_failures } = attempt;
     const { id: task_id, attempt: number } = attempt.start.task;
@@ -71,7 +71,7 @@ export class Pulse {
       .catch((error: unknown) => {
         attempt.newSuccess += new_success;
         attempt.newFailures += new_failures;
-        attempt.log.warn({ err: error }, 'a heartbeat could not be sent');
+        attempt.log.warn({ err: error }, 'could not send a heartbeat');
       })
       .finally(() => (attempt.beating = false));
   }

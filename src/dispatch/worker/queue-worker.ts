@@ -17,24 +17,27 @@ import { Conclusions } from './conclusions.ts';
 import { controlWatch } from './control-watch.ts';
 import { Intake } from './intake.ts';
 import { KindLane } from './kind-lane.ts';
-import { ManagerLine } from './manager-line.ts';
-import { Pulse } from './pulse.ts';
+import { ManagerSender } from './manager-line.ts';
+import { HeartbeatSender } from './pulse.ts';
 import type { TaskControl } from './task-control.ts';
 
 export interface QueueWorkerOptions {
   queue: MessageQueue;
   kinds: readonly KindDefinition[];
-  /** Names the worker among others. */
+  /** Name of the worker. */
   worker: string;
-  /** Handlers under way at once, 24 by default. */
+  /** Concurrent handlers, 24 by default. */
   concurrency?: number;
-  /** Says which tasks are still wanted; null: handlers are stopped by their time limits only. */
+  /** Returns which tasks are still wanted; null: only timeouts stop handlers. */
   control: TaskControl | null;
-  /** Where aggregators read; null: they cannot. */
+  /** Source of results for aggregators; null if there is none. */
   results: ResultReader | null;
-  /** How long the engine keeps an attempt without a heartbeat; 60 s by default, as the engine's own. */
+  /** Lease of an attempt without a heartbeat; 60 s by default, like the engine's. */
   leaseMs?: number;
-  /** How long a message is hidden; beyond the lease, so that a lapsed attempt is known to be over when it comes again. */
+  /**
+   * How long a message is hidden; longer than the lease, so that an expired attempt is known to have ended when it is
+   * redelivered.
+   */
   visibilityMs?: number;
   /** Longest wait of one receive. */
   waitMs?: number;
@@ -47,7 +50,7 @@ export interface QueueWorkerOptions {
   log: Logger;
 }
 
-/** What a worker did and does. */
+/** Counts of a worker. */
 export interface WorkerCounts {
   running: number;
   /** Received, waiting for a handler. */
@@ -56,31 +59,30 @@ export interface WorkerCounts {
 }
 
 const RECEIVE_MAX = 100;
-/** Ends that no queue has taken yet, beyond which nothing more is received. */
+/** Unsent reports beyond which nothing more is received. */
 const UNSENT_MAX = 2000;
 const BACKOFF = { base_ms: 100, factor: 2, max_ms: 5000, jitter: 0.5 };
-/** A queue that answers at once with nothing must not be asked without pause. */
+/** Pause before polling a queue again that returns nothing at once. */
 const EMPTY_PAUSE_MS = 5;
 /** Time that handlers have after their signal at a stop, and messages after that. */
 const ABORT_GRACE_MS = 1000;
 const SEND_GRACE_MS = 5000;
-/** Longest stretch of handlers that return at once before other work gets a turn. */
+/** Longest run of handlers that return at once before other work proceeds. */
 const BURST_MS = 10;
 
 /**
- * Runs tasks that arrive through queues, one queue a kind: receives no more than it can run, shows that they are alive
- * while they run, says how they ended, and only then deletes their messages. A worker runs once: after a stop, make
- * another.
+ * Runs tasks from queues, one queue per kind: receives no more than it can run, sends heartbeats while they run,
+ * reports how they ended, and only then deletes their messages. A worker runs once: after a stop, create another one.
  */
 export class QueueWorker {
   readonly #options: QueueWorkerOptions;
   readonly #concurrency: number;
   readonly #visibilityMs: number;
   readonly #lanes: readonly KindLane[];
-  readonly #line: ManagerLine;
+  readonly #line: ManagerSender;
   readonly #intake: Intake;
   readonly #ahead: FetchAhead;
-  readonly #pulse: Pulse;
+  readonly #pulse: HeartbeatSender;
   readonly #services: readonly { start(): void; stop(): Promise<void> }[];
   readonly #running = new Map<Attempt, KindLane>();
   readonly #conclusions: Conclusions;
@@ -97,13 +99,13 @@ export class QueueWorker {
     const leaseMs = options.leaseMs ?? 60_000;
     this.#visibilityMs = options.visibilityMs ?? leaseMs * 1.5;
     this.#lanes = kinds.map((kind) => new KindLane(kind, this.#concurrency, queue, log));
-    this.#line = new ManagerLine({ queue, clock, random, log });
+    this.#line = new ManagerSender({ queue, clock, random, log });
     this.#ahead = new FetchAhead(RECEIVE_MAX * kinds.length, clock.monotonic());
     const giveUp = (lane: KindLane, attempt: Attempt): void =>
-      this.#conclusions.conclude(lane, attempt, handedOutInVain(attempt));
+      this.#conclusions.conclude(lane, attempt, exceededDeliveries(attempt));
     const drop = (lane: KindLane, attempt: Attempt): void => this.#conclusions.drop(lane, attempt);
     this.#intake = new Intake({ control, clock, log, giveUp, drop });
-    this.#pulse = new Pulse({
+    this.#pulse = new HeartbeatSender({
       line: this.#line,
       running: this.#running,
       held: () => this.#held(),
@@ -134,27 +136,27 @@ export class QueueWorker {
   }
 
   start(): void {
-    if (this.#receivers.length > 0) throw new Error('a worker is started once');
+    if (this.#receivers.length > 0) throw new Error('a worker can be started only once');
     for (const service of this.#services) service.start();
     this.#pulse.start();
     this.#receivers = this.#lanes.map((lane) => this.#receive(lane));
   }
 
   /**
-   * Receives nothing more, hands back what has not begun, lets the rest end within the grace, then aborts the signals.
-   * What has not ended a moment later is handed back, too, so that another worker takes it at once.
+   * Stops receiving, releases tasks that have not started, lets the rest finish within the grace period, then aborts
+   * the signals. Tasks that still have not ended are released, too, so that another worker takes them at once.
    */
   async stop(graceMs: number): Promise<void> {
-    this.#receiving.abort(new Error('the worker stops'));
-    // Waited for at the end: an announcement may be stuck in a line that only gives up then.
+    this.#receiving.abort(new Error('the worker is stopping'));
+    // Awaited at the end: an announcement may be stuck in the sender, which is only then closed.
     const services = this.#services.map((service) => service.stop());
     await Promise.all(this.#receivers);
     await Promise.all(this.#lanes.map((lane) => this.#handBack(lane, lane.backlog)));
     await this.#idleWithin(graceMs);
-    for (const attempt of this.#running.keys()) attempt.end('handed_back', 'the worker stops');
+    for (const attempt of this.#running.keys()) attempt.end('handed_back', 'the worker is stopping');
     await this.#idleWithin(ABORT_GRACE_MS);
     const left = [...this.#running].filter(([attempt]) => !attempt.settled);
-    if (left.length > 0) this.#options.log.warn({ tasks: left.length }, 'tasks that went on are handed back');
+    if (left.length > 0) this.#options.log.warn({ tasks: left.length }, 'released unfinished tasks');
     await Promise.all(left.map(([attempt, lane]) => this.#conclusions.handBack(lane, [attempt])));
     await this.#line.close(SEND_GRACE_MS);
     await this.#conclusions.settled();
@@ -186,14 +188,14 @@ export class QueueWorker {
         if (messages.length === 0) await clock.sleep(EMPTY_PAUSE_MS, signal);
       } catch (error) {
         failures += 1;
-        log.error({ queue: lane.queue, err: error, failures }, 'a queue could not be read');
+        log.error({ queue: lane.queue, err: error, failures }, 'could not read a queue');
         const delayMs = backoffMs(BACKOFF, failures, () => random.next());
         await clock.sleep(delayMs, signal);
       }
     }
   }
 
-  /** How many messages of a kind to ask for: what can run, what will within a moment, and a fair share of both. */
+  /** Number of messages of a kind to request: what can run, what can run shortly, and a fair share of both. */
   #room(lane: KindLane): number {
     if (this.#conclusions.underWay >= UNSENT_MAX) return 0;
     const waiting = this.#lanes.reduce((sum, { backlog }) => sum + backlog.length, 0);
@@ -203,7 +205,7 @@ export class QueueWorker {
     return Math.min(Math.ceil(free / this.#lanes.length), ownRoom, RECEIVE_MAX);
   }
 
-  /** Starts what waits while handlers are free, each kind in its turn. */
+  /** Starts waiting tasks while handlers are free, the kinds in rotation. */
   #work(): void {
     if (this.#working) return;
     this.#working = true;
@@ -231,7 +233,7 @@ export class QueueWorker {
     return undefined;
   }
 
-  /** Starts one attempt; true where it ended at once. */
+  /** Starts one attempt; returns true if it ended at once. */
   #begin(lane: KindLane, attempt: Attempt): boolean {
     if (attempt.ending !== undefined) {
       this.#conclusions.conclude(lane, attempt, new Completion('failed'));
@@ -258,7 +260,7 @@ export class QueueWorker {
     return false;
   }
 
-  /** Nodes that leave and results that arrive are signs of progress. */
+  /** Sent nodes and received results count as progress. */
   #portsOf(attempt: Attempt): RunPorts {
     const results = this.#options.results ?? NO_RESULTS;
     return {
@@ -279,7 +281,7 @@ export class QueueWorker {
     };
   }
 
-  /** Takes attempts out of the backlog that waited long enough. */
+  /** Removes attempts that waited too long from the backlog. */
   async #handBack(lane: KindLane, attempts: readonly Attempt[]): Promise<void> {
     const given = new Set(attempts);
     const kept = lane.backlog.filter((attempt) => !given.has(attempt));
@@ -313,7 +315,7 @@ export class QueueWorker {
   }
 }
 
-function handedOutInVain(attempt: Attempt): Completion {
-  const reason = `its message was handed out ${attempt.receiveCount} times, and no worker brought it to an end`;
+function exceededDeliveries(attempt: Attempt): Completion {
+  const reason = `its message was delivered ${attempt.receiveCount} times, and no worker completed it`;
   return new Completion('failed', { reason });
 }

@@ -5,7 +5,9 @@ import type { Logger } from '../../runtime/log.ts';
 const SET_MAX = 500;
 const WAITING_MAX = 100_000;
 
-/** Settles the messages of one queue, in sets. A message that could not be settled comes again; nothing here throws. */
+/**
+ * Settles the messages of one queue, in sets. A message that could not be settled is redelivered; nothing here throws.
+ */
 export class Settlement {
   readonly #name: string;
   readonly #queue: MessageQueue;
@@ -26,14 +28,14 @@ export class Settlement {
     });
   }
 
-  /** They were handled. */
+  /** Deletes handled messages. */
   async done(receipts: readonly string[]): Promise<void> {
     await this.#noted('deleted', Promise.all(receipts.map((receipt) => this.#deletes.add(receipt))));
   }
 
-  /** Somebody else is to handle them, at once. */
+  /** Returns messages to the queue for other workers, at once. */
   async handBack(receipts: readonly string[]): Promise<void> {
-    if (receipts.length > 0) await this.#noted('handed back', this.#queue.release(this.#name, receipts));
+    if (receipts.length > 0) await this.#noted('released', this.#queue.release(this.#name, receipts));
   }
 
   async bury(letters: readonly { receipt: string; reason: string }[]): Promise<void> {
@@ -46,7 +48,7 @@ export class Settlement {
 
   async #noted(what: string, work: Promise<unknown>): Promise<void> {
     await work.catch((error: unknown) => {
-      this.#log.warn({ queue: this.#name, err: error }, `messages could not be ${what}; they may come again`);
+      this.#log.warn({ queue: this.#name, err: error }, `messages could not be ${what}; they may be redelivered`);
     });
   }
 }

@@ -7,16 +7,16 @@ export interface CheckedTask {
   attempt: number;
 }
 
-/** How a worker learns that a task needs it no longer: queues tell it of what begins, not of what is over. */
+/** Reports tasks that no longer need their worker: queues deliver starts, but not ends. */
 export interface TaskControl {
-  /** For each attempt, in order, whether it is still wanted. */
+  /** Returns for each attempt, in order, whether it is still wanted. */
   check(tasks: readonly CheckedTask[]): Promise<('go' | 'stop')[]>;
 }
 
-/** Lookups under way at once. */
+/** Maximum concurrent lookups. */
 const LOOKUPS_MAX = 8;
 
-/** Asks the engine: a task that has ended or whose next attempt has begun is not to be worked on. */
+/** Checks with the engine: a task that has ended or whose next attempt has begun needs no more work. */
 export function engineControl(engine: Pick<Engine, 'getTask'>): TaskControl {
   return controlBy(async (id) => {
     const task = await engine.getTask(id);
@@ -25,9 +25,8 @@ export function engineControl(engine: Pick<Engine, 'getTask'>): TaskControl {
 }
 
 /**
- * A control that looks tasks up one by one.
- *
- * @param lookUp whether the task has ended and its current attempt; null where there is no such task
+ * Creates a control that looks up tasks one by one.
+ * @param lookUp returns whether the task has ended and its current attempt; null if there is no such task
  */
 export function controlBy(lookUp: (id: TaskId) => Promise<{ over: boolean; attempt: number } | null>): TaskControl {
   const checkOne = async ({ task_id, attempt }: CheckedTask): Promise<'go' | 'stop'> => {

@@ -1,23 +1,23 @@
 import type { Task } from '../../domain/task.ts';
 import type { Engine } from '../../engine/port.ts';
 import { changesToWire } from '../wire/batch.ts';
-import { NODES_PER_EVENT, Told, type Feed, type FeedNews } from './feed.ts';
+import { NODES_PER_EVENT, SentVersions, type Feed, type FeedChanges } from './feed.ts';
 
-/** The tasks of a batch that changed. */
+/** Reads the changed tasks of a batch. */
 export class BatchFeed implements Feed {
   readonly workflowId: string;
   readonly #engine: Engine;
-  readonly #told = new Told();
+  readonly #sent = new SentVersions();
 
   constructor(engine: Engine, batchId: string) {
     this.#engine = engine;
     this.workflowId = batchId;
   }
 
-  async read(cursor: number): Promise<FeedNews | null> {
+  async read(cursor: number): Promise<FeedChanges | null> {
     const changes = await this.#engine.dagChanges(this.workflowId, cursor);
     if (changes === null) return null;
-    const unseen = changes.tasks.filter((task) => this.#told.isNew(task.id, versionOf(task)));
+    const unseen = changes.tasks.filter((task) => this.#sent.isNew(task.id, versionOf(task)));
     const { batch, tasks } = changesToWire({ ...changes, tasks: unseen });
     const parts: unknown[] = [];
     for (let at = 0; at < tasks.length; at += NODES_PER_EVENT) {

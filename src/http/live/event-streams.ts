@@ -5,11 +5,11 @@ import type { Engine } from '../../engine/port.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/log.ts';
 import { EventWriter } from './event-writer.ts';
-import type { Feed, FeedNews } from './feed.ts';
+import type { Feed, FeedChanges } from './feed.ts';
 
-/** Least time between two changes that one stream tells: four a second. */
+/** Minimum time between two changes on one stream: at most four a second. */
 const PACE_MS = 250;
-/** A comment this often keeps proxies from closing a quiet stream; what was missed is looked for then, too. */
+/** Interval of comments that keep proxies from closing a quiet stream; each also polls for missed changes. */
 const HEARTBEAT_MS = 5000;
 const DATABASE_AWAY_MS = 1000;
 const STREAMS_DEFAULT = 256;
@@ -20,7 +20,7 @@ interface Dependencies {
   log: Logger;
 }
 
-/** The open event streams: bounded in number, ended together when the server stops. */
+/** The open event streams: limited in number, ended together when the server stops. */
 export class EventStreams {
   readonly #dependencies: Dependencies;
   readonly #max: number;
@@ -40,30 +40,30 @@ export class EventStreams {
     return this.#open.size;
   }
 
-  /** Throws where no further stream is taken. */
+  /** Throws if the maximum number of streams is open. */
   requireRoom(): void {
     if (this.#closing) throw new HeddleError('SHUTTING_DOWN');
     if (this.#open.size < this.#max) return;
-    throw new HeddleError('TOO_MANY_REQUESTS', `There are ${this.#max} open event streams already`, {
-      details: ['streams: all are taken; poll GET /dag/{batch_id} or GET /v1/workflows/{workflow_id} meanwhile'],
+    throw new HeddleError('TOO_MANY_REQUESTS', `The maximum of ${this.#max} event streams are open`, {
+      details: ['streams: none available; poll GET /dag/{batch_id} or GET /v1/workflows/{workflow_id} meanwhile'],
       retryAfterSecs: 5,
     });
   }
 
-  /** Tells what a feed has from `cursor` on, until it has ended or the client is gone. */
+  /** Sends the changes of a feed since `cursor`, until it ends or the client disconnects. */
   open(feed: Feed, cursor: number, response: ServerResponse): void {
     const stop = new AbortController();
     response.once('close', () => stop.abort());
     const writer = new EventWriter(response, stop.signal);
-    const told = tellChanges(this.#dependencies, feed, cursor, writer, stop.signal)
+    const sending = sendChanges(this.#dependencies, feed, cursor, writer, stop.signal)
       .catch((error: unknown) => {
-        this.#dependencies.log.error({ err: error, workflow_id: feed.workflowId }, 'an event stream failed');
+        this.#dependencies.log.error({ err: error, workflow_id: feed.workflowId }, 'event stream failed');
       })
       .finally(() => {
         this.#open.delete(stop);
         response.end();
       });
-    this.#open.set(stop, told);
+    this.#open.set(stop, sending);
   }
 
   async close(): Promise<void> {
@@ -73,7 +73,7 @@ export class EventStreams {
   }
 }
 
-async function tellChanges(
+async function sendChanges(
   { engine, clock }: Dependencies,
   feed: Feed,
   from: number,
@@ -88,10 +88,10 @@ async function tellChanges(
     let cursor = from;
     let first = true;
     while (!signal.aborted) {
-      const news = await readNews(feed, cursor);
+      const news = await readChanges(feed, cursor);
       if (news === null) return;
       if (news === 'away') {
-        writer.comment('the database is away');
+        writer.comment('the database is unavailable');
         await clock.sleep(DATABASE_AWAY_MS, signal);
         continue;
       }
@@ -105,9 +105,9 @@ async function tellChanges(
         return;
       }
       first = false;
-      // A slow client is written to no faster than it reads: `event` waited until its socket had room.
+      // Writes no faster than a slow client reads: `event` waits until its socket can accept more.
       await clock.sleep(PACE_MS, signal);
-      await bell.heard(clock, HEARTBEAT_MS, () => writer.comment('still here'));
+      await bell.heard(clock, HEARTBEAT_MS, () => writer.comment('keep-alive'));
     }
   } finally {
     signal.removeEventListener('abort', stopWaiting);
@@ -115,7 +115,7 @@ async function tellChanges(
   }
 }
 
-async function readNews(feed: Feed, cursor: number): Promise<FeedNews | null | 'away'> {
+async function readChanges(feed: Feed, cursor: number): Promise<FeedChanges | null | 'away'> {
   try {
     return await feed.read(cursor);
   } catch (error) {
@@ -124,7 +124,7 @@ async function readNews(feed: Feed, cursor: number): Promise<FeedNews | null | '
   }
 }
 
-/** A wake-up that is not lost when it comes while nobody waits. */
+/** A notification that is not lost if it arrives before a wait. */
 class Bell {
   #rung = false;
   #wake: (() => void) | null = null;
@@ -134,7 +134,7 @@ class Bell {
     this.#wake?.();
   }
 
-  /** Resolves at the next ring, at once if one came since the last time; else after `ms`, with `silent` called. */
+  /** Resolves at the next ring, at once if one came since the last wait; else after `ms`, calling `silent`. */
   async heard(clock: Clock, ms: number, silent: () => void): Promise<void> {
     if (!this.#rung) {
       await new Promise<void>((resolve) => {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-/** Writes server-sent events, and waits where the client reads more slowly than they come. */
+/** Writes server-sent events, and waits if the client reads too slowly. */
 export class EventWriter {
   readonly #response: ServerResponse;
   readonly #signal: AbortSignal;
@@ -10,7 +10,7 @@ export class EventWriter {
     this.#signal = signal;
   }
 
-  /** @param id what the client sends as `Last-Event-ID` when it comes back; null for a part that cannot be resumed at */
+  /** @param id sent by the client as `Last-Event-ID` to resume; null for a part that is no resume point */
   async event(name: string, data: unknown, id: number | null): Promise<void> {
     const idLine = id === null ? '' : `id: ${id}\n`;
     if (this.#write(`event: ${name}\n${idLine}data: ${JSON.stringify(data)}\n\n`)) return;

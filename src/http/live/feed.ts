@@ -1,33 +1,33 @@
-/** What a stream of events tells: one of these for each stream, since it knows what it has told. */
+/** The source of one stream's events; stateful, because it tracks what it has sent. */
 export interface Feed {
-  /** Whose changes ring. */
+  /** The channel whose changes trigger a read. */
   readonly workflowId: string;
-  /** What is new since the cursor; null where there is no such thing any more. */
-  read(cursor: number): Promise<FeedNews | null>;
+  /** Changes since the cursor; null if the object no longer exists. */
+  read(cursor: number): Promise<FeedChanges | null>;
 }
 
-export interface FeedNews {
-  /** For the next read, and for a client that comes back. */
+export interface FeedChanges {
+  /** Cursor for the next read and for a client that reconnects. */
   cursor: number;
-  /** Nothing more will happen. */
+  /** No more changes will follow. */
   ended: boolean;
-  /** Data of `change` events, in parts; none where nothing is new. */
+  /** Data of `change` events, in parts; empty if nothing has changed. */
   parts: readonly unknown[];
-  /** The same without any nodes, for a first event that has nothing to tell and for the last one. */
+  /** The same without nodes, for an empty first event and for the last one. */
   bare: unknown;
 }
 
-/** Nodes of one event; a large graph comes in several. */
+/** Nodes per event; a large graph is sent in several events. */
 export const NODES_PER_EVENT = 1000;
 
-/** What a stream has told already: the engine looks back a little each time, and repeats itself. */
-export class Told {
-  readonly #told = new Map<string, string>();
+/** Filters changes already sent: the engine rereads a short overlap each time and repeats itself. */
+export class SentVersions {
+  readonly #sent = new Map<string, string>();
 
-  /** @param version differs whenever anything that is told of it does */
+  /** @param version differs whenever any sent member differs */
   isNew(id: string, version: string): boolean {
-    if (this.#told.get(id) === version) return false;
-    this.#told.set(id, version);
+    if (this.#sent.get(id) === version) return false;
+    this.#sent.set(id, version);
     return true;
   }
 }

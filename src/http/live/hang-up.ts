@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 
-/** Aborts when the caller is gone before it was answered. */
-export function hangUpOf(reply: FastifyReply): AbortSignal {
+/** Returns a signal that aborts if the caller disconnects before the response. */
+export function disconnectSignalOf(reply: FastifyReply): AbortSignal {
   const gone = new AbortController();
   reply.raw.once('close', () => {
     if (!reply.raw.writableFinished) gone.abort();

@@ -1,28 +1,28 @@
 import type { PoolOperations } from '../../pool/pool-port.ts';
 import type { RequestWithRunners } from '../../pool/port/store.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { WaitingRoom } from './waiting-room.ts';
+import { WaitLimiter } from './waiting-room.ts';
 
-/** Requests that may wait at once: as many as one look can read. */
+/** Maximum number of waiting requests: as many as one poll can read. */
 const WAITING_MAX = 1_000;
-/** A wake-up that was lost costs no more than this. */
-const LOOK_INTERVAL_MS = 5_000;
+/** Bounds the delay after a lost notification. */
+const POLL_INTERVAL_MS = 5_000;
 
 interface Waiter {
   latest: RequestWithRunners;
-  /** Its time is over: whatever the next look finds is its answer. */
+  /** The wait has timed out: the next poll is its response. */
   over: boolean;
   answer: (request: RequestWithRunners) => void;
 }
 
 /**
- * Lets callers wait for the runners that they asked for. All of them share one look at a time, which follows when the pool
- * says that requests were settled, when somebody comes, and when somebody's time is over.
+ * Lets callers wait for the runners that they requested. They share one poll at a time, which runs when the pool
+ * reports settled requests, when a caller arrives, and when a wait times out.
  */
 export class RunnerWaits {
   readonly #pool: Pick<PoolOperations, 'requests' | 'onSettled'>;
   readonly #clock: Clock;
-  readonly #room = new WaitingRoom({ max: WAITING_MAX, full: 'Too many wait for runners already' });
+  readonly #room = new WaitLimiter({ max: WAITING_MAX, full: 'Too many requests are already waiting for runners' });
   readonly #waiters = new Set<Waiter>();
   #rung = false;
   #looking = false;
@@ -39,9 +39,8 @@ export class RunnerWaits {
   }
 
   /**
-   * The request as soon as it does not wait any more, or as it is after `waitMs` or when the caller is gone.
-   *
-   * @throws HeddleError TOO_MANY_REQUESTS where too many wait already
+   * Resolves with the request as soon as it no longer waits, or as it is after `waitMs` or when the caller disconnects.
+   * @throws HeddleError TOO_MANY_REQUESTS if too many are waiting
    */
   async wait(request: RequestWithRunners, waitMs: number, gone: AbortSignal): Promise<RequestWithRunners> {
     if (request.state !== 'waiting' || waitMs <= 0 || this.closing || gone.aborted) return request;
@@ -75,7 +74,7 @@ export class RunnerWaits {
   #enter(waiter: Waiter): void {
     this.#waiters.add(waiter);
     this.#unsubscribe ??= this.#pool.onSettled(() => this.#ring());
-    // It may have been settled before anybody listened.
+    // The request may have been settled before the listener was added.
     this.#ring();
   }
 
@@ -93,7 +92,7 @@ export class RunnerWaits {
     if (!this.#looking) void this.#lookWhileRung();
   }
 
-  /** What rings during a look is looked at after it. */
+  /** A notification during a poll triggers another one after it. */
   async #lookWhileRung(): Promise<void> {
     this.#looking = true;
     this.#cancelLook?.();
@@ -103,12 +102,12 @@ export class RunnerWaits {
       await this.#look([...this.#waiters]);
     }
     this.#looking = false;
-    if (this.#waiters.size > 0) this.#cancelLook = this.#clock.after(LOOK_INTERVAL_MS, () => this.#ring());
+    if (this.#waiters.size > 0) this.#cancelLook = this.#clock.after(POLL_INTERVAL_MS, () => this.#ring());
   }
 
   async #look(waiters: readonly Waiter[]): Promise<void> {
     const ids = [...new Set(waiters.map(({ latest }) => latest.id))];
-    // A look that failed is followed by another; whose time is over hears what was known before.
+    // A failed poll is retried; waits that time out get the last known state.
     const found = await this.#pool.requests(ids).catch(() => []);
     const known = new Map(found.map((request) => [request.id, request]));
     for (const waiter of waiters) {

@@ -1,19 +1,19 @@
 import { HeddleError } from '../../domain/errors.ts';
 
-export interface WaitingRoomOptions {
-  /** Callers that may wait at once; more are refused. */
+export interface WaitLimiterOptions {
+  /** Maximum number of waiting callers; more are rejected. */
   readonly max: number;
-  /** What those are told. */
+  /** Message of the rejection. */
   readonly full: string;
 }
 
-/** Callers that wait for an answer: bounded in number, and let go when they hang up or the server stops. */
-export class WaitingRoom {
-  readonly #options: WaitingRoomOptions;
+/** Callers that wait for a response: limited in number, and released when they disconnect or the server stops. */
+export class WaitLimiter {
+  readonly #options: WaitLimiterOptions;
   readonly #waiting = new Set<AbortController>();
   #closing = false;
 
-  constructor(options: WaitingRoomOptions) {
+  constructor(options: WaitLimiterOptions) {
     this.#options = options;
   }
 
@@ -22,9 +22,8 @@ export class WaitingRoom {
   }
 
   /**
-   * Runs what waits, with a signal that ends it when the caller is gone or the room closes.
-   *
-   * @throws HeddleError TOO_MANY_REQUESTS where too many wait already
+   * Runs a wait with a signal that aborts when the caller disconnects or the server stops.
+   * @throws HeddleError TOO_MANY_REQUESTS if too many are waiting
    */
   async wait<T>(gone: AbortSignal, run: (stop: AbortSignal) => Promise<T>): Promise<T> {
     if (this.#waiting.size >= this.#options.max) {

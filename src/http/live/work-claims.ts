@@ -1,21 +1,21 @@
 import type { ClaimedTask, ClaimRequest, Engine } from '../../engine/port.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { Permits } from '../../runtime/permits.ts';
-import { WaitingRoom } from './waiting-room.ts';
+import { WaitLimiter } from './waiting-room.ts';
 
-/** Requests that may wait at once. */
+/** Maximum number of waiting requests. */
 const WAITING_MAX = 5_000;
-/** One commit may wake all that wait: so many of them ask the database at a time, the others after them. */
+/** One commit may wake all waiting requests: at most this many query the database at a time. */
 const CLAIMS_AT_ONCE = 4;
-/** A wake-up that was lost costs no more than this. */
-const LOOK_INTERVAL_MS = 5_000;
+/** Bounds the delay after a lost notification. */
+const POLL_INTERVAL_MS = 5_000;
 
-/** Claims for workers that ask over HTTP, and lets them wait where nothing is ready. */
+/** Claims tasks for workers over HTTP, and lets them wait if nothing is ready. */
 export class WorkClaims {
   readonly #engine: Pick<Engine, 'claim' | 'release' | 'onReady'>;
   readonly #clock: Clock;
   readonly #permits = new Permits(CLAIMS_AT_ONCE);
-  readonly #room = new WaitingRoom({ max: WAITING_MAX, full: 'Too many workers wait already' });
+  readonly #room = new WaitLimiter({ max: WAITING_MAX, full: 'Too many workers are already waiting' });
 
   constructor(engine: Pick<Engine, 'claim' | 'release' | 'onReady'>, clock: Clock) {
     this.#engine = engine;
@@ -27,9 +27,9 @@ export class WorkClaims {
   }
 
   /**
-   * Claims now, or as soon as something is ready within `waitMs`; none after that, and none where the caller is gone.
-   *
-   * @throws HeddleError TOO_MANY_REQUESTS where too many wait already
+   * Claims tasks now, or as soon as something is ready within `waitMs`; returns none after that, and none if the caller
+   * has disconnected.
+   * @throws HeddleError TOO_MANY_REQUESTS if too many are waiting
    */
   async claim(request: ClaimRequest, waitMs: number, gone: AbortSignal): Promise<ClaimedTask[]> {
     const claimed = await this.#engine.claim(request);
@@ -39,7 +39,7 @@ export class WorkClaims {
     return this.#room.wait(gone, (stop) => this.#wait(request, untilMs, stop));
   }
 
-  /** Ends every wait with an empty answer. */
+  /** Ends every wait with an empty response. */
   close(): void {
     this.#room.close();
   }
@@ -53,8 +53,8 @@ export class WorkClaims {
       while (!stop.aborted) {
         const leftMs = untilMs - this.#clock.monotonic();
         if (leftMs <= 0) return [];
-        await this.#clock.sleep(Math.min(leftMs, LOOK_INTERVAL_MS), rung.signal);
-        // Renewed before the look: what becomes ready during it rings again.
+        await this.#clock.sleep(Math.min(leftMs, POLL_INTERVAL_MS), rung.signal);
+        // Renewed before the claim, so that tasks that become ready during it trigger another.
         rung = new AbortController();
         const claimed = await this.#look(request, stop);
         if (claimed.length > 0) return await this.#keep(claimed, stop);
@@ -71,7 +71,7 @@ export class WorkClaims {
     return stop.aborted ? [] : await this.#engine.claim(request);
   }
 
-  /** What was claimed for somebody who hung up meanwhile goes back at once, instead of when its lease is over. */
+  /** Releases at once what was claimed for a caller that disconnected, instead of waiting for the lease to expire. */
   async #keep(claimed: ClaimedTask[], gone: AbortSignal): Promise<ClaimedTask[]> {
     if (!gone.aborted) return claimed;
     await this.#engine.release(claimed.map(({ id, attempt }) => ({ task_id: id, attempt })));

@@ -3,31 +3,31 @@ import { containerEnded } from '../../domain/task-state.ts';
 import type { Engine } from '../../engine/port.ts';
 import { treeChangesToWire } from '../wire/workflow.ts';
 import { versionOf } from './batch-feed.ts';
-import { NODES_PER_EVENT, Told, type Feed, type FeedNews } from './feed.ts';
+import { NODES_PER_EVENT, SentVersions, type Feed, type FeedChanges } from './feed.ts';
 
-/** The containers and tasks of a tree that changed. */
+/** Reads the changed containers and tasks of a tree. */
 export class WorkflowFeed implements Feed {
   readonly workflowId: string;
   readonly #engine: Engine;
-  readonly #told = new Told();
+  readonly #sent = new SentVersions();
 
   constructor(engine: Engine, workflowId: string) {
     this.#engine = engine;
     this.workflowId = workflowId;
   }
 
-  async read(cursor: number): Promise<FeedNews | null> {
+  async read(cursor: number): Promise<FeedChanges | null> {
     const changes = await this.#engine.treeChanges(this.workflowId, cursor);
     if (changes === null) return null;
     const { workflow, containers, tasks } = treeChangesToWire({
       ...changes,
       tree: {
-        containers: changes.tree.containers.filter((one) => this.#told.isNew(one.id, containerVersionOf(one))),
-        tasks: changes.tree.tasks.filter((one) => this.#told.isNew(one.id, taskVersionOf(one))),
+        containers: changes.tree.containers.filter((one) => this.#sent.isNew(one.id, containerVersionOf(one))),
+        tasks: changes.tree.tasks.filter((one) => this.#sent.isNew(one.id, taskVersionOf(one))),
       },
     });
     const parts: unknown[] = [];
-    // Containers first, so that a task finds the one that it stands in.
+    // Containers come first, so that a task's container is known.
     for (let at = 0; at < containers.length + tasks.length; at += NODES_PER_EVENT) {
       const taskAt = at - containers.length;
       parts.push({

@@ -30,9 +30,7 @@ function listRoute(app: App, { engine, config }: RouteContext): void {
       querystring: Type.Object(
         {
           ...pageProperties(config.pagination),
-          open: Type.Optional(
-            Type.Boolean({ description: 'True: only with tasks that have not ended; false: only without.' }),
-          ),
+          open: Type.Optional(Type.Boolean({ description: 'True: only with unfinished tasks; false: only without.' })),
         },
         { additionalProperties: false },
       ),
@@ -59,7 +57,7 @@ function readRoutes(app: App, { engine }: RouteContext): void {
         summary: 'Get a batch',
         tag: 'Batches',
         scope: 'read',
-        answers: { 200: { description: 'The batch and its tasks by status.', schema: BatchDetailDto } },
+        answers: { 200: { description: 'The batch with its task counts by status.', schema: BatchDetailDto } },
         problems: [404],
       }),
       params: BatchParameters,
@@ -110,10 +108,10 @@ function cancelRoute(app: App, { engine }: RouteContext): void {
     schema: {
       ...documented({
         summary: 'Cancel a batch',
-        description: 'Cancels all its tasks that have not ended.',
+        description: 'Cancels all its unfinished tasks.',
         tag: 'Batches',
         scope: 'operate',
-        answers: { 200: { description: 'How many tasks were canceled.', schema: CanceledDto } },
+        answers: { 200: { description: 'Number of canceled tasks.', schema: CanceledDto } },
         problems: [404],
       }),
       params: BatchParameters,

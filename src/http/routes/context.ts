@@ -15,7 +15,7 @@ export type App = FastifyInstance<
   TypeBoxTypeProvider
 >;
 
-/** What routes work with: what the server was given, and what it made of it. */
+/** What routes work with: the server's dependencies and what it derived from them. */
 export interface RouteContext extends ServerDependencies {
   operations: Operations;
   handles: Handles;

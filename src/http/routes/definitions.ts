@@ -20,11 +20,14 @@ interface DefinitionFamily {
   url: string;
   body: TSchema;
   answer: TSchema;
-  /** What the schema cannot say. */
+  /** Checks that the schema cannot express. */
   check: (body: unknown, faults: FaultList) => void;
 }
 
-/** Rules and actions that tasks name by `{ "ref": "…" }` instead of repeating them. A task keeps what it was given. */
+/**
+ * Rules and actions that tasks reference by `{ "ref": "…" }` instead of repeating them. A task keeps the definition of
+ * its submission.
+ */
 export function definitionRoutes(app: App, context: RouteContext): void {
   family(app, context, {
     type: 'rule',
@@ -52,7 +55,7 @@ function family(app: App, { definitions }: RouteContext, { type, url, body, answ
     updated_at: isoTime(updated_at),
   });
   const notFound = (name: string) =>
-    new HeddleError('NOT_FOUND', `There is no ${type} ${name}`, { details: [`name: nothing is stored as ${name}`] });
+    new HeddleError('NOT_FOUND', `No such ${type}: ${name}`, { details: [`name: no definition is stored as ${name}`] });
   const article = type === 'action' ? 'an' : 'a';
   const one = { 200: { description: `The ${type}.`, schema: answer } };
   const describe = (summary: string, scope: 'read' | 'operate', answers = one, problems = [404]) =>
@@ -106,10 +109,10 @@ function family(app: App, { definitions }: RouteContext, { type, url, body, answ
     schema: {
       ...documented({
         summary: `Remove ${article} ${type}`,
-        description: 'Tasks that were submitted with it keep it.',
+        description: 'Tasks submitted with it keep it.',
         tag: 'Definitions',
         scope: 'operate',
-        answers: { 204: { description: 'It is gone.' } },
+        answers: { 204: { description: 'Deleted.' } },
         problems: [404],
       }),
       params: NameParameters,

@@ -4,7 +4,7 @@ import type { TokenScope } from '../../domain/token.ts';
 import { securityOf } from '../auth.ts';
 import { PROBLEM_TYPE, ProblemDto } from '../wire/problem.ts';
 
-/** What a route answers when all goes well. */
+/** The response of a route on success. */
 export interface Answer {
   description: string;
   schema?: TSchema;
@@ -30,28 +30,30 @@ export interface RouteDescription {
     | 'Webhooks'
     | 'Definitions'
     | 'Service';
-  /** Null: open to everybody. */
+  /** Null for a public route. */
   scope: TokenScope | null;
   answers: Readonly<Record<number, Answer>>;
-  /** Statuses of problems beside those that every route may answer. */
+  /** Statuses of problems beside those of every route. */
   problems?: readonly number[];
 }
 
 const PROBLEM_DESCRIPTION: Readonly<Record<number, string>> = {
-  400: 'The request is not valid; `details` names each field.',
+  400: 'The request is invalid; `details` names each field.',
   401: 'A valid bearer token is required.',
   403: 'The token or handle does not allow this.',
-  404: 'There is no such thing.',
-  409: 'Its state does not allow this.',
+  404: 'Not found.',
+  409: 'Its state does not allow this operation.',
   413: 'The body is too large.',
   415: 'The body is not application/json.',
-  422: 'The idempotency key was used with another body.',
-  429: 'Too many requests wait already; try again after `Retry-After` seconds.',
-  500: 'Heddle failed.',
-  503: 'The database is away or the server stops; try again after `Retry-After` seconds.',
+  422: 'The idempotency key was already used with another body.',
+  429: 'Too many requests are waiting; try again after `Retry-After` seconds.',
+  500: 'Internal error.',
+  503: 'The database is unavailable or the server is stopping; try again after `Retry-After` seconds.',
 };
 
-/** The part of a route's schema that documents it: summary, tag, security and every answer with its schema. */
+/**
+ * Returns the part of a route's schema that documents it: summary, tag, security and every response with its schema.
+ */
 export function documented(route: RouteDescription) {
   const statuses = [400, ...(route.scope === null ? [] : [401, 403]), 500, 503, ...(route.problems ?? [])];
   const problems = Object.fromEntries(

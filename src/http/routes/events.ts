@@ -11,14 +11,14 @@ import { documented } from './document.ts';
 import { BatchParameters, NoQuery, WorkflowParameters } from './parameters.ts';
 import { batchNotFound, requireTree } from './transitions.ts';
 
-const common = `at most four a second; \`end\` comes when all has ended and closes the stream. A comment every 5 seconds
-keeps it open. \`Last-Event-ID\` resumes after a break; something may be told twice, nothing is left out.`;
+const common = `at most four a second; \`end\` follows when everything has ended, and closes the stream. A comment every 5 seconds
+keeps it open. \`Last-Event-ID\` resumes a broken stream; an event may be repeated, but none is missed.`;
 
 const ofBatch = `Server-sent events. \`change\` carries \`{batch, tasks}\` with the tasks that changed (all of them at first,
-in parts where they are many), ${common}`;
+in parts if there are many), ${common}`;
 
 const ofWorkflow = `Server-sent events. \`change\` carries \`{workflow, containers, tasks}\` with the nodes that changed (all
-of them at first, in parts where they are many), ${common}`;
+of them at first, in parts if there are many), ${common}`;
 
 const ANSWERS = { 200: { description: 'The stream.', schema: Type.String(), type: 'text/event-stream' } };
 
@@ -75,12 +75,12 @@ export function eventRoutes(app: App, { engine, streams }: RouteContext): void {
   });
 }
 
-/** Answers with a stream; from here on the connection is the stream's. */
+/** Responds with a stream, which owns the connection from here on. */
 function start(reply: FastifyReply, streams: EventStreams, feed: Feed, cursor: number): void {
   reply.hijack();
   const { raw } = reply;
   for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) raw.setHeader(name, value);
-  // Proxies must neither keep nor hold back what is sent; the stream closes its connection with it.
+  // Proxies must neither cache nor buffer the stream; its end closes the connection.
   raw.writeHead(200, {
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-store',

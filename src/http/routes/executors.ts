@@ -5,7 +5,7 @@ import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
 import { NoQuery } from './parameters.ts';
 
-/** The executors that remote events go to. */
+/** Routes of the executors for remote events. */
 export function executorRoutes(app: App, { executors }: RouteContext): void {
   app.route({
     method: 'GET',
@@ -15,11 +15,11 @@ export function executorRoutes(app: App, { executors }: RouteContext): void {
       ...documented({
         summary: 'List executors',
         description:
-          'The endpoints that this server sends tasks of the kind `RemoteEvent` to, as they were when they last answered.',
+          'The endpoints to which this server sends tasks of the kind `RemoteEvent`, with their status at the last response.',
         tag: 'Executors',
         scope: 'read',
         answers: {
-          200: { description: 'All of them, in the order they are configured.', schema: Type.Array(ExecutorDto) },
+          200: { description: 'All of them, in configuration order.', schema: Type.Array(ExecutorDto) },
         },
       }),
       querystring: NoQuery,

@@ -14,7 +14,7 @@ import {
 } from '../wire/finding.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
-import { momentFilter, momentOf, textFilter } from './filters.ts';
+import { timeFilter, timeOf, textFilter } from './filters.ts';
 import { NoQuery, pageOf, pageProperties } from './parameters.ts';
 
 const PATH_CHARACTERS_MAX = 4096;
@@ -22,7 +22,7 @@ const RULE_CHARACTERS_MAX = 200;
 
 const FindingParameters = Type.Object({ finding_id: Uuid('The finding.') }, { additionalProperties: false });
 
-/** What scans found, over all their runs. */
+/** Routes of the findings of scans, over all their runs. */
 export function findingRoutes(app: App, context: RouteContext): void {
   listRoute(app, context);
   targetsRoute(app, context);
@@ -53,8 +53,8 @@ function listRoute(app: App, { findings, config }: RouteContext): void {
           rule: textFilter(RULE_CHARACTERS_MAX, 'Only of this rule, by its id.'),
           state: Type.Optional(FindingStateWire),
           triage: Type.Optional(TriageStateWire),
-          path: textFilter(PATH_CHARACTERS_MAX, 'Only in objects whose path begins so.'),
-          since: momentFilter('Only those first seen then or later'),
+          path: textFilter(PATH_CHARACTERS_MAX, 'Only in objects whose path has this prefix.'),
+          since: timeFilter('Only first seen at or after this time'),
         },
         { additionalProperties: false },
       ),
@@ -67,7 +67,7 @@ function listRoute(app: App, { findings, config }: RouteContext): void {
         ...(state === undefined ? {} : { states: [state] }),
         ...(triage === undefined ? {} : { triage }),
         ...(path === undefined ? {} : { path_prefix: path }),
-        ...(since === undefined ? {} : { since: momentOf('since', since) }),
+        ...(since === undefined ? {} : { since: timeOf('since', since) }),
       };
       const limit = query.page_size ?? config.pagination.default;
       const after = query.after?.toLowerCase() ?? null;
@@ -84,7 +84,7 @@ function targetsRoute(app: App, { findings, config }: RouteContext): void {
     config: { scope: 'read' },
     schema: {
       ...documented({
-        summary: 'List what was scanned',
+        summary: 'List scanned targets',
         description: 'Targets by name, each with its latest run.',
         tag: 'Findings',
         scope: 'read',
@@ -126,11 +126,11 @@ function changeRoute(app: App, { findings }: RouteContext): void {
     config: { scope: 'operate' },
     schema: {
       ...documented({
-        summary: 'Say what you make of a finding',
-        description: 'Who did and when is written down. Later runs leave it as it is.',
+        summary: 'Triage a finding',
+        description: 'The token and the time are recorded. Later runs keep the triage status.',
         tag: 'Findings',
         scope: 'operate',
-        answers: { 200: { description: 'The finding as it is now.', schema: FindingDto } },
+        answers: { 200: { description: 'The updated finding.', schema: FindingDto } },
         problems: [404, 413, 415],
       }),
       params: FindingParameters,
@@ -148,7 +148,7 @@ function changeRoute(app: App, { findings }: RouteContext): void {
 
 function requireFinding(finding: TrackedFinding | null, id: string): TrackedFinding {
   if (finding !== null) return finding;
-  throw new HeddleError('NOT_FOUND', `There is no finding ${id}`, {
-    details: [`finding_id: no finding is ${id}; those that there are: /v1/findings`],
+  throw new HeddleError('NOT_FOUND', `No such finding: ${id}`, {
+    details: [`finding_id: no finding has the id ${id}; list them with /v1/findings`],
   });
 }

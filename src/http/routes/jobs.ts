@@ -52,27 +52,22 @@ const JobParameters = Type.Object(
 );
 
 const detail = { 200: { description: 'The job.', schema: JobDetailDto } };
-/** The workflow stands within the job. */
+/** The workflow is nested in the job. */
 const bodyDepth = BODY_DEPTH_MAX + 1;
 
-/** Workflows that start by a schedule. */
+/** Routes of jobs: workflows on a schedule. */
 export function jobRoutes(app: App, context: RouteContext): void {
   createRoute(app, context);
   listRoute(app, context);
   readRoutes(app, context);
   changeRoute(app, context);
   removeRoute(app, context);
-  pauseRoute(app, context, 'pause', 'Nothing starts by its schedule until it is resumed; runs under way go on.');
-  pauseRoute(
-    app,
-    context,
-    'resume',
-    'Its next occurrence is the first from now on: what passed meanwhile is not made up for.',
-  );
+  pauseRoute(app, context, 'pause', 'Its schedule starts nothing until it is resumed; unfinished runs continue.');
+  pauseRoute(app, context, 'resume', 'Its next occurrence is the first from now on: missed ones are not caught up.');
   triggerRoute(app, context);
 }
 
-/** The kinds of its tasks. What is wrong with the workflow otherwise is the engine's to say. */
+/** The kinds of its tasks. The engine reports any other fault of the workflow. */
 function requireCallable(workflow: unknown, { newId, config }: RouteContext): string[] {
   const parsed = parseWorkflow(workflow, newId);
   if (!parsed.ok) return [];
@@ -91,17 +86,16 @@ function createRoute(app: App, context: RouteContext): void {
     schema: {
       ...documented({
         summary: 'Create a job',
-        description:
-          'A workflow that starts by a schedule. Its nodes hold names, not UUIDs: each run makes its own ids.',
+        description: 'A workflow on a schedule. Its nodes have names instead of UUIDs: each run generates its own ids.',
         tag: 'Jobs',
         scope: 'operate',
         answers: {
-          201: { description: 'It is stored.', schema: JobDetailDto, headers: { location: 'Where the job is.' } },
+          201: { description: 'Created.', schema: JobDetailDto, headers: { location: 'URL of the job.' } },
         },
         problems: [409, 413, 415],
       }),
       querystring: NoQuery,
-      // Checked by the handler and the engine: the schema of a tree holds itself.
+      // Checked by the handler and the engine: the schema of a tree is recursive.
       body: NewJobDto,
     },
     handler: async (request, reply) => {
@@ -130,7 +124,7 @@ function listRoute(app: App, { jobs, config }: RouteContext): void {
       querystring: Type.Object(
         {
           ...pageProperties(config.pagination),
-          paused: Type.Optional(Type.Boolean({ description: 'Only those that are paused, or only the others.' })),
+          paused: Type.Optional(Type.Boolean({ description: 'True: only paused jobs; false: only the others.' })),
         },
         { additionalProperties: false },
       ),
@@ -166,14 +160,19 @@ function readRoutes(app: App, { jobs, config }: RouteContext): void {
     url: '/v1/jobs/:job/next',
     config: { scope: 'read' },
     schema: {
-      ...read('Get the next occurrences of a job', 'As many as it will still start; none while it is paused.', {
+      ...read('Get the next occurrences of a job', 'At most as many as it will still start; none while it is paused.', {
         200: { description: 'Soonest first.', schema: Type.Array(OccurrenceDto) },
       }),
       params: JobParameters,
       querystring: Type.Object(
         {
           count: Type.Optional(
-            Type.Integer({ minimum: 1, maximum: COUNT_MAX, default: COUNT_DEFAULT, description: 'At most so many.' }),
+            Type.Integer({
+              minimum: 1,
+              maximum: COUNT_MAX,
+              default: COUNT_DEFAULT,
+              description: 'Maximum number of occurrences.',
+            }),
           ),
         },
         { additionalProperties: false },
@@ -189,7 +188,7 @@ function readRoutes(app: App, { jobs, config }: RouteContext): void {
     url: '/v1/jobs/:job/history',
     config: { scope: 'read' },
     schema: {
-      ...read('Get the history of a job', 'What became of each occurrence, the latest first.', {
+      ...read('Get the history of a job', 'The outcome of each occurrence, latest first.', {
         200: { description: 'One page of runs.', schema: Type.Array(JobRunDto) },
       }),
       params: JobParameters,
@@ -214,7 +213,7 @@ function changeRoute(app: App, context: RouteContext): void {
     schema: {
       ...documented({
         summary: 'Change a job',
-        description: 'A new expression or time zone counts from now on. Runs under way keep what they began with.',
+        description: 'A new expression or time zone applies from now on. Unfinished runs keep the previous version.',
         tag: 'Jobs',
         scope: 'operate',
         answers: detail,
@@ -242,11 +241,11 @@ function removeRoute(app: App, { jobs }: RouteContext): void {
     config: { scope: 'operate' },
     schema: {
       ...documented({
-        summary: 'Remove a job',
-        description: 'Its history goes with it; its workflows stay, and those under way go on.',
+        summary: 'Delete a job',
+        description: 'Its history is deleted with it; its workflows are kept, and unfinished ones continue.',
         tag: 'Jobs',
         scope: 'operate',
-        answers: { 204: { description: 'It is gone.' } },
+        answers: { 204: { description: 'Deleted.' } },
         problems: [404],
       }),
       params: JobParameters,
@@ -288,12 +287,12 @@ function triggerRoute(app: App, { jobs }: RouteContext): void {
     schema: {
       ...documented({
         summary: 'Start a job now',
-        description: `Also where it is paused or used up; its recurrence stays as it is. While a run has not ended, the
-overlap policy decides: 409 (\`skip\`, or \`queue\` where one waits already), it waits (\`queue\`), or it starts (\`allow\`).
-With the header \`Idempotency-Key\` a repeat starts nothing and answers the same run as it now is.`,
+        description: `Works even if it is paused or used up; its recurrence is unchanged. While a run is unfinished, the
+overlap policy decides: 409 (\`skip\`, or \`queue\` if one is already waiting), it waits (\`queue\`), or it starts (\`allow\`).
+With the header \`Idempotency-Key\` a repeat starts nothing and returns the current state of the first run.`,
         tag: 'Jobs',
         scope: 'operate',
-        answers: { 202: { description: 'The run; the manager takes it up at once.', schema: JobRunDto } },
+        answers: { 202: { description: 'The run; the manager starts it at once.', schema: JobRunDto } },
         problems: [404, 409],
       }),
       params: JobParameters,
@@ -313,7 +312,7 @@ function found<T>(key: string, answer: T | null): T {
 }
 
 function notFound(key: string): HeddleError {
-  return new HeddleError('NOT_FOUND', `There is no job ${key}`, {
-    details: [`job: nothing is stored under the id or name ${key}`],
+  return new HeddleError('NOT_FOUND', `No such job: ${key}`, {
+    details: [`job: no job has the id or name ${key}`],
   });
 }

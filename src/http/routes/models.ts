@@ -12,12 +12,12 @@ import { Uuid } from '../wire/basics.ts';
 import { ModelDto, ModelStateWire, ModelTargetDto, modelTargetToWire, modelToWire } from '../wire/model.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
-import { momentFilter, momentOf, textFilter } from './filters.ts';
+import { timeFilter, timeOf, textFilter } from './filters.ts';
 import { NoQuery, pageOf, pageProperties } from './parameters.ts';
 
 const ModelParameters = Type.Object({ model_id: Uuid('The model.') }, { additionalProperties: false });
 
-/** What is known of the world, over all runs that looked at it. */
+/** Routes of models, over all runs that observed them. */
 export function modelRoutes(app: App, context: RouteContext): void {
   listRoute(app, context);
   targetsRoute(app, context);
@@ -48,16 +48,18 @@ function listRoute(app: App, { models, config }: RouteContext): void {
             Type.String({
               pattern: MODEL_NAME_PATTERN,
               patternMeaning: MODEL_NAME_MEANING,
-              description: 'Only of this sort: `host`, `service`, `name`, `tls`, `certificate`, or your own.',
+              description: 'Only of this type: `host`, `service`, `name`, `tls`, `certificate`, or a custom type.',
             }),
           ),
           state: Type.Optional(ModelStateWire),
-          key: textFilter(MODEL_KEY_CHARACTERS_MAX, 'Only those whose key begins so.'),
+          key: textFilter(MODEL_KEY_CHARACTERS_MAX, 'Only with this key prefix.'),
           search: textFilter(
             MODEL_SEARCH_CHARACTERS_MAX,
-            'Only those that have this text in their key, or in a text or number anywhere in their data, whatever its case.',
+            'Only with this string in their key, or in a string or number anywhere in their data, case-insensitive.',
           ),
-          changed_since: momentFilter('Only those that were new, changed or gone in a run which began then or later'),
+          changed_since: timeFilter(
+            'Only those that were new, changed or gone in a run which began at or after this time',
+          ),
         },
         { additionalProperties: false },
       ),
@@ -70,7 +72,7 @@ function listRoute(app: App, { models, config }: RouteContext): void {
         ...(state === undefined ? {} : { states: [state] }),
         ...(key === undefined ? {} : { key_prefix: key }),
         ...(search === undefined ? {} : { search }),
-        ...(changed_since === undefined ? {} : { changed_since: momentOf('changed_since', changed_since) }),
+        ...(changed_since === undefined ? {} : { changed_since: timeOf('changed_since', changed_since) }),
       };
       const limit = query.page_size ?? config.pagination.default;
       const after = query.after?.toLowerCase() ?? null;
@@ -87,7 +89,7 @@ function targetsRoute(app: App, { models, config }: RouteContext): void {
     config: { scope: 'read' },
     schema: {
       ...documented({
-        summary: 'List what models are kept of',
+        summary: 'List targets of models',
         description: 'Targets by name, each with its latest run.',
         tag: 'Models',
         scope: 'read',
@@ -119,8 +121,8 @@ function getRoute(app: App, { models }: RouteContext): void {
       const id = params.model_id.toLowerCase();
       const model = await models.get(id);
       if (model !== null) return modelToWire(model);
-      throw new HeddleError('NOT_FOUND', `There is no model ${id}`, {
-        details: [`model_id: no model is ${id}; those that there are: /v1/models`],
+      throw new HeddleError('NOT_FOUND', `No such model: ${id}`, {
+        details: [`model_id: no model has the id ${id}; list them with /v1/models`],
       });
     },
   });

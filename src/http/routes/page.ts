@@ -9,7 +9,7 @@ import type { App, RouteContext } from './context.ts';
 
 const ASSETS_MAX_AGE = '365d';
 
-/** The page: one document under a few addresses, and what it loads. Open to everybody; it logs in with a token. */
+/** The console: one document under several paths, and its assets. Public; users log in with a token. */
 export async function pageRoutes(app: App, { config }: RouteContext): Promise<void> {
   const directory = config.pageDirectory;
   const built = directory !== null && existsSync(join(directory, 'index.html'));
@@ -26,8 +26,8 @@ export async function pageRoutes(app: App, { config }: RouteContext): Promise<vo
   }
   const sendPage = (_request: unknown, reply: FastifyReply): FastifyReply => {
     if (!built) {
-      throw new HeddleError('NOT_FOUND', 'The page is not built', {
-        details: ['page: is not built; run `node scripts/build-page.ts`'],
+      throw new HeddleError('NOT_FOUND', 'The console is not built', {
+        details: ['console: is not built; run `node scripts/build-page.ts`'],
       });
     }
     return reply.sendFile('index.html', directory, { immutable: false, maxAge: 0 });

@@ -25,10 +25,10 @@ export const NameParameters = Type.Object(
   { additionalProperties: false },
 );
 
-/** What a handle adds to the address of a task. */
+/** Query parameters that a handle adds to the URL of a task. */
 export const HandleQuery = Type.Object(
   {
-    attempt: Type.Optional(Type.Integer({ minimum: 0, description: 'With a handle: the attempt that it speaks for.' })),
+    attempt: Type.Optional(Type.Integer({ minimum: 0, description: 'With a handle: its attempt.' })),
     signature: Type.Optional(Type.String({ maxLength: 200, description: 'With a handle: its signature.' })),
   },
   { additionalProperties: false },
@@ -41,8 +41,8 @@ export const SubmitQuery = Type.Object(
         minLength: 1,
         maxLength: 255,
         pattern: '^[^\\u0000-\\u001f\\u007f]*$',
-        patternMeaning: 'text without control characters',
-        description: 'What people call the batch: shown in lists and on the page.',
+        patternMeaning: 'string without control characters',
+        description: 'Display name of the batch, shown in lists and in the console.',
       }),
     ),
   },
@@ -55,7 +55,12 @@ export function pageProperties(pagination: HttpConfig['pagination']) {
   return {
     page: Type.Optional(Type.Integer({ minimum: 0, maximum: PAGE_MAX, default: 0, description: 'Page, from 0.' })),
     page_size: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: pagination.max, default: pagination.default, description: 'Items a page.' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: pagination.max,
+        default: pagination.default,
+        description: 'Items per page.',
+      }),
     ),
   };
 }
@@ -68,7 +73,7 @@ export function pageOf(
   return { offset: (query.page ?? 0) * limit, limit };
 }
 
-/** Ids are stored in lower case; a caller may write them otherwise. */
+/** Ids are stored in lower case; callers may use upper case. */
 export function idOf(parameters: Static<typeof TaskParameters>): string {
   return parameters.task_id.toLowerCase();
 }

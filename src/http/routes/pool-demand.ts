@@ -12,8 +12,7 @@ export function describePool(route: Omit<RouteDescription, 'tag'>) {
 }
 
 /**
- * What is asked of runners, held against the classes of the pool.
- *
+ * Reads requirements for runners, validated against the classes of the pool.
  * @throws HeddleError VALIDATION_FAILED
  */
 export function demandOf(pool: PoolOperations, requirements: RequirementsDto): Demand {

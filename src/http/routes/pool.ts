@@ -24,7 +24,7 @@ const HOURS_DEFAULT = 3;
 const HOURS_MAX = 24;
 const HOUR_MS = 3_600_000;
 
-/** The pool of runners: what there is and what waits, launches by hand, upkeep. */
+/** Routes of the pool of runners: its state, manual launches, maintenance. */
 export function poolRoutes(app: App, context: RouteContext): void {
   readRoutes(app, context);
   historyRoute(app, context);
@@ -42,7 +42,7 @@ function readRoutes(app: App, { pool }: RouteContext): void {
     schema: {
       ...describePool({
         summary: 'Get the pool of runners',
-        description: 'How many runners there are by class and usage, what holds back launches, and the settings.',
+        description: 'Number of runners by class and usage, what holds back launches, and the settings.',
         scope: 'read',
         answers: { 200: { description: 'The pool.', schema: PoolDto } },
       }),
@@ -57,9 +57,9 @@ function readRoutes(app: App, { pool }: RouteContext): void {
     schema: {
       ...describePool({
         summary: 'List the resource classes',
-        description: 'The sizes that runners come in.',
+        description: 'The available sizes of runners.',
         scope: 'read',
-        answers: { 200: { description: 'All of them, as they are configured.', schema: Type.Array(ResourceClassDto) } },
+        answers: { 200: { description: 'All of them, in configuration order.', schema: Type.Array(ResourceClassDto) } },
       }),
       querystring: NoQuery,
     },
@@ -74,7 +74,7 @@ function historyRoute(app: App, { pool }: RouteContext): void {
     config: { scope: 'read' },
     schema: {
       ...describePool({
-        summary: 'Get how many runners there were',
+        summary: 'Get the history of runner counts',
         description: 'One entry for each minute, class and usage; a class without runners and requests has none.',
         scope: 'read',
         answers: { 200: { description: 'Oldest first.', schema: Type.Array(SampleDto) } },
@@ -86,7 +86,7 @@ function historyRoute(app: App, { pool }: RouteContext): void {
               exclusiveMinimum: 0,
               maximum: HOURS_MAX,
               default: HOURS_DEFAULT,
-              description: 'How far back.',
+              description: 'Number of hours to look back.',
             }),
           ),
           resource_class: textFilter(CLASS_CHARS_MAX, 'Only of this class.'),
@@ -113,9 +113,9 @@ function provisionRoute(app: App, { pool }: RouteContext): void {
       ...describePool({
         summary: 'Launch runners',
         description:
-          'Runners that nobody waits for: they are idle once they have come, and end when nobody needs them.',
+          'Launches runners ahead of demand: they are idle once ready, and terminate when they are not needed.',
         scope: 'operate',
-        answers: { 202: { description: 'They are to be launched.', schema: ProvisionedDto } },
+        answers: { 202: { description: 'The launches are planned.', schema: ProvisionedDto } },
         problems: [409, 413, 415, 422],
       }),
       querystring: NoQuery,
@@ -136,10 +136,10 @@ function refreshRoute(app: App, { pool }: RouteContext): void {
     schema: {
       ...describePool({
         summary: 'Refresh the pool',
-        description: `Brings what launches need up to date, ends runners whose time is over and instances that nobody
-knows, and tells the backend of idle runners again.`,
+        description: `Refreshes what launches need, terminates runners past their deadline and instances without a
+runner, and announces idle runners to the backend again.`,
         scope: 'operate',
-        answers: { 200: { description: 'What was done, and what failed.', schema: RefreshedDto } },
+        answers: { 200: { description: 'What was done and what failed.', schema: RefreshedDto } },
       }),
       querystring: NoQuery,
     },

@@ -10,13 +10,13 @@ const QueueName = Type.String({
   minLength: 1,
   maxLength: 200,
   pattern: '^[^\\u0000]*$',
-  patternMeaning: 'text without NUL',
+  patternMeaning: 'string without NUL',
   description: 'Name of a queue: `manager`, or `worker:KIND`.',
 });
 
 const QueueParameters = Type.Object({ name: QueueName }, { additionalProperties: false });
 
-/** The queues behind workflows, and the messages in them that nobody could handle. */
+/** Routes of the queues behind workflows, and of their dead letters. */
 export function queueRoutes(app: App, context: RouteContext): void {
   depthRoute(app, context);
   deadLettersRoute(app, context);
@@ -31,7 +31,7 @@ function depthRoute(app: App, { queues }: RouteContext): void {
     schema: {
       ...documented({
         summary: 'Count the messages of a queue',
-        description: 'A queue that nobody has used is empty.',
+        description: 'A queue that was never used is empty.',
         tag: 'Queues',
         scope: 'read',
         answers: { 200: { description: 'The counts.', schema: QueueDto } },
@@ -51,7 +51,7 @@ function deadLettersRoute(app: App, { queues, config }: RouteContext): void {
     schema: {
       ...documented({
         summary: 'List dead letters',
-        description: 'Messages that nobody will take, oldest first, each with its reason.',
+        description: 'Messages that could not be handled, oldest first, each with its reason.',
         tag: 'Queues',
         scope: 'read',
         answers: { 200: { description: 'One page of dead letters.', schema: Type.Array(DeadLetterDto) } },
@@ -76,11 +76,11 @@ function redriveRoute(app: App, { queues }: RouteContext): void {
     config: { scope: 'operate' },
     schema: {
       ...documented({
-        summary: 'Send dead letters again',
-        description: 'They are ordinary messages of their queue again, received by nobody yet.',
+        summary: 'Redrive dead letters',
+        description: 'Returns them to their queue as new messages.',
         tag: 'Queues',
         scope: 'operate',
-        answers: { 200: { description: 'How many were moved.', schema: RedrivenDto } },
+        answers: { 200: { description: 'Number of redriven messages.', schema: RedrivenDto } },
         problems: [413, 415],
       }),
       params: QueueParameters,

@@ -30,8 +30,8 @@ function patchRoute(app: App, context: RouteContext): void {
     schema: {
       ...documented({
         summary: 'Finish or update a task',
-        description: `With a \`status\` the task ends: its actions fire and its children go on. Repeated with the same outcome it
-changes nothing. Counters are added, metadata is merged. With \`Prefer: return=minimal\` the answer holds id and status.`,
+        description: `With a \`status\` the task ends: its actions fire and its children continue. A repeat with the same outcome
+changes nothing. Counters are added, metadata is merged. With \`Prefer: return=minimal\` the response has only id and status.`,
         tag: 'Tasks',
         scope: 'operate',
         answers: { 200: { description: 'The task.', schema: Type.Union([TaskDto, TaskStatusDto]) } },
@@ -70,7 +70,7 @@ function answerMinimal(
   return { id, status: BATCH_WIRE_STATE[state] };
 }
 
-/** A handle ends a grace after its task; what the task answers until then is the engine's to say. */
+/** A handle expires a grace period after its task's end; until then the engine decides the response. */
 async function requireHandleGrace(
   outcome: TransitionOutcome,
   attempt: number | null,
@@ -100,14 +100,14 @@ function applyUpdate(
   return operations.report(report);
 }
 
-/** What a schema cannot say of an update. */
+/** Checks that the schema of an update cannot express. */
 function requireMeaning(body: UpdateTaskDto): void {
   const faults = new FaultList(20);
   if (body.status === 'Failure' && body.failure_reason === undefined) {
     faults.add('failure_reason', 'is required with status Failure');
   }
   if (body.status !== 'Failure' && body.failure_reason !== undefined) {
-    faults.add('failure_reason', 'goes with status Failure only; leave it out');
+    faults.add('failure_reason', 'requires status Failure; remove it');
   }
   if (Object.keys(body).every((name) => name === 'attempt')) {
     faults.add('status', 'is required, or one of new_success, new_failures, metadata');
@@ -125,8 +125,8 @@ function progressRoute(app: App, context: RouteContext): void {
     schema: {
       ...documented({
         summary: 'Count progress',
-        description: `Adds to the counters and resets the clock of the timeout. The answer comes after the counts are durable;
-calls at one time share a commit. With the header \`Idempotency-Key\` a repeat counts nothing.`,
+        description: `Adds to the counters and resets the timeout. The response follows once the counts are durable;
+concurrent calls share a commit. With the header \`Idempotency-Key\` a repeat counts nothing.`,
         tag: 'Tasks',
         scope: 'operate',
         answers: { 202: { description: 'The counts are stored.', schema: ProgressResultDto } },
@@ -141,7 +141,7 @@ calls at one time share a commit. With the header \`Idempotency-Key\` a repeat c
       const { new_success = 0, new_failures = 0 } = request.body;
       if (new_success === 0 && new_failures === 0) {
         throw new HeddleError('VALIDATION_FAILED', undefined, {
-          details: ['new_success: must not be zero together with new_failures; count at least one'],
+          details: ['new_success: must not be zero if new_failures is zero; count at least one'],
         });
       }
       const idempotency_key = readIdempotencyKey(request.headers['idempotency-key']);
@@ -151,7 +151,7 @@ calls at one time share a commit. With the header \`Idempotency-Key\` a repeat c
       if (result === 'not_found') throw taskNotFound(id);
       if (result === 'key_reused') {
         throw new HeddleError('IDEMPOTENCY_MISMATCH', undefined, {
-          details: ['Idempotency-Key: was used with other counts; send a new key for a new count'],
+          details: ['Idempotency-Key: was already used with other counts; use a new key for a new count'],
         });
       }
       if (handleAttempt !== null && (result === 'terminal' || result === 'stale_attempt')) {

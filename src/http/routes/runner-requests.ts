@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 
-import { hangUpOf } from '../live/hang-up.ts';
+import { disconnectSignalOf } from '../live/hang-up.ts';
 import { RunnerWaits } from '../live/runner-waits.ts';
 import { oneOf, Uuid } from '../wire/basics.ts';
 import { HoldDto, PoolRequestDetailDto, PoolRequestDto, requestDetailToWire, requestToWire } from '../wire/runner.ts';
@@ -8,14 +8,14 @@ import type { App, RouteContext } from './context.ts';
 import { NoQuery, pageOf, pageProperties } from './parameters.ts';
 import { demandOf, describePool } from './pool-demand.ts';
 
-/** Requests that a list looks at. */
+/** Requests that a list reads. */
 const LISTED_MAX = 1_000;
 
 const RequestParameters = Type.Object({ request_id: Uuid('The request.') }, { additionalProperties: false });
 
 const detail = { 200: { description: 'The request.', schema: PoolRequestDetailDto } };
 
-/** Requests for runners: of tasks, and of whoever holds runners for work of their own. */
+/** Routes of requests for runners: by tasks, and by holders of runners for their own work. */
 export function runnerRequestRoutes(app: App, context: RouteContext): void {
   listRoute(app, context);
   readRoute(app, context);
@@ -31,7 +31,7 @@ function listRoute(app: App, { pool, config }: RouteContext): void {
     schema: {
       ...describePool({
         summary: 'List requests for runners',
-        description: `Those that wait, in the order of their turns; or those that have runners, the latest first. Of
+        description: `Waiting requests, in queue order; or granted requests, latest first. Of
 either at most the first ${LISTED_MAX.toLocaleString('en')}.`,
         scope: 'read',
         answers: { 200: { description: 'One page of requests.', schema: Type.Array(PoolRequestDto) } },
@@ -74,9 +74,9 @@ function readRoute(app: App, { pool }: RouteContext): void {
   });
 }
 
-const holdDescription = `For work outside of Heddle: the runners are the holder’s from the grant until the request is
-deleted. All that were asked for are granted together. The answer comes once they are granted, or after \`wait_secs\`; a
-request that still waits then goes on waiting, and a repeat with its \`id\` waits for it again.`;
+const holdDescription = `For work outside Heddle: the runners are reserved for the holder from the grant until the request is
+deleted. All requested runners are granted together. The response follows once they are granted, or after \`wait_secs\`; a
+request that is still waiting then continues to wait, and a repeat with its \`id\` waits for it again.`;
 
 function holdRoute(app: App, { pool, clock }: RouteContext): void {
   const waits = new RunnerWaits(pool, clock);
@@ -90,14 +90,14 @@ function holdRoute(app: App, { pool, clock }: RouteContext): void {
     config: { scope: 'operate' },
     schema: {
       ...describePool({
-        summary: 'Ask for runners, and hold them',
+        summary: 'Hold runners',
         description: holdDescription,
         scope: 'operate',
         answers: {
           200: {
             description: 'The request: `granted` with its runners, or `waiting`.',
             schema: PoolRequestDetailDto,
-            headers: { location: 'Where the request is.' },
+            headers: { location: 'URL of the request.' },
           },
         },
         problems: [409, 413, 415, 422, 429],
@@ -107,7 +107,7 @@ function holdRoute(app: App, { pool, clock }: RouteContext): void {
     },
     handler: async (request, reply) => {
       const { id, requirements, holder, tenant, expires_secs, wait_secs = 0 } = request.body;
-      const gone = hangUpOf(reply);
+      const gone = disconnectSignalOf(reply);
       const until = clock.monotonic() + wait_secs * 1_000;
       const asked = await pool.hold(demandOf(pool, requirements), {
         id: id?.toLowerCase() ?? null,
@@ -116,9 +116,9 @@ function holdRoute(app: App, { pool, clock }: RouteContext): void {
         wait_ms: expires_secs === undefined ? null : expires_secs * 1_000,
       });
       const latest = await waits.wait(asked, Math.max(0, until - clock.monotonic()), gone);
-      // Nobody else was ever told its id: runners that it got would be held for nobody.
+      // No other caller knows its id: runners granted to it would be held without a holder.
       if (gone.aborted && id === undefined) await pool.releaseHold(latest.id);
-      // A connection that is kept would keep the server from closing.
+      // A keep-alive connection would keep the server from closing.
       if (waits.closing) void reply.header('connection', 'close');
       return reply.header('location', `/v1/pool/requests/${latest.id}`).send(requestDetailToWire(latest));
     },
@@ -132,9 +132,9 @@ function releaseRoute(app: App, { pool }: RouteContext): void {
     config: { scope: 'operate' },
     schema: {
       ...describePool({
-        summary: 'Let go of held runners',
+        summary: 'Release held runners',
         description:
-          'Ends a holder’s request, waiting or granted; its runners are free. The request of a task ends with the task.',
+          'Ends a holder’s request, waiting or granted, and releases its runners. The request of a task ends with the task.',
         scope: 'operate',
         answers: detail,
         problems: [404, 409],

@@ -18,9 +18,9 @@ interface Change {
   verb: 'release' | 'drain' | 'terminate';
   summary: string;
   description: string;
-  /** Whether the runner is as it would be after the change. */
+  /** Whether the runner is already in the state after the change. */
   isDone: (runner: Runner) => boolean;
-  /** Why a runner that is not cannot be changed. */
+  /** Why a runner in another state cannot be changed. */
   refusal: (runner: Runner) => string;
 }
 
@@ -31,28 +31,29 @@ const CHANGES: readonly Change[] = [
   {
     verb: 'release',
     summary: 'Release a runner',
-    description: `It is taken from whom it was claimed for: it goes to who waits longest, becomes idle, or ends where it
-is draining or used up. What it ran is not stopped by this.`,
+    description: `Releases it from its claim: it goes to the next waiting request, becomes idle, or terminates if it
+is draining or used up. This does not stop its running task.`,
     isDone: ({ state }) => state === 'idle',
-    refusal: (runner) => (hasEnded(runner) ? ended() : `nobody has it: it is ${runner.state}`),
+    refusal: (runner) => (hasEnded(runner) ? ended() : `it is not claimed: it is ${runner.state}`),
   },
   {
     verb: 'drain',
     summary: 'Drain a runner',
-    description: 'It takes nothing more and ends when it is released; at once where nobody has it.',
+    description: 'It accepts no more tasks and terminates when it is released; at once if it is not claimed.',
     isDone: (runner) => runner.draining || hasEnded(runner),
     refusal: ended,
   },
   {
     verb: 'terminate',
     summary: 'Terminate a runner',
-    description: 'It ends now, whatever it does. What it was claimed for waits for another; a task is tried again.',
+    description:
+      'It terminates now, even if it runs a task. Its request waits for another runner; its task is retried.',
     isDone: hasEnded,
     refusal: ended,
   },
 ];
 
-/** Runners, one by one. */
+/** Routes of single runners. */
 export function runnerRoutes(app: App, context: RouteContext): void {
   listRoute(app, context);
   readRoute(app, context);
@@ -67,7 +68,7 @@ function listRoute(app: App, { pool, config }: RouteContext): void {
     schema: {
       ...describePool({
         summary: 'List runners',
-        description: 'The latest first. Those that have ended only where `state` asks for them.',
+        description: 'Latest first. Terminated ones only if `state` selects them.',
         scope: 'read',
         answers: { 200: { description: 'One page of runners.', schema: Type.Array(RunnerDto) } },
       }),
@@ -131,7 +132,7 @@ function changeRoute(app: App, { pool }: RouteContext, change: Change): void {
       const changed = await pool[verb]([params.runner_id.toLowerCase()]);
       const runner = await requireRunner(pool, params.runner_id);
       if (changed === 0 && !isDone(runner)) {
-        throw new HeddleError('CONFLICT', `The runner ${runner.id} cannot be changed so: ${refusal(runner)}`, {
+        throw new HeddleError('CONFLICT', `The runner ${runner.id} does not allow this: ${refusal(runner)}`, {
           details: [`runner_id: ${refusal(runner)}`],
         });
       }
@@ -144,7 +145,7 @@ async function requireRunner(pool: Pick<PoolOperations, 'runners'>, given: strin
   const id = given.toLowerCase();
   const [runner] = await pool.runners({ ids: [id] }, { offset: 0, limit: 1 });
   if (runner !== undefined) return runner;
-  throw new HeddleError('NOT_FOUND', `There is no runner ${id}`, {
-    details: [`runner_id: nothing is stored under the id ${id}; runners that ended long ago are forgotten`],
+  throw new HeddleError('NOT_FOUND', `No such runner: ${id}`, {
+    details: [`runner_id: no runner has the id ${id}; runners that terminated long ago are deleted`],
   });
 }

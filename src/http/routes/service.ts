@@ -8,7 +8,7 @@ import { NoQuery } from './parameters.ts';
 
 const HEALTH_TIMEOUT_DEFAULT_MS = 2000;
 
-/** What operators and their tools ask: health, readiness, metrics, the description of the API. */
+/** Routes for operators and their tools: health, readiness, metrics, the description of the API. */
 export function serviceRoutes(app: App, context: RouteContext): void {
   liveRoute(app);
   healthRoutes(app, context);
@@ -48,7 +48,7 @@ export function serviceRoutes(app: App, context: RouteContext): void {
   });
 }
 
-/** For whatever restarts the process: a restart repairs a process that does not answer, not a database. */
+/** For whatever restarts the process: a restart helps a process that does not respond, not an unavailable database. */
 function liveRoute(app: App): void {
   app.route({
     method: 'GET',
@@ -56,10 +56,10 @@ function liveRoute(app: App): void {
     config: { scope: null },
     schema: documented({
       summary: 'Liveness',
-      description: 'Answers while the process does, whether the database is there or not.',
+      description: 'Responds while the process is alive, whether or not the database is available.',
       tag: 'Service',
       scope: null,
-      answers: { 200: { description: 'The process answers.', schema: LiveDto } },
+      answers: { 200: { description: 'The process is alive.', schema: LiveDto } },
     }),
     handler: () => ({ status: 'alive' as const }),
   });
@@ -69,7 +69,7 @@ function healthRoutes(app: App, { database, breaker, config, clock, streams }: R
   const timeoutMs = config.healthTimeoutMs ?? HEALTH_TIMEOUT_DEFAULT_MS;
   const answers = async (): Promise<boolean> => {
     const gaveUp = new AbortController();
-    // That a connection broke is found out by using it: only the second failure speaks of the database.
+    // A broken connection is detected by using it: only the second failure indicates the database.
     const pinged = database
       .ping()
       .catch(() => database.ping())
@@ -90,8 +90,8 @@ function healthRoutes(app: App, { database, breaker, config, clock, streams }: R
       tag: 'Service',
       scope: null,
       answers: {
-        200: { description: 'All is well.', schema: HealthDto },
-        503: { description: 'The database cannot be reached.', schema: HealthDto },
+        200: { description: 'Healthy.', schema: HealthDto },
+        503: { description: 'The database is unreachable.', schema: HealthDto },
       },
     }),
     handler: async (_request, reply) => {
@@ -113,17 +113,17 @@ function healthRoutes(app: App, { database, breaker, config, clock, streams }: R
     config: { scope: null },
     schema: documented({
       summary: 'Readiness',
-      description: 'Stricter than health: a connection must be free, and the server must not be stopping.',
+      description: 'Stricter than health: a database connection must be free, and the server must not be stopping.',
       tag: 'Service',
       scope: null,
-      answers: { 200: { description: 'Requests are welcome.', schema: ReadyDto } },
+      answers: { 200: { description: 'Ready for requests.', schema: ReadyDto } },
     }),
     handler: async () => {
       if (streams.closing) throw new HeddleError('SHUTTING_DOWN');
       const { idle, waiting } = database.stats();
       const exhausted = idle === 0 && waiting > 0;
       if (exhausted || breaker.state === 'open' || !(await answers())) {
-        const reason = exhausted ? 'database: every connection is in use' : 'database: cannot be reached';
+        const reason = exhausted ? 'database: every connection is in use' : 'database: is unreachable';
         throw new HeddleError('DATABASE_UNAVAILABLE', undefined, { details: [reason], retryAfterSecs: 1 });
       }
       return { status: 'ready' as const };

@@ -16,13 +16,13 @@ import { SubmitQuery } from './parameters.ts';
 
 const BATCH_HEADER = {
   'X-Batch-ID': 'The batch.',
-  'X-Warnings': 'What its submitter should know: a JSON array of objects with code, kind, did_you_mean and message.',
+  'X-Warnings': 'Warnings for the submitter: a JSON array of objects with code, kind, did_you_mean and message.',
 };
 
 const description = `Creates the tasks of an array as one batch, all or none. Dependencies name local ids (\`id\`) of the same
-request, in any order. An empty array answers 204. A task that its dedupe strategy finds unnecessary is left out of the
-answer; where all are, the answer is 204. With the header \`Idempotency-Key\` a repeat answers the first answer and creates
-nothing. With \`Prefer: return=minimal\` the answer holds ids only.`;
+request, in any order. An empty array results in 204. A task that its dedupe strategy skips is omitted from the
+response; if all are, the response is 204. With the header \`Idempotency-Key\` a repeat returns the first response and creates
+nothing. With \`Prefer: return=minimal\` the response has only ids.`;
 
 export function submitRoutes(app: App, context: RouteContext): void {
   app.route({
@@ -41,12 +41,12 @@ export function submitRoutes(app: App, context: RouteContext): void {
             schema: Type.Array(Type.Union([TaskDto, TaskIdDto])),
             headers: BATCH_HEADER,
           },
-          204: { description: 'Nothing had to be created.', headers: BATCH_HEADER },
+          204: { description: 'Nothing to create.', headers: BATCH_HEADER },
         },
         problems: [413, 415, 422, 429],
       }),
       querystring: SubmitQuery,
-      // Checked by the handler, which looks at every task and at how they hang together before it answers.
+      // Checked by the handler, which validates all tasks and their dependencies before it responds.
       body: NewTaskList,
     },
     onRequest: (request, _reply, done) => {
@@ -86,7 +86,7 @@ async function submit(request: FastifyRequest, reply: FastifyReply, context: Rou
     .send(await Promise.all(created.map(({ index }) => createdTask(index, submission, result, context))));
 }
 
-/** What was just created needs no reading back, unless it ended at once (its deduplicated parent had failed). */
+/** New tasks need not be read back, unless one ended at once (its deduplicated parent had failed). */
 async function createdTask(
   index: number,
   submission: Submission,

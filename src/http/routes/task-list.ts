@@ -20,7 +20,7 @@ export function taskListRoutes(app: App, { engine, config }: RouteContext): void
     schema: {
       ...documented({
         summary: 'List tasks',
-        description: 'Newest first. A filter that is not valid answers 400; none is ignored.',
+        description: 'Newest first. An invalid filter is rejected with 400; none is ignored.',
         tag: 'Tasks',
         scope: 'read',
         answers: { 200: { description: 'One page of tasks.', schema: Type.Array(BasicTaskDto) } },

@@ -20,7 +20,7 @@ export function taskRoutes(app: App, context: RouteContext): void {
     schema: {
       ...documented({
         summary: 'Get a task',
-        description: 'With everything it was submitted with. Archived tasks are found too.',
+        description: 'With everything it was submitted with. Includes archived tasks.',
         tag: 'Tasks',
         scope: 'read',
         answers: TASK_ANSWER,
@@ -44,7 +44,7 @@ export function taskRoutes(app: App, context: RouteContext): void {
         summary: 'Explain why a task is not running',
         tag: 'Tasks',
         scope: 'read',
-        answers: { 200: { description: 'What stands in its way.', schema: ExplanationDto } },
+        answers: { 200: { description: 'The obstacles.', schema: ExplanationDto } },
         problems: [404],
       }),
       params: TaskParameters,
@@ -69,7 +69,7 @@ function resultRoute(app: App, { engine }: RouteContext): void {
     schema: {
       ...documented({
         summary: 'Get the result of a task',
-        description: 'What it left behind: `null` where it left nothing, or has not ended.',
+        description: 'Its result: `null` if it has none or has not ended.',
         tag: 'Tasks',
         scope: 'read',
         answers: { 200: { description: 'The result, or null.', schema: nullable(TaskResultDto) } },
@@ -95,7 +95,7 @@ interface TransitionRoute {
   description: string;
   /** Completes "it cannot be …". */
   wanted: string;
-  /** Whether a task that stands there already is a conflict. */
+  /** Whether a task that is already in that state is a conflict. */
   once?: boolean;
   run(engine: Engine, id: string): Promise<TransitionOutcome[]>;
 }
@@ -105,8 +105,7 @@ const TRANSITIONS: readonly TransitionRoute[] = [
     method: 'DELETE',
     url: '/task/:task_id',
     summary: 'Cancel a task',
-    description:
-      'Whatever has not ended. Children that require its success fail; cancel actions of a started task fire.',
+    description: 'Any unfinished task. Children that require its success fail; cancel actions of a started task fire.',
     wanted: 'canceled',
     once: true,
     run: (engine, id) => engine.cancel([id]),
@@ -115,7 +114,8 @@ const TRANSITIONS: readonly TransitionRoute[] = [
     method: 'PATCH',
     url: '/task/pause/:task_id',
     summary: 'Pause a task',
-    description: 'A waiting or pending task does not start; a running one keeps its slot while its clock stands still.',
+    description:
+      'A waiting or pending task does not start; a running one keeps its slot while its timeout is suspended.',
     wanted: 'paused',
     run: (engine, id) => engine.pause([id]),
   },
@@ -123,15 +123,16 @@ const TRANSITIONS: readonly TransitionRoute[] = [
     method: 'PATCH',
     url: '/task/resume/:task_id',
     summary: 'Resume a paused task',
-    description: 'It goes to where it now belongs: parents that ended meanwhile count.',
+    description: 'It returns to the state it would now have: parents that ended meanwhile count.',
     wanted: 'resumed',
     run: (engine, id) => engine.resume([id]),
   },
   {
     method: 'POST',
     url: '/v1/tasks/:task_id/retry',
-    summary: 'Retry a task that ended without success',
-    description: 'Opens the next attempt and re-opens what failed or was skipped because of it, also from the archive.',
+    summary: 'Retry an unsuccessful task',
+    description:
+      'Opens the next attempt and reopens tasks that failed or were skipped because of it, also from the archive.',
     wanted: 'retried',
     run: (engine, id) => engine.retry([id]),
   },
@@ -139,7 +140,7 @@ const TRANSITIONS: readonly TransitionRoute[] = [
     method: 'POST',
     url: '/v1/tasks/:task_id/release',
     summary: 'Release the slots of a canceled task',
-    description: 'For a canceled task whose target or worker has not reported that it stopped, and never will.',
+    description: 'For a canceled task whose target or worker will never report that it stopped.',
     wanted: 'released',
     run: (engine, id) => engine.releaseCanceled([id]),
   },

@@ -6,41 +6,43 @@ import type { Engine, TransitionOutcome } from '../../engine/port.ts';
 import { invalidHandle } from '../handles.ts';
 
 export function taskNotFound(id: string): HeddleError {
-  return new HeddleError('NOT_FOUND', `There is no task ${id}`, { details: [`task_id: no task is ${id}`] });
+  return new HeddleError('NOT_FOUND', `No such task: ${id}`, { details: [`task_id: no task has the id ${id}`] });
 }
 
 export function batchNotFound(id: string): HeddleError {
-  return new HeddleError('NOT_FOUND', `There is no batch ${id}`, { details: [`batch_id: no batch is ${id}`] });
+  return new HeddleError('NOT_FOUND', `No such batch: ${id}`, { details: [`batch_id: no batch has the id ${id}`] });
 }
 
 export function workflowNotFound(id: string): HeddleError {
-  return new HeddleError('NOT_FOUND', `There is no workflow ${id}`, { details: [`workflow_id: no workflow is ${id}`] });
+  return new HeddleError('NOT_FOUND', `No such workflow: ${id}`, {
+    details: [`workflow_id: no workflow has the id ${id}`],
+  });
 }
 
-/** The workflow, or NOT_FOUND; a batch is none. */
+/** Returns the workflow, or throws NOT_FOUND, also for a batch. */
 export async function requireTree(engine: Engine, id: string): Promise<WorkflowSummary> {
   const workflow = await engine.getWorkflow(id);
   if (workflow === null) throw workflowNotFound(id);
   if (workflow.root_state !== null) return workflow;
-  throw new HeddleError('NOT_FOUND', `${id} is a batch, which has no tree`, {
+  throw new HeddleError('NOT_FOUND', `${id} is a batch and has no tree`, {
     details: [`workflow_id: is a batch; see /v1/batches/${id}`],
   });
 }
 
-/** The task, or NOT_FOUND. */
+/** Returns the task, or throws NOT_FOUND. */
 export async function requireTask(engine: Engine, id: string): Promise<TaskDetail> {
   const task = await engine.getTask(id);
   if (task === null) throw taskNotFound(id);
   return task;
 }
 
-/** What only trees know is called by their names: a generator that is done but waits for its nodes, a task that was skipped. */
+/** States that only trees have use the names of trees: a generator that waits for its nodes, a skipped task. */
 function statusOf(state: Task['state']): string {
   return state === 'expanding' || state === 'disabled' ? WORKFLOW_WIRE_STATE[state] : BATCH_WIRE_STATE[state];
 }
 
 const RETRY_REMEDY =
-  '; what was skipped is re-opened with what its reason names, and tasks of a workflow once all of it has ended ' +
+  '; a skipped task is reopened with the task that its reason names, and tasks of a workflow once all of it has ended ' +
   '(POST /v1/workflows/{workflow_id}/retry)';
 
 export function conflictWith(state: Task['state'] | null, wanted: string): HeddleError {
@@ -50,7 +52,7 @@ export function conflictWith(state: Task['state'] | null, wanted: string): Heddl
   });
 }
 
-/** Throws what a transition that was not applied means to its caller. `wanted` completes "it cannot be …". */
+/** Throws the error that a rejected transition means to its caller. `wanted` completes "it cannot be …". */
 export function requireApplied(outcome: TransitionOutcome, wanted: string, byHandle: boolean): void {
   switch (outcome.result) {
     case 'applied':
@@ -63,7 +65,7 @@ export function requireApplied(outcome: TransitionOutcome, wanted: string, byHan
     case 'conflict':
       throw conflictWith(outcome.state, wanted);
     case 'stale_attempt':
-      if (byHandle) throw invalidHandle('speaks for an attempt that is over');
+      if (byHandle) throw invalidHandle('is for an attempt that has ended');
       throw new HeddleError('STALE_ATTEMPT', undefined, {
         details: ['attempt: is not the current attempt of the task'],
       });

@@ -15,7 +15,7 @@ export function webhookRoutes(app: App, { engine, config }: RouteContext): void 
     schema: {
       ...documented({
         summary: 'List webhook deliveries',
-        description: 'The outbox; `state=dead` lists what was given up.',
+        description: 'The outbox; `state=dead` lists abandoned deliveries.',
         tag: 'Webhooks',
         scope: 'read',
         answers: { 200: { description: 'One page of deliveries.', schema: Type.Array(DeliveryDto) } },
@@ -48,7 +48,7 @@ export function webhookRoutes(app: App, { engine, config }: RouteContext): void 
         summary: 'Replay a dead delivery',
         tag: 'Webhooks',
         scope: 'operate',
-        answers: { 200: { description: 'It is due again.', schema: ReplayedDto } },
+        answers: { 200: { description: 'The delivery is due again.', schema: ReplayedDto } },
         problems: [404],
       }),
       params: DeliveryParameters,
@@ -58,9 +58,9 @@ export function webhookRoutes(app: App, { engine, config }: RouteContext): void 
       const id = request.params.delivery_id.toLowerCase();
       const replayed = await engine.replayDeliveries([id]);
       if (replayed > 0) return { replayed };
-      throw new HeddleError('NOT_FOUND', `There is no dead delivery ${id}`, {
+      throw new HeddleError('NOT_FOUND', `No such dead delivery: ${id}`, {
         details: [
-          `delivery_id: no dead delivery is ${id}; see /v1/webhooks?state=dead. A start is not replayed: retry its task`,
+          `delivery_id: no dead delivery has the id ${id}; list them with /v1/webhooks?state=dead. A start cannot be replayed: retry its task`,
         ],
       });
     },

@@ -13,7 +13,7 @@ import { requireKnownClasses } from '../../engine/runners/check.ts';
 import type { Heartbeat, HeartbeatResult, Report, TransitionOutcome } from '../../engine/port.ts';
 import { Coalescer } from '../../runtime/coalescer.ts';
 import { MANY_NODES, ONE_RESULT } from '../body-limits.ts';
-import { hangUpOf } from '../live/hang-up.ts';
+import { disconnectSignalOf } from '../live/hang-up.ts';
 import { WorkClaims } from '../live/work-claims.ts';
 import { holderOf, WorkHolders } from '../live/work-holders.ts';
 import { Uuid } from '../wire/basics.ts';
@@ -42,10 +42,10 @@ import { documented, type RouteDescription } from './document.ts';
 import { idOf, NoQuery, pageProperties, TaskParameters } from './parameters.ts';
 import { conflictWith, requireTask, taskNotFound } from './transitions.ts';
 
-/** Each level of a node is an object and its array of children; around it stand the document and its array of nodes. */
+/** Each level of a node is an object and its array of children, inside the document and its array of nodes. */
 const CHILDREN_DEPTH_MAX = 2 * TREE_DEPTH_MAX + VALUE_DEPTH_MAX + 3;
 
-/** For workers in any language: they claim tasks, show that they live, and say how the tasks ended. */
+/** For workers in any language: they claim tasks, send heartbeats, and report how the tasks ended. */
 export function workRoutes(app: App, context: RouteContext): void {
   const holders = new WorkHolders(context.engine);
   app.addHook('onClose', () => holders.drain());
@@ -63,7 +63,7 @@ interface WorkContext extends RouteContext {
   holders: WorkHolders;
 }
 
-/** The task that a worker speaks of, where it is the one that claimed it. */
+/** Returns the task of a worker's call if that worker claimed it. */
 async function heldTask(
   holders: WorkHolders,
   request: Pick<FastifyRequest, 'ip' | 'heddle'> & { params: { task_id: string } },
@@ -79,11 +79,11 @@ function describe(route: Omit<RouteDescription, 'tag' | 'scope'>) {
 }
 
 const onTask = { config: { scope: 'work' }, params: TaskParameters, querystring: NoQuery } as const;
-const OUTCOME = { 200: { description: 'It is stored, now or before.', schema: WorkOutcomeDto } };
+const OUTCOME = { 200: { description: 'Stored, now or by an earlier call.', schema: WorkOutcomeDto } };
 const BODY_PROBLEMS = [404, 409, 413, 415, 429];
 
-const claimDescription = `The tasks run from the moment they are claimed. Each is kept for \`lease_secs\` after its claim and
-after each heartbeat; a task of which nothing is heard for longer is another worker’s, as its next attempt. Where nothing
+const claimDescription = `The tasks run as soon as they are claimed. Each is leased for \`lease_secs\` after its claim and
+after each heartbeat; when the lease expires, another worker can claim the task as its next attempt. If nothing
 is ready the request waits up to \`wait_secs\`.`;
 
 function claimRoute(app: App, { engine, clock }: RouteContext): void {
@@ -100,7 +100,7 @@ function claimRoute(app: App, { engine, clock }: RouteContext): void {
       ...describe({
         summary: 'Claim tasks to run',
         description: claimDescription,
-        answers: { 200: { description: 'The tasks; none where nothing became ready.', schema: ClaimedWorkDto } },
+        answers: { 200: { description: 'The tasks; empty if nothing became ready.', schema: ClaimedWorkDto } },
         problems: [413, 415, 429],
       }),
       querystring: NoQuery,
@@ -117,16 +117,16 @@ function claimRoute(app: App, { engine, clock }: RouteContext): void {
           traced: true,
         },
         wait_secs * 1000,
-        hangUpOf(reply),
+        disconnectSignalOf(reply),
       );
-      // A connection that is kept would keep the server from closing.
+      // A keep-alive connection would keep the server from closing.
       if (claims.closing) void reply.header('connection', 'close');
       return { tasks: claimed.map((task) => workToWire(task, holder)) };
     },
   });
 }
 
-const STOP = 'stop its work: nothing that is said of it counts any more';
+const STOP = 'stop working on it: further reports are ignored';
 
 function heartbeatRoute(app: App, { engine, holders }: WorkContext): void {
   const beats = new Coalescer<Heartbeat, HeartbeatResult>({
@@ -141,10 +141,10 @@ function heartbeatRoute(app: App, { engine, holders }: WorkContext): void {
     config: onTask.config,
     schema: {
       ...describe({
-        summary: 'Show that a task is still worked on',
-        description: `Extends its lease and adds counts. A problem with the status 404 or 409 says: stop. The task was
-canceled, has ended, or is another worker’s by now.`,
-        answers: { 200: { description: 'Go on.', schema: HeartbeatAnswerDto } },
+        summary: 'Send a heartbeat',
+        description: `Extends its lease and adds counts. A problem with status 404 or 409 means: stop. The task was
+canceled, has ended, or was claimed by another worker.`,
+        answers: { 200: { description: 'Continue.', schema: HeartbeatAnswerDto } },
         problems: BODY_PROBLEMS,
       }),
       params: onTask.params,
@@ -173,11 +173,11 @@ canceled, has ended, or is another worker’s by now.`,
 
 function staleAttempt(): HeddleError {
   return new HeddleError('STALE_ATTEMPT', undefined, {
-    details: [`attempt: is over, or its lease lapsed and the task went to others; ${STOP}`],
+    details: [`attempt: has ended, or its lease expired and the task was requeued; ${STOP}`],
   });
 }
 
-/** The answer to a report on an attempt. `again`: what is said leaves the task to be tried again, as it stands already. */
+/** Responds to a report on an attempt. `again`: the report leads to a retry that has already been scheduled. */
 function answerReport(outcome: TransitionOutcome, wanted: string, again = false): WorkOutcomeDto {
   switch (outcome.result) {
     case 'applied':
@@ -203,8 +203,8 @@ function completeRoute(app: App, { operations, holders }: WorkContext): void {
     config: { ...onTask.config, body: ONE_RESULT },
     schema: {
       ...describe({
-        summary: 'Say that a task is done',
-        description: 'Said again of the same attempt it changes nothing and answers 200.',
+        summary: 'Complete a task',
+        description: 'A repeat for the same attempt changes nothing and returns 200.',
         answers: OUTCOME,
         problems: BODY_PROBLEMS,
       }),
@@ -234,9 +234,8 @@ function failRoute(app: App, { operations, holders }: WorkContext): void {
     config: onTask.config,
     schema: {
       ...describe({
-        summary: 'Say that a task failed',
-        description:
-          'It is tried again where its retry policy says so. Said again of the same attempt it changes nothing.',
+        summary: 'Fail a task',
+        description: 'Its retry policy applies. A repeat for the same attempt changes nothing.',
         answers: OUTCOME,
         problems: BODY_PROBLEMS,
       }),
@@ -260,8 +259,8 @@ function releaseRoute(app: App, { engine, holders }: WorkContext): void {
     config: onTask.config,
     schema: {
       ...describe({
-        summary: 'Hand a task back',
-        description: 'For a worker that stops: the task is ready for others at once, as its next attempt.',
+        summary: 'Release a task',
+        description: 'For a worker that stops: the task is ready for other workers at once, as its next attempt.',
         answers: OUTCOME,
         problems: BODY_PROBLEMS,
       }),
@@ -272,7 +271,7 @@ function releaseRoute(app: App, { engine, holders }: WorkContext): void {
     handler: async (request) => {
       const task_id = await heldTask(holders, request, request.body);
       const [outcome] = await engine.release([{ task_id, attempt: request.body.attempt }]);
-      return answerReport(outcome!, 'handed back');
+      return answerReport(outcome!, 'released');
     },
   });
 }
@@ -286,9 +285,9 @@ function childrenRoute(app: App, context: WorkContext): void {
     schema: {
       ...describe({
         summary: 'Add nodes to a workflow, as its generator',
-        description: `Each node stands or falls by itself. Give UUIDs as ids, so that a repeat of the request creates
+        description: `Each node is accepted or rejected by itself. Use UUIDs as ids, so that a repeat of the request creates
 nothing twice.`,
-        answers: { 200: { description: 'What became of each node.', schema: CreatedChildrenDto } },
+        answers: { 200: { description: 'The outcome for each node.', schema: CreatedChildrenDto } },
         problems: BODY_PROBLEMS,
       }),
       params: onTask.params,
@@ -316,7 +315,7 @@ nothing twice.`,
   });
 }
 
-/** The nodes, or every fault of all of them. */
+/** Returns the nodes, or throws with the faults of all of them. */
 function readNodes(given: readonly unknown[], newId: () => string): NewNode[] {
   const faults = new Faults();
   const place = placeOf(null, 'nodes');
@@ -333,7 +332,7 @@ function resultsRoute(app: App, { engine, config, holders }: WorkContext): void 
     schema: {
       ...describe({
         summary: 'Read the results of what ran before a task',
-        description: 'For aggregators: the results of everything that stands before the task in its container.',
+        description: 'For aggregators: the results of everything that precedes the task in its container.',
         answers: { 200: { description: 'One page of results.', schema: WorkResultsDto } },
         problems: [404, 409],
       }),

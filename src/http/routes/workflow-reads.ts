@@ -22,7 +22,7 @@ import { documented } from './document.ts';
 import { ContainerParameters, NoQuery, pageOf, pageProperties, WorkflowParameters } from './parameters.ts';
 import { requireTree } from './transitions.ts';
 
-/** Nodes of one answer: a tree may have many more than anybody wants at once. */
+/** Nodes of one response: a tree may have many more than a client wants at once. */
 const NODES_PER_ANSWER = 10_000;
 
 export function workflowReadRoutes(app: App, context: RouteContext): void {
@@ -49,9 +49,7 @@ function listRoute(app: App, { engine, config }: RouteContext): void {
       querystring: Type.Object(
         {
           ...pageProperties(config.pagination),
-          open: Type.Optional(
-            Type.Boolean({ description: 'True: only with tasks that have not ended; false: only without.' }),
-          ),
+          open: Type.Optional(Type.Boolean({ description: 'True: only with unfinished tasks; false: only without.' })),
           state: Type.Optional(WorkflowState),
         },
         { additionalProperties: false },
@@ -70,8 +68,8 @@ function listRoute(app: App, { engine, config }: RouteContext): void {
   });
 }
 
-const treeDescription = `At most 10,000 nodes, those nearest to the root; tasks without their inputs, which \`GET /task/{task_id}\`
-has as \`metadata\`. A container whose children are not all there says in \`children_omitted\` how many are missing.`;
+const treeDescription = `At most 10,000 nodes, those nearest to the root. Tasks have no inputs, which \`GET /task/{task_id}\`
+has as \`metadata\`. \`children_omitted\` of a container is the number of its children that are missing.`;
 
 function treeRoute(app: App, { engine }: RouteContext): void {
   app.route({
@@ -84,7 +82,9 @@ function treeRoute(app: App, { engine }: RouteContext): void {
         description: treeDescription,
         tag: 'Workflows',
         scope: 'read',
-        answers: { 200: { description: 'The workflow and its nodes, as of one moment.', schema: WorkflowTreeDto } },
+        answers: {
+          200: { description: 'The workflow and its nodes, a consistent snapshot.', schema: WorkflowTreeDto },
+        },
         problems: [404],
       }),
       params: WorkflowParameters,
@@ -94,7 +94,7 @@ function treeRoute(app: App, { engine }: RouteContext): void {
             Type.Integer({
               minimum: 0,
               maximum: TREE_DEPTH_MAX,
-              description: 'Levels below the root; all by default.',
+              description: 'Levels below the root (default all).',
             }),
           ),
           tasks: Type.Optional(Type.Boolean({ default: true, description: 'False: containers only.' })),
@@ -113,7 +113,7 @@ function treeRoute(app: App, { engine }: RouteContext): void {
       };
       let found = await engine.getTree(id, query);
       if (found === null) {
-        // Either it is none, which is refused here, or it was stored just after the first look.
+        // Either it is no workflow, which is rejected here, or it was stored just after the first read.
         await requireTree(engine, id);
         found = await engine.getTree(id, query);
       }
@@ -170,7 +170,7 @@ function explainRoute(app: App, { engine }: RouteContext): void {
           'Why it has not started, or what keeps it from ending. The root container has the id of the workflow.',
         tag: 'Workflows',
         scope: 'read',
-        answers: { 200: { description: 'What stands in its way.', schema: ContainerExplanationDto } },
+        answers: { 200: { description: 'The obstacles.', schema: ContainerExplanationDto } },
         problems: [404],
       }),
       params: ContainerParameters,
@@ -187,7 +187,7 @@ function explainRoute(app: App, { engine }: RouteContext): void {
   });
 }
 
-const resultsDescription = `What its tasks left behind, by container and position. The last \`task_id\` of a page is the \`after\` of
+const resultsDescription = `The results of its tasks, by container and position. The last \`task_id\` of a page is the \`after\` of
 the next one; a page with fewer than \`page_size\` results is the last.`;
 
 function resultsRoute(app: App, { engine, config }: RouteContext): void {
@@ -210,7 +210,7 @@ function resultsRoute(app: App, { engine, config }: RouteContext): void {
           page_size: pageProperties(config.pagination).page_size,
           after: Type.Optional(Uuid('Only results of tasks whose ids come after this one.')),
           container_id: Type.Optional(Uuid('Only of tasks in this container or below it.')),
-          before_task_id: Type.Optional(Uuid('Only of what stands before this task in its container.')),
+          before_task_id: Type.Optional(Uuid('Only of what precedes this task in its container.')),
         },
         { additionalProperties: false },
       ),
@@ -220,7 +220,7 @@ function resultsRoute(app: App, { engine, config }: RouteContext): void {
       const { page_size: limit = config.pagination.default, after, container_id, before_task_id } = request.query;
       if (container_id !== undefined && before_task_id !== undefined) {
         throw new HeddleError('INVALID_QUERY', undefined, {
-          details: ['before_task_id: is given beside container_id; keep one of them'],
+          details: ['before_task_id: cannot be combined with container_id; use one of them'],
         });
       }
       await requireTree(engine, id);
@@ -230,7 +230,7 @@ function resultsRoute(app: App, { engine, config }: RouteContext): void {
   });
 }
 
-/** Whose results; what is named must be of the workflow. */
+/** The scope of the results; named nodes must belong to the workflow. */
 async function scopeOf(
   engine: Engine,
   id: string,
@@ -245,12 +245,12 @@ async function scopeOf(
   if (taskId === undefined) return { workflow_id: id };
   if ((await engine.getTask(taskId))?.workflow_id === id) return { before_task_id: taskId };
   throw new HeddleError('NOT_FOUND', `The workflow has no task ${taskId}`, {
-    details: [`before_task_id: no task of the workflow is ${taskId}`],
+    details: [`before_task_id: no task of the workflow has the id ${taskId}`],
   });
 }
 
 function containerNotFound(id: string): HeddleError {
   return new HeddleError('NOT_FOUND', `The workflow has no container ${id}`, {
-    details: [`container_id: no container of the workflow is ${id}`],
+    details: [`container_id: no container of the workflow has the id ${id}`],
   });
 }

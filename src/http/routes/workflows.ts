@@ -26,7 +26,7 @@ import { prefersMinimal } from './submit.ts';
 import { requireTree, workflowNotFound } from './transitions.ts';
 import { workflowReadRoutes } from './workflow-reads.ts';
 
-/** Each level of a tree is an object and its array of children; beside them stand the document and a task's input. */
+/** Each level of a tree is an object and its array of children, inside the document and beside a task's input. */
 export const BODY_DEPTH_MAX = 2 * TREE_DEPTH_MAX + VALUE_DEPTH_MAX + 2;
 
 export function workflowRoutes(app: App, context: RouteContext): void {
@@ -36,8 +36,8 @@ export function workflowRoutes(app: App, context: RouteContext): void {
 }
 
 const description = `Stores a tree of containers and tasks, all or nothing, and starts it. With a UUID as the \`id\` of the
-root a repeat changes nothing and answers 200, as does a repeat with the same header \`Idempotency-Key\`. With
-\`Prefer: return=minimal\` the answer holds the id only.`;
+root a repeat changes nothing and returns 200, as does a repeat with the same header \`Idempotency-Key\`. With
+\`Prefer: return=minimal\` the response has only the id.`;
 
 function submitRoute(app: App, context: RouteContext): void {
   const schema = Type.Union([SubmittedWorkflowDto, WorkflowIdDto]);
@@ -52,13 +52,13 @@ function submitRoute(app: App, context: RouteContext): void {
         tag: 'Workflows',
         scope: 'submit',
         answers: {
-          200: { description: 'It was stored before.', schema },
-          201: { description: 'It is stored and begins.', schema },
+          200: { description: 'Already stored.', schema },
+          201: { description: 'Stored and started.', schema },
         },
         problems: [409, 413, 415, 422, 429],
       }),
       querystring: NoQuery,
-      // Checked by the handler, which looks at the whole tree before it answers.
+      // Checked by the handler, which validates the whole tree before it responds.
       body: NewWorkflowDto,
     },
     handler: (request, reply) => submit(request, reply, context),
@@ -72,7 +72,7 @@ async function submit(request: FastifyRequest, reply: FastifyReply, context: Rou
   const { name, root, notify } = parsed;
   requireAllowedAddresses(root, placeOf(null, 'root'), context.config.ssrf);
   requireAllowedNotifications(notify, null, context.config.ssrf);
-  // Here, too: what is wrong must not fail the submissions that it would be stored with.
+  // Checked here as well: a fault must not fail the submissions that share its transaction.
   requireSoundFlow(root, placeOf(null, 'root'));
   requireKnownClasses(root, placeOf(null, 'root'), context.config.resourceClasses ?? null);
   requireTemplates(notify, root);
@@ -96,7 +96,7 @@ interface Transition {
   path: string;
   summary: string;
   description: string;
-  /** The member of the answer that counts tasks. */
+  /** The member of the response that counts tasks. */
   counts: 'canceled' | 'paused' | 'resumed' | 'retried';
   conflicts?: boolean;
   run: (engine: Engine, id: string) => Promise<number | null>;
@@ -104,7 +104,7 @@ interface Transition {
 
 const CANCEL = {
   summary: 'Cancel a workflow',
-  description: 'Cancels all its tasks that have not ended; its containers end with them.',
+  description: 'Cancels all its unfinished tasks; its containers end with them.',
   counts: 'canceled',
   run: (engine: Engine, id: string) => engine.cancelWorkflow(id),
 } as const;
@@ -116,7 +116,8 @@ const TRANSITIONS: readonly Transition[] = [
     method: 'POST',
     path: '/pause',
     summary: 'Pause a workflow',
-    description: 'Nothing of it starts until it is resumed; what its generators create meanwhile is paused, too.',
+    description:
+      'Nothing of it starts until it is resumed; nodes that its generators create meanwhile are paused, too.',
     counts: 'paused',
     run: (engine, id) => engine.pauseWorkflow(id),
   },
@@ -124,7 +125,7 @@ const TRANSITIONS: readonly Transition[] = [
     method: 'POST',
     path: '/resume',
     summary: 'Resume a workflow',
-    description: 'Its tasks go to where they now belong.',
+    description: 'Its tasks return to the states that they would now have.',
     counts: 'resumed',
     run: (engine, id) => engine.resumeWorkflow(id),
   },
@@ -132,8 +133,8 @@ const TRANSITIONS: readonly Transition[] = [
     method: 'POST',
     path: '/retry',
     summary: 'Retry a workflow',
-    description: `Re-opens what failed, timed out or was canceled, and what comes after it in its sequences; everything else
-keeps its result, and branches that were not taken stay so unless what decided runs again. All tasks must have ended.`,
+    description: `Reopens what failed, timed out or was canceled, and what comes after it in its sequences; everything else
+keeps its result, and branches that were not taken stay so unless their conditional runs again. All tasks must have ended.`,
     counts: 'retried',
     conflicts: true,
     run: (engine, id) => engine.retryWorkflow(id),
@@ -144,7 +145,7 @@ const COUNTED: Readonly<Record<Transition['counts'], TSchema>> = {
   canceled: Count('Tasks that this call canceled.'),
   paused: Count('Tasks that this call paused.'),
   resumed: Count('Tasks that this call resumed.'),
-  retried: Count('Tasks that had ended badly and are open again; what comes after them is re-opened, too.'),
+  retried: Count('Unsuccessful tasks that were reopened; what comes after them is reopened, too.'),
 };
 
 function transitionRoute(app: App, engine: Engine, transition: Transition): void {
@@ -160,7 +161,7 @@ function transitionRoute(app: App, engine: Engine, transition: Transition): void
         description: text,
         tag: 'Workflows',
         scope: 'operate',
-        answers: { 200: { description: 'How many tasks that were.', schema } },
+        answers: { 200: { description: 'Number of affected tasks.', schema } },
         problems: conflicts ? [404, 409] : [404],
       }),
       params: WorkflowParameters,

@@ -12,7 +12,7 @@ import { resolveAction, resolved, resolveRule, type References } from './referen
 
 const NO_FAULTS = new FaultList(0);
 
-/** A checked task of a request as the engine takes it. */
+/** Converts a validated task of a request for the engine. */
 export function buildTask(
   dto: NewTaskDto,
   id: string,
@@ -40,7 +40,7 @@ export function buildTask(
   };
 }
 
-/** Checked before. */
+/** Validated before. */
 function requirementsOf({ requirements }: NewTaskDto): Pick<NewTask, 'requirements'> {
   return requirements === undefined ? {} : { requirements: parseDemand(requirements, null) };
 }

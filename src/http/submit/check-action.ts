@@ -3,7 +3,7 @@ import type { FaultList } from '../validation/explain.ts';
 import { memberPath } from '../../runtime/json/path.ts';
 import type { NewActionDto } from '../wire/action.ts';
 
-/** Checks addresses once each, however many tasks share one. */
+/** Checks each address once, however many tasks share it. */
 export class ActionCheck {
   readonly #ssrf: (url: string) => string | null;
   readonly #urlFaults = new Map<string, string | null>();
@@ -12,7 +12,7 @@ export class ActionCheck {
     this.#ssrf = ssrf;
   }
 
-  /** What a schema cannot say of a webhook: its address and its headers. */
+  /** Checks that a schema cannot express for a webhook: its address and its headers. */
   check(action: NewActionDto, at: string, faults: FaultList): void {
     const { url, headers } = action.params;
     let fault = this.#urlFaults.get(url);

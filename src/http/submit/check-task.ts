@@ -10,7 +10,7 @@ import type { ActionCheck } from './check-action.ts';
 import { TASKS_PATH, type ReadTask } from './read-tasks.ts';
 import { resolveAction, resolveRule, type References } from './references.ts';
 
-/** What a schema cannot say of one task: sizes in bytes, addresses, rules that need other fields. */
+/** Checks that a schema cannot express for one task: sizes in bytes, addresses, rules that need other fields. */
 export function checkTask(
   task: ReadTask,
   found: References,
@@ -39,12 +39,12 @@ export function checkTask(
     const fault = ruleFault(body);
     if (fault) faults.add(`${at}.${fault.field}`, fault.message);
     if (body.type === 'Capacity' && dto.expected_count === undefined) {
-      faults.add(`${path}.expected_count`, 'is required, since a capacity rule counts remaining work');
+      faults.add(`${path}.expected_count`, 'is required, because a capacity rule counts remaining work');
     }
   });
 }
 
-/** No character of JSON text takes more bytes than this. */
+/** Upper bound of the bytes of one character of JSON. */
 const BYTES_PER_CODE_UNIT = 3;
 
 export function checkMetadataSize(metadata: Record<string, unknown>, path: string, faults: FaultList): void {
@@ -52,5 +52,5 @@ export function checkMetadataSize(metadata: Record<string, unknown>, path: strin
   if (text.length * BYTES_PER_CODE_UNIT <= METADATA_MAX_BYTES) return;
   const bytes = Buffer.byteLength(text);
   if (bytes <= METADATA_MAX_BYTES) return;
-  faults.add(path, `must have at most ${METADATA_MAX_BYTES} bytes as JSON, not ${bytes}; keep large data elsewhere`);
+  faults.add(path, `must have at most ${METADATA_MAX_BYTES} bytes as JSON, not ${bytes}; store large data elsewhere`);
 }

@@ -5,9 +5,8 @@ import { pathOf, placeOf, type Place } from '../../domain/parse/path.ts';
 import type { NewNode } from '../../domain/workflow.ts';
 
 /**
- * Throws where webhooks of a tree may not be called; an address is looked at once.
- *
- * @param place what the tree is called in the request
+ * Throws if webhooks of a tree may not be called; checks each address once.
+ * @param place path of the tree in the request
  * @throws HeddleError VALIDATION_FAILED that names each of them
  */
 export function requireAllowedAddresses(root: NewNode, place: Place, ssrf: (url: string) => string | null): void {
@@ -16,9 +15,8 @@ export function requireAllowedAddresses(root: NewNode, place: Place, ssrf: (url:
 }
 
 /**
- * Throws where what is to be told of a workflow's end may not go where it is to go.
- *
- * @param place what the workflow is called in the request; null where it is the whole of it
+ * Throws if a notification of a workflow's end may not be sent to its address.
+ * @param place path of the workflow in the request; null if it is the whole request
  * @throws HeddleError VALIDATION_FAILED that names each address
  */
 export function requireAllowedNotifications(

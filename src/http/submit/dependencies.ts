@@ -4,7 +4,7 @@ import type { FaultList } from '../validation/explain.ts';
 import { suggestName } from '../../domain/suggest.ts';
 import type { ReadTask } from './read-tasks.ts';
 
-/** Beyond this many local ids no suggestion is looked for. */
+/** Beyond this many local ids no suggestion is made. */
 const SUGGEST_AMONG = 1000;
 const CYCLE_SHOWN = 20;
 
@@ -12,10 +12,9 @@ const CYCLE_SHOWN = 20;
 export type Links = Map<number, NewDependency[]>;
 
 /**
- * Turns local ids into indices. Faults: a local id given twice, an unknown parent, a task that depends on itself or twice
- * on one parent, a cycle (named with its path).
- *
- * @param complete false where some tasks were left out as faulty: they may be the parents that are missing
+ * Resolves local ids to indices. Faults: a duplicate local id, an unknown parent, a task that depends on itself or
+ * twice on one parent, a cycle (named with its path).
+ * @param complete false if faulty tasks were left out: they may be the missing parents
  */
 export function linkDependencies(tasks: readonly ReadTask[], complete: boolean, faults: FaultList): Links {
   const indexOf = indexLocalIds(tasks, faults);
@@ -30,7 +29,7 @@ export function linkDependencies(tasks: readonly ReadTask[], complete: boolean, 
       const index = indexOf.get(id);
       if (index === undefined && !complete) continue;
       else if (index === undefined)
-        faults.add(path, `names no task of this request: ${quoted(id)}${near(id, indexOf)}`);
+        faults.add(path, `does not name a task of this request: ${quoted(id)}${near(id, indexOf)}`);
       else if (index === task.index) faults.add(path, `names the task itself (${quoted(id)}); remove it`);
       else if (seen.has(id)) faults.add(path, `names ${quoted(id)} a second time; keep one`);
       else parents.push({ index, requires_success });
@@ -60,7 +59,7 @@ function near(id: string, indexOf: ReadonlyMap<string, number>): string {
   return suggestion === null ? '' : `; did you mean ${quoted(suggestion)}?`;
 }
 
-/** Takes away tasks without open parents until none is left (Kahn); what remains holds a cycle. */
+/** Removes tasks without open parents until none is left (Kahn); the remainder contains a cycle. */
 function reportCycle(tasks: readonly ReadTask[], links: Links, faults: FaultList): void {
   const open = new Map<number, number>();
   const children = new Map<number, number[]>();
@@ -102,7 +101,7 @@ function addCycleFault(
       .map(parentIndex)
       .find((parent) => stuck.has(parent))!;
   }
-  // The walk went from child to parent; people read from parent to child.
+  // The walk went from child to parent; the message reads from parent to child.
   const cycle = [...path.slice(positions.get(at)), at].reverse();
   const names = cycle.map((index) => quoted(tasks[index]!.dto.id ?? ''));
   const shown =

@@ -7,9 +7,8 @@ import { MAX_DETAILS } from '../../runtime/json/parse.ts';
 import { requireFit } from '../validation/check.ts';
 
 /**
- * The body as the schema has it. Where it does not fit, what else is wrong with its expression and its workflow is named
- * with the rest, so that nobody mends a job fault by fault.
- *
+ * Returns the body, typed by its schema. If it does not match, reports the faults of its expression and its workflow as
+ * well, so that all can be fixed at once.
  * @throws HeddleError VALIDATION_FAILED
  */
 export function requireJobFields<Schema extends TSchema>(

@@ -8,14 +8,14 @@ export const TASKS_PATH = 'tasks';
 const listChecker = checkerOf(NewTaskList);
 const taskChecker = checkerOf(NewTaskDto);
 
-/** A task of the request that fits its schema, with its path; those that do not are left out and told as faults. */
+/** A task of the request that matches its schema, with its path; others are left out and reported as faults. */
 export interface ReadTask {
   index: number;
   path: string;
   dto: NewTaskDto;
 }
 
-/** The tasks of a request's body, by schema alone. */
+/** Reads the tasks of a request's body, by schema alone. */
 export function readTasks(body: unknown, faults: FaultList): ReadTask[] {
   if (body === undefined || body === null) {
     faults.add('', 'is required; send a JSON array of tasks');

@@ -5,7 +5,7 @@ import type { NewActionDto, NewActionOrReference } from '../wire/action.ts';
 import type { RuleDto, RuleOrReference } from '../wire/rule.ts';
 import type { ReadTask } from './read-tasks.ts';
 
-/** The stored definitions that a request names. */
+/** The stored definitions that a request references. */
 export interface References {
   rules: ReadonlyMap<string, Definition>;
   actions: ReadonlyMap<string, Definition>;
@@ -13,7 +13,7 @@ export interface References {
 
 const NONE: References = { rules: new Map(), actions: new Map() };
 
-/** Reads what the tasks refer to by name, in at most two queries; none where nothing is referred to. */
+/** Reads the definitions that the tasks reference by name, in at most two queries; none without references. */
 export async function findReferences(
   tasks: readonly ReadTask[],
   definitions: DefinitionRepository,
@@ -39,7 +39,7 @@ function* actionsOf(dto: ReadTask['dto']): Generator<NewActionOrReference> {
   yield* dto.on_cancel ?? [];
 }
 
-/** The rule itself, or the stored one that is named; a fault and null where there is none. */
+/** Returns the rule itself, or the stored one of that name; a fault and null if there is none. */
 export function resolveRule(rule: RuleOrReference, at: string, found: References, faults: FaultList): RuleDto | null {
   if (!('ref' in rule)) return rule;
   return lookUp(found.rules, rule.ref, at, '/v1/rules', faults) as RuleDto | null;
@@ -64,12 +64,12 @@ function lookUp(
 ): unknown {
   const definition = found.get(name);
   if (definition) return definition.body;
-  faults.add(`${at}.ref`, `nothing is stored as ${JSON.stringify(name)} under ${where}; store it there first`);
+  faults.add(`${at}.ref`, `no definition is stored as ${JSON.stringify(name)} under ${where}; store it there first`);
   return null;
 }
 
-/** What was resolved once is there the second time; anything else is a programmer's error. */
+/** References that were resolved before must resolve again; anything else is a defect. */
 export function resolved<Value>(value: Value | null): Value {
-  if (value === null) throw new HeddleError('INTERNAL', 'a checked reference is gone');
+  if (value === null) throw new HeddleError('INTERNAL', 'a checked reference is missing');
   return value;
 }

@@ -22,11 +22,11 @@ export interface SubmissionContext {
   newId: () => string;
   definitions: DefinitionRepository;
   ssrf: (url: string) => string | null;
-  /** Classes that the pool has. */
+  /** Resource classes of the pool. */
   resourceClasses?: KnownClasses;
 }
 
-/** From a request's body to what the engine takes; throws VALIDATION_FAILED with every fault, up to a bound. */
+/** Converts a request's body for the engine; throws VALIDATION_FAILED with every fault, up to a limit. */
 export async function buildSubmission(body: unknown, context: SubmissionContext): Promise<Submission> {
   const faults = new FaultList(MAX_DETAILS);
   const tasks = readTasks(body, faults);
@@ -59,7 +59,7 @@ export function idempotencyOf(key: string | null, body: unknown): IdempotencyKey
   };
 }
 
-/** The `Idempotency-Key` of a request; null where there is none. Throws VALIDATION_FAILED where it is not usable. */
+/** Returns the `Idempotency-Key` of a request, null if there is none. Throws VALIDATION_FAILED if it is invalid. */
 export function readIdempotencyKey(header: string | string[] | undefined): string | null {
   if (header === undefined) return null;
   if (typeof header === 'string' && /^[\x21-\x7e]{1,255}$/.test(header)) return header;

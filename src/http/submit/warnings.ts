@@ -3,12 +3,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Engine } from '../../engine/port.ts';
 import { unknownKindToWire, WARNINGS_HEADER, type SubmissionWarningDto } from '../wire/submission-warning.ts';
 
-/** Clients bound the headers of an answer. */
+/** Clients limit the headers of a response. */
 const HEADER_CHARS_MAX = 4_096;
 
 /**
- * What the submitter of tasks of these kinds should know; told by a header, too, since not every answer has room for it.
- * What was stored is stored: where the kinds cannot be looked up, the answer goes without warnings.
+ * Returns warnings about the kinds of submitted tasks; also sent as a header, since not every response body can include
+ * them. The submission is already stored: if the kinds cannot be checked, the response has no warnings.
  */
 export async function warnOfKinds(
   engine: Pick<Engine, 'unknownKinds'>,
@@ -21,7 +21,7 @@ export async function warnOfKinds(
     if (warnings.length > 0) void reply.header(WARNINGS_HEADER, headerText(warnings));
     return warnings;
   } catch (error) {
-    request.log.warn({ err: error }, 'the kinds of a submission could not be looked up');
+    request.log.warn({ err: error }, 'could not check the kinds of a submission');
     return [];
   }
 }

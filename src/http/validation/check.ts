@@ -5,10 +5,10 @@ import { HeddleError, type ErrorCode } from '../../domain/errors.ts';
 import { MAX_DETAILS } from '../../runtime/json/parse.ts';
 import { explainFaults, FaultList } from './explain.ts';
 
-/** A compiled schema that can also say what is wrong. */
+/** A compiled schema that can also explain its faults. */
 export interface Checker<Schema extends TSchema> {
   fits(value: unknown): value is Static<Schema>;
-  /** Adds what is wrong; never nothing for a value that does not fit. */
+  /** Adds the faults; never empty for an invalid value. */
   explain(value: unknown, path: string, into: FaultList): void;
 }
 
@@ -23,14 +23,14 @@ export function checkerOf<Schema extends TSchema>(schema: Schema): Checker<Schem
     explain(value, path, into) {
       const before = into.faults.length;
       explainFaults(schema, value, path, into);
-      if (into.faults.length === before) into.add(path, 'does not fit its schema, see /v1/openapi.json');
+      if (into.faults.length === before) into.add(path, 'does not match its schema, see /v1/openapi.json');
     },
   };
   compiled.set(schema, checker);
   return checker;
 }
 
-/** The value, typed; throws the coded error with every fault named otherwise. */
+/** Returns the typed value, or throws the coded error with every fault. */
 export function requireFit<Schema extends TSchema>(
   schema: Schema,
   value: unknown,

@@ -7,7 +7,7 @@ import { NewWorkflowDto } from '../wire/new-workflow.ts';
 import { requireFit } from './check.ts';
 import { readQuery } from './query.ts';
 
-/** Submissions are checked as a whole, by their handlers. */
+/** Handlers check submissions as a whole. */
 const CHECKED_BY_HANDLER: ReadonlySet<TSchema> = new Set<TSchema>([
   NewTaskList,
   NewWorkflowDto,

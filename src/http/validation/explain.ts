@@ -1,7 +1,7 @@
 import { elementPath, memberPath, quoted } from '../../runtime/json/path.ts';
 import { nameRemedy } from '../../domain/suggest.ts';
 
-/** The part of JSON Schema that the wire formats are written in. */
+/** The subset of JSON Schema that the wire formats use. */
 export interface WireSchema {
   type?: string;
   const?: unknown;
@@ -22,11 +22,11 @@ export interface WireSchema {
   minimum?: number;
   maximum?: number;
   pattern?: string;
-  /** What the pattern asks for, in words. */
+  /** The pattern's meaning in words. */
   patternMeaning?: string;
 }
 
-/** Collects faults up to a bound; what is beyond it is not looked for. */
+/** Collects faults up to a limit and then stops. */
 export class FaultList {
   readonly faults: string[] = [];
   readonly #limit: number;
@@ -39,7 +39,7 @@ export class FaultList {
     return this.faults.length >= this.#limit;
   }
 
-  /** Faults that have their paths already. */
+  /** Faults that already have their paths. */
   addAll(faults: readonly string[]): void {
     this.faults.push(...faults.slice(0, this.#limit - this.faults.length));
   }
@@ -49,7 +49,7 @@ export class FaultList {
   }
 }
 
-/** Says in words why a value does not fit its schema, each fault with its path and, where there is one, its remedy. */
+/** Explains why a value does not match its schema, each fault with its path and, if there is one, its remedy. */
 export function explainFaults(schema: WireSchema, value: unknown, path: string, into: FaultList): void {
   if (into.full) return;
   if (schema.anyOf) explainUnion(schema.anyOf, value, path, into);
@@ -117,7 +117,7 @@ function constantsOf(schema: WireSchema | undefined): readonly unknown[] | null 
   return schema?.enum ?? null;
 }
 
-/** The property whose constants tell the object branches apart. */
+/** The property whose constants distinguish the object branches. */
 function discriminatorOf(branches: readonly WireSchema[]): { property: string; allowed: string[] } | null {
   for (const property of ['type', 'kind']) {
     const allowed = branches.flatMap((branch) => constantsOf(branch.properties?.[property]) ?? []);
@@ -217,7 +217,7 @@ function explainArray(schema: WireSchema, value: unknown, path: string, into: Fa
   if (schema.uniqueItems === true) {
     const seen = new Set<unknown>();
     for (const [index, element] of (value as unknown[]).entries()) {
-      if (seen.has(element)) into.add(elementPath(path, index), `repeats ${shown(element)}; name it once`);
+      if (seen.has(element)) into.add(elementPath(path, index), `repeats ${shown(element)}; list it once`);
       seen.add(element);
     }
   }
@@ -245,7 +245,7 @@ function explainNumber(schema: WireSchema, value: unknown, path: string, into: F
   const { minimum, maximum } = schema;
   const whole = schema.type === 'integer';
   if (typeof value !== 'number') {
-    const remedy = typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? '; leave out the quotes' : '';
+    const remedy = typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? '; remove the quotes' : '';
     into.add(path, `must be a ${whole ? 'whole number' : 'number'}, not ${shown(value)}${remedy}`);
     return;
   }
@@ -264,7 +264,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A value as an answer shows it: short, and never the inside of an object. */
+/** Formats a value for a response: short, and never the inside of an object. */
 function shown(value: unknown): string {
   if (typeof value === 'string') return quoted(value, 40);
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);

@@ -6,8 +6,8 @@ import { FaultList, type WireSchema } from './explain.ts';
 import { checkerOf } from './check.ts';
 
 /**
- * Reads a query string by its schema: numbers and booleans from their text, nothing unknown, nothing twice, nothing
- * ignored. Throws INVALID_QUERY, naming each parameter.
+ * Reads a query string by its schema: converts numbers and booleans, and rejects unknown or repeated parameters. Throws
+ * INVALID_QUERY, naming each parameter.
  */
 export function readQuery(schema: TObject, given: unknown): Record<string, unknown> {
   const faults = new FaultList(20);
@@ -15,7 +15,7 @@ export function readQuery(schema: TObject, given: unknown): Record<string, unkno
   for (const [name, raw] of Object.entries(given as Record<string, unknown>)) {
     if (Array.isArray(raw)) faults.add(name, 'is given more than once; give it once');
     else if (typeof raw !== 'string' || !isStorable(raw))
-      faults.add(name, 'holds characters that cannot be stored; remove them');
+      faults.add(name, 'contains characters that cannot be stored; remove them');
     else if (name === '__proto__' || name === 'constructor') faults.add(name, 'is not a known parameter');
     else values[name] = converted((schema.properties as Record<string, WireSchema>)[name], raw);
   }

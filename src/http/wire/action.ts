@@ -6,7 +6,7 @@ import { oneOf } from './basics.ts';
 
 export const REFERENCE_NAME = '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$';
 
-/** Names a stored rule or action in the place of its body. */
+/** Names a stored rule or action instead of its body. */
 export const Reference = Type.Object(
   {
     ref: Type.String({
@@ -20,7 +20,7 @@ export const Reference = Type.Object(
 
 export const WebhookParamsDto = Type.Object(
   {
-    url: Type.String({ minLength: 1, maxLength: 4096, description: 'Where the call goes: http or https.' }),
+    url: Type.String({ minLength: 1, maxLength: 4096, description: 'URL of the call: http or https.' }),
     verb: oneOf(['Get', 'Post', 'Put', 'Patch', 'Delete']),
     body: Type.Optional(Type.Unknown({ description: 'JSON sent as the body.' })),
     headers: Type.Optional(
@@ -38,10 +38,14 @@ export const NewActionDto = Type.Object(
     kind: oneOf(['Webhook']),
     params: WebhookParamsDto,
     max_tries: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 100, description: 'Tries of one delivery before it is dead-lettered.' }),
+      Type.Integer({ minimum: 1, maximum: 100, description: 'Tries of a delivery before it is dead-lettered.' }),
     ),
     give_up_secs: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 604_800, description: 'Seconds from the first try to giving up.' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: 604_800,
+        description: 'Seconds after the first try when the delivery is abandoned.',
+      }),
     ),
   },
   { additionalProperties: false, title: 'NewActionDto' },
@@ -54,8 +58,8 @@ export type NewActionOrReference = Static<typeof NewActionOrReference>;
 export const ActionDto = Type.Object(
   {
     ...NewActionDto.properties,
-    trigger: oneOf(['Start', 'End', 'Cancel'], { description: 'What fires it.' }),
-    condition: Type.Optional(oneOf(['Success', 'Failure'], { description: 'With `End`: which end fires it.' })),
+    trigger: oneOf(['Start', 'End', 'Cancel'], { description: 'The trigger.' }),
+    condition: Type.Optional(oneOf(['Success', 'Failure'], { description: 'With `End`: the outcome that fires it.' })),
   },
   { additionalProperties: false, title: 'ActionDto' },
 );
@@ -68,7 +72,7 @@ const WIRE_TRIGGER = {
   cancel: { trigger: 'Cancel' },
 } as const satisfies Record<ActionTrigger, Pick<ActionDto, 'trigger' | 'condition'>>;
 
-/** Secrets in headers and in the address are for the target alone: a reader sees that they are set. */
+/** Secrets in headers and in the address are only for the target: readers see only that they are set. */
 export function paramsToWire({ url, headers, ...params }: Action['params']): ActionDto['params'] {
   const shown = { ...params, url: redactText(url) };
   return headers === undefined ? shown : { ...shown, headers: redactHeaders(headers) };

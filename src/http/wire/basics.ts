@@ -14,8 +14,7 @@ export const TIMEOUT_DEFAULT_SECS = 3600;
 
 export const TimeoutBasis = oneOf(DEADLINE_BASES, {
   default: DEADLINE_BASIS_DEFAULT,
-  description:
-    'What the timeout counts from: the last sign of activity, which counters and heartbeats are, or the start of the attempt.',
+  description: 'Start of the timeout: the last activity (counters and heartbeats), or the start of the attempt.',
 });
 
 const UUID_PATTERN = '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$';
@@ -32,7 +31,7 @@ export const Metadata = (description: string) =>
   Type.Record(Type.String(), Type.Unknown(), { description, additionalProperties: true });
 
 export const Status = Type.Unsafe<BatchWireState>(
-  oneOf(BATCH_WIRE_STATES as BatchWireState[], { description: 'State of a task as this API names it.' }),
+  oneOf(BATCH_WIRE_STATES as BatchWireState[], { description: 'Status of a task.' }),
 );
 
 export const Count = (description: string) => Type.Integer({ minimum: 0, maximum: COUNT_MAX, description });

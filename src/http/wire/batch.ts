@@ -9,7 +9,7 @@ const batchProperties = {
   id: Uuid('The batch.'),
   name: nullable(Type.String()),
   task_count: Count('All its tasks.'),
-  remaining: Count('Tasks that have not ended.'),
+  remaining: Count('Unfinished tasks.'),
   created_at: Timestamp('When it was submitted'),
   ended_at: nullable(Timestamp('When its last task ended')),
   archived: Type.Boolean(),
@@ -22,7 +22,7 @@ export const BatchDetailDto = Type.Object(
   {
     ...batchProperties,
     by_status: Type.Record(Type.String(), Type.Integer(), {
-      description: 'Tasks by status; statuses without tasks are left out.',
+      description: 'Tasks by status; statuses without tasks are omitted.',
     }),
   },
   { additionalProperties: false, title: 'BatchDetailDto' },
@@ -30,7 +30,11 @@ export const BatchDetailDto = Type.Object(
 export type BatchDetailDto = Static<typeof BatchDetailDto>;
 
 export const LinkDto = Type.Object(
-  { parent_id: Uuid('The task waited for.'), child_id: Uuid('The task that waits.'), requires_success: Type.Boolean() },
+  {
+    parent_id: Uuid('The task that the other one waits for.'),
+    child_id: Uuid('The task that waits.'),
+    requires_success: Type.Boolean(),
+  },
   { additionalProperties: false, title: 'LinkDto' },
 );
 

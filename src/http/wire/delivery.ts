@@ -11,19 +11,19 @@ export const DELIVERY_STATES = ['held', 'due', 'delivered', 'dead'] as const;
 export const DeliveryDto = Type.Object(
   {
     id: Type.String(),
-    task_id: nullable(Uuid('The task it tells of; null where it tells of the end of a workflow.')),
+    task_id: nullable(Uuid('The task it concerns; null if it concerns the end of a workflow.')),
     batch_id: Uuid('The batch or workflow of the task.'),
     attempt: Type.Integer(),
     action: Type.Union([ActionDto, NoticeDto]),
     state: oneOf([...DELIVERY_STATES]),
     tries: Type.Integer(),
     idempotency_key: Type.String(),
-    created_at: Timestamp('When it was written'),
+    created_at: Timestamp('When it was created'),
     first_try_at: nullable(Timestamp('When it was first tried')),
-    next_try_at: nullable(Timestamp('When it is tried next')),
+    next_try_at: nullable(Timestamp('When the next try is due')),
     delivered_at: nullable(Timestamp('When it was delivered')),
     last_status: nullable(
-      Type.Integer({ description: 'HTTP status of the last answer; of mail, what SMTP answered.' }),
+      Type.Integer({ description: 'HTTP status of the last response; for mail, the SMTP status.' }),
     ),
     last_error: nullable(Type.String()),
   },

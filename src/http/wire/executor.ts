@@ -7,7 +7,7 @@ const Many = (description: string) => Type.Integer({ minimum: 0, description });
 
 const RecentTaskDto = Type.Object(
   {
-    correlation_id: Type.String({ description: 'The task at its executor.' }),
+    correlation_id: Type.String({ description: 'The task on its executor.' }),
     event_name: Type.String(),
     status: Type.String({ description: '`pending`, `running`, `success` or `error`.' }),
     code: nullable(Type.String({ description: 'Why it failed.' })),
@@ -20,11 +20,11 @@ const RecentTaskDto = Type.Object(
 const ExecutorStatusDto = Type.Object(
   {
     version: Type.String(),
-    tier: Type.String({ description: 'How strongly tasks are kept apart: `pooled`, `process`, `jail`, `container`.' }),
-    workers: Many('Tasks that run at once at most.'),
-    busy: Many('Tasks that run.'),
-    queue_depth: Many('Tasks that wait.'),
-    max_pending_tasks: Many('Tasks that may wait.'),
+    tier: Type.String({ description: 'Isolation of tasks: `pooled`, `process`, `jail`, `container`.' }),
+    workers: Many('Maximum concurrent tasks.'),
+    busy: Many('Running tasks.'),
+    queue_depth: Many('Waiting tasks.'),
+    max_pending_tasks: Many('Maximum waiting tasks.'),
     uptime_seconds: Type.Number({ minimum: 0 }),
     recent: Type.Array(RecentTaskDto, { description: 'The latest tasks of this server’s client, newest first.' }),
   },
@@ -33,17 +33,18 @@ const ExecutorStatusDto = Type.Object(
 
 export const ExecutorDto = Type.Object(
   {
-    executor: Type.String({ description: 'What tasks name it by.' }),
+    executor: Type.String({ description: 'The name that tasks use.' }),
     endpoint: Type.String({ description: 'Protocol, host and port.' }),
     state: oneOf(['unknown', 'healthy', 'degraded', 'draining', 'unreachable'], {
-      description: '`unknown` until it has answered once; `unreachable` since calls fail; else what it says of itself.',
+      description:
+        '`unknown` before the first response; `unreachable` while calls fail; else the status that it reports.',
     }),
-    in_flight: Many('Calls of this server that have no answer yet.'),
-    answered_at: nullable(Timestamp('Its latest answer')),
+    in_flight: Many('Calls of this server without a response yet.'),
+    answered_at: nullable(Timestamp('Its latest response')),
     last_error: nullable(
-      Type.Object({ at: Timestamp('When it was'), message: Type.String() }, { additionalProperties: false }),
+      Type.Object({ at: Timestamp('When it was received'), message: Type.String() }, { additionalProperties: false }),
     ),
-    clock_offset_ms: nullable(Type.Integer({ description: 'How far its clock is ahead of this server’s.' })),
+    clock_offset_ms: nullable(Type.Integer({ description: 'Offset of its clock ahead of this server’s.' })),
     status: nullable(ExecutorStatusDto),
   },
   { additionalProperties: false, title: 'Executor' },
@@ -60,7 +61,7 @@ export function executorToWire(endpoint: ExecutorEndpoint): ExecutorDto {
   };
 }
 
-/** Member by member: what else an executor may say of itself is not passed on. */
+/** Copies known members only: others that an executor may report are not passed on. */
 function statusToWire(status: ExecutorStatus): ExecutorDto['status'] {
   const { version, tier, workers, busy, queue_depth, max_pending_tasks, uptime_seconds, recent } = status;
   return {

@@ -20,16 +20,16 @@ const variant = <const Name extends string, Fields extends Record<string, TSchem
 const TurnDto = variant('turn', {
   container: Type.Object(
     { id: Uuid('The container.'), local_id: nullable(Type.String()), state: WorkflowState },
-    { additionalProperties: false, description: 'The sequence that has not come to the node.' },
+    { additionalProperties: false, description: 'The sequence that has not reached the node.' },
   ),
-  before: Type.Array(Type.String(), { description: 'What comes first and has not ended: at most 20 names.' }),
+  before: Type.Array(Type.String(), { description: 'Unfinished predecessors: at most 20 names.' }),
 });
 
 export const ObstacleDto = Type.Union([
   TurnDto,
   variant('expanding', {
-    expected: Type.Integer({ description: 'Nodes that the generator announced.' }),
-    created: Type.Integer({ description: 'Those that exist.' }),
+    expected: Type.Integer({ description: 'Nodes announced by the generator.' }),
+    created: Type.Integer({ description: 'Existing nodes.' }),
   }),
   variant('parents', {
     parents: Type.Array(
@@ -49,36 +49,37 @@ export const ObstacleDto = Type.Union([
   variant('delayed', { until: Timestamp('When it may start'), attempt: Type.Integer() }),
   variant('no_worker', {
     lane: Type.String(),
-    last_seen: nullable(Timestamp('When a worker last asked')),
+    last_seen: nullable(Timestamp('When a worker last polled')),
     never: Type.Optional(
       Type.Object(
-        { did_you_mean: nullable(Type.String({ description: 'The nearest kind that a worker has asked for.' })) },
-        { additionalProperties: false, description: 'No worker has ever asked for its kind.' },
+        { did_you_mean: nullable(Type.String({ description: 'The most similar kind that a worker has requested.' })) },
+        { additionalProperties: false, description: 'No worker has ever requested its kind.' },
       ),
     ),
   }),
   variant('runner', {
     requirements: DemandDto,
     stage: oneOf(['unasked', 'held_back', 'waiting', 'granted'], {
-      description: 'held_back: a rule would stop it anyway; granted: its runner is about to begin.',
+      description: 'held_back: a rule would keep it from starting; granted: its runner is about to start.',
     }),
-    request_id: nullable(Uuid('What it asked the pool by.')),
-    since: nullable(Timestamp('When it asked')),
-    ahead: Type.Integer({ description: 'Requests for the same class that come first.' }),
+    request_id: nullable(Uuid('The request to the pool.')),
+    since: nullable(Timestamp('When it was requested')),
+    ahead: Type.Integer({ description: 'Requests for the same class ahead of it.' }),
     exhaustion: nullable(
       oneOf(['global', 'local', 'uncertain'], {
-        description:
-          'global: none is idle; local: those that are do not suit it; uncertain: not all could be looked at.',
+        description: 'global: no runner is idle; local: no idle runner matches; uncertain: not all could be checked.',
       }),
     ),
-    launching: Type.Integer({ description: 'Runners that are being launched for what it asks for, for others too.' }),
-    last_failure: nullable(Type.String({ description: 'What the last launch failed of.' })),
+    launching: Type.Integer({
+      description: 'Matching runners that are launching, including those for other requests.',
+    }),
+    last_failure: nullable(Type.String({ description: 'Why the last launch failed.' })),
     runners: Type.Array(
       Type.Object(
         { id: Uuid('The runner.'), number: Type.Integer(), running: Type.Boolean() },
         { additionalProperties: false },
       ),
-      { description: 'Those that it got.' },
+      { description: 'The granted runners.' },
     ),
   }),
   variant('queued', { ahead: Type.Integer() }),
@@ -92,24 +93,24 @@ export type ObstacleDto = Static<typeof ObstacleDto>;
 
 const ExpansionDto = Type.Object(
   {
-    expected: nullable(Type.Integer({ description: 'Nodes that it announced; null until it has.' })),
-    created: Type.Integer({ description: 'Nodes that its current attempt made.' }),
-    missing: nullable(Type.Integer({ description: 'Announced nodes that do not exist.' })),
+    expected: nullable(Type.Integer({ description: 'Nodes that it announced; null before.' })),
+    created: Type.Integer({ description: 'Nodes that its current attempt created.' }),
+    missing: nullable(Type.Integer({ description: 'Announced nodes that do not exist yet.' })),
     created_ids: Type.Array(Uuid('A node.'), {
-      description: 'The nodes that exist, in ascending order: the first 1,000.',
+      description: 'The existing nodes in ascending order, the first 1,000.',
     }),
     dead_letters: Type.Array(
       Type.Object({ id: nullable(Type.String()), reason: Type.String() }, { additionalProperties: false }),
-      { description: 'Missing nodes whose messages became dead letters of the manager: the first 20.' },
+      { description: 'Missing nodes whose messages the manager dead-lettered, the first 20.' },
     ),
   },
-  { additionalProperties: false, description: 'What a generator announced, and what of it exists.' },
+  { additionalProperties: false, description: 'The announced and the existing nodes of a generator.' },
 );
 
 export const ExplanationDto = Type.Object(
   {
     task: BasicTaskDto,
-    summary: Type.String({ description: 'One sentence that answers why the task is not running.' }),
+    summary: Type.String({ description: 'One sentence that explains why the task is not running.' }),
     obstacles: Type.Array(ObstacleDto, { description: 'Most important first.' }),
     expansion: nullable(ExpansionDto),
   },
@@ -119,7 +120,7 @@ export type ExplanationDto = Static<typeof ExplanationDto>;
 
 const OpenNode = {
   id: Uuid('The node.'),
-  name: Type.String({ description: 'Its local name, else its name; of a container without one its id.' }),
+  name: Type.String({ description: 'Its local name, else its name, else the id of a container.' }),
   state: WorkflowState,
 };
 
@@ -129,15 +130,15 @@ export const ContainerObstacleDto = Type.Union([
   variant('children', {
     children: Type.Array(
       Type.Object({ type: oneOf(['task', 'container']), ...OpenNode }, { additionalProperties: false }),
-      { description: 'Of a sequence the child that it has come to; else the first 20 that have not ended.' },
+      { description: 'For a sequence, the current child; else the first 20 unfinished ones.' },
     ),
-    open: Type.Integer({ description: 'Children that have not ended.' }),
+    open: Type.Integer({ description: 'Unfinished children.' }),
   }),
   variant('fillers', {
     generators: Type.Array(Type.Object(OpenNode, { additionalProperties: false }), {
       description: 'The first 20 tasks elsewhere in the workflow that may still add children.',
     }),
-    total: Type.Integer({ description: 'How many there are.' }),
+    total: Type.Integer({ description: 'Their number.' }),
   }),
 ]);
 export type ContainerObstacleDto = Static<typeof ContainerObstacleDto>;
@@ -145,7 +146,7 @@ export type ContainerObstacleDto = Static<typeof ContainerObstacleDto>;
 export const ContainerExplanationDto = Type.Object(
   {
     container: ContainerDto,
-    summary: Type.String({ description: 'One sentence that says why it has not started or not ended.' }),
+    summary: Type.String({ description: 'One sentence that explains why it has not started or ended.' }),
     obstacles: Type.Array(ContainerObstacleDto, { description: 'Most important first.' }),
   },
   { additionalProperties: false, title: 'ContainerExplanation' },

@@ -14,11 +14,11 @@ const Many = (description: string) => Type.Integer({ minimum: 0, description });
 
 export const FindingStateWire = oneOf([...FINDING_STATES], {
   description:
-    '`new`: the latest run that saw it saw it first, or saw it again after it was gone; `known`: earlier runs saw it, too; `gone`: a run that covered everything did not see it.',
+    '`new`: first found by the latest run, or found again after it was gone; `known`: also found by earlier runs; `gone`: not found by a complete run.',
 });
 
 export const TriageStateWire = oneOf([...TRIAGE_STATES], {
-  description: 'What people made of it; scans leave it as it is.',
+  description: 'Triage status; scans do not change it.',
 });
 
 const TriageDto = Type.Object(
@@ -34,28 +34,28 @@ const TriageDto = Type.Object(
 export const FindingDto = Type.Object(
   {
     id: Uuid('The finding.'),
-    target: Type.String({ description: 'What was scanned, as the workflow names it.' }),
+    target: Type.String({ description: 'The scanned target, as named by the workflow.' }),
     fingerprint: Type.String({ description: '32 hexadecimal digits of rule, path and secret.' }),
     rule_id: Type.String(),
     description: Type.String({ description: 'What the rule finds.' }),
     tags: Type.Array(Type.String()),
     path: Type.String({ description: 'The object; entries of archives follow their archive after `!`.' }),
     redacted: Type.String({ description: 'The beginning of the secret. The secret itself is stored nowhere.' }),
-    occurrences: Many('How often the secret stands in the object.'),
-    line: Many('From 1, of the first one, as the rest.'),
+    occurrences: Many('Number of occurrences of the secret in the object.'),
+    line: Many('From 1; this and the following members describe the first occurrence.'),
     column: Many('From 1, in bytes.'),
     end_line: Many('Where the match ends.'),
     end_column: Many('Where the match ends.'),
     entropy: Type.Number({ description: 'Bits a character.' }),
-    encodings: Type.Array(Type.String(), { description: 'Under which it stands, outermost first: `base64`.' }),
+    encodings: Type.Array(Type.String(), { description: 'Encodings of the secret, outermost first: `base64`.' }),
     commit: nullable(
       Type.Object({ id: Type.String(), author: Type.String(), date: Type.String() }, { additionalProperties: false }),
     ),
     state: FindingStateWire,
-    runs: Many('Runs that saw it.'),
-    first_seen: Timestamp('Start of the first run that saw it'),
-    last_seen: Timestamp('Start of the latest run that saw it'),
-    gone_at: nullable(Timestamp('Start of the run that did not see it any more')),
+    runs: Many('Runs that found it.'),
+    first_seen: Timestamp('Start of the first run that found it'),
+    last_seen: Timestamp('Start of the latest run that found it'),
+    gone_at: nullable(Timestamp('Start of the run that no longer found it')),
     triage: TriageDto,
   },
   { additionalProperties: false, title: 'Finding' },
@@ -71,8 +71,8 @@ export const FindingChangeDto = Type.Object(
           minLength: 1,
           maxLength: COMMENT_CHARACTERS_MAX,
           pattern: '^[^\\u0000]*$',
-          patternMeaning: 'text without NUL',
-          description: 'Why; replaces the comment that stands there.',
+          patternMeaning: 'string without NUL',
+          description: 'Reason; replaces the previous comment.',
         }),
       ),
     ),
@@ -83,7 +83,7 @@ export type FindingChangeDto = Static<typeof FindingChangeDto>;
 
 const counts = {
   new: Many('New in this run.'),
-  known: Many('Seen by it and by earlier ones.'),
+  known: Many('Found by this and earlier runs.'),
   gone: Many('Gone since this run.'),
 };
 

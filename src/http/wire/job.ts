@@ -30,46 +30,46 @@ const members = {
   name: Type.String({
     pattern: REFERENCE_NAME,
     patternMeaning: NAME_MEANING,
-    description: 'Names the job wherever its id does; unique, and not of the form of an id.',
+    description: 'Can be used instead of the id; unique, and not in the form of an id.',
   }),
   cron: Type.String({
     minLength: 1,
     maxLength: 200,
     description:
-      'Minute, hour, day of month, month, weekday, with seconds in front where there are six fields; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`.',
+      'Minute, hour, day of month, month, weekday, preceded by seconds if there are six fields; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`.',
     examples: ['30 2 * * MON-FRI'],
   }),
   time_zone: Type.String({
     minLength: 1,
     maxLength: 100,
     default: TIME_ZONE_DEFAULT,
-    description: 'IANA name of the time zone that the expression is read in.',
+    description: 'IANA time zone of the expression.',
     examples: ['Europe/Berlin'],
   }),
   recurrence: nullable(
     Type.Integer({
       minimum: 0,
       maximum: COUNT_MAX,
-      description: 'How many more times it starts by its schedule: 0 never; null for ever.',
+      description: 'Remaining number of scheduled runs: 0 for none; null for unlimited.',
     }),
   ),
   overlap: Type.Unsafe<OverlapPolicy>(
     oneOf([...OVERLAP_POLICIES], {
       default: 'skip',
       description:
-        'While a run has not ended, an occurrence is dropped (`skip`), waits for its end, one at most (`queue`), or starts beside it (`allow`).',
+        'While a run is unfinished, an occurrence is dropped (`skip`), waits for its end, one at most (`queue`), or starts concurrently (`allow`).',
     }),
   ),
   catch_up: Type.Unsafe<CatchUpPolicy>(
     oneOf([...CATCH_UP_POLICIES], {
       default: 'once',
-      description: `Occurrences that passed while no server was there: none runs (\`skip\`), one run stands for all (\`once\`), each runs, the latest ${CATCH_UP_MAX} at most (\`all\`).`,
+      description: `Occurrences missed while no server was running: none runs (\`skip\`), one run replaces all (\`once\`), each runs, at most the latest ${CATCH_UP_MAX} (\`all\`).`,
     }),
   ),
-  paused: Type.Boolean({ default: false, description: 'It starts nothing by its schedule until it is resumed.' }),
+  paused: Type.Boolean({ default: false, description: 'Its schedule starts nothing until it is resumed.' }),
 };
 
-/** What the API description says; `WorkflowNode` holds itself, so handlers check bodies against what follows. */
+/** For the API description; `WorkflowNode` is recursive, so handlers check bodies against the schemas below. */
 const { name, cron, ...settings } = members;
 const optional = {
   time_zone: Type.Optional(settings.time_zone),
@@ -80,7 +80,7 @@ const optional = {
 const created = { name, cron, ...optional, paused: Type.Optional(settings.paused) };
 const changed = { name: Type.Optional(name), cron: Type.Optional(cron), ...optional };
 const closed = { additionalProperties: false };
-/** The workflow itself is checked by the engine, which names each fault in it. */
+/** The engine checks the workflow itself and names each fault in it. */
 const uncheckedWorkflow = Type.Unsafe<WorkflowDefinition>(Type.Record(Type.String(), Type.Unknown()));
 
 export const NewJobDto = Type.Object({ ...created, workflow: NewWorkflowDto }, { ...closed, title: 'NewJobDto' });
@@ -89,7 +89,7 @@ export const NewJobFields = Type.Object({ ...created, workflow: uncheckedWorkflo
 
 export const JobChangeDto = Type.Object(
   { ...changed, workflow: Type.Optional(NewWorkflowDto) },
-  { ...closed, minProperties: 1, title: 'JobChangeDto', description: 'What is left out stays as it is.' },
+  { ...closed, minProperties: 1, title: 'JobChangeDto', description: 'Absent members stay unchanged.' },
 );
 export type JobChangeDto = Static<typeof JobChangeDto>;
 export const JobChangeFields = Type.Object(
@@ -100,22 +100,22 @@ export const JobChangeFields = Type.Object(
 const shown = {
   id: Uuid('The job.'),
   ...members,
-  paused_reason: nullable(Type.String({ description: 'Why it was paused, where nobody asked for it.' })),
+  paused_reason: nullable(Type.String({ description: 'Why it was paused automatically.' })),
   next_run_at: nullable(Timestamp('Its next occurrence; null while it is paused or used up')),
   created_at: Timestamp('When it was created'),
   updated_at: Timestamp('When it was last changed'),
 };
 export const JobDetailDto = Type.Object(
-  { ...shown, workflow: Metadata('What it starts, as it was given.') },
+  { ...shown, workflow: Metadata('The workflow that it starts, as it was given.') },
   { ...closed, title: 'JobDetailDto' },
 );
 export type JobDetailDto = Static<typeof JobDetailDto>;
 
 export const OccurrenceDto = Type.Object(
   {
-    at: Timestamp('The moment'),
+    at: Timestamp('The time'),
     local: Type.String({
-      description: 'The same moment in the time zone of the job.',
+      description: 'The same time in the time zone of the job.',
       examples: ['2026-03-29T03:00:00+02:00'],
     }),
   },
@@ -125,7 +125,7 @@ export type OccurrenceDto = Static<typeof OccurrenceDto>;
 
 export const RunState = Type.Unsafe<JobRunState>(
   oneOf([...JOB_RUN_STATES], {
-    description: '`Queued` waits for the run before it; `Skipped` never ran; else as its workflow.',
+    description: '`Queued` waits for the previous run; `Skipped` never ran; else the state of its workflow.',
   }),
 );
 
@@ -134,9 +134,9 @@ export const JobRunDto = Type.Object(
     id: Uuid('The run.'),
     job_id: Uuid('Its job.'),
     trigger: oneOf([...RUN_TRIGGERS]),
-    scheduled_for: Timestamp('The occurrence; of a manual run when it was asked for'),
+    scheduled_for: Timestamp('The occurrence; for a manual run, when it was requested'),
     state: RunState,
-    reason: nullable(Type.String({ description: 'Why it was skipped, or could not begin.' })),
+    reason: nullable(Type.String({ description: 'Why it was skipped or could not start.' })),
     workflow_id: nullable(Uuid('The workflow that it started.')),
     started_at: nullable(Timestamp('When it was started')),
     completed_at: nullable(Timestamp('When its workflow ended')),
@@ -153,7 +153,7 @@ export const JobDto = Type.Object(
   {
     ...closed,
     title: 'JobDto',
-    description: '`last_run`: the latest entry of its history; null where it never started.',
+    description: '`last_run`: the latest entry of its history; null if it never started.',
   },
 );
 export type JobDto = Static<typeof JobDto>;
@@ -221,7 +221,7 @@ export function occurrenceToWire(ms: number, timeZone: string): OccurrenceDto {
   return { at: isoTime(ms), local: localTime(ms, timeZone) };
 }
 
-/** RFC 3339 with the offset that the time zone has at that moment. */
+/** RFC 3339 with the offset of the time zone at that time. */
 function localTime(ms: number, timeZone: string): string {
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone,

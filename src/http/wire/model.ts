@@ -7,14 +7,14 @@ const Many = (description: string) => Type.Integer({ minimum: 0, description });
 
 export const ModelStateWire = oneOf([...MODEL_STATES], {
   description:
-    '`new`: the latest run that saw it saw it first, or saw it again after it was gone; `changed`: it saw other data than the run before; `known`: the same; `gone`: a run that looked at everything did not see it.',
+    '`new`: first seen by the latest run, or seen again after it was gone; `changed`: its data differ from the previous run; `known`: they are the same; `gone`: not seen by a complete run.',
 });
 
 const ModelChangeDto = Type.Object(
   {
     field: Type.String({ description: 'A member of the data.' }),
-    old: Type.Unknown({ description: 'Null where it was absent; cut to a text where it is long.' }),
-    new: Type.Unknown({ description: 'Null where it is absent; cut to a text where it is long.' }),
+    old: Type.Unknown({ description: 'Null if it was absent; truncated to a string if it is long.' }),
+    new: Type.Unknown({ description: 'Null if it is absent; truncated to a string if it is long.' }),
   },
   { additionalProperties: false },
 );
@@ -22,21 +22,21 @@ const ModelChangeDto = Type.Object(
 export const ModelDto = Type.Object(
   {
     id: Uuid('The model.'),
-    target: Type.String({ description: 'The name that the runs which saw it keep their models under.' }),
-    model: Type.String({ description: '`host`, `service`, `name`, `tls`, `certificate`, or a name of your own.' }),
-    key: Type.String({ description: 'Tells it from others of its sort: an address, a name, a fingerprint.' }),
+    target: Type.String({ description: 'The target of the runs that observed it.' }),
+    model: Type.String({ description: '`host`, `service`, `name`, `tls`, `certificate`, or a custom type.' }),
+    key: Type.String({ description: 'Identifies it among models of its type: an address, a name, a fingerprint.' }),
     data: Type.Record(Type.String(), Type.Unknown(), { description: 'As the latest run saw it.' }),
     state: ModelStateWire,
     runs: Many('Runs that saw it.'),
     first_seen: Timestamp('Start of the first run that saw it'),
     last_seen: Timestamp('Start of the latest run that saw it'),
     changed_at: Timestamp('Start of the latest run that it was new, changed or gone in'),
-    gone_at: nullable(Timestamp('Start of the run that did not see it any more')),
+    gone_at: nullable(Timestamp('Start of the run that no longer saw it')),
     first_run: Many('Number of the first run that saw it.'),
     last_run: Many('Number of the latest run that saw it.'),
     changed_run: Many('Number of the latest run that it was new, changed or gone in.'),
     changes: Type.Array(ModelChangeDto, {
-      description: 'What was different in `changed_run`, at most 50 members; none where it was new then, or is gone.',
+      description: 'Changes in `changed_run`, at most 50 members; empty if it was new then, or is gone.',
     }),
   },
   { additionalProperties: false, title: 'Model' },
@@ -45,8 +45,8 @@ export type ModelDto = Static<typeof ModelDto>;
 
 const counts = {
   new: Many('New in this run.'),
-  changed: Many('Seen by it with other data than before.'),
-  known: Many('Seen by it as before.'),
+  changed: Many('Seen by this run with changed data.'),
+  known: Many('Seen by this run unchanged.'),
   gone: Many('Gone since this run.'),
 };
 
@@ -56,7 +56,7 @@ const ModelRunDto = Type.Object(
     number: Type.Integer({ minimum: 1, description: 'From 1, by target.' }),
     started_at: Timestamp('When merging began'),
     ended_at: nullable(Timestamp('When it ended')),
-    complete: Type.Boolean({ description: 'Whether it looked at everything; only then are models gone.' }),
+    complete: Type.Boolean({ description: 'Whether it covered everything; only then are models gone.' }),
     ...counts,
     by_model: Type.Array(Type.Object({ model: Type.String(), ...counts }, { additionalProperties: false })),
   },

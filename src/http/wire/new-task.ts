@@ -30,13 +30,17 @@ export const NewTaskDto = Type.Object(
   {
     id: Type.Optional(LocalId('Name of the task within this request; dependencies refer to it.')),
     name: Type.String({ minLength: 1, maxLength: 255 }),
-    kind: Type.String({ minLength: 1, maxLength: 100, description: 'What the task does; rules and workers go by it.' }),
+    kind: Type.String({
+      minLength: 1,
+      maxLength: 100,
+      description: 'What the task does; matched by rules and workers.',
+    }),
     timeout: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: TIMEOUT_MAX_SECS,
         default: TIMEOUT_DEFAULT_SECS,
-        description: 'Seconds that it may take; `timeout_basis` says from when.',
+        description: 'Timeout, seconds; `timeout_basis` sets its start.',
       }),
     ),
     timeout_basis: Type.Optional(TimeoutBasis),
@@ -48,14 +52,19 @@ export const NewTaskDto = Type.Object(
     dependencies: Type.Optional(Type.Array(DependencyDto, { maxItems: MAX_TASKS })),
     rules: Type.Optional(Type.Array(RuleOrReference, { maxItems: 16 })),
     dedupe_strategy: Type.Optional(
-      Type.Array(DedupeDto, { maxItems: 16, description: 'Skips the task while one that matches exists.' }),
+      Type.Array(DedupeDto, { maxItems: 16, description: 'Skips the task while a matching one exists.' }),
     ),
-    expected_count: Type.Optional(Count('Units of work the task will count; capacity rules go by it.')),
+    expected_count: Type.Optional(Count('Units of work that the task will count; used by capacity rules.')),
     priority: Type.Optional(
       Type.Integer({ minimum: -1000, maximum: 1000, default: 0, description: 'Higher starts first.' }),
     ),
     delay: Type.Optional(
-      Type.Number({ minimum: 0, maximum: DELAY_MAX_SECS, default: 0, description: 'Seconds before it may start.' }),
+      Type.Number({
+        minimum: 0,
+        maximum: DELAY_MAX_SECS,
+        default: 0,
+        description: 'Delay before it may start, seconds.',
+      }),
     ),
     retry: Type.Optional(RetryDto),
     requirements: Type.Optional(RequirementsDto),
@@ -63,7 +72,7 @@ export const NewTaskDto = Type.Object(
       Type.Unsafe<CompletionPolicy>(
         oneOf([...COMPLETION_POLICIES], {
           default: 'FailOnFailure',
-          description: 'Which ends of the task let those start that require its success.',
+          description: 'Which outcomes of the task satisfy dependents that require its success.',
         }),
       ),
     ),

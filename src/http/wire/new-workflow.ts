@@ -27,7 +27,7 @@ const nodeProperties = {
       minLength: 1,
       maxLength: LOCAL_ID_CHARS_MAX,
       description:
-        'A UUID is the id of the node; any other text is a name for it, unique within the workflow. The UUID of the root is the id of the workflow: a repeat with the same one changes nothing.',
+        'A UUID is the id of the node; any other string is a name for it, unique within the workflow. The UUID of the root is the id of the workflow: a repeat with the same one changes nothing.',
     }),
   ),
   local_id: Type.Optional(
@@ -41,7 +41,7 @@ const nodeProperties = {
     Type.Unsafe<CompletionPolicy>(
       oneOf([...COMPLETION_POLICIES], {
         default: 'FailOnFailure',
-        description: 'Which ends of the node let the sequence it stands in go on.',
+        description: 'Which child outcomes let the sequence continue.',
       }),
     ),
   ),
@@ -53,14 +53,14 @@ export const NewTreeTaskDto = Type.Object(
     kind: Type.String({
       minLength: 1,
       maxLength: KIND_CHARS_MAX,
-      description: 'What the task does; workers go by it.',
+      description: 'What the task does; matched by workers.',
     }),
     name: Type.Optional(
       Type.String({ minLength: 1, maxLength: NAME_CHARS_MAX, description: 'Default: its local name, else its kind.' }),
     ),
     input: Type.Optional(
       Metadata(
-        'Any JSON object up to 64 KiB. `{ "$expr": "…" }` anywhere in it stands for the value of a CEL expression over earlier nodes, worked out when an attempt is handed out.',
+        'Any JSON object up to 64 KiB. `{ "$expr": "…" }` anywhere in it is replaced by the value of a CEL expression over earlier nodes, evaluated when an attempt starts.',
       ),
     ),
     timeout_secs: Type.Optional(
@@ -68,7 +68,7 @@ export const NewTreeTaskDto = Type.Object(
         minimum: 1,
         maximum: TIMEOUT_MAX_SECS,
         default: TIMEOUT_DEFAULT_SECS,
-        description: 'Seconds that it may take; `timeout_basis` says from when.',
+        description: 'Timeout, seconds; `timeout_basis` sets its start.',
       }),
     ),
     timeout_basis: Type.Optional(TimeoutBasis),
@@ -76,7 +76,12 @@ export const NewTreeTaskDto = Type.Object(
       Type.Integer({ minimum: -1000, maximum: 1000, default: 0, description: 'Higher starts first.' }),
     ),
     delay: Type.Optional(
-      Type.Number({ minimum: 0, maximum: DELAY_MAX_SECS, default: 0, description: 'Seconds before it may start.' }),
+      Type.Number({
+        minimum: 0,
+        maximum: DELAY_MAX_SECS,
+        default: 0,
+        description: 'Delay before it may start, seconds.',
+      }),
     ),
     retry: Type.Optional(RetryDto),
     requirements: Type.Optional(RequirementsDto),
@@ -115,14 +120,14 @@ const NewContainer = Type.Object(
   {
     ...nodeProperties,
     mode: Type.Unsafe<ContainerMode>(
-      oneOf([...CONTAINER_MODES], { description: 'Whether its children run one after the other or side by side.' }),
+      oneOf([...CONTAINER_MODES], { description: 'Whether its children run sequentially or in parallel.' }),
     ),
     children: Type.Array(Type.Unsafe<NewNodeDto>({ $ref: 'WorkflowNode#' })),
   },
   { additionalProperties: false, title: 'NewWorkflowContainer' },
 );
 
-/** Named in the description of the API, since it holds itself. */
+/** Named in the API description, because it is recursive. */
 export const WorkflowNode = Type.Union([NewContainer, NewTreeTaskDto], {
   $id: 'WorkflowNode',
   description: 'A container with its children, or a task.',
@@ -132,11 +137,11 @@ export const WorkflowNode = Type.Union([NewContainer, NewTreeTaskDto], {
 export const NewWorkflowDto = Type.Object(
   {
     name: Type.Optional(
-      Type.String({ minLength: 1, maxLength: NAME_CHARS_MAX, description: 'What people call the workflow.' }),
+      Type.String({ minLength: 1, maxLength: NAME_CHARS_MAX, description: 'Display name of the workflow.' }),
     ),
     root: Type.Unsafe<NewContainerDto>({ $ref: 'WorkflowNode#', description: 'A container.' }),
     notify: Type.Optional(
-      Type.Array(WorkflowNotificationDto, { maxItems: 16, description: 'Who is told when the workflow ends.' }),
+      Type.Array(WorkflowNotificationDto, { maxItems: 16, description: 'Notifications sent when the workflow ends.' }),
     ),
   },
   { additionalProperties: false, title: 'NewWorkflowDto' },

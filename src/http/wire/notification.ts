@@ -23,7 +23,7 @@ export const ChannelDto = Type.Object(
             }),
           ),
         },
-        { ...closed, description: 'A signed request, as the webhooks of tasks are.' },
+        { ...closed, description: 'A signed request, like the webhooks of tasks.' },
       ),
     ),
     slack: Type.Optional(
@@ -49,14 +49,14 @@ export const WorkflowNotificationDto = Type.Object(
       Type.Array(oneOf([...NOTIFY_STATES]), {
         minItems: 1,
         default: [...NOTIFY_STATES_DEFAULT],
-        description: 'The ends that are told of.',
+        description: 'The outcomes that are notified.',
       }),
     ),
     to: ChannelDto,
     title: Type.Optional(Type.String({ minLength: 1, maxLength: 500, description: 'A template: `{{ CEL }}`.' })),
     text: Type.Optional(Type.String({ minLength: 1, maxLength: 16_000, description: 'A template: `{{ CEL }}`.' })),
     payload: Type.Optional(
-      Type.Unknown({ description: 'The whole body in the place of Heddle’s own; its texts are templates.' }),
+      Type.Unknown({ description: 'Replaces the whole default body; its strings are templates.' }),
     ),
   },
   { ...closed, title: 'WorkflowNotification' },

@@ -13,8 +13,8 @@ export const ProblemDto = Type.Object(
     status: Type.Integer({ minimum: 400, maximum: 599 }),
     code: Type.Unsafe<ErrorCode>(oneOf(Object.keys(ERROR_CATALOGUE))),
     error: Type.String({ description: 'What happened, in one sentence.' }),
-    details: Type.Array(Type.String(), { description: 'One entry a fault, each naming its field.' }),
-    batch_id: Type.Optional(Uuid('The batch that was refused.')),
+    details: Type.Array(Type.String(), { description: 'One entry per fault, each naming its field.' }),
+    batch_id: Type.Optional(Uuid('The rejected batch.')),
   },
   { additionalProperties: false, title: 'Problem' },
 );

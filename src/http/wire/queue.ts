@@ -10,10 +10,10 @@ const Many = (description: string) => Type.Integer({ minimum: 0, description });
 export const QueueDto = Type.Object(
   {
     name: Type.String(),
-    visible: Many('Messages that may be handed out now.'),
-    in_flight: Many('Messages that were handed out and not settled.'),
+    visible: Many('Messages that can be received now.'),
+    in_flight: Many('Messages that were received and not settled.'),
     delayed: Many('Messages whose delay has not passed.'),
-    dead: Many('Dead letters; at SQS those of all queues together.'),
+    dead: Many('Dead letters; with SQS those of all queues together.'),
   },
   { additionalProperties: false, title: 'Queue' },
 );
@@ -24,10 +24,10 @@ export const DeadLetterDto = Type.Object(
     id: Type.String({ description: 'Id of the message.' }),
     queue: Type.String({ description: 'The queue that it came from.' }),
     body: Type.String({ description: 'The message as it was sent; JSON by convention.' }),
-    reason: Type.String({ description: 'Why nobody takes it.' }),
-    receive_count: Type.Integer({ description: 'How often it was handed out.' }),
+    reason: Type.String({ description: 'Why it was dead-lettered.' }),
+    receive_count: Type.Integer({ description: 'How often it was delivered.' }),
     sent_at: Timestamp('When it was sent'),
-    died_at: Timestamp('When it became a dead letter'),
+    died_at: Timestamp('When it was dead-lettered'),
   },
   { additionalProperties: false, title: 'DeadLetter' },
 );
@@ -39,7 +39,7 @@ export const RedriveDto = Type.Object(
       Type.Array(Uuid('A dead letter.'), {
         minItems: 1,
         maxItems: REDRIVE_IDS_MAX,
-        description: 'Only these; all of the queue where absent.',
+        description: 'Only these (default all of the queue).',
       }),
     ),
   },
@@ -48,12 +48,12 @@ export const RedriveDto = Type.Object(
 export type RedriveDto = Static<typeof RedriveDto>;
 
 export const RedrivenDto = Type.Object(
-  { redriven: Many('Dead letters that are messages again.') },
+  { redriven: Many('Redriven dead letters.') },
   { additionalProperties: false, title: 'Redriven' },
 );
 export type RedrivenDto = Static<typeof RedrivenDto>;
 
-/** A dead letter as the queue has it. */
+/** A dead letter as the queue returns it. */
 interface DeadLetterRecord extends Omit<DeadLetterDto, 'sent_at' | 'died_at'> {
   sent_at: number;
   died_at: number;

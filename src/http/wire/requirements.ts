@@ -8,42 +8,48 @@ const ResourceClass = Type.String({ minLength: 1, maxLength: 64, description: 'S
 const UsageClass = (options: Record<string, unknown>) => oneOf([...USAGE_CLASSES], options);
 const Patterns = Type.Array(Type.String(), {
   maxItems: PATTERNS_MAX,
-  description: 'Types of runner that will do, `*` for any text; none: any type of the class.',
+  description: 'Acceptable instance types, `*` as a wildcard; empty: any type of the class.',
 });
-const Cpu = Type.Integer({ minimum: 1, maximum: CPU_MAX, description: 'Least processors.' });
-const Memory = Type.Integer({ minimum: 1, maximum: MEMORY_MIB_MAX, description: 'Least memory, MiB.' });
+const Cpu = Type.Integer({ minimum: 1, maximum: CPU_MAX, description: 'Minimum CPUs.' });
+const Memory = Type.Integer({ minimum: 1, maximum: MEMORY_MIB_MAX, description: 'Minimum memory, MiB.' });
 
-/** What it may be is said where it is read. */
+/** Its reader describes the allowed values. */
 const MemoryAmount = Type.Unsafe<string | number | null>({
-  description: 'The same with a unit, such as `4GiB`, or as a whole number of MiB; one of the two.',
+  description:
+    'Minimum memory with a unit, such as `4GiB`, or as a whole number of MiB; exclusive with the other member.',
   examples: ['4GiB'],
 });
 
-/** What a task asks of the runners that it is to have to itself. */
+/** Requirements of a task for its own runners. */
 export const RequirementsDto = Type.Object(
   {
     resource_class: ResourceClass,
     usage_class: Type.Optional(
-      UsageClass({ default: 'on-demand', description: 'Spot runners may be taken away at any moment.' }),
+      UsageClass({ default: 'on-demand', description: 'Spot runners may be interrupted at any time.' }),
     ),
     allowed_instance_types: Type.Optional(Patterns),
     cpu: Type.Optional(nullable(Cpu)),
     memory_mib: Type.Optional(nullable(Memory)),
     memory: Type.Optional(MemoryAmount),
     count: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: RUNNERS_MAX, default: 1, description: 'Runners wanted together.' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: RUNNERS_MAX,
+        default: 1,
+        description: 'Number of runners, granted together.',
+      }),
     ),
   },
   {
     additionalProperties: false,
     title: 'NewRequirements',
     description:
-      'The task runs on a runner of its own: it waits until the pool has given it one. Not beside `on_start`.',
+      'The task runs on a runner of its own: it waits until the pool grants one. Not allowed together with `on_start`.',
   },
 );
 export type RequirementsDto = Static<typeof RequirementsDto>;
 
-/** As they are shown: with what was left out. */
+/** As readers see them, including defaults. */
 export const DemandDto = Type.Object(
   {
     resource_class: ResourceClass,

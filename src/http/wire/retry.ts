@@ -4,12 +4,12 @@ import type { RetryPolicy } from '../../domain/task.ts';
 
 export const RetryDto = Type.Object(
   {
-    max_attempts: Type.Integer({ minimum: 1, maximum: 100, description: 'Attempts in all, the first included.' }),
+    max_attempts: Type.Integer({ minimum: 1, maximum: 100, description: 'Maximum attempts, including the first.' }),
     backoff_secs: Type.Optional(
       Type.Number({ minimum: 0, maximum: 86_400, default: 1, description: 'Wait before the first retry.' }),
     ),
     factor: Type.Optional(
-      Type.Number({ minimum: 1, maximum: 100, default: 2, description: 'Each wait is the one before times this.' }),
+      Type.Number({ minimum: 1, maximum: 100, default: 2, description: 'Factor by which each wait grows.' }),
     ),
     max_backoff_secs: Type.Optional(
       Type.Number({ minimum: 0, maximum: 86_400, default: 300, description: 'Longest wait.' }),
@@ -19,11 +19,11 @@ export const RetryDto = Type.Object(
         minimum: 0,
         maximum: 1,
         default: 0.5,
-        description: '0: waits are exact; 1: each is drawn from zero up to the whole.',
+        description: '0: exact waits; 1: each wait is random between zero and its full length.',
       }),
     ),
   },
-  { additionalProperties: false, title: 'RetryPolicy', description: 'How a failed task is tried again.' },
+  { additionalProperties: false, title: 'RetryPolicy', description: 'Retry policy of a failed task.' },
 );
 export type RetryDto = Static<typeof RetryDto>;
 

@@ -11,7 +11,7 @@ const Fields = Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
   description: 'Top-level metadata fields whose values must be equal.',
 });
 
-const Kind = Type.String({ minLength: 1, maxLength: 100, description: 'Kind of the tasks that are looked at.' });
+const Kind = Type.String({ minLength: 1, maxLength: 100, description: 'Kind of the matching tasks.' });
 
 const RuleMatcher = Type.Object(
   {
@@ -24,13 +24,13 @@ const RuleMatcher = Type.Object(
 
 const Maximum = (description: string) => Type.Integer({ minimum: 1, maximum: COUNT_MAX, description });
 
-/** The misspelling is the API's original one; the correct spelling is accepted beside it. */
+/** The misspelling is the API's original one; the correct spelling is accepted, too. */
 export const ConcurrencyRuleDto = Type.Object(
   {
     type: oneOf(['Concurency', 'Concurrency']),
     matcher: RuleMatcher,
-    max_concurency: Type.Optional(Maximum('Most matching tasks that run at once.')),
-    max_concurrency: Type.Optional(Maximum('The same, spelled correctly; give one of the two.')),
+    max_concurency: Type.Optional(Maximum('Maximum concurrent matching tasks.')),
+    max_concurrency: Type.Optional(Maximum('Correct spelling of the same member; use one of the two.')),
   },
   { additionalProperties: false, title: 'ConcurrencyRule' },
 );
@@ -39,7 +39,7 @@ export const CapacityRuleDto = Type.Object(
   {
     type: oneOf(['Capacity']),
     matcher: RuleMatcher,
-    max_capacity: Maximum('Remaining work of the matching running tasks below which another one is admitted.'),
+    max_capacity: Maximum('Remaining work of the matching running tasks below which another task is admitted.'),
   },
   { additionalProperties: false, title: 'CapacityRule' },
 );
@@ -56,14 +56,14 @@ export const DedupeDto = Type.Object(
 );
 export type DedupeDto = Static<typeof DedupeDto>;
 
-/** A rule by its wire form; exactly one spelling of the maximum must be present (`ruleFault` tells). */
+/** A rule in its wire form; exactly one spelling of the maximum must be present (`ruleFault` checks it). */
 export function ruleFromWire(dto: RuleDto): Rule {
   const matcher = { kind: dto.matcher.kind, fields: dto.matcher.fields };
   if (dto.type === 'Capacity') return { type: 'capacity', matcher, max: dto.max_capacity };
   return { type: 'concurrency', matcher, max: (dto.max_concurrency ?? dto.max_concurency)! };
 }
 
-/** What a schema cannot say of a rule: one of two spellings, and only one. */
+/** Checks that the schema of a rule cannot express: exactly one of two spellings. */
 export function ruleFault(dto: RuleDto): { field: string; message: string } | null {
   if (dto.type === 'Capacity') return null;
   const original = dto.max_concurency !== undefined;
@@ -84,7 +84,7 @@ export function ruleToWire(rule: Rule): RuleDto {
   return { type: 'Concurency', matcher, max_concurency: rule.max };
 }
 
-/** The states that a dedupe status covers: `Running` includes what is claimed. */
+/** The states that a dedupe status covers: `Running` includes claimed tasks. */
 function dedupeStates(status: BatchWireState): TaskState[] {
   const states = statesOfBatchWire(status);
   return status === 'Running' ? ['claimed', ...states] : states;

@@ -13,13 +13,13 @@ const NAME_CHARS_MAX = 200;
 
 const Many = (description: string) => Type.Integer({ minimum: 0, description });
 
-/** Shown to people, and part of what requests are told apart by. */
+/** Shown in the console, and used to distinguish requests. */
 const Label = (description: string) =>
   Type.String({
     minLength: 1,
     maxLength: NAME_CHARS_MAX,
     pattern: '^[^\\u0000-\\u001f\\u007f]*$',
-    patternMeaning: 'text without control characters',
+    patternMeaning: 'string without control characters',
     description,
   });
 
@@ -31,8 +31,8 @@ export const WantedDto = Type.Object(RequirementsDto.properties, {
   description: 'Which runners, and how many.',
 });
 
-export const RunnerStateDto = oneOf([...RUNNER_STATES], { description: 'What becomes of a runner.' });
-export const RequestStateDto = oneOf([...REQUEST_STATES], { description: 'What becomes of a request.' });
+export const RunnerStateDto = oneOf([...RUNNER_STATES], { description: 'State of a runner.' });
+export const RequestStateDto = oneOf([...REQUEST_STATES], { description: 'State of a request.' });
 
 export const RunnerDto = Type.Object(
   {
@@ -45,17 +45,17 @@ export const RunnerDto = Type.Object(
     cpu: Many('Virtual processors.'),
     memory_mib: Many('Memory, MiB.'),
     provider: Type.String({ description: 'What started it.' }),
-    provider_id: nullable(Type.String({ description: 'What the provider calls it; null before it is launched.' })),
-    request_id: nullable(Uuid('What it was claimed for.')),
-    epoch: Many('How often it was claimed; signals of an earlier claim are refused.'),
+    provider_id: nullable(Type.String({ description: 'Its id at the provider; null before it is launched.' })),
+    request_id: nullable(Uuid('The request that claimed it.')),
+    epoch: Many('Number of claims; signals of an earlier claim are rejected.'),
     uses: Many('Claims that it confirmed.'),
-    until: nullable(Timestamp('When it ends or is given up, should nothing change; null: never by itself')),
+    until: nullable(Timestamp('When it terminates or is marked lost if nothing changes; null: never by itself')),
     created_at: Timestamp('When its launch was planned'),
-    state_since: Timestamp('Since when it is in its state'),
-    seen_at: nullable(Timestamp('Its last sign of life')),
-    address: nullable(Type.String({ description: 'Where it is, as it says.' })),
-    draining: Type.Boolean({ description: 'It takes nothing more and ends when it is released.' }),
-    reason: nullable(Type.String({ description: 'Why it ended, or is about to.' })),
+    state_since: Timestamp('When it entered its state'),
+    seen_at: nullable(Timestamp('Its last heartbeat')),
+    address: nullable(Type.String({ description: 'Its location, as it reports it.' })),
+    draining: Type.Boolean({ description: 'It accepts no more tasks and terminates when it is released.' }),
+    reason: nullable(Type.String({ description: 'Why it terminated or will terminate.' })),
   },
   { additionalProperties: false, title: 'Runner' },
 );
@@ -65,21 +65,22 @@ const requestFields = {
   id: Uuid('The request.'),
   state: RequestStateDto,
   requirements: DemandDto,
-  tenant: Type.String({ description: 'Whom turns are fair to.' }),
-  source: oneOf(['task', 'holder'], { description: 'A task, or somebody outside.' }),
-  run: Type.String({ description: 'The id of the task; of a holder what it calls itself.' }),
-  attempt: nullable(Type.Integer({ description: 'Of a task.' })),
-  kept: Many('Of a hold that waits again since it lost runners: those that it still has.'),
-  rank: Type.Integer({ description: 'Its turn: lower ones are served first.' }),
+  tenant: Type.String({ description: 'Key for fair queuing.' }),
+  source: oneOf(['task', 'holder'], { description: 'A task, or an external holder.' }),
+  run: Type.String({ description: 'The id of the task, or the name of the holder.' }),
+  attempt: nullable(Type.Integer({ description: 'For a task.' })),
+  kept: Many('For a hold that waits again because it lost runners: those that it still has.'),
+  rank: Type.Integer({ description: 'Its position in the queue: lower ones are served first.' }),
   exhaustion: nullable(
     oneOf([...EXHAUSTIONS], {
-      description: 'Of the last look: `global` (nobody is idle), `local` (those that are do not fit), `uncertain`.',
+      description:
+        'Result of the last check: `global` (no runner is idle), `local` (no idle runner matches), `uncertain`.',
     }),
   ),
-  reason: nullable(Type.String({ description: 'Why it ended, or what its last launch failed of.' })),
-  created_at: Timestamp('When it was made'),
-  granted_at: nullable(Timestamp('When it got its runners')),
-  expires_at: nullable(Timestamp('When it ends if it still waits then')),
+  reason: nullable(Type.String({ description: 'Why it ended, or why its last launch failed.' })),
+  created_at: Timestamp('When it was created'),
+  granted_at: nullable(Timestamp('When it was granted')),
+  expires_at: nullable(Timestamp('When it ends if it is still waiting')),
 };
 
 export const PoolRequestDto = Type.Object(requestFields, { additionalProperties: false, title: 'PoolRequest' });
@@ -88,7 +89,7 @@ export type PoolRequestDto = Static<typeof PoolRequestDto>;
 export const PoolRequestDetailDto = Type.Object(
   {
     ...requestFields,
-    runners: Type.Array(RunnerDto, { description: 'Those that it has; while it waits those that it keeps.' }),
+    runners: Type.Array(RunnerDto, { description: 'The granted runners; while it waits, those that it keeps.' }),
   },
   { additionalProperties: false, title: 'PoolRequestDetail' },
 );
@@ -96,15 +97,15 @@ export type PoolRequestDetailDto = Static<typeof PoolRequestDetailDto>;
 
 export const HoldDto = Type.Object(
   {
-    id: Type.Optional(Uuid('Of the request to be: a repeat with the same id asks for nothing more.')),
+    id: Type.Optional(Uuid('Id of the new request; a repeat with the same id has no further effect.')),
     requirements: WantedDto,
-    holder: Type.Optional(Label('Who holds the runners, for people.')),
-    tenant: Type.Optional(Label('Whom turns are to be fair to; the holder where absent.')),
+    holder: Type.Optional(Label('Display name of the holder.')),
+    tenant: Type.Optional(Label('Key for fair queuing (default the holder).')),
     expires_secs: Type.Optional(
       Type.Number({
         minimum: 1,
         maximum: EXPIRY_MAX_SECS,
-        description: 'It ends where it still waits then; it waits for as long as it takes where absent.',
+        description: 'When the request ends if it is still waiting (default never).',
       }),
     ),
     wait_secs: Type.Optional(
@@ -112,7 +113,7 @@ export const HoldDto = Type.Object(
         minimum: 0,
         maximum: WAIT_MAX_SECS,
         default: 0,
-        description: 'How long the answer may take while there are no runners. The request waits on after it.',
+        description: 'How long to wait for runners before the response. The request continues to wait afterward.',
       }),
     ),
   },
@@ -120,7 +121,7 @@ export const HoldDto = Type.Object(
 );
 export type HoldDto = Static<typeof HoldDto>;
 
-/** What ends then or later has no end by itself. */
+/** Expiries at or beyond this time mean never. */
 const NEVER_MS = Date.UTC(9999, 0, 1);
 
 export function runnerToWire(runner: Runner): RunnerDto {

@@ -4,7 +4,7 @@ import { isObject } from '../../domain/parse/faults.ts';
 import type { Task } from '../../domain/task.ts';
 import { redactRequests } from '../../runtime/redact.ts';
 
-/** The input of a task as readers see it: where a notification goes is shown without what opens that door. */
+/** Returns a task's input for readers: notification addresses are shown without their secrets. */
 export function shownInput({ kind, metadata }: Pick<Task, 'kind' | 'metadata'>): JsonObject {
   const { to } = metadata;
   if (!NOTIFICATION_KINDS.has(kind) || !isObject(to)) return metadata;

@@ -16,13 +16,13 @@ const basicProperties = {
   name: Type.String(),
   kind: Type.String(),
   status: Status,
-  timeout: Type.Integer({ description: 'Seconds that it may take; `timeout_basis` says from when.' }),
+  timeout: Type.Integer({ description: 'Timeout, seconds; `timeout_basis` sets its start.' }),
   timeout_basis: TimeoutBasis,
   metadata: Metadata('What was submitted, with later merges.'),
   created_at: Timestamp('When it was submitted'),
   started_at: nullable(Timestamp('When it started')),
   ended_at: nullable(Timestamp('When it ended')),
-  last_updated: Timestamp('When it last changed or showed activity'),
+  last_updated: Timestamp('When it last changed or was active'),
   success: Count('Units that succeeded so far.'),
   failures: Count('Units that failed so far.'),
   expected_count: nullable(Count('Units expected.')),
@@ -30,7 +30,7 @@ const basicProperties = {
   batch_id: Uuid('The batch it belongs to.'),
   priority: Type.Integer(),
   attempt: Type.Integer({ description: 'The current attempt; 0 before the first start.' }),
-  archived: Type.Boolean({ description: 'Whether it moved to the archive.' }),
+  archived: Type.Boolean({ description: 'Whether it is in the archive.' }),
 };
 
 /** A task in lists and graphs: without its actions, rules, dedupe strategy and retry policy. */
@@ -88,7 +88,7 @@ export function taskToWire(task: TaskDetail): TaskDto {
   };
 }
 
-/** A task as it stands right after its submission: from the request, without reading it back. */
+/** Returns a task right after its submission, from the request, without reading it back. */
 export function createdTaskToWire(task: NewTask, created: SubmittedTask, batchId: string, createdAt: number): TaskDto {
   return taskToWire({
     ...task,

@@ -17,7 +17,7 @@ export const UpdateTaskDto = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: 32_767,
-        description: 'The attempt this speaks for; the current one where absent.',
+        description: 'The attempt that this reports on (default the current one).',
       }),
     ),
   },
@@ -37,7 +37,7 @@ export type ProgressDto = Static<typeof ProgressDto>;
 export const ProgressResultDto = Type.Object(
   {
     id: Uuid('The task.'),
-    result: oneOf(['applied', 'repeated'], { description: '`repeated`: this idempotency key was counted before.' }),
+    result: oneOf(['applied', 'repeated'], { description: '`repeated`: this idempotency key was already counted.' }),
   },
   { additionalProperties: false, title: 'ProgressResult' },
 );

@@ -21,13 +21,13 @@ function holderName(description: string) {
     minLength: 1,
     maxLength: 200,
     pattern: '^[^\\u0000-\\u001f\\u007f]*$',
-    patternMeaning: 'text without control characters',
+    patternMeaning: 'string without control characters',
     description,
   });
 }
 
-/** What the claim named, in everything that is said of its tasks. */
-export const Holder = Type.Optional(holderName('The `holder` of the claim, where it named one.'));
+/** The `holder` of the claim, required in all calls about its tasks. */
+export const Holder = Type.Optional(holderName('The `holder` of the claim, if it named one.'));
 
 export const ClaimWorkDto = Type.Object(
   {
@@ -37,14 +37,15 @@ export const ClaimWorkDto = Type.Object(
       description: 'The kinds of task that this worker runs.',
     }),
     max: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: CLAIM_TASKS_MAX, default: 1, description: 'At most this many tasks.' }),
+      Type.Integer({ minimum: 1, maximum: CLAIM_TASKS_MAX, default: 1, description: 'Maximum number of tasks.' }),
     ),
     lease_secs: Type.Optional(
       Type.Integer({
         minimum: 5,
         maximum: 3600,
         default: LEASE_DEFAULT_SECS,
-        description: 'How long a task is kept without a heartbeat; after that it is another’s, as its next attempt.',
+        description:
+          'Lease of a task without a heartbeat; when it expires, another worker can claim the task as its next attempt.',
       }),
     ),
     wait_secs: Type.Optional(
@@ -52,13 +53,11 @@ export const ClaimWorkDto = Type.Object(
         minimum: 0,
         maximum: WAIT_MAX_SECS,
         default: 0,
-        description: 'How long the request waits for a task where none is ready.',
+        description: 'How long the request waits if no task is ready.',
       }),
     ),
     holder: Type.Optional(
-      holderName(
-        'What the worker calls itself; its address where absent. Everything that is said of the tasks must name it, too.',
-      ),
+      holderName('Name of the worker (default its address). All calls about the tasks must include it.'),
     ),
   },
   { additionalProperties: false, title: 'ClaimWorkDto' },
@@ -70,20 +69,20 @@ export const WorkDto = Type.Object(
     id: Uuid('The task.'),
     kind: Type.String(),
     name: Type.String(),
-    local_id: nullable(Type.String({ description: 'The name that its submitter gave it.' })),
-    input: Metadata('What there is to do; the metadata of a task of a batch.'),
-    attempt: Type.Integer({ description: 'Goes with everything that is said of the task.' }),
+    local_id: nullable(Type.String({ description: 'Its name.' })),
+    input: Metadata('Its input; for a task of a batch, its metadata.'),
+    attempt: Type.Integer({ description: 'Required in all calls about the task.' }),
     holder: Type.Optional(
-      Type.String({ description: 'The `holder` of the claim, where it named one; goes with everything, too.' }),
+      Type.String({ description: 'The `holder` of the claim, if it named one; required in all calls, too.' }),
     ),
-    timeout_secs: Type.Integer({ description: 'Longest inactivity, or longest run, seconds.' }),
+    timeout_secs: Type.Integer({ description: 'Maximum inactivity or maximum run time, seconds.' }),
     timeout_basis: oneOf(DEADLINE_BASES, {
       description: '`activity`: the timeout counts from the last heartbeat; `start`: from the claim.',
     }),
     root_container_id: Uuid('The workflow or batch it belongs to.'),
-    parent_id: nullable(Uuid('The container it stands in; null for a task of a batch.')),
+    parent_id: nullable(Uuid('Its container; null for a task of a batch.')),
     traceparent: Type.Optional(
-      Type.String({ description: 'W3C trace context for what the attempt does; absent where there is none.' }),
+      Type.String({ description: 'W3C trace context for the attempt; absent if there is none.' }),
     ),
   },
   { additionalProperties: false, title: 'WorkDto' },
@@ -91,7 +90,7 @@ export const WorkDto = Type.Object(
 export type WorkDto = Static<typeof WorkDto>;
 
 export const ClaimedWorkDto = Type.Object(
-  { tasks: Type.Array(WorkDto, { description: 'They run from now on; none where nothing was ready.' }) },
+  { tasks: Type.Array(WorkDto, { description: 'They are running now; empty if nothing was ready.' }) },
   { additionalProperties: false, title: 'ClaimedWork' },
 );
 export type ClaimedWorkDto = Static<typeof ClaimedWorkDto>;
@@ -99,7 +98,7 @@ export type ClaimedWorkDto = Static<typeof ClaimedWorkDto>;
 const Attempt = Type.Integer({
   minimum: 1,
   maximum: 2_147_483_647,
-  description: 'The attempt that was claimed; one that is over is refused.',
+  description: 'The claimed attempt; one that has ended is rejected.',
 });
 
 export const WorkHeartbeatDto = Type.Object(
@@ -120,15 +119,15 @@ export const CompleteWorkDto = Type.Object(
     state: Type.Optional(
       oneOf(['Succeeded', 'PartiallyFailed'], { default: 'Succeeded', description: 'How the task ended.' }),
     ),
-    result: Type.Optional(Type.Unknown({ description: 'Any JSON: what the task leaves behind.' })),
+    result: Type.Optional(Type.Unknown({ description: 'Result of the task, any JSON.' })),
     expected_task_count: Type.Optional(
-      Count('Of a generator: how many children it created. It ends when so many exist.'),
+      Count('For a generator: number of children that it created. It ends when all of them exist.'),
     ),
     disable: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: LOCAL_ID_CHARS_MAX }), {
         maxItems: BRANCH_NODES_MAX,
         description:
-          'Of a success in a sequence: nodes after the task in that sequence, by name or id, that are disabled with it. Anything else is ignored.',
+          'For a success in a sequence: later nodes of that sequence, by name or id, to disable. Others are ignored.',
       }),
     ),
   },
@@ -140,8 +139,8 @@ export const FailWorkDto = Type.Object(
   {
     attempt: Attempt,
     holder: Holder,
-    reason: Type.String({ minLength: 1, maxLength: REASON_MAX_CHARS, description: 'Why, for people.' }),
-    final: Type.Optional(Type.Boolean({ description: 'Trying again is in vain: the retry policy has no say.' })),
+    reason: Type.String({ minLength: 1, maxLength: REASON_MAX_CHARS, description: 'Reason of the failure.' }),
+    final: Type.Optional(Type.Boolean({ description: 'Permanent failure: the retry policy does not apply.' })),
   },
   { additionalProperties: false, title: 'FailWorkDto' },
 );
@@ -156,7 +155,7 @@ export const WorkOutcomeDto = Type.Object(
   {
     id: Uuid('The task.'),
     result: oneOf(['applied', 'retrying', 'unchanged'], {
-      description: '`retrying`: the task is tried again. `unchanged`: this was said before.',
+      description: '`retrying`: the task will be retried. `unchanged`: a repeat of an earlier report.',
     }),
     state: WorkflowState,
   },
@@ -190,7 +189,7 @@ export const CreateChildrenDto = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: LOCAL_ID_CHARS_MAX,
-        description: 'The container that they go into, by id or by its local name; the task’s own where absent.',
+        description: 'The container to add them to, by id or local name (default the container of the task).',
       }),
     ),
   },
@@ -202,8 +201,8 @@ export const CreatedChildDto = Type.Object(
   {
     id: Uuid('The node.'),
     local_id: nullable(Type.String()),
-    result: oneOf(['created', 'exists', 'rejected'], { description: '`exists`: it was created before.' }),
-    reason: Type.Optional(Type.String({ description: 'Why it was rejected; sending it again will not help.' })),
+    result: oneOf(['created', 'exists', 'rejected'], { description: '`exists`: it was already created.' }),
+    reason: Type.Optional(Type.String({ description: 'Why it was rejected; retrying will not help.' })),
   },
   { additionalProperties: false, title: 'CreatedChild' },
 );
@@ -217,7 +216,7 @@ export type CreatedChildrenDto = Static<typeof CreatedChildrenDto>;
 export const WorkResultsDto = Type.Object(
   {
     results: Type.Array(TaskResultDto, { description: 'By the id of the task.' }),
-    next: nullable(Uuid('The `after` of the next page; null where this was the last.')),
+    next: nullable(Uuid('The `after` of the next page; null on the last one.')),
   },
   { additionalProperties: false, title: 'WorkResults' },
 );
@@ -241,7 +240,7 @@ export function workToWire(task: ClaimedTask, holder: string | undefined): WorkD
   };
 }
 
-/** What became of a report that was taken; refusals are problems, not answers. */
+/** The outcome of an accepted report; rejections are problems. */
 export function workOutcomeToWire(
   { task_id, state }: TransitionOutcome,
   result: WorkOutcomeDto['result'],

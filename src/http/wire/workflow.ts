@@ -24,10 +24,10 @@ import { SubmissionWarningDto } from './submission-warning.ts';
 const WORKFLOW_WIRE_STATES = [...new Set(Object.values(WORKFLOW_WIRE_STATE))];
 
 export const WorkflowState = Type.Unsafe<WorkflowWireState>(
-  oneOf(WORKFLOW_WIRE_STATES, { description: 'State of a node as the Task Manager names it.' }),
+  oneOf(WORKFLOW_WIRE_STATES, { description: 'State of a node.' }),
 );
 const Policy = Type.Unsafe<CompletionPolicy>(
-  oneOf([...COMPLETION_POLICIES], { description: 'Which ends of the node let the sequence it stands in go on.' }),
+  oneOf([...COMPLETION_POLICIES], { description: 'Which child outcomes let the sequence continue.' }),
 );
 const Mode = Type.Unsafe<ContainerMode>(oneOf([...CONTAINER_MODES]));
 
@@ -39,7 +39,7 @@ export const WorkflowDto = Type.Object(
     state: WorkflowState,
     paused: Type.Boolean({ description: 'Nothing of it starts until it is resumed.' }),
     task_count: Count('All its tasks so far; generators add to them.'),
-    remaining: Count('Tasks that have not ended.'),
+    remaining: Count('Unfinished tasks.'),
     created_at: Timestamp('When it was submitted'),
     ended_at: nullable(Timestamp('When its last task ended')),
     archived: Type.Boolean(),
@@ -56,8 +56,8 @@ export const SubmittedWorkflowDto = Type.Object(
     task_count: Count('Its tasks.'),
     container_count: Count('Its containers, the root included.'),
     created_at: Timestamp('When it was submitted'),
-    replayed: Type.Boolean({ description: 'It was stored before; this request changed nothing.' }),
-    warnings: Type.Array(SubmissionWarningDto, { description: 'What its submitter should know.' }),
+    replayed: Type.Boolean({ description: 'Already stored; this request changed nothing.' }),
+    warnings: Type.Array(SubmissionWarningDto, { description: 'Warnings for the submitter.' }),
   },
   { additionalProperties: false, title: 'SubmittedWorkflow' },
 );
@@ -71,25 +71,25 @@ export const WorkflowIdDto = Type.Object(
 const CountsDto = Type.Object(
   {
     children: Count('Its children.'),
-    open: Count('Those that have not ended.'),
+    open: Count('Unfinished children.'),
     succeeded: Count(''),
     failed: Count('Failed or canceled.'),
     timed_out: Count(''),
     partially_failed: Count(''),
-    disabled: Count('Skipped: they do not count.'),
-    tolerated: Count('Failures, of whatever sort, that the policies of the children let pass.'),
+    disabled: Count('Skipped children, which do not count.'),
+    tolerated: Count('Tolerated failures: those that the policies of the children allow.'),
   } satisfies Record<keyof ChildCounts, TSchema>,
   { additionalProperties: false, title: 'ChildCounts' },
 );
 
 const nodeProperties = {
   id: Uuid('The node.'),
-  parent_id: nullable(Uuid('The container it stands in; null for the root.')),
-  local_id: nullable(Type.String({ description: 'The name that its submitter gave it.' })),
-  position: Type.Integer({ description: 'Its place among its siblings.' }),
+  parent_id: nullable(Uuid('Its container; null for the root.')),
+  local_id: nullable(Type.String({ description: 'Its name.' })),
+  position: Type.Integer({ description: 'Its position among its siblings.' }),
   policy: Policy,
   state: WorkflowState,
-  reason: nullable(Type.String({ description: 'Why it failed, or why it was skipped.' })),
+  reason: nullable(Type.String({ description: 'Why it failed or was skipped.' })),
   started_at: nullable(Timestamp('When it started')),
   ended_at: nullable(Timestamp('When it ended')),
 };
@@ -114,18 +114,18 @@ export const TreeTaskDto = Type.Object(
     status: Status,
     attempt: Type.Integer({ description: 'The current attempt; 0 before the first start.' }),
     priority: Type.Integer(),
-    timeout_secs: Type.Integer({ description: 'Seconds that it may take; `timeout_basis` says from when.' }),
+    timeout_secs: Type.Integer({ description: 'Timeout, seconds; `timeout_basis` sets its start.' }),
     timeout_basis: TimeoutBasis,
     success: Count('Units that succeeded so far.'),
     failures: Count('Units that failed so far.'),
     expected_count: nullable(Count('Units expected.')),
     created_at: Timestamp('When it was created'),
-    last_updated: Timestamp('When it last changed or showed activity'),
-    generator_id: nullable(Uuid('The task that created it; null where it was submitted with the workflow.')),
+    last_updated: Timestamp('When it last changed or was active'),
+    generator_id: nullable(Uuid('The generator that created it; null if it was submitted with the workflow.')),
     expansion: nullable(
       Type.Object(
-        { expected: nullable(Count('Nodes it announced; null until it has.')), created: Count('Nodes that exist.') },
-        { additionalProperties: false, description: 'Of a generator.' },
+        { expected: nullable(Count('Nodes that it announced; null before.')), created: Count('Existing nodes.') },
+        { additionalProperties: false, description: 'For a generator.' },
       ),
     ),
   },
@@ -133,7 +133,7 @@ export const TreeTaskDto = Type.Object(
 );
 export type TreeTaskDto = Static<typeof TreeTaskDto>;
 
-/** A node as it stands in the tree of its workflow. */
+/** A node in the tree of its workflow. */
 export type TreeNodeDto = TreeTaskDto | TreeContainerDto;
 
 export interface TreeContainerDto extends ContainerDto {
@@ -148,13 +148,13 @@ const TreeContainer = Type.Object(
       description: 'By position.',
     }),
     children_omitted: Count(
-      'Children that this answer leaves out; `GET /v1/workflows/{workflow_id}/containers/{container_id}/children` has them.',
+      'Number of children that this response omits; `GET /v1/workflows/{workflow_id}/containers/{container_id}/children` has them.',
     ),
   },
   { additionalProperties: false, title: 'TreeContainerDto' },
 );
 
-/** Named in the description of the API, since it holds itself. */
+/** Named in the API description, because it is recursive. */
 export const WorkflowTreeNode = Type.Union([TreeContainer, TreeTaskDto], {
   $id: 'WorkflowTreeNode',
   description: 'A container with its children, or a task.',
@@ -163,7 +163,7 @@ export const WorkflowTreeNode = Type.Union([TreeContainer, TreeTaskDto], {
 export const WorkflowTreeDto = Type.Object(
   {
     ...WorkflowDto.properties,
-    truncated: Type.Boolean({ description: 'Some container leaves children out; `children_omitted` says how many.' }),
+    truncated: Type.Boolean({ description: 'Some containers omit children; `children_omitted` is their number.' }),
     root: Type.Unsafe<TreeContainerDto>({ $ref: 'WorkflowTreeNode#' }),
   },
   { additionalProperties: false, title: 'WorkflowTreeDto' },
@@ -181,11 +181,11 @@ export type ChildrenDto = Static<typeof ChildrenDto>;
 
 export const TaskResultDto = Type.Object(
   {
-    task_id: Uuid('The task that left it.'),
+    task_id: Uuid('The task.'),
     local_id: nullable(Type.String()),
     kind: Type.String(),
     state: WorkflowState,
-    data: Type.Unknown({ description: 'What it left behind.' }),
+    data: Type.Unknown({ description: 'Its result.' }),
   },
   { additionalProperties: false, title: 'TaskResult' },
 );
@@ -276,7 +276,7 @@ export function treeTaskToWire(task: TreeTask): TreeTaskDto {
   };
 }
 
-/** Nests what the store gives flat. Containers come before what they hold, siblings by position. */
+/** Nests the flat rows of the store. Containers come before their children, siblings by position. */
 export function treeToWire(workflow: WorkflowSummary, tree: WorkflowTree): WorkflowTreeDto {
   const containers = new Map<string, TreeContainerDto>();
   for (const container of tree.containers) {

@@ -13,7 +13,7 @@ const LOCK = join(import.meta.dirname, '../../../src/app/remote/directory-lock.t
 
 after(() => rmSync(directory, { recursive: true }));
 
-test('a directory is one process’s, by whatever name, until it lets go', async () => {
+test('one process owns a directory, by whatever name, until it releases it', async () => {
   const path = join(directory, 'data');
   mkdirSync(path);
   const lock = await lockDirectory(path);
@@ -24,7 +24,7 @@ test('a directory is one process’s, by whatever name, until it lets go', async
   await (await lockDirectory(path)).release();
 });
 
-test('a process that is killed lets go', async () => {
+test('a killed process releases the directory', async () => {
   const path = join(directory, 'killed');
   mkdirSync(path);
   const script = `const { lockDirectory } = await import(${JSON.stringify(LOCK)});
@@ -40,7 +40,7 @@ test('a process that is killed lets go', async () => {
   await (await lockDirectory(path)).release();
 });
 
-test('containers that share the directory see each other, which names of their own do not let them', async (t) => {
+test('containers that share the directory exclude each other, which abstract names would not', async (t) => {
   const path = join(directory, 'x'.repeat(120), 'shared');
   mkdirSync(path, { recursive: true });
   const script = `const { lockDirectory } = await import(${JSON.stringify(LOCK)});

@@ -1,4 +1,6 @@
-/** An executor that is killed again and again while callers submit: each submission has one outcome, and its caller gets it. */
+/**
+ * An executor is killed repeatedly while callers submit: each submission has one outcome, and its caller receives it.
+ */
 import assert from 'node:assert/strict';
 import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +18,7 @@ const KILLS = process.env['HEDDLE_TEST_LONG'] === '1' ? 40 : 4;
 const TASKS = KILLS * 12;
 const SEED = Number(process.env['HEDDLE_TEST_SEED'] ?? Date.now() % 100_000);
 
-/** How one submission ended for its caller, who asks until there is an executor to answer: the result, or the code. */
+/** How one submission ended for its caller, who retries until an executor responds: the result, or the code. */
 async function outcomeOf(
   client: RemoteExecutor,
   event: string,
@@ -39,7 +41,7 @@ describe(`an executor that is killed ${KILLS} times (seed ${SEED})`, () => {
   const environment = {
     HEDDLE_EXECUTOR_TIER: 'process',
     HEDDLE_EXECUTOR_EVENTS_DIR: TRACING_EVENTS,
-    // Its events write where this test looks.
+    // Its events write where this test reads.
     HEDDLE_EXECUTOR_PRIVATE_TMP: '0',
     HEDDLE_EXECUTOR_WORKER_COUNT: '3',
     HEDDLE_EXECUTOR_GRPC_BIND: '-',
@@ -52,7 +54,7 @@ describe(`an executor that is killed ${KILLS} times (seed ${SEED})`, () => {
   let client: RemoteExecutor;
 
   before(async () => {
-    // Tasks run as users of their own.
+    // Tasks run as separate users.
     chmodSync(traces, 0o755);
     writeFileSync(file, '');
     chmodSync(file, 0o666);
@@ -67,7 +69,7 @@ describe(`an executor that is killed ${KILLS} times (seed ${SEED})`, () => {
     rmSync(traces, { recursive: true });
   });
 
-  test('answers every submission once, and runs none twice that may not be', async () => {
+  test('answers every submission once, and runs none twice that must not be', async () => {
     const random = seededRandom(SEED);
     const submissions = Array.from({ length: TASKS }, (_, index) => {
       const event = index % 2 === 0 ? 'Once' : 'Again';
@@ -99,7 +101,7 @@ describe(`an executor that is killed ${KILLS} times (seed ${SEED})`, () => {
     assert.ok([...over].some(([id, outcome]) => id === outcome));
   });
 
-  test('a repeated submission gets the outcome of the first, also from the next process', async () => {
+  test('a repeated submission gets the first outcome, even from the next process', async () => {
     const args = { id: 'Once-repeated', file, ms: 0 };
     const submit = () => client.submit('Once', args, { idempotencyKey: args.id, acknowledge: 'never' });
     assert.equal(await submit(), args.id);
@@ -109,7 +111,7 @@ describe(`an executor that is killed ${KILLS} times (seed ${SEED})`, () => {
     assert.equal(startsOf(args.id).length, 1);
   });
 
-  test('what was waiting when it was stopped runs at the next start', async () => {
+  test('tasks that were waiting at the stop run at the next start', async () => {
     const ids = Array.from({ length: 9 }, (_, index) => `Once-waiting-${index}`);
     const tasks = await Promise.all(
       ids.map((id) => client.submitAsync('Once', { id, file, ms: 150 }, { idempotencyKey: id })),

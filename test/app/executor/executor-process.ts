@@ -1,4 +1,4 @@
-/** Executors as real processes, with the keys and certificates that the command line makes. */
+/** Executors as real processes, with keys and certificates created by the command line. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -13,7 +13,7 @@ import { temporaryDirectory } from '../../support/postgres.ts';
 import { heddle, HeddleProcess, type Environment } from '../heddle-process.ts';
 
 export const EXAMPLE_EVENTS = join(import.meta.dirname, '../../../examples/remote-events');
-/** Events of the tests, which leave traces where the tests find them: not for the jail. */
+/** Events that leave traces where the tests read them: not for the jail. */
 export const TRACING_EVENTS = join(import.meta.dirname, 'events');
 
 const bubblewrap = spawnSync('bwrap', ['--version']).status === 0;
@@ -28,7 +28,7 @@ const LISTENERS = ['GRPC', 'XMLRPC', 'TCP', 'HTTP'].map(
   (name) => [`HEDDLE_EXECUTOR_${name}_BIND`, '127.0.0.1:0'] as const,
 );
 
-/** A directory with keys, certificates and an executor's data; any number of runs on it, one at a time. */
+/** A directory with keys, certificates and an executor's data, for any number of consecutive runs. */
 export class ExecutorSite {
   readonly path = temporaryDirectory('heddle-executor-');
   readonly clientFile = join(this.path, 'keys/client-laptop.json');
@@ -37,7 +37,7 @@ export class ExecutorSite {
   readonly clientKey = join(this.path, 'certs/client-laptop-key.pem');
   run: HeddleProcess | undefined;
 
-  /** The two commands of a secure set-up. */
+  /** The two commands of a secure setup. */
   async prepare(): Promise<this> {
     const clients = ['--client', 'laptop', '--client', 'other'];
     await Promise.all([
@@ -60,7 +60,7 @@ export class ExecutorSite {
     return this.run.event<Ready>('ready');
   }
 
-  /** Settings of listeners that ask for certificates. */
+  /** Settings of listeners that require certificates. */
   get mutualTls(): Environment {
     const certs = join(this.path, 'certs');
     return {
@@ -91,7 +91,7 @@ export class ExecutorSite {
     rmSync(this.path, { recursive: true, force: true });
   }
 
-  /** Of this site, the executor and those that it started: they have its data directory in their environment or arguments. */
+  /** Processes of this site, which have its data directory in their environment or arguments. */
   processes(): number[] {
     const found = spawnSync('pgrep', ['-f', this.path], { encoding: 'utf8' });
     return found.stdout
@@ -101,7 +101,7 @@ export class ExecutorSite {
   }
 }
 
-/** A port that is free and stays so between two runs: outside of those that the system gives to anybody who connects. */
+/** A port that is free and stays free between two runs: outside the range of outgoing connections. */
 export async function lastingPort(): Promise<number> {
   for (;;) {
     const port = randomInt(61_000, 65_000);

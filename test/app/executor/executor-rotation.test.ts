@@ -1,4 +1,6 @@
-/** Keys and certificates change on both sides of mutual TLS while the client library calls: no call is refused. */
+/**
+ * Keys and certificates change on both sides of mutual TLS while the client library makes calls: no call is rejected.
+ */
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,10 +13,10 @@ import { eventually } from '../../support/eventually.ts';
 import { heddle } from '../heddle-process.ts';
 import { endpointOf, ExecutorSite } from './executor-process.ts';
 
-/** Longer than either side takes to see that a file has changed. */
+/** Longer than either side takes to detect a changed file. */
 const SEEN_MS = 60_000;
 
-/** Calls without a pause, by one client for each protocol; every failure is kept. */
+/** Makes calls continuously, with one client for each protocol; keeps every failure. */
 class Load {
   readonly failures: unknown[] = [];
   readonly #clients: readonly RemoteExecutor[];
@@ -54,7 +56,7 @@ class Load {
   }
 }
 
-/** What the clients have used. */
+/** Files that the clients have used. */
 interface Seen {
   readonly keyIds: Set<string>;
   readonly tls: ClientTls[];
@@ -67,7 +69,7 @@ describe('rotation, with the client library over mutual TLS', () => {
   const seen: Seen[] = [];
   let load: Load;
 
-  /** Puts a file into the place of another at once, as whoever rotates should. */
+  /** Replaces a file atomically, as a rotation should. */
   const replace = (name: string, content: string): void => {
     writeFileSync(path(`${name}.new`), content, { mode: 0o600 });
     renameSync(path(`${name}.new`), path(name));
@@ -122,7 +124,7 @@ describe('rotation, with the client library over mutual TLS', () => {
     await site.dispose();
   });
 
-  test('a new key: callers change over, and go on when the old one is retired', async () => {
+  test('a new key: callers switch, and continue when the old one is retired', async () => {
     const ring = path('keys/keys.json');
     const rotated = await heddle(['keys', 'rotate', '--ring', ring, '--client-file', site.clientFile], {});
     assert.equal(rotated.code, 0, rotated.stderr);
@@ -140,7 +142,7 @@ describe('rotation, with the client library over mutual TLS', () => {
     );
   });
 
-  test('another authority: both sides trust it, change over, and trust the old one no more', async () => {
+  test('another authority: both sides trust it, switch, and stop trusting the old one', async () => {
     const both = text('certs/ca.pem') + text('next/ca.pem');
     const stages: [name: string, content: string][][] = [
       [

@@ -1,4 +1,4 @@
-/** The settings of an executor by their short names, in a file, and what they are where nobody sets them. */
+/** The settings of an executor by their short names in a file, and their defaults. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { loadConfiguration } from '../../../src/app/config.ts';
 import { heddle, HeddleProcess } from '../heddle-process.ts';
 import { endpointOf, EXAMPLE_EVENTS, ExecutorSite, type Ready } from './executor-process.ts';
 
-test('what nobody sets is as documented', () => {
+test('defaults are as documented', () => {
   const { values } = loadConfiguration({ flags: {}, environment: {}, workingDirectory: import.meta.dirname });
   const { executorWorkerCount, executorTaskTimeoutSecs, executorMaxPendingTasks } = values;
   assert.deepEqual([executorWorkerCount, executorTaskTimeoutSecs, executorMaxPendingTasks], [8, 300, 100]);
@@ -21,7 +21,7 @@ test('what nobody sets is as documented', () => {
   assert.deepEqual([values.executorAuditMaxMb, values.executorAuditKeepDays], [1024, 0]);
 });
 
-test('the short names are read from YAML, events stand in it, --allow adds up, and one listener is enough', async () => {
+test('short names are read from YAML, events can be inline, --allow accumulates, and one listener is enough', async () => {
   const site = new ExecutorSite();
   const path = (name: string): string => join(site.path, name);
   const list = [{ name: 'WordCount', type: 'local', path: EXAMPLE_EVENTS, entry: 'word-count.ts' }];

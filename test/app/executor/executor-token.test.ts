@@ -12,7 +12,7 @@ import { endpointOf, ExecutorSite, type Ready } from './executor-process.ts';
 
 const EVERYTHING = 'task:execute:WordCount task:poll task:cancel events:list status:read';
 
-describe('an executor that asks for tokens', () => {
+describe('an executor that requires tokens', () => {
   const site = new ExecutorSite();
   const tokenFile = join(site.path, 'token');
   let ready: Ready;
@@ -40,7 +40,7 @@ describe('an executor that asks for tokens', () => {
     });
 
   for (const protocol of PROTOCOLS) {
-    test(`takes a call with one over ${protocol}, and none without`, async () => {
+    test(`accepts a call with a token over ${protocol}, and none without`, async () => {
       write({ scope: EVERYTHING });
       const taken = await event(protocol, ['submit', 'WordCount', '{"text":"a b a"}']);
       assert.deepEqual(JSON.parse(taken.stdout), { a: 2, b: 1 }, taken.stderr);
@@ -61,7 +61,7 @@ describe('an executor that asks for tokens', () => {
     assert.equal((await event('tcp', ['submit', 'Primes', '{"below":10}'])).code, 0);
   });
 
-  test('a token of another caller, another issuer or one that is over is refused', async () => {
+  test('a token of another caller or issuer, or an expired one, is rejected', async () => {
     const refused = async (): Promise<void> => {
       const { code, stderr } = await event('grpc', ['list']);
       assert.equal(code, 5, stderr);

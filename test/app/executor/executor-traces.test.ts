@@ -1,4 +1,4 @@
-/** The spans of a task, as a real collector gets them from `heddle executor`. */
+/** The spans of a task as a real collector receives them from `heddle executor`. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 

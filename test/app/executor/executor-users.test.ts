@@ -1,4 +1,4 @@
-/** The users that tasks run as: those of the settings, and nobody else's. */
+/** The users that tasks run as: those of the settings only. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
@@ -20,14 +20,14 @@ const FILES: UserFiles = {
   subgid: 'alice:300000:65536\nbroken\n',
 };
 
-test('a range that is somebody else’s, or too small, is refused by name and with a remedy', () => {
+test('a range that overlaps others, or is too small, is rejected by name with a remedy', () => {
   const faults = (first: number, count: number, workers = 8): string => {
     return userRangeFaults({ first, count }, workers, FILES).join('\n');
   };
   assert.equal(faults(700_000, 8_192), '');
   assert.equal(faults(165_536, 64), '');
   const overlap = 'HEDDLE_EXECUTOR_FIRST_USER, HEDDLE_EXECUTOR_USER_COUNT: the users';
-  const remedy = ': choose a range that nobody has';
+  const remedy = ': choose an unused range';
   assert.equal(faults(1_000, 64), `${overlap} 1000 to 1063 overlap the user alice (1000) of /etc/passwd${remedy}`);
   assert.match(faults(65_000, 1_000), /overlap the user nobody \(65534\)/);
   assert.match(faults(99_000, 1_001), /overlap the users 100000 to 165535 of alice in \/etc\/subuid/);
@@ -40,7 +40,7 @@ test('a range that is somebody else’s, or too small, is refused by name and wi
   );
 });
 
-test('settings beyond what a kernel knows are refused at the start', async () => {
+test("settings beyond the kernel's limits are rejected at the start", async () => {
   const start = async (environment: Record<string, string>): Promise<string> => {
     const secret = Buffer.alloc(32, 5).toString('base64url');
     const { code, stderr } = await heddle(['executor'], { HEDDLE_EXECUTOR_SECRET_KEY: secret, ...environment });

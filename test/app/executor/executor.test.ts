@@ -33,7 +33,7 @@ describe('an executor with mutual TLS', () => {
 
   after(() => site.dispose());
 
-  test('says where it listens, how tasks are kept apart and which events there are', () => {
+  test('reports its listeners, the isolation of tasks and its events', () => {
     assert.deepEqual(ready.events, ['Primes', 'WordCount']);
     assert.equal(ready.tier, withoutJail === false ? 'jail' : 'process');
     assert.deepEqual(
@@ -43,7 +43,7 @@ describe('an executor with mutual TLS', () => {
   });
 
   for (const protocol of PROTOCOLS) {
-    test(`runs events over ${protocol}, for callers that show their certificate`, async () => {
+    test(`runs events over ${protocol} for callers with a certificate`, async () => {
       const client = site.client(endpointOf(ready, protocol));
       try {
         assert.deepEqual(await client.submit('WordCount', TEXT), COUNTS);
@@ -95,7 +95,7 @@ describe('an executor with mutual TLS', () => {
     });
   }
 
-  test('says how it is over HTTP, with the metrics of its tasks', async () => {
+  test('reports its status over HTTP, with the metrics of its tasks', async () => {
     const healthz = await get(new URL('/healthz', endpointOf(ready, 'http')), site);
     const { status, workers } = JSON.parse(healthz) as { status: string; workers: number };
     assert.deepEqual({ status, workers }, { status: 'healthy', workers: 8 });
@@ -103,7 +103,7 @@ describe('an executor with mutual TLS', () => {
     assert.match(metrics, /volnux_tasks_total\{[^}]*event_name="WordCount"[^}]*\} \d/);
   });
 
-  test('ends in order: what it wrote can be verified, and nothing is left over', async () => {
+  test('stops cleanly: what it wrote can be verified, and nothing remains', async () => {
     assert.equal(await site.run!.end('SIGTERM'), 0, site.run!.stderr);
     assert.equal(site.run!.events.at(-1)?.event, 'stopped');
     const verified = await heddle(['audit', 'verify', join(site.path, 'data/audit/audit.log')], {});
@@ -116,14 +116,14 @@ describe('settings of an executor', () => {
   const faults = async (environment: Record<string, string>): Promise<{ code: number | null; stderr: string }> =>
     heddle(['executor'], { HEDDLE_EXECUTOR_DATA: '/nonexistent/heddle', ...environment });
 
-  test('a start without keys, or beyond loopback without certificates, is refused with what helps', async () => {
+  test('a start without keys, or beyond loopback without certificates, is rejected with a remedy', async () => {
     const { code, stderr } = await faults({ HEDDLE_EXECUTOR_TCP_BIND: '0.0.0.0:0' });
     assert.equal(code, 2);
     assert.match(stderr, /HEDDLE_EXECUTOR_KEYS.*heddle keys generate/);
-    assert.match(stderr, /HEDDLE_EXECUTOR_TCP_BIND: 0\.0\.0\.0 is not loopback.*heddle certs dev/);
+    assert.match(stderr, /HEDDLE_EXECUTOR_TCP_BIND: 0\.0\.0\.0 is not a loopback address.*heddle certs dev/);
   });
 
-  test('settings that need others say which', async () => {
+  test('settings that depend on others name them', async () => {
     const { code, stderr } = await faults({
       HEDDLE_EXECUTOR_SECRET_KEY: 'short',
       HEDDLE_EXECUTOR_TLS_CERT: '/x.pem',
@@ -133,7 +133,7 @@ describe('settings of an executor', () => {
     assert.doesNotMatch(stderr, /short/);
   });
 
-  test('what a start needs and cannot have is named with its setting and what helps', async () => {
+  test('a failed start names the setting and the remedy', async () => {
     const site = await new ExecutorSite().prepare();
     const base = { HEDDLE_EXECUTOR_TIER: 'pooled', HEDDLE_EXECUTOR_KEYS: join(site.path, 'keys/keys.json') };
     const told = async (environment: Record<string, string>): Promise<string> => {
@@ -163,13 +163,13 @@ describe('settings of an executor', () => {
     }
   });
 
-  test('an interrupt while it starts ends it without a fault', async () => {
+  test('an interrupt during the start ends it without a fault', async () => {
     const site = await new ExecutorSite().prepare();
     const run = new HeddleProcess(['executor', '--json'], {
       HEDDLE_EXECUTOR_KEYS: join(site.path, 'keys/keys.json'),
       HEDDLE_EXECUTOR_DATA: join(site.path, 'data'),
       HEDDLE_EXECUTOR_TIER: 'container',
-      // What a terminal does to an engine's command that is asked meanwhile: it ends, and not well.
+      // As a terminal does to the engine's command that is running meanwhile: it ends with a failure.
       HEDDLE_EXECUTOR_CONTAINER_COMMAND: interruptedEngine(site.path),
     });
     try {
@@ -184,7 +184,7 @@ describe('settings of an executor', () => {
   });
 });
 
-/** A command that says when it was asked, and fails once it is told to. */
+/** A command that reports its call, and fails on a signal. */
 function interruptedEngine(directory: string): string {
   const path = join(directory, 'engine');
   const wait = `while [ ! -e '${join(directory, 'interrupted')}' ]; do sleep 0.02; done`;

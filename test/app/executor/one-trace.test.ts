@@ -1,4 +1,6 @@
-/** One trace from a request to its webhooks, through a server, workers of both doors and an executor as real processes. */
+/**
+ * One trace from a request to its webhooks, through a server, workers of both kinds and an executor as real processes.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
@@ -52,7 +54,7 @@ describe('one trace', { concurrency: false }, () => {
     return JSON.parse(text) as Answer;
   }
 
-  /** A worker of its own making: it works on the task under a span of its own. */
+  /** A custom worker, which works on the task under its own span. */
   async function pull(kind: string): Promise<Work> {
     const { tasks } = await post<{ tasks: Work[] }>('/v1/work/claim', { kinds: [kind], wait_secs: 60 });
     const [work] = tasks;
@@ -95,7 +97,7 @@ describe('one trace', { concurrency: false }, () => {
     const worker = start(['worker', '--module', modulePath, '--kind', 'Carry'], common);
     [{ url }] = await Promise.all([server.ready(), worker.event('ready')]);
     await runWorkflow();
-    // What malformed context there is begins a trace of its own.
+    // Malformed context starts a separate trace.
     await post('/task', [task('Told')], 'not-a-traceparent');
     told = await pull('Told');
     await Promise.all(processes.map((child) => child.end('SIGTERM')));
@@ -155,7 +157,7 @@ describe('one trace', { concurrency: false }, () => {
 
   const context = (span: ExportedSpan): string => `00-${TRACE}-${span.spanId}-01`;
 
-  test('begins with the request and holds the workflow and each attempt', () => {
+  test('begins with the request and contains the workflow and each attempt', () => {
     const request = named('POST /v1/workflows');
     assert.equal(request.parentSpanId, CALLER_SPAN);
     assert.equal(named('workflow').parentSpanId, request.spanId);
@@ -164,18 +166,18 @@ describe('one trace', { concurrency: false }, () => {
     }
   });
 
-  test('goes on in a worker that reads a queue, and its handler knows it', () => {
+  test('continues in a queue worker, and its handler has the context', () => {
     const run = named('run Carry');
     assert.equal(run.parentSpanId, named('task Carry').spanId);
     assert.deepEqual(carried, { traceparent: context(run) });
   });
 
-  test('goes on in a worker that pulls its tasks, and with what that calls', () => {
+  test('continues in a worker that pulls its tasks, and in its calls', () => {
     assert.equal(pulled.traceparent, context(named('task Pull')));
     assert.equal(named('POST /v1/work/:task_id/complete').parentSpanId, PULLER_SPAN);
   });
 
-  test('goes on in an executor', () => {
+  test('continues in an executor', () => {
     const run = named('run RemoteEvent');
     assert.equal(run.parentSpanId, named('task RemoteEvent').spanId);
     assert.equal(named('remote event').parentSpanId, run.spanId);
@@ -183,7 +185,7 @@ describe('one trace', { concurrency: false }, () => {
     assert.equal(named('task.execute').parentSpanId, named('task.submit').spanId);
   });
 
-  test('ends with the webhooks, of the attempt and of the workflow', () => {
+  test('ends with the webhooks of the attempt and of the workflow', () => {
     const headerOf = (path: string): unknown => webhooks.find((each) => each.path === path)!.headers['traceparent'];
     const [end, notify] = [named('webhook end'), named('webhook notify')];
     assert.equal(end.parentSpanId, named('task RemoteEvent').spanId);
@@ -192,7 +194,7 @@ describe('one trace', { concurrency: false }, () => {
     assert.equal(headerOf('/notify'), context(notify));
   });
 
-  test('is not that of a request whose context is malformed', () => {
+  test('does not include a request with malformed context', () => {
     const ownTrace = told.traceparent!.split('-')[1]!;
     assert.notEqual(ownTrace, TRACE);
     const spans = collector.ofTrace(ownTrace);

@@ -21,7 +21,7 @@ for (const [directory, file, path] of [
   ['/srv/data', '/srv/data/out.json', '/srv/data/out.json'],
   ['.', 'o[u]t*{a,b}\\?.json', 'o[u]t*{a,b}\\?.json'],
 ] as const) {
-  test(`${file} is left out of a scan of ${directory}, and nothing else is`, () => {
+  test(`${file} is excluded from a scan of ${directory}, and nothing else is`, () => {
     const filter = passes([file], [directory]);
     const [folder, name] = [path.slice(0, path.lastIndexOf('/') + 1), path.slice(path.lastIndexOf('/') + 1)];
     assert.equal(filter(path), false);

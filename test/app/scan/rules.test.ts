@@ -28,7 +28,7 @@ function idsOf(choice: Partial<RuleChoice>, directories: string[] = []): string[
   return ruleSetOf({ ...NONE, ...choice }, directories, () => undefined).rules.map(({ id }) => id);
 }
 
-test('without files the built-in rules hold; a file stands alone unless it extends them', () => {
+test('without files the built-in rules apply; a file replaces them unless it extends them', () => {
   const plain = write('plain.toml', OWN);
   const extending = write('extending.toml', `[extend]\nuseDefault = true\n${OWN}`);
   const builtin = idsOf({});
@@ -41,18 +41,18 @@ test('without files the built-in rules hold; a file stands alone unless it exten
   assert.throws(() => idsOf({ builtin: 'only' }), /--only-rules needs --rules FILE/);
 });
 
-test('a file that extends another one is put after it; circles are refused', () => {
+test('a file that extends another one follows it; cycles are rejected', () => {
   write('base.toml', "[[rules]]\nid = 'base'\nregex = '''b'''\n");
   const over = write('over.toml', `[extend]\npath = "base.toml"\n${OWN}`);
   assert.deepEqual(idsOf({ files: [over] }), ['base', 'own']);
   write('one.toml', '[extend]\npath = "two.toml"\n');
   const two = write('two.toml', '[extend]\npath = "one.toml"\n');
-  assert.throws(() => idsOf({ files: [two] }), /leads in circles/);
+  assert.throws(() => idsOf({ files: [two] }), /forms a cycle/);
   const lost = write('lost.toml', '[extend]\npath = "nowhere.toml"\n');
-  assert.throws(() => idsOf({ files: [lost] }), /lost\.toml: \[extend\] path .*nowhere\.toml: there is no such file/);
+  assert.throws(() => idsOf({ files: [lost] }), /lost\.toml: \[extend\] path .*nowhere\.toml: no such file/);
 });
 
-test('what is found in a directory holds, is told, and is refused with the way around it', () => {
+test('a rule file in a directory applies, is reported, and is rejected with the option to ignore it', () => {
   const told: string[] = [];
   write('gitleaks.toml', "[[rules]]\nid = 'last'\nregex = '''l'''\n");
   write('.gitleaks.toml', OWN);
@@ -60,33 +60,33 @@ test('what is found in a directory holds, is told, and is refused with the way a
     rulesOf(NONE, [directory], (text) => told.push(text)).map(({ name }) => name),
     [join(directory, '.gitleaks.toml')],
   );
-  assert.match(told.join(), /rules: .*\.gitleaks\.toml \(--no-config leaves it out\)/);
+  assert.match(told.join(), /rules: .*\.gitleaks\.toml \(--no-config ignores it\)/);
   assert.ok(idsOf({ discover: false }, [directory]).length > 100);
   write('.heddle-scan.toml', '[[rules]]\nid = 3\n');
-  assert.throws(() => idsOf({}, [directory]), /\.heddle-scan\.toml: .*leave it out with --no-config/);
+  assert.throws(() => idsOf({}, [directory]), /\.heddle-scan\.toml: .*ignore it with --no-config/);
   const other = write('other.toml', OWN);
   assert.deepEqual(idsOf({ files: [other] }, [directory]), ['own'], 'a file that is named goes before');
 });
 
-test('fields that nobody reads are told', () => {
+test('ignored fields are reported', () => {
   const told: string[] = [];
   const file = write('own.toml', `${OWN}colour = "red"\n`);
   rulesOf({ ...NONE, files: [file] }, [], (text) => told.push(text));
   assert.match(told.join(), /warning: .*colour/);
 });
 
-test('rules are chosen by name, and a wrong name by its neighbour', () => {
+test('rules are selected by name, and a wrong name gets a suggestion', () => {
   assert.deepEqual(idsOf({ enable: ['github-personal-access-token'] }), ['github-personal-access-token']);
   assert.equal(idsOf({ disable: ['github-personal-access-token'] }).includes('github-personal-access-token'), false);
   assert.throws(
     () => idsOf({ enable: ['github-personal-acess-token'] }),
     /did you mean "github-personal-access-token"/,
   );
-  assert.throws(() => idsOf({ disable: ['zzzzzz'] }), /`heddle scan rules` lists them/);
+  assert.throws(() => idsOf({ disable: ['zzzzzz'] }), /`heddle scan rules` lists all rules/);
   assert.equal(listRules({ ...NONE, enable: ['github-personal-access-token'] }, () => undefined).length, 1);
 });
 
-test('a check names every pattern with a fault, with its position, in rules and allow lists', () => {
+test('a check reports every invalid pattern with its position, in rules and allow lists', () => {
   const file = write(
     'bad.toml',
     "[[rules]]\nid = 'a'\nregex = '''x(?=y)'''\n[[rules.allowlists]]\npaths = ['''ok''', '''(''']\n" +
@@ -100,10 +100,10 @@ test('a check names every pattern with a fault, with its position, in rules and 
   assert.match(faults[3]!, /bad\.toml: allow list 1: regexes\[0\]: character/);
 });
 
-test('files that are none, or no TOML, are told and never thrown', () => {
+test('missing files and invalid TOML are reported and never thrown', () => {
   mkdirSync(join(directory, 'folder'));
   const toml = write('toml.toml', 'a = = 1');
   assert.match(testRules(join(directory, 'folder')).faults.join(), /it is a directory/);
-  assert.match(testRules(join(directory, 'none')).faults.join(), /there is no such file/);
+  assert.match(testRules(join(directory, 'none')).faults.join(), /no such file/);
   assert.match(testRules(toml).faults.join(), /not valid TOML/);
 });

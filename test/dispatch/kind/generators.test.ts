@@ -22,7 +22,7 @@ const inputs = (created: readonly NodeCreation[]): unknown[] =>
   created.map(({ node }) => (node as NewTaskNode).task.metadata['n']);
 
 describe('a generator', () => {
-  it('returns nodes, yields them, or emits them; all come in order and are counted', async () => {
+  it('returns nodes, yields them, or emits them; all arrive in order and are counted', async () => {
     const three = [0, 1, 2];
     const generators = [
       defineKind({ name: 'ArrayGenerator', run: () => three.map((n) => task(work, { n })) }),
@@ -53,14 +53,14 @@ describe('a generator', () => {
     }
   });
 
-  it('announces zero nodes where it made none', async () => {
+  it('announces zero nodes if it created none', async () => {
     for (const run of [() => [], () => undefined, () => ({ found: 0 })]) {
       const { completion } = await runOnce(defineKind({ name: 'NothingGenerator', run }));
       assert.deepEqual([completion.outcome, completion.expected_created], ['succeeded', 0]);
     }
   });
 
-  it('leaves what it returns as its result', async () => {
+  it('keeps its return value as its result', async () => {
     const kind = defineKind({
       name: 'counted',
       *run() {
@@ -72,7 +72,7 @@ describe('a generator', () => {
     assert.deepEqual([completion.result, completion.expected_created], [{ planned: 1 }, 1]);
   });
 
-  it('fails, and announces nothing, where it throws half-way; its own clean-up runs', async () => {
+  it('fails and announces nothing if it throws half-way; its cleanup runs', async () => {
     let cleaned = false;
     const kind = defineKind({
       name: 'breaks',
@@ -106,18 +106,18 @@ describe('a generator', () => {
       name: 'endless',
       *run() {
         for (let n = 0; ; n += 1) {
-          if (n === 1000) stop.abort(new Error('the task is over'));
+          if (n === 1000) stop.abort(new Error('the task has ended'));
           yield task(work, { n });
         }
       },
     });
     const { completion } = await runOnce(kind, { host: { signal: stop.signal } });
-    assert.deepEqual([completion.outcome, completion.reason], ['failed', 'the task is over']);
+    assert.deepEqual([completion.outcome, completion.reason], ['failed', 'the task has ended']);
   });
 
-  it('is told what is wrong with a node', async () => {
+  it('gets the fault of an invalid node', async () => {
     const faulty: [unknown, RegExp][] = [
-      ['text', /a node must be made by task\(\), sequential\(\) or parallel\(\)/],
+      ['text', /a node must be created by task\(\), sequential\(\) or parallel\(\)/],
       [task('', {}), /node\.kind: /],
       [task('work', {}, { priority: 0.5, policy: 'Never' as never }), /node\.policy: .*; node\.priority: /],
       [task('work', {}, { timeout: 5 } as never), /node\.timeout: is not a known member; did you mean "timeout_secs"/],
@@ -127,8 +127,8 @@ describe('a generator', () => {
         /node\.children\[1\]\.retry\.max_attempts: /,
       ],
       [task('work', [] as never), /node\.input: /],
-      [task('work', { text: 'x'.repeat(70_000) }), /has 70011 bytes as JSON, 65536 are allowed/],
-      [parallel(Array.from({ length: 1000 }, () => task('work'))), /1000 nodes at most/],
+      [task('work', { text: 'x'.repeat(70_000) }), /has 70011 bytes as JSON; at most 65536 are allowed/],
+      [parallel(Array.from({ length: 1000 }, () => task('work'))), /at most 1000 nodes/],
     ];
     for (const [node, reason] of faulty) {
       const { completion } = await runOnce(defineKind({ name: 'FaultyGenerator', run: () => [node] }));
@@ -139,7 +139,7 @@ describe('a generator', () => {
 });
 
 describe('the nodes of a generator', () => {
-  it('take what their definition says, and what the options say instead', async () => {
+  it('use the defaults of their definition, overridden by the options', async () => {
     const kind = defineKind({
       name: 'OptionsGenerator',
       run: () => [
@@ -168,7 +168,7 @@ describe('the nodes of a generator', () => {
     );
   });
 
-  it('go where they are placed: by the node, by its key, by a name of the submission', async () => {
+  it('are placed by node, by key, or by a name of the submission', async () => {
     const kind = defineKind({
       name: 'placing',
       *run() {
@@ -193,12 +193,12 @@ describe('the nodes of a generator', () => {
     );
   });
 
-  it('cannot be put into a container that was not made before', async () => {
+  it('cannot be added to a container that was not created before', async () => {
     const kind = defineKind({ name: 'EarlyGenerator', run: () => [into(parallel([]), task('work'))] });
-    assert.match((await runOnce(kind)).completion.reason!, /was not made by this generator before it/);
+    assert.match((await runOnce(kind)).completion.reason!, /must be created by this generator before it/);
   });
 
-  it('have the same ids when the generator runs again, however far it came before', async () => {
+  it('have the same ids when the generator runs again, however far it got before', async () => {
     const plan = (): Node[] => [
       ...Array.from({ length: 30 }, (_, n) => task(work, { n })),
       parallel([sequential([task(work, { n: 100 })]), task(work, { n: 101 }, { key: 'named' })]),
@@ -238,7 +238,7 @@ describe('the nodes of a generator', () => {
     assert.ok(other.created.every(({ node }) => idsOf(node).every((id) => !ids.has(id))));
   });
 
-  it('keep the ids of their keys when others come and go', async () => {
+  it('keep the ids of their keys when others are added or removed', async () => {
     const generator = kindTask('KeyGenerator');
     const idByKey = async (keys: readonly string[]): Promise<Map<string, string>> => {
       const kind = defineKind({ name: 'KeyGenerator', run: () => keys.map((key) => task(work, { n: 1 }, { key })) });
@@ -256,7 +256,7 @@ describe('the nodes of a generator', () => {
     assert.match((await runOnce(twice)).completion.reason!, /two nodes have the key "a"/);
   });
 
-  it('stream: of 100,000 no more than a few batches are ever in memory, and a slow sink slows the generator', async () => {
+  it('stream: of 100,000 only a few batches are ever in memory, and a slow sink slows the generator', async () => {
     const generatorId = newId();
     let stored = 0;
     let underWay = 0;

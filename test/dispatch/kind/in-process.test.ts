@@ -28,7 +28,7 @@ async function submitTree(engine: Engine, root: object): Promise<string> {
 }
 
 describe('kinds in the process of the engine', () => {
-  it('generate, run and aggregate a workflow; a partial failure is one', async () => {
+  it('generate, run and aggregate a workflow, including a partial failure', async () => {
     const { engine } = await newBench();
     let most = 0;
     let open = 0;
@@ -49,7 +49,7 @@ describe('kinds in the process of the engine', () => {
       defineKind({
         name: 'PartGenerator',
         *run() {
-          // Into a container that it makes itself, over several batches.
+          // Into a container that it creates itself, over several batches.
           const box = parallel([], { key: 'box' });
           yield into('parts', box);
           for (let n = 0; n < 2500; n += 1) yield into(box, task(part, { n }, { policy: 'ContinueOnPartialFailure' }));

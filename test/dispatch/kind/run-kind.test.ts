@@ -11,7 +11,9 @@ import { runKind } from '../../../src/dispatch/kind/run-kind.ts';
 import { silentLogger } from '../../../src/runtime/log.ts';
 import { kindTask, resultsOf, runOnce } from './running.ts';
 
-/** A Standard Schema written by hand: an even number under `n`, given as text or number; it answers later. */
+/**
+ * A handwritten Standard Schema: an even number under `n`, given as a string or a number; it validates asynchronously.
+ */
 const evenNumber: StandardSchema<{ n: string | number }, { n: number }> = {
   '~standard': {
     version: 1,
@@ -33,26 +35,26 @@ describe('the input of a kind', () => {
     run: ({ host, ports }: { host: string; ports: number[] }) => ({ target: `${host}:${ports.join(',')}` }),
   });
 
-  it('is what the schema makes of it', async () => {
+  it('is the output of the schema', async () => {
     const { completion } = await runOnce(kind, { input: { host: 'a' } });
     assert.deepEqual(completion.result, { target: 'a:443' });
   });
 
-  it('fails the task where the schema refuses it, naming the fields, and the handler is not called', async () => {
+  it('fails the task if it is invalid, naming the fields, without calling the handler', async () => {
     let called = false;
     const strict = defineKind({ name: 'strict', input: Host, run: () => void (called = true) });
     const { completion } = await runOnce(strict, { input: { ports: [1, 'x'] } });
     assert.equal(completion.outcome, 'failed');
     assert.equal(completion.final, true);
-    assert.match(completion.reason!, /^the input is not valid: input\.host: .+; input\.ports\[1\]: .+/);
+    assert.match(completion.reason!, /^the input is invalid: input\.host: .+; input\.ports\[1\]: .+/);
     assert.equal(called, false);
   });
 
-  it('may be described by any Standard Schema, also one that answers later', async () => {
+  it('can be described by any Standard Schema, even an asynchronous one', async () => {
     const own = defineKind({ name: 'own', input: evenNumber, run: ({ n }) => n / 2 });
     assert.equal((await runOnce(own, { input: { n: '8' } })).completion.result, 4);
     const { reason } = (await runOnce(own, { input: { n: 3 } })).completion;
-    assert.equal(reason, 'the input is not valid: input.n: must be even');
+    assert.equal(reason, 'the input is invalid: input.n: must be even');
   });
 
   it('has the types of the specification', () => {
@@ -61,7 +63,7 @@ describe('the input of a kind', () => {
     assert.equal(ours(theirs satisfies StandardSchemaV1)['~standard'].vendor, 'zod');
   });
 
-  it('fails the task where the schema itself breaks', async () => {
+  it('fails the task if the schema itself throws', async () => {
     const broken = z.string().transform(() => {
       throw new Error('no such table');
     });
@@ -72,7 +74,7 @@ describe('the input of a kind', () => {
 });
 
 describe('the end of a run', () => {
-  it('needs no promise where the handler needs none', () => {
+  it('needs no promise if the handler needs none', () => {
     const kind = defineKind({ name: 'quick', run: (input) => input['n'] });
     const { signal } = new AbortController();
     const host = { log: silentLogger, progress: () => Promise.resolve(), signal, traceparent: null };
@@ -82,7 +84,7 @@ describe('the end of a run', () => {
     assert.deepEqual([ended.outcome, ended.result, ended.expected_created], ['succeeded', 7, undefined]);
   });
 
-  it('is a failure with the reason where the handler throws or rejects, whatever it throws', async () => {
+  it('is a failure with the reason if the handler throws or rejects, with any value', async () => {
     const thrown: [unknown, string][] = [
       [new Error('no such file'), 'no such file'],
       [new TypeError(''), 'TypeError'],
@@ -103,7 +105,7 @@ describe('the end of a run', () => {
     }
   });
 
-  it('is a partial failure where the handler says so, with what it got done', async () => {
+  it('is a partial failure if the handler throws one, with its result', async () => {
     const kind = defineKind({
       name: 'partly',
       run: () => Promise.reject(new PartialFailure('2 of 3 hosts answered', { result: { hosts: 2 } })),
@@ -112,20 +114,20 @@ describe('the end of a run', () => {
     assert.deepEqual([outcome, reason, result], ['partially_failed', '2 of 3 hosts answered', { hosts: 2 }]);
   });
 
-  it('refuses results that JSON would change or lose, and says where', async () => {
+  it('rejects results that JSON would change or lose, and says where', async () => {
     const cyclic: Record<string, unknown> = {};
     cyclic['self'] = cyclic;
     const refused: [unknown, RegExp][] = [
-      [{ at: [new Date(0)] }, /^the result\.at\[0\]: is a Date, which JSON cannot carry/],
+      [{ at: [new Date(0)] }, /^the result\.at\[0\]: is a Date, which JSON cannot represent/],
       [new Map([[1, 2]]), /^the result: is a Map/],
       [{ n: 1n }, /^the result\.n: is a bigint/],
       [{ n: Number.NaN }, /^the result\.n: is NaN/],
       [[undefined], /^the result\[0\]: is an undefined/],
       [() => 1, /^the result: is a function/],
-      [cyclic, /nested more than 200 levels deep, or in itself$/],
+      [cyclic, /nested more than 200 levels deep, or is circular$/],
       ['\u0000', /NUL/],
       [{ text: '\ud800' }, /surrogate/],
-      ['x'.repeat(1024 * 1024), /has 1048578 bytes as JSON, 1048576 are allowed$/],
+      ['x'.repeat(1024 * 1024), /has 1048578 bytes as JSON; at most 1048576 are allowed$/],
     ];
     for (const [value, reason] of refused) {
       const { completion } = await runOnce(defineKind({ name: 'odd', run: () => value }));
@@ -134,7 +136,7 @@ describe('the end of a run', () => {
     }
   });
 
-  it('keeps what JSON keeps; members that are undefined are left out', async () => {
+  it('keeps everything that JSON keeps; undefined members are omitted', async () => {
     const result = {
       a: [1, 'x', null, true],
       b: { c: undefined },
@@ -145,8 +147,8 @@ describe('the end of a run', () => {
   });
 });
 
-describe('what a handler has beside its input', () => {
-  it('may be taken apart', async () => {
+describe('the context of a handler', () => {
+  it('can be destructured', async () => {
     const kind = defineKind({
       name: 'apart',
       run: async (_, { task, attempt, progress, log, signal }) => {
@@ -164,7 +166,7 @@ describe('what a handler has beside its input', () => {
     ]);
   });
 
-  it('does not touch the signal for a handler that does not ask for it', async () => {
+  it('does not create the signal for a handler that does not use it', async () => {
     let asked = 0;
     const host = {
       get signal() {
@@ -176,7 +178,7 @@ describe('what a handler has beside its input', () => {
     assert.equal(asked, 0);
   });
 
-  it('streams the results of what came before, page by page, large ones in small pages', async () => {
+  it('streams earlier results page by page, large ones in small pages', async () => {
     const stored = resultsOf(2500, (n) => ({ n, blob: 'x'.repeat(n < 1500 ? 1 : 100_000) }));
     const pages: number[] = [];
     const results = pagedResults((_task, after, limit) => {
@@ -210,19 +212,19 @@ describe('what a handler has beside its input', () => {
     const kind = defineKind({
       name: 'Aggregator',
       run: async (_, { results: earlier }) => {
-        for await (const _each of earlier()) stop.abort(new Error('the task is over'));
+        for await (const _each of earlier()) stop.abort(new Error('the task has ended'));
       },
     });
     const results = pagedResults(() => Promise.resolve(stored.slice(0, 200)));
     const { completion } = await runOnce(kind, { host: { signal: stop.signal }, ports: { results } });
-    assert.deepEqual([completion.outcome, completion.reason], ['failed', 'the task is over']);
+    assert.deepEqual([completion.outcome, completion.reason], ['failed', 'the task has ended']);
   });
 });
 
 describe('a definition', () => {
   const run = (): number => 1;
 
-  it('is refused where an option is not valid', () => {
+  it('is rejected for an invalid option', () => {
     assert.throws(() => defineKind({ name: '', run }), /name must have 1 to 100/);
     assert.throws(() => defineKind({ name: 'x'.repeat(101), run }), /name must have 1 to 100/);
     assert.throws(() => defineKind({ name: 'x', run: 1 as never }), /defineKind\(x\): run must be a function/);
@@ -232,7 +234,7 @@ describe('a definition', () => {
     assert.throws(() => defineKind({ name: 'x', run, retry: { max_attempts: 0 } }), /retry\.max_attempts/);
   });
 
-  it('is of a generator by its name, by its function, or because it says so', () => {
+  it('is a generator by its name, by its function, or by its option', () => {
     assert.equal(defineKind({ name: 'HostGenerator', run }).generator, true);
     assert.equal(defineKind({ name: 'Hosts', *run() {} }).generator, true);
     assert.equal(defineKind({ name: 'Hosts', async *run() {} }).generator, true);

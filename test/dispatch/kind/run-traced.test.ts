@@ -25,13 +25,13 @@ const failing = defineKind({
   },
 });
 
-test('with tracing off a run is no promise where its handler is none, and goes on with the context of its task', () => {
+test('with tracing off a run is a promise only if its handler is one, and continues with the context of its task', () => {
   const completion = runTraced(null, { definition: told, task: kindTask('told'), host, ports });
   assert.ok(completion instanceof Completion);
   assert.equal(completion.result, traceparent);
 });
 
-test('a run is a span below its attempt, which its handler knows; a failure stands on it', async () => {
+test('a run is a span below its attempt, available to its handler; a failure is recorded on it', async () => {
   await using collector = await SpanCollector.open();
   const { endpoint } = collector;
   const tracing = await createTracer({ enabled: true, endpoint, serviceName: 'heddle', samplingRatio: 1 });

@@ -16,7 +16,7 @@ export interface RunOptions {
   ports?: Partial<RunPorts>;
 }
 
-/** What one run came to, and what it sent and counted on the way. */
+/** The outcome of one run, with what it sent and counted. */
 export interface Ran {
   completion: Completion;
   created: NodeCreation[];
@@ -40,7 +40,7 @@ export function kindTask(kind: string, changes: Partial<KindTask> = {}): KindTas
   };
 }
 
-/** Runs a kind once, without a worker around it. */
+/** Runs a kind once, without a worker. */
 export async function runOnce(definition: KindDefinition, options: RunOptions = {}): Promise<Ran> {
   const created: NodeCreation[] = [];
   const counted: [number, number][] = [];
@@ -50,7 +50,7 @@ export async function runOnce(definition: KindDefinition, options: RunOptions = 
     progress: (successes, failures) => Promise.resolve(void counted.push([successes, failures])),
     traceparent: null,
   };
-  // Not spread: that would ask a getter of the test's.
+  // Not spread, because that would call a getter of the test.
   Object.defineProperties(host, Object.getOwnPropertyDescriptors(options.host ?? {}));
   const ports: RunPorts = {
     nodes: { send: (creations) => Promise.resolve(void created.push(...creations)) },
@@ -61,7 +61,7 @@ export async function runOnce(definition: KindDefinition, options: RunOptions = 
   return { completion: await runKind(definition, task, host, ports), created, counted };
 }
 
-/** Results of so many tasks, in the order of their ids. */
+/** Results of the given number of tasks, in the order of their ids. */
 export function resultsOf(count: number, data: (n: number) => TaskResult['data']): TaskResult[] {
   return Array.from({ length: count }, (_, n) => ({
     task_id: newId(),

@@ -17,7 +17,7 @@ import { silentLogger } from '../../../src/runtime/log.ts';
 import { newId, seededRandom } from '../../../src/runtime/random.ts';
 import { eventually } from '../../support/eventually.ts';
 
-/** What workers told the manager so far, in the order in which it came. */
+/** Messages of workers to the manager so far, in the order of arrival. */
 export class Told {
   readonly messages: ManagerMessage[] = [];
   readonly #queue: MessageQueue;
@@ -59,7 +59,7 @@ export class Told {
     return this.messages.filter((message) => message.type === 'WorkerSeen');
   }
 
-  /** Resolves when so many ends were told. */
+  /** Resolves when the given number of ends was reported. */
   async untilEnded(count: number): Promise<CompleteTaskMessage[]> {
     await eventually(async () => {
       await this.read();
@@ -69,7 +69,7 @@ export class Told {
   }
 }
 
-/** Sends what the manager sends a worker; returns the tasks. */
+/** Sends what the manager sends to a worker; returns the tasks. */
 export async function startTasks(
   queue: MessageQueue,
   kind: string,
@@ -110,7 +110,7 @@ export function workerOf(
   });
 }
 
-/** A handler's runs, each held until it is told how to end. */
+/** A handler's runs, each held until the test ends it. */
 export class Held {
   readonly runs: {
     id: string;
@@ -119,7 +119,7 @@ export class Held {
     fail: (error: Error) => void;
   }[] = [];
 
-  /** What a definition's `run` may be. */
+  /** The allowed types of a definition's `run`. */
   get run() {
     return (_input: unknown, context: { task: { id: string }; signal: AbortSignal }): Promise<unknown> =>
       new Promise((resolve, reject) => {

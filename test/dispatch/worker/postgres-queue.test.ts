@@ -19,7 +19,7 @@ describe('workers on queues in PostgreSQL', () => {
 
   after(() => queue.close());
 
-  it('two of them run each task once, no more at once than they may', async () => {
+  it('two of them run each task once, within their concurrency', async () => {
     const told = new Told(queue);
     const ran = new Map<string, number>();
     const open = [0, 0];
@@ -45,7 +45,7 @@ describe('workers on queues in PostgreSQL', () => {
     assert.deepEqual(await queue.depth('worker:both'), { visible: 0, in_flight: 0, delayed: 0, dead: 0 });
   });
 
-  it('what one hands back at its stop another has at once; what nobody can read is buried', async () => {
+  it('tasks released at a stop are run by another at once; unreadable messages are buried', async () => {
     const told = new Told(queue);
     const held = new Held();
     const first = workerOf(queue, [defineKind({ name: 'passed', run: held.run })]);
@@ -66,7 +66,7 @@ describe('workers on queues in PostgreSQL', () => {
     assert.equal(told.ends.length, 1);
   });
 
-  it('a generator of thousands sends each node once, and the worker lives on meanwhile', async () => {
+  it('a generator of thousands sends each node once, and heartbeats continue meanwhile', async () => {
     const told = new Told(queue);
     const count = 4000;
     const kind = defineKind({

@@ -12,7 +12,7 @@ import { eventually } from '../../support/eventually.ts';
 import { Held, sendTasks, startTasks, Told, workerOf } from './harness.ts';
 
 describe('a worker on queues', () => {
-  it('runs what it is sent and says how it ended, then deletes the message', async () => {
+  it('runs its tasks and reports how they ended, then deletes the messages', async () => {
     const queue = new MemoryQueue({ clock: systemClock });
     const told = new Told(queue);
     const kinds = [
@@ -39,7 +39,7 @@ describe('a worker on queues', () => {
     });
     assert.equal(ends.get(wrong!.id)!.state, 'Failed');
     assert.equal(ends.get(wrong!.id)!.final, true);
-    assert.match(ends.get(wrong!.id)!.reason!, /^the input is not valid: input\.a: /);
+    assert.match(ends.get(wrong!.id)!.reason!, /^the input is invalid: input\.a: /);
     const { state, attempt, reason } = ends.get(fails!.id)!;
     assert.deepEqual([state, attempt, reason], ['Failed', 3, 'no such host']);
     for (const name of ['worker:adds', 'worker:fails']) {
@@ -64,7 +64,7 @@ describe('a worker on queues', () => {
     );
   });
 
-  it('never runs more handlers than its concurrency, or than a kind allows, and takes few more than it runs', async () => {
+  it('never exceeds its concurrency or that of a kind, and receives only few more', async () => {
     const clock = new VirtualClock();
     const queue = new MemoryQueue({ clock });
     const told = new Told(queue);
@@ -95,7 +95,7 @@ describe('a worker on queues', () => {
     await stopped(worker.stop(1000), clock);
   });
 
-  it('leaves a free handler to no kind for long while another has work', async () => {
+  it('does not starve a kind while a handler is free', async () => {
     const queue = new MemoryQueue({ clock: systemClock });
     const told = new Told(queue);
     const kinds = ['a', 'b', 'c'].map((name) => defineKind({ name, run: () => name }));
@@ -108,8 +108,8 @@ describe('a worker on queues', () => {
   });
 });
 
-describe('the signs of life of a worker', () => {
-  it('a heartbeat at the start, then every twenty seconds, and the message stays hidden however long it takes', async () => {
+describe('the heartbeats of the worker', () => {
+  it('a heartbeat at the start, then every twenty seconds, and the message stays hidden meanwhile', async () => {
     const clock = new VirtualClock();
     const queue = new MemoryQueue({ clock });
     const told = new Told(queue);
@@ -128,7 +128,7 @@ describe('the signs of life of a worker', () => {
     await stopped(worker.stop(0), clock);
   });
 
-  it('what handlers count leaves within a second, all of it', async () => {
+  it('counts of handlers are sent within a second, completely', async () => {
     const clock = new VirtualClock();
     const queue = new MemoryQueue({ clock });
     const told = new Told(queue);
@@ -160,7 +160,7 @@ describe('the signs of life of a worker', () => {
     await stopped(worker.stop(0), clock);
   });
 
-  it('end when the handler shows no progress for its time limit; one that counts goes on', async () => {
+  it('end when the handler shows no progress within its timeout; one that counts continues', async () => {
     const clock = new VirtualClock();
     const queue = new MemoryQueue({ clock });
     const told = new Told(queue);
@@ -184,7 +184,7 @@ describe('the signs of life of a worker', () => {
     await clock.advance(6_000);
     const [timedOut] = await told.untilEnded(1);
     assert.deepEqual([timedOut!.task_id, timedOut!.state], [hangs!.id, 'Timeout']);
-    assert.match(timedOut!.reason!, /no sign of progress for 30 s/);
+    assert.match(timedOut!.reason!, /no progress for 30 s/);
     await clock.advance(200_000);
     const ends = await told.untilEnded(2);
     assert.deepEqual([ends[1]!.task_id, ends[1]!.state], [counts!.id, 'Succeeded']);
@@ -195,8 +195,8 @@ describe('the signs of life of a worker', () => {
   });
 });
 
-describe('a cancel', () => {
-  it('reaches a handler that listens, within seconds, and nothing is reported', async () => {
+describe('a cancellation', () => {
+  it('reaches a listening handler within seconds, and nothing is reported', async () => {
     const clock = new VirtualClock();
     const queue = new MemoryQueue({ clock });
     const told = new Told(queue);
@@ -233,7 +233,7 @@ describe('a cancel', () => {
   });
 });
 
-describe('messages that come again', () => {
+describe('redelivered messages', () => {
   it('run once: while the attempt runs here, and after it ended here', async () => {
     const clock = new VirtualClock();
     const queue = new MemoryQueue({ clock });
@@ -278,7 +278,7 @@ describe('messages that come again', () => {
     assert.equal(told.ends.length, 1);
   });
 
-  it('are asked about before they run again, and given up when nobody ever ended them', async () => {
+  it('are checked before they run again, and abandoned if none ever ended them', async () => {
     const clock = new VirtualClock();
     const queue = new MemoryQueue({ clock });
     const told = new Told(queue);
@@ -291,7 +291,7 @@ describe('messages that come again', () => {
     const kind = defineKind({ name: 'lost', run: (_, { task: { id } }) => void ran.push(id) });
     const [ended, wanted, poison] = await startTasks(queue, 'lost', 3);
     over.add(ended!.id);
-    // Workers that die with their messages: the last one is handed out ten times.
+    // Workers that die with their messages: the last one is delivered ten times.
     for (let delivery = 0; delivery < 9; delivery += 1) {
       const received = await queue.receive('worker:lost', { max: 10, wait_ms: 0, visibility_ms: 1000 });
       const spared = received.filter(({ body }) => !body.includes(poison!.id));
@@ -310,12 +310,12 @@ describe('messages that come again', () => {
     assert.deepEqual(ran, [wanted!.id]);
     const givenUp = ends.find(({ task_id }) => task_id === poison!.id)!;
     assert.equal(givenUp.state, 'Failed');
-    assert.match(givenUp.reason!, /^its message was handed out 10 times/);
+    assert.match(givenUp.reason!, /^its message was delivered 10 times/);
     await stopped(worker.stop(0), clock);
     assert.equal((await queue.depth('worker:lost')).in_flight, 0);
   });
 
-  it('are asked about where they waited for long: what was canceled meanwhile never starts', async () => {
+  it('are checked after a long wait: tasks canceled meanwhile never start', async () => {
     const clock = new VirtualClock();
     const queue = new MemoryQueue({ clock });
     const told = new Told(queue);
@@ -333,7 +333,7 @@ describe('messages that come again', () => {
     const kind = defineKind({ name: 'late', run: (_, { task: { id } }) => void ran.push(id) });
     const worker = workerOf(queue, [kind], { clock, control });
     worker.start();
-    // That nobody is at work on it is told, too: it may hold slots.
+    // That no worker runs it is reported, too: it may hold slots.
     const ends = await told.untilEnded(3);
     assert.deepEqual(ends.map(({ task_id, state }) => `${task_id} ${state}`).sort(), [
       `${canceled!.id} Failed`,
@@ -347,7 +347,7 @@ describe('messages that come again', () => {
     assert.equal(visible + in_flight, 0);
   });
 
-  it('that nobody can read are buried with the reason and hold nothing up', async () => {
+  it('that are unreadable are buried with the reason and hold nothing up', async () => {
     const queue = new MemoryQueue({ clock: systemClock });
     const told = new Told(queue);
     const worker = workerOf(queue, [defineKind({ name: 'good', run: () => 1 })]);
@@ -371,11 +371,11 @@ describe('messages that come again', () => {
 });
 
 describe('a stop', () => {
-  it('hands back what has not begun and lets the rest end', async () => {
+  it('releases tasks that have not started and lets the rest finish', async () => {
     const queue = new MemoryQueue({ clock: systemClock });
     const told = new Told(queue);
     const held = new Held();
-    // Two at once of one kind with two at once in all: the second kind's message waits.
+    // Two at once of one kind with two at once in total: the second kind's message waits.
     const kinds = ['x', 'y'].map((name) => defineKind({ name, run: held.run }));
     const worker = workerOf(queue, kinds, { concurrency: 1 });
     worker.start();
@@ -396,7 +396,7 @@ describe('a stop', () => {
     assert.equal((await queue.depth('worker:x')).in_flight, 0);
   });
 
-  it('aborts after the grace and hands back what does not end in success, so that another worker takes it at once', async () => {
+  it('aborts after the grace period and releases tasks that do not succeed, so that another worker takes them at once', async () => {
     const clock = new VirtualClock();
     const queue = new MemoryQueue({ clock });
     const told = new Told(queue);
@@ -433,7 +433,7 @@ describe('a stop', () => {
 });
 
 describe('a generator on queues', () => {
-  it('sends a message a node, in bounded batches, and announces how many', async () => {
+  it('sends one message per node, in bounded batches, and announces their number', async () => {
     const sets: number[] = [];
     class Recording extends MemoryQueue {
       override send(name: string, messages: readonly OutgoingMessage[]): Promise<void> {
@@ -464,7 +464,7 @@ describe('a generator on queues', () => {
   });
 });
 
-/** Lets the virtual time pass that a stop needs. */
+/** Advances virtual time as far as a stop needs. */
 async function stopped(stopping: Promise<void>, clock: VirtualClock): Promise<void> {
   let over = false;
   void stopping.finally(() => (over = true));

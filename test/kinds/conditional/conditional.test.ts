@@ -128,7 +128,7 @@ describe('Conditional', { concurrency: false }, () => {
       const { tree: read } = (await engine.getTree(id))!;
       return (await engine.getTask(read.tasks.find(({ local_id }) => local_id === 'if')!.id))!.failure_reason;
     };
-    assert.equal(await reasonOf(number), 'the input is not valid: input.when: must evaluate to true or false (got 2)');
+    assert.equal(await reasonOf(number), 'the input is invalid: input.when: must evaluate to true or false (got 2)');
     assert.equal(await reasonOf(broken), 'input.when: No such key: y (character 16 of "nodes.x.result.y")');
   });
 

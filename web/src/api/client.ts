@@ -1,7 +1,7 @@
 import { readToken, requireLogin } from './session.ts';
 import type { Batch, Dag, Explanation, TaskDetail } from './wire.ts';
 
-/** A request that did not succeed. `status` 0: the server could not be reached at all. */
+/** A request that did not succeed. `status` 0: the server was unreachable. */
 export class ApiError extends Error {
   readonly status: number;
   readonly details: readonly string[];
@@ -13,13 +13,13 @@ export class ApiError extends Error {
     this.details = details;
   }
 
-  /** Whether the same request may succeed later without anyone doing anything. */
+  /** Whether the same request may succeed later without intervention. */
   get transient(): boolean {
     return this.status === 0 || this.status === 429 || this.status >= 500;
   }
 }
 
-/** A fetch that carries the token, turns every failure into an ApiError and asks for a login on 401. */
+/** Fetches with the token, converts every failure to an ApiError and requests a login on 401. */
 export async function request(path: string, init: RequestInit = {}): Promise<Response> {
   const token = readToken();
   const headers = new Headers(init.headers);
@@ -29,7 +29,7 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
     response = await fetch(path, { ...init, headers, cache: 'no-store', credentials: 'omit' });
   } catch (error) {
     if (init.signal?.aborted === true) throw error;
-    throw new ApiError(0, 'The server cannot be reached');
+    throw new ApiError(0, 'The server is unreachable');
   }
   if (response.ok) return response;
   if (response.status === 401) requireLogin(token);
@@ -37,7 +37,7 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
 }
 
 async function errorOf(response: Response): Promise<ApiError> {
-  const fallback = `The server answered ${response.status} ${response.statusText}`.trim();
+  const fallback = `The server responded with ${response.status} ${response.statusText}`.trim();
   try {
     const body = (await response.json()) as Record<string, unknown>;
     const message = [body['error'], body['title'], body['detail']].find((text) => typeof text === 'string');
@@ -57,7 +57,7 @@ export async function getJson<Body>(path: string, signal?: AbortSignal): Promise
     return (await response.json()) as Body;
   } catch (error) {
     if (signal?.aborted === true) throw error;
-    throw new ApiError(0, 'The answer broke off or was not JSON');
+    throw new ApiError(0, 'The response was cut off or is not JSON');
   }
 }
 
@@ -100,7 +100,7 @@ const OPERATIONS: Record<TaskOperation, (id: string) => [method: string, path: s
   retry: (id) => ['POST', `/v1/tasks/${id}/retry`],
 };
 
-/** Asks the server to change a task's course; throws an ApiError that says why not. */
+/** Changes the state of a task; throws an ApiError if the server rejects it. */
 export async function operateTask(id: string, operation: TaskOperation): Promise<void> {
   const [method, path] = OPERATIONS[operation](segment(id));
   await request(path, { method });

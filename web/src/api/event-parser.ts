@@ -12,7 +12,7 @@ export class EventStreamParser {
   push(chunk: string): ServerEvent[] {
     const events: ServerEvent[] = [];
     const text = this.rest + chunk;
-    // A carriage return at the very end may be the first half of a line end: it waits for the next chunk.
+    // A carriage return at the very end may be the first half of a line end, so it is kept for the next chunk.
     const usable = text.endsWith('\r') ? text.length - 1 : text.length;
     const lines = text.slice(0, usable).split(/\r\n|\n|\r/);
     this.rest = (lines.pop() ?? '') + text.slice(usable);
@@ -36,7 +36,7 @@ export class EventStreamParser {
 
   private finish(): ServerEvent | null {
     const event = this.data.length === 0 ? null : { event: this.event || 'message', data: this.data.join('\n') };
-    // An event without data is dropped by the standard, but `end` says all it has to say by its name.
+    // The standard drops events without data, but `end` has none.
     const named = event ?? (this.event === '' ? null : { event: this.event, data: '' });
     this.event = '';
     this.data = [];

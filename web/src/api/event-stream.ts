@@ -9,14 +9,14 @@ export interface StreamHandlers {
 
 export interface StreamOptions {
   signal: AbortSignal;
-  /** What was heard already: the stream tells what came after. Null: it tells everything. */
+  /** Last event received: the stream resumes after it. Null: it starts from the beginning. */
   lastEventId?: string | null;
   silenceMs?: number;
 }
 
 /**
- * Reads one server-sent stream until it ends; read by fetch, since EventSource cannot send a token.
- * Resolves when the server closes it, throws an ApiError when it breaks or says nothing for `silenceMs`.
+ * Reads one server-sent stream until it ends, with fetch, because EventSource cannot send a token. Resolves when the
+ * server closes it; throws an ApiError when it breaks or is silent for `silenceMs`.
  */
 export async function readEventStream(
   path: string,
@@ -46,7 +46,7 @@ export async function readEventStream(
     }
   } catch (error) {
     if (signal.aborted || error instanceof ApiError) throw error;
-    throw new ApiError(0, quiet.signal.aborted ? 'The server fell silent' : 'The connection broke');
+    throw new ApiError(0, quiet.signal.aborted ? 'The server stopped responding' : 'The connection was lost');
   } finally {
     clearTimeout(timer);
   }

@@ -3,7 +3,7 @@ import { getJson } from './client.ts';
 export const EXECUTOR_STATES = ['unknown', 'healthy', 'degraded', 'draining', 'unreachable'] as const;
 export type ExecutorState = (typeof EXECUTOR_STATES)[number];
 
-/** A task as its executor tells it. */
+/** A task as reported by its executor. */
 export interface RecentTask {
   correlation_id: string;
   event_name: string;
@@ -14,18 +14,18 @@ export interface RecentTask {
   duration_ms: number | null;
 }
 
-/** One endpoint that the server sends remote events to. Times are ISO 8601 text. */
+/** One endpoint to which the server sends remote events. Times are ISO 8601 strings. */
 export interface Executor {
-  /** What tasks name it by. */
+  /** The name that tasks use. */
   executor: string;
   endpoint: string;
   state: ExecutorState;
-  /** Calls of the server without an answer. */
+  /** Pending calls of the server. */
   in_flight: number;
   answered_at: string | null;
   last_error: { at: string; message: string } | null;
   clock_offset_ms: number | null;
-  /** What it last said of itself; null where it never did. */
+  /** Its last reported status; null before the first one. */
   status: {
     version: string;
     tier: string;

@@ -5,7 +5,7 @@ export type FindingState = (typeof FINDING_STATES)[number];
 export const TRIAGE_STATES = ['open', 'ignored', 'false_positive'] as const;
 export type TriageState = (typeof TRIAGE_STATES)[number];
 
-/** A secret that scans found, without the secret. Times are ISO 8601 text. */
+/** A secret that scans found, without the secret. Times are ISO 8601 strings. */
 export interface Finding {
   id: string;
   target: string;
@@ -31,7 +31,7 @@ export interface Finding {
 export interface ScanTarget {
   target: string;
   runs: number;
-  /** Null where its latest run is no longer kept. */
+  /** Null if its latest run is no longer kept. */
   last_run: {
     started_at: string;
     ended_at: string | null;
@@ -42,7 +42,7 @@ export interface ScanTarget {
   } | null;
 }
 
-/** What is asked for; an empty text is no filter. */
+/** Filters; an empty string is no filter. */
 export interface FindingQuery {
   target: string;
   rule: string;
@@ -67,7 +67,7 @@ export function listTargets(size: number, signal?: AbortSignal): Promise<ScanTar
   return getJson(`/v1/findings/targets?page_size=${size}`, signal);
 }
 
-/** Says what is made of a finding; throws an ApiError that says why not. */
+/** Sets the triage status of a finding; throws an ApiError if the server rejects it. */
 export async function triageFinding(id: string, triage: TriageState, comment: string): Promise<void> {
   await request(`/v1/findings/${segment(id)}`, {
     method: 'PATCH',

@@ -1,12 +1,12 @@
 import { getJson, request, segment } from './client.ts';
 
-/** A workflow that starts by the clock. Times are ISO 8601 text. */
+/** A workflow on a schedule. Times are ISO 8601 strings. */
 export interface Job {
   id: string;
   name: string;
   cron: string;
   time_zone: string;
-  /** How many more times it starts; null: for ever. */
+  /** Remaining number of runs; null: unlimited. */
   recurrence: number | null;
   overlap: 'skip' | 'queue' | 'allow';
   catch_up: 'skip' | 'once' | 'all';
@@ -19,7 +19,7 @@ export interface Job {
 
 export interface Occurrence {
   at: string;
-  /** The same moment in the time zone of the job, with its offset. */
+  /** The same time in the time zone of the job, with its offset. */
   local: string;
 }
 
@@ -53,7 +53,7 @@ export function nextRuns(job: string, count: number, signal?: AbortSignal): Prom
   return getJson(`/v1/jobs/${segment(job)}/next?count=${count}`, signal);
 }
 
-/** What became of its occurrences, the latest first. */
+/** The outcome of its occurrences, latest first. */
 export function jobHistory(job: string, query: PageQuery, signal?: AbortSignal): Promise<JobRun[]> {
   return getJson(`/v1/jobs/${segment(job)}/history?${pageSearch(query)}`, signal);
 }
@@ -62,7 +62,7 @@ export async function operateJob(job: string, operation: 'pause' | 'resume'): Pr
   await request(`/v1/jobs/${segment(job)}/${operation}`, { method: 'POST' });
 }
 
-/** Starts a job now; throws an ApiError where its overlap policy does not allow another run. */
+/** Starts a job now; throws an ApiError if its overlap policy does not allow another run. */
 export async function triggerJob(job: string): Promise<JobRun> {
   const response = await request(`/v1/jobs/${segment(job)}/trigger`, { method: 'POST' });
   return (await response.json()) as JobRun;

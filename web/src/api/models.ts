@@ -10,11 +10,11 @@ export interface ModelChange {
   new: unknown;
 }
 
-/** One thing that scans saw, over all runs of its target. Times are ISO 8601 text. */
+/** A model that scans observed, over all runs of its target. Times are ISO 8601 strings. */
 export interface Model {
   id: string;
   target: string;
-  /** What sort of thing: `host`, `service`, … */
+  /** Type of the model: `host`, `service`, … */
   model: string;
   key: string;
   data: Readonly<Record<string, unknown>>;
@@ -30,12 +30,12 @@ export interface Model {
   changes: readonly ModelChange[];
 }
 
-/** What is asked for; an empty text is no filter. */
+/** Filters; an empty string is no filter. */
 export interface ModelQuery {
   model: string;
   target: string;
   state: ModelState | '';
-  /** In the key, or anywhere in the data, whatever its case. */
+  /** In the key, or anywhere in the data, case-insensitive. */
   search: string;
 }
 

@@ -3,11 +3,11 @@ import { getJson, request, segment } from './client.ts';
 export const RUNNER_STATES = ['created', 'idle', 'claimed', 'running', 'terminated'] as const;
 export type RunnerState = (typeof RUNNER_STATES)[number];
 
-/** States that are counted: what has ended is not there. */
+/** States that are counted: terminated runners are not. */
 export const COUNTED_STATES = ['created', 'idle', 'claimed', 'running'] as const satisfies readonly RunnerState[];
 export type CountedState = (typeof COUNTED_STATES)[number];
 
-/** How many runners stand in each state, and how many waiting requests ask for. */
+/** Number of runners in each state, and of runners wanted by waiting requests. */
 export type Counts = Record<CountedState | 'waiting', number>;
 
 /** Counts of one class and usage. */
@@ -16,7 +16,7 @@ export interface Census extends Counts {
   usage_class: string;
 }
 
-/** Times are ISO 8601 text. */
+/** Times are ISO 8601 strings. */
 export interface PoolSummary {
   backend: string;
   provider: string;
@@ -49,7 +49,7 @@ export interface Runner {
   request_id: string | null;
   epoch: number;
   uses: number;
-  /** When it ends or is given up. */
+  /** When it terminates or is marked lost. */
   until: string | null;
   created_at: string;
   state_since: string;
@@ -72,10 +72,10 @@ export interface PoolRequest {
   };
   tenant: string;
   source: 'task' | 'holder';
-  /** The id of the task, or what the holder calls itself. */
+  /** The id of the task, or the name of the holder. */
   run: string;
   attempt: number | null;
-  /** Of a hold that lost runners: those that it still has. */
+  /** For a hold that lost runners: those that it still has. */
   kept: number;
   exhaustion: string | null;
   reason: string | null;
@@ -104,7 +104,7 @@ export function poolHistory(hours: number, signal?: AbortSignal): Promise<Sample
 }
 
 export interface RunnerQuery extends PageQuery {
-  /** Null: those that have not ended. */
+  /** Null: those that have not terminated. */
   state: RunnerState | null;
   resourceClass: string | null;
 }
@@ -130,7 +130,7 @@ export async function operateRunner(id: string, operation: RunnerOperation): Pro
   await request(`/v1/pool/runners/${segment(id)}/${operation}`, { method: 'POST' });
 }
 
-/** Ends the request of a holder: its runners are free. */
+/** Ends the request of a holder and releases its runners. */
 export async function letGo(id: string): Promise<void> {
   await request(`/v1/pool/requests/${segment(id)}`, { method: 'DELETE' });
 }

@@ -1,13 +1,13 @@
 import { useSyncExternalStore } from 'react';
 
-/** The token lives as long as the tab: sessionStorage, never a cookie that other pages could ride on. */
+/** The token lives as long as the tab: in sessionStorage, never in a cookie that other sites could use. */
 const STORAGE_KEY = 'heddle.token';
 
 export interface SessionState {
-  /** Set while the server asks for a token; says whether one was offered and refused. */
+  /** Set while the server requires a token; says whether one was given and rejected. */
   locked: 'no' | 'needed' | 'refused';
   hasToken: boolean;
-  /** Counts logins: a page that is keyed by it starts afresh after each. */
+  /** Counts logins: a page keyed by it is reset after each. */
   epoch: number;
 }
 
@@ -33,7 +33,7 @@ export function logout(): void {
   update({ locked: 'no', hasToken: false, epoch: state.epoch + 1 });
 }
 
-/** Called when the server answered 401 to a request that carried `token`; a token replaced meanwhile is not blamed. */
+/** Called when the server returned 401 to a request with `token`; ignored if the token was replaced meanwhile. */
 export function requireLogin(token: string | null): void {
   if (token !== readToken()) return;
   if (token !== null) sessionStorage.removeItem(STORAGE_KEY);

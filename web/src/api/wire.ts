@@ -1,6 +1,6 @@
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-/** A task as lists, graphs and events carry it. Times are ISO 8601 text. */
+/** A task in lists, graphs and events. Times are ISO 8601 strings. */
 export interface BasicTask {
   id: string;
   name: string;
@@ -26,7 +26,7 @@ export interface Action {
   params: { url?: string; verb?: string; body?: Json; headers?: Record<string, string> };
 }
 
-/** A task as `GET /task/{id}` returns it; fields that this page does not know are shown as they come. */
+/** A task as returned by `GET /task/{id}`; unknown fields are shown unchanged. */
 export interface TaskDetail extends BasicTask {
   rules?: Json;
   actions?: Action[];

@@ -1,4 +1,4 @@
-/** A workflow without its tree. Times are ISO 8601 text. */
+/** A workflow without its tree. Times are ISO 8601 strings. */
 export interface Workflow {
   id: string;
   name: string | null;
@@ -23,7 +23,7 @@ interface WireNodeBase {
   ended_at: string | null;
 }
 
-/** Children by how they ended. */
+/** Children by outcome. */
 export interface WireCounts {
   children: number;
   open: number;
@@ -59,7 +59,7 @@ export interface WireTask extends WireNodeBase {
 
 export interface WireTreeContainer extends WireContainer {
   children: WireTreeNode[];
-  /** Children that this answer leaves out. */
+  /** Number of children that this response omits. */
   children_omitted: number;
 }
 
@@ -82,7 +82,7 @@ export interface TreeChange {
   tasks: WireTask[];
 }
 
-/** What a task left behind. */
+/** The result of a task. */
 export interface TaskResult {
   task_id: string;
   local_id: string | null;

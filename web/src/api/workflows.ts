@@ -6,7 +6,7 @@ export interface WorkflowPage {
   page: number;
   pageSize: number;
   open: boolean | null;
-  /** Only those whose root has come to this. */
+  /** Only those whose root is in this state. */
   state: string | null;
 }
 
@@ -17,7 +17,7 @@ export function listWorkflows(query: WorkflowPage, signal?: AbortSignal): Promis
   return getJson(`/v1/workflows?${search}`, signal);
 }
 
-/** A workflow with its tree, or so much of it as the server puts into one answer. */
+/** A workflow with its tree, or as much of it as one response contains. */
 export function getWorkflowTree(id: string, signal?: AbortSignal): Promise<WorkflowTree> {
   return getJson(`/v1/workflows/${segment(id)}`, signal);
 }
@@ -33,7 +33,7 @@ export function listChildren(
   return getJson(`/v1/workflows/${segment(id)}/containers/${segment(container)}/children?${search}`, signal);
 }
 
-/** Tasks of a workflow wherever they stand in it, newest first. */
+/** Tasks anywhere in a workflow, newest first. */
 export function findTasks(
   id: string,
   { name, status, page, pageSize }: { name: string; status: string | null; page: number; pageSize: number },
@@ -45,14 +45,14 @@ export function findTasks(
   return getJson(`/task?${search}`, signal);
 }
 
-/** What a task left behind; null where it left nothing. */
+/** The result of a task; null if it has none. */
 export function getResult(taskId: string, signal?: AbortSignal): Promise<TaskResult | null> {
   return getJson(`/v1/tasks/${segment(taskId)}/result`, signal);
 }
 
 export type WorkflowOperation = 'cancel' | 'pause' | 'resume' | 'retry';
 
-/** Asks the server to change a workflow's course; throws an ApiError that says why not. */
+/** Changes the state of a workflow; throws an ApiError if the server rejects it. */
 export async function operateWorkflow(id: string, operation: WorkflowOperation): Promise<void> {
   await request(`/v1/workflows/${segment(id)}/${operation}`, { method: 'POST' });
 }

@@ -19,7 +19,7 @@ const COLUMNS: readonly Column<Batch>[] = [
   TOOK,
 ];
 
-/** Batches as a table: name, progress, when and how long. */
+/** Batches as a table: name, progress, start time and duration. */
 export function BatchTable({ rows, now }: { rows: readonly Batch[]; now: number }) {
   return <ListTable columns={COLUMNS} rows={rows} now={now} />;
 }

@@ -41,7 +41,7 @@ export function BatchesPage() {
   const beside = (
     <>
       <Segments
-        label="Which batches"
+        label="Filter batches"
         options={FILTERS}
         chosen={filter}
         onChoose={(name) => go({ page: 0, filter: name })}
@@ -65,12 +65,12 @@ export function BatchesPage() {
 }
 
 function NoBatches({ query: { page, filter } }: { query: Query }) {
-  if (page > 0) return <p className="notice">There are no older batches.</p>;
-  if (filter === 'open') return <p className="notice">Nothing is open: every batch is finished.</p>;
-  if (filter === 'finished') return <p className="notice">No batch has finished yet.</p>;
+  if (page > 0) return <p className="notice">No older batches.</p>;
+  if (filter === 'open') return <p className="notice">No open batches.</p>;
+  if (filter === 'finished') return <p className="notice">No finished batches.</p>;
   return (
     <div className="notice">
-      <p>There are no batches yet.</p>
+      <p>No batches yet.</p>
       <p className="quiet">
         Send tasks to <code>POST /task</code>, or run <code>heddle batch submit FILE</code>: the batch appears here.
       </p>

@@ -17,20 +17,20 @@ const WAYS = (
   </>
 );
 
-/** The page of one batch: reads it, follows it, and says plainly what to do where it cannot. */
+/** The page of one batch: reads it, follows it, and explains what to do if it cannot. */
 export function DagPage({ batchId }: { batchId: string }) {
   if (batchId === '') {
     return (
       <BlankPage title="Which batch?" ways={WAYS}>
-        <p>The address of a graph ends with the id of its batch: /view?batch=ID.</p>
+        <p>The URL of a graph ends with the ID of its batch: /view?batch=ID.</p>
       </BlankPage>
     );
   }
   if (!isBatchId(batchId)) {
     return (
-      <BlankPage title="This is not a batch id" ways={WAYS}>
+      <BlankPage title="Invalid batch ID" ways={WAYS}>
         <p>
-          <code className="breakable">{batchId}</code> is not an id that Heddle gives. Check that it was copied whole.
+          <code className="breakable">{batchId}</code> is not a valid batch ID. Check that you copied all of it.
         </p>
       </BlankPage>
     );
@@ -58,8 +58,8 @@ function LoadedPage({ batchId }: { batchId: string }) {
       parts="the tasks"
       unknown={
         <p>
-          This server knows no batch <code className="breakable">{batchId}</code>. It may have been deleted by
-          retention, or it lives on another server.
+          This server has no batch <code className="breakable">{batchId}</code>. It may have been deleted by retention,
+          or belongs to another server.
         </p>
       }
       ways={WAYS}
@@ -73,8 +73,8 @@ function NoTasks() {
   return (
     <BlankPage title="This batch has no tasks" ways={WAYS}>
       <p>
-        Either every task of the request was a duplicate of one that exists already, or the request was empty. Look at
-        the answer to it: tasks that were deduplicated live in another batch.
+        Either every task of the request was a duplicate of an existing one, or the request was empty. See its response:
+        deduplicated tasks belong to another batch.
       </p>
     </BlankPage>
   );

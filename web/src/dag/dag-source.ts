@@ -3,7 +3,7 @@ import type { ChangeEvent } from '../api/wire.ts';
 import type { FeedSource } from '../live/live-feed.ts';
 import type { TaskStore } from './task-store.ts';
 
-/** A batch as a live feed reads it. */
+/** Reads a batch for a live feed. */
 export class DagSource implements FeedSource {
   readonly eventsPath: string;
   readonly resumable = false;
@@ -27,7 +27,7 @@ export class DagSource implements FeedSource {
 
   async read(signal: AbortSignal): Promise<void> {
     const dag = await getDag(this.batchId, signal);
-    // The batch's own record only adds its name: without it the graph is still worth showing.
+    // The batch's own record only adds its name: the graph is useful without it.
     const batch = dag.batch ?? (await getBatch(this.batchId, signal).catch(() => null));
     if (batch !== null) this.store.batch = batch;
     this.store.replace(dag);

@@ -21,7 +21,7 @@ interface DetailsPanelProps {
   onSelect: (id: string | null) => void;
 }
 
-/** Everything about one task, read anew whenever the task changes. */
+/** The details of one task, reread whenever the task changes. */
 export function DetailsPanel({ id, store, feed, onSelect }: DetailsPanelProps) {
   useStoreVersion(store);
   const view = store.tasks.get(id);
@@ -52,7 +52,7 @@ export function DetailsPanel({ id, store, feed, onSelect }: DetailsPanelProps) {
         id={id}
         name={view?.name ?? ''}
         status={status}
-        consequence="Tasks that require its success will fail. It can be retried later."
+        consequence="Tasks that require its success will fail. You can retry it later."
         onDone={afterOperation}
       />
       {error !== null && <Problem error={error} />}

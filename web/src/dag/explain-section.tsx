@@ -7,14 +7,14 @@ import { formatAgo, parseTime, useNow } from '../times.ts';
 interface ExplainSectionProps {
   id: string;
   running: boolean;
-  /** Changes when the task does: the answer is then asked for again. */
+  /** Changes with the task, so that the explanation is requested again. */
   stamp: string;
-  /** Whether a task is one that this page can show. */
+  /** Whether this page can show a task. */
   knows: (id: string) => boolean;
   onSelect: (id: string) => void;
 }
 
-/** Answers why a task is not running: the server's sentence, then what stands in the way. */
+/** Explains why a task is not running: the server's sentence, then the obstacles. */
 export function ExplainSection({ id, running, stamp, knows, onSelect }: ExplainSectionProps) {
   const [answer, setAnswer] = useState<Explanation | null>(null);
   const [error, setError] = useState<unknown>(null);
@@ -101,10 +101,10 @@ function moment(value: Json | undefined): string {
 
 function before(value: Json | undefined): string {
   const names = listOf(value)?.map(plain) ?? [];
-  return names.length === 0 ? '' : `: before it in its sequence come ${names.join(', ')}`;
+  return names.length === 0 ? '' : `: preceded in its sequence by ${names.join(', ')}`;
 }
 
-/** One obstacle in words; an unknown one is shown as it came. */
+/** Describes one obstacle; an unknown one is shown unchanged. */
 function describe(obstacle: Record<string, Json>): string {
   const get = (key: string): string => plain(obstacle[key]);
   switch (get('type')) {
@@ -117,26 +117,26 @@ function describe(obstacle: Record<string, Json>): string {
       return `The ${rule} rule of ${get('kind')}${same ? ` with ${plain(fields)}` : ''} is at ${get('used')} of ${get('max')}. Held by: `;
     }
     case 'turn':
-      return `Its turn has not come${before(obstacle['before'])}.`;
+      return `Waiting for its container${before(obstacle['before'])}.`;
     case 'expanding':
-      return `${get('created')} of the ${get('expected')} tasks that it announced exist.`;
+      return `${get('created')} of the ${get('expected')} announced tasks exist.`;
     case 'paused':
-      return `Paused ${moment(obstacle['since'])}; resume it to go on.`;
+      return `Paused ${moment(obstacle['since'])}; resume it to continue.`;
     case 'delayed':
       return `Attempt ${get('attempt')} starts ${moment(obstacle['until'])}.`;
     case 'no_worker':
-      return `No worker takes ${get('lane')}${get('last_seen') === '' ? '' : `; the last one was seen ${moment(obstacle['last_seen'])}`}.`;
+      return `No worker for ${get('lane')}${get('last_seen') === '' ? '' : `; last seen ${moment(obstacle['last_seen'])}`}.`;
     case 'runner': {
       const last = get('last_failure') === '' ? '' : ` The last launch failed: ${get('last_failure')}.`;
-      if (get('stage') !== 'waiting') return 'It waits for a runner.';
-      return `It waits for a runner: ${get('ahead')} ${get('ahead') === '1' ? 'request is' : 'requests are'} ahead of it, ${get('launching')} being launched.${last}`;
+      if (get('stage') !== 'waiting') return 'Waiting for a runner.';
+      return `Waiting for a runner: ${get('ahead')} ${get('ahead') === '1' ? 'request is' : 'requests are'} ahead of it, ${get('launching')} launching.${last}`;
     }
     case 'queued':
       return `${get('ahead')} ${get('ahead') === '1' ? 'task is' : 'tasks are'} ahead of it.`;
     case 'delivering': {
-      const next = get('next_try_at') === '' ? '' : `; the next try is ${moment(obstacle['next_try_at'])}`;
-      const last = get('last_error') === '' ? '' : `; the last answer was: ${get('last_error')}`;
-      return `Its start call has been tried ${get('tries')} times${last}${next}.`;
+      const next = get('next_try_at') === '' ? '' : `; next try ${moment(obstacle['next_try_at'])}`;
+      const last = get('last_error') === '' ? '' : `; last response: ${get('last_error')}`;
+      return `Its start webhook was tried ${get('tries')} times${last}${next}.`;
     }
     default:
       return JSON.stringify(obstacle);

@@ -4,15 +4,15 @@ import type { Status } from '../status.ts';
 import { CARD_HEIGHT, CARD_WIDTH } from '../layout/geometry.ts';
 import type { Palette } from './palette.ts';
 
-/** How much of a card's width its coloured stripe takes. */
+/** Share of a card's width that its colored stripe takes. */
 const STRIPE_WIDTH = 30;
 const STRIPE_PERCENT = (100 * STRIPE_WIDTH) / CARD_WIDTH;
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Open Sans", sans-serif';
-/** The font of a card's label, as a canvas takes it. */
+/** The font of a card's label, in canvas syntax. */
 export const CARD_FONT = `500 13px ${FONT}`;
 const DARK_TEXT = '#10161d';
 
-/** The cue beside the colour: outline and shape, so that no state is told by hue alone. */
+/** A cue beside the color: outline and shape, so that no state relies on hue alone. */
 const CUE: Record<Status, Css.Node> = {
   Waiting: { shape: 'round-rectangle', 'border-style': 'dashed', 'border-width': 1.5 },
   Pending: { shape: 'round-rectangle', 'border-style': 'solid', 'border-width': 1.5 },
@@ -24,7 +24,7 @@ const CUE: Record<Status, Css.Node> = {
   Canceled: { shape: 'rectangle', 'border-style': 'dashed', 'border-width': 1.5 },
 };
 
-/** The same for plain boxes, with as few properties as will do. */
+/** The same for plain boxes, with as few properties as possible. */
 function plainCue(palette: Palette): Record<Status, Css.Node> {
   return {
     Waiting: { 'border-width': 2, 'border-style': 'dashed', 'border-color': palette.text },
@@ -40,7 +40,7 @@ function plainCue(palette: Palette): Record<Status, Css.Node> {
 
 const DARK_ON: ReadonlySet<Status> = new Set<Status>(['Pending', 'Paused']);
 
-/** The style of a graph: cards with icons and curves, or, for a large one, plain boxes and lines. */
+/** The style of a graph: cards with icons and curves or, for a large graph, plain boxes and lines. */
 export function graphStyle(palette: Palette, large: boolean): StylesheetJson {
   return [
     ...(large ? plainStyle(palette) : cardStyle(palette)),
@@ -54,8 +54,8 @@ export function graphStyle(palette: Palette, large: boolean): StylesheetJson {
 }
 
 /**
- * A large graph does without gradients, icons, curves and arrows, which cost time on every frame, and says no more than
- * it must: Cytoscape walks an element's edges for each property that it applies, so every line here costs time.
+ * A large graph has no gradients, icons, curves and arrows, which cost time on every frame, and as few rules as
+ * possible: Cytoscape walks an element's edges for each property that it applies, so every line here costs time.
  */
 function plainStyle(palette: Palette): StylesheetJson {
   const cue = plainCue(palette);
@@ -76,7 +76,7 @@ function plainStyle(palette: Palette): StylesheetJson {
       selector: `node[status = "${status}"]`,
       style: { 'background-color': palette.status[status], ...cue[status] },
     })),
-    // Opaque, or the links beneath would show through thousands of faded boxes.
+    // Opaque, otherwise the links beneath would show through thousands of faded boxes.
     ...STATUSES.map((status) => ({
       selector: `node.dim[status = "${status}"]`,
       style: { 'background-color': palette.tint[status], 'border-color': palette.edgeFaint, color: palette.edge },
@@ -126,7 +126,7 @@ function cardNode(palette: Palette, status: Status): Css.Node {
     'background-fill': 'linear-gradient',
     'background-gradient-direction': 'to-right',
     'background-gradient-stop-colors': [stripe, stripe, palette.done[status], palette.done[status], tint, tint],
-    // Cytoscape's types know fixed lists only; functions of the node are documented and work.
+    // Cytoscape's types allow only fixed lists; functions of the node are documented and work.
     'background-gradient-stop-positions': (node: NodeSingular) => {
       const end = progress(node);
       return [0, STRIPE_PERCENT, STRIPE_PERCENT, end, end, 100];
@@ -140,7 +140,7 @@ function cardNode(palette: Palette, status: Status): Css.Node {
   };
 }
 
-/** Far out only the colour can be told: the whole card takes it. */
+/** When zoomed out only the color is visible: it fills the whole card. */
 function farNodes(palette: Palette): StylesheetJson {
   return STATUSES.map((status) => ({
     selector: `node.far[status = "${status}"]`,
@@ -160,7 +160,7 @@ function solidText(status: Status): Css.Node {
 function curvedEdge(palette: Palette): Css.Edge {
   return {
     'curve-style': 'unbundled-bezier',
-    // Documented since 3.31, not yet in the types.
+    // Documented since 3.31, but missing in the types.
     'edge-distances': 'endpoints' as 'intersection',
     'control-point-weights': ((edge: NodeSingular) => edge.data('weights') as number[]) as unknown as number[],
     'control-point-distances': ((edge: NodeSingular) => edge.data('distances') as number[]) as unknown as number[],

@@ -6,7 +6,7 @@ import type { TaskStore } from './task-store.ts';
 
 const PAN_STEP = 80;
 const ZOOM_STEP = 1.3;
-/** Beyond this many tasks a canvas is slow on most machines: the reader decides. */
+/** Beyond this many tasks a canvas is slow on most machines, so the user decides. */
 const DRAW_MAX = 15_000;
 
 interface GraphViewProps {
@@ -37,10 +37,10 @@ export function GraphView({ store, selected, onSelect, onGraph }: GraphViewProps
   if (!wanted) {
     return (
       <section className="graph notice">
-        <p>This batch has {store.tasks.size.toLocaleString()} tasks: more than a screen can show well.</p>
-        <p className="quiet">The list beside works at any size. Drawing the graph takes a while.</p>
+        <p>This batch has {store.tasks.size.toLocaleString()} tasks: too many to show well.</p>
+        <p className="quiet">The task list works at any size. Drawing the graph takes a while.</p>
         <button type="button" onClick={() => setWanted(true)}>
-          Draw it anyway
+          Draw anyway
         </button>
       </section>
     );
@@ -59,8 +59,8 @@ export function GraphView({ store, selected, onSelect, onGraph }: GraphViewProps
         role="application"
         aria-roledescription="graph"
         aria-label={
-          'Graph of tasks. Arrow keys move the view, or from the selected task to its neighbours. ' +
-          'Plus and minus zoom, F fits, Escape clears the selection. The list of tasks holds the same.'
+          'Graph of tasks. Arrow keys move the view, or the selection to a neighboring task. ' +
+          'Plus and minus zoom, F fits, Escape clears the selection. The task list has the same content.'
         }
         onKeyDown={onKeyDown}
       />
@@ -92,7 +92,7 @@ const ARROWS: Record<string, [x: number, y: number]> = {
   ArrowDown: [0, 1],
 };
 
-/** Returns whether the key meant something here. */
+/** Returns whether the key was handled. */
 function handleKey(
   key: string,
   graph: Graph,

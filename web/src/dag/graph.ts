@@ -13,14 +13,14 @@ import type { TaskStore, TaskView } from './task-store.ts';
 
 /** Above this many tasks the graph is drawn plainly, for speed. */
 export const LARGE_GRAPH = 800;
-/** Below this zoom labels cannot be read, and cards become blots of colour. */
+/** Below this zoom labels are unreadable, and cards become blots of color. */
 const FAR_ZOOM = 0.42;
 const FIT_PADDING = 36;
 const FIT_ZOOM_MAX = 1.25;
 
 /**
- * What tests, and the curious in a console, may look at: the live Cytoscape instance, whether the present structure is
- * laid out and drawn, and when that happened (milliseconds since navigation).
+ * Hook for tests and debugging: the live Cytoscape instance, whether the current structure is laid out and drawn, and
+ * when that happened (milliseconds since navigation).
  */
 export interface TestHook {
   cy: Core;
@@ -35,7 +35,7 @@ declare global {
   }
 }
 
-/** Draws a store's tasks on a canvas, and follows it: new structure is laid out, changes of state only recoloured. */
+/** Draws a store's tasks on a canvas and follows it: lays out new structure, and recolors on changes of state. */
 export class Graph {
   readonly cy: Core;
   private readonly store: TaskStore;
@@ -93,7 +93,7 @@ export class Graph {
     if (window.__heddle === this.hook) delete window.__heddle;
   }
 
-  /** Shows the whole graph. The extent is known from the layout: Cytoscape would measure every label for it. */
+  /** Shows the whole graph. Takes the extent from the layout: Cytoscape would measure every label for it. */
   fit(): void {
     const { x1, y1, x2, y2 } = this.extent;
     const [width, height] = [this.cy.width(), this.cy.height()];
@@ -112,7 +112,7 @@ export class Graph {
     this.cy.panBy({ x, y });
   }
 
-  /** Marks a task, brings it into view and lights up its links; null takes the mark away. */
+  /** Marks a task, scrolls it into view and highlights its links; null removes the mark. */
   select(id: string | null): void {
     this.cy.batch(() => {
       this.cy.elements(':selected').unselect();
@@ -125,7 +125,7 @@ export class Graph {
     if (id !== null) this.reveal(id);
   }
 
-  /** Fades every task for which `keep` says no, and, in a small graph, the links of faded tasks; null shows all. */
+  /** Fades every task for which `keep` returns false and, in a small graph, its links; null shows all. */
   highlight(keep: ((task: TaskView) => boolean) | null): void {
     const next = new Set<string>();
     if (keep !== null) for (const task of this.store.tasks.values()) if (!keep(task)) next.add(task.id);
@@ -181,7 +181,7 @@ export class Graph {
       this.cy.add(elements);
     });
     this.dimmed = new Set();
-    // States may have moved on while the worker was at it.
+    // States may have changed while the worker was running.
     this.recolour(tasks.map((task) => task.id).filter((id, i) => this.store.tasks.get(id) !== tasks[i]));
     if (first) this.fit();
     this.setFar();
@@ -275,7 +275,7 @@ function extentOf(positions: Float32Array): { x1: number; y1: number; x2: number
   return box;
 }
 
-/** Cuts a name to a width in pixels; measured once here, since Cytoscape would do it again on every change. */
+/** Truncates a name to a width in pixels; measured once here, because Cytoscape would do it on every change. */
 function shortener(widthMax: number, font: string): (name: string) => string {
   const context = document.createElement('canvas').getContext('2d')!;
   context.font = font;
@@ -289,7 +289,7 @@ function shortener(widthMax: number, font: string): (name: string) => string {
       if (context.measureText(`${name.slice(0, middle)}…`).width <= widthMax) low = middle;
       else high = middle - 1;
     }
-    // A cut through a surrogate pair would leave half a character.
+    // Truncating inside a surrogate pair would leave half a character.
     return `${name
       .slice(0, low)
       .replace(/[\uD800-\uDBFF]$/, '')

@@ -8,7 +8,10 @@ interface LegendProps {
   onChange: (shown: ReadonlySet<Status>) => void;
 }
 
-/** What the colours mean, how many tasks stand in each state, and a filter: the first click picks one, others add. */
+/**
+ * The colors' meanings, the number of tasks in each state, and a filter: the first click selects one state, others add
+ * more.
+ */
 export function Legend({ counts, shown, onChange }: LegendProps) {
   const all = shown.size === STATUSES.length;
   const toggle = (status: Status): void => {
@@ -21,7 +24,7 @@ export function Legend({ counts, shown, onChange }: LegendProps) {
     onChange(next.size === 0 ? new Set(STATUSES) : next);
   };
   return (
-    <div className="legend" role="group" aria-label="States: click to show only some">
+    <div className="legend" role="group" aria-label="Filter by state">
       {STATUSES.map((status) => (
         <button
           key={status}

@@ -2,8 +2,8 @@ import type { Core } from 'cytoscape';
 import type { TaskStore } from './task-store.ts';
 
 /**
- * Where an arrow key leads from a task: left to its nearest parent, right to its nearest child, up and down to the
- * nearest card above or below in its column. Null where there is none.
+ * Returns the target of an arrow key: left to the nearest parent, right to the nearest child, up and down to the
+ * nearest card above or below in its column. Null if there is none.
  */
 export function relativeOf(cy: Core, store: TaskStore, id: string, [x, y]: [number, number]): string | null {
   const from = cy.getElementById(id).position();

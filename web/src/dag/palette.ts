@@ -1,16 +1,16 @@
 import { STATUSES } from '../status.ts';
 import type { Status } from '../status.ts';
 
-/** Colours as Cytoscape takes them: `rgb(r, g, b)`, read from the style sheet so that they stand in one place only. */
+/** Colors for Cytoscape: `rgb(r, g, b)`, read from the style sheet so that they are defined only once. */
 export interface Palette {
   status: Record<Status, string>;
-  /** The status colour washed out, for the body of a card. */
+  /** A pale status color, for the body of a card. */
   tint: Record<Status, string>;
-  /** Half-way between, for the part of a card that is through. */
+  /** Half-way between, for the completed part of a card. */
   done: Record<Status, string>;
   text: string;
   edge: string;
-  /** Blended by hand: an opacity of its own would cost time on large graphs. */
+  /** Blended manually: separate opacity would cost time on large graphs. */
   edgeFaint: string;
   edgeStrong: string;
   accent: string;

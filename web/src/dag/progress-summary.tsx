@@ -15,7 +15,7 @@ const BAR_ORDER: readonly Status[] = [
   'Waiting',
 ];
 
-/** How far the batch is: a bar by state, the count, the time. */
+/** Progress of the batch: a bar by state, the count, the time. */
 export function ProgressSummary({ store }: { store: TaskStore }) {
   const total = store.tasks.size;
   const now = useNow(1000, !store.finished);

@@ -9,12 +9,12 @@ interface TaskActionsProps {
   id: string;
   name: string;
   status: Status;
-  /** What canceling leads to, for the question before it. */
+  /** Consequences of canceling, for the confirmation. */
   consequence: string;
   onDone: () => void;
 }
 
-/** The operations that make sense in a state, in the order shown. */
+/** The operations available in a state, in display order. */
 function operationsFor(status: Status): TaskOperation[] {
   if (status === 'Success') return [];
   if (isTerminal(status)) return ['retry'];
@@ -23,7 +23,7 @@ function operationsFor(status: Status): TaskOperation[] {
 
 const LABEL: Record<TaskOperation, string> = { cancel: 'Cancel', pause: 'Pause', resume: 'Resume', retry: 'Retry' };
 
-/** Buttons for operators; canceling asks first, a refusal is shown in the server's words. */
+/** Buttons for operators; canceling asks for confirmation, a rejection shows the server's message. */
 export function TaskActions({ id, name, status, consequence, onDone }: TaskActionsProps) {
   const [busy, setBusy] = useState<TaskOperation | null>(null);
   const [error, setError] = useState<unknown>(null);
@@ -73,10 +73,10 @@ export function TaskActions({ id, name, status, consequence, onDone }: TaskActio
           <p className="quiet">{consequence}</p>
           <div className="actions">
             <button type="submit" value="keep" autoFocus>
-              Keep it
+              Keep task
             </button>
             <button type="submit" value="cancel" className="danger">
-              Cancel the task
+              Cancel task
             </button>
           </div>
         </form>

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import type { TaskDetail } from '../api/wire.ts';
 import { formatAgo, formatDuration, formatMoment, parseTime } from '../times.ts';
 
-/** The plain fields of a task: counts, times as lengths with the exact moment in the tooltip, ids. */
+/** The plain fields of a task: counts, durations with the exact times in tooltips, ids. */
 export function TaskFields({ task, now, owner }: { task: TaskDetail; now: number; owner: 'Batch' | 'Workflow' }) {
   const created = parseTime(task.created_at);
   const started = parseTime(task.started_at);
@@ -67,7 +67,7 @@ function Counts({ task }: { task: TaskDetail }) {
         {expected !== null && <span className="quiet"> · of {expected.toLocaleString()}</span>}
       </span>
       {expected !== null && expected > 0 && (
-        <progress max={expected} value={Math.min(expected, through)} aria-label="Items through" />
+        <progress max={expected} value={Math.min(expected, through)} aria-label="Processed items" />
       )}
     </Field>
   );
@@ -83,7 +83,7 @@ export function Field({ label, title, children }: { label: string; title?: strin
   );
 }
 
-/** Text with a button that copies it. */
+/** A string with a button that copies it. */
 export function CopyText({ text }: { text: string }) {
   return (
     <span className="copy">
@@ -92,7 +92,7 @@ export function CopyText({ text }: { text: string }) {
         type="button"
         className="plain"
         aria-label={`Copy ${text}`}
-        // Absent on pages served without TLS from another machine: the text can still be selected.
+        // Absent on pages served without TLS from another machine: the string can still be selected.
         onClick={() => void (navigator as Partial<Navigator>).clipboard?.writeText(text)}
       >
         Copy

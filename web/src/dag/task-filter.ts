@@ -1,9 +1,9 @@
 import type { TaskView } from './task-store.ts';
 
-/** Shorter pieces of an id would match by chance: `49` stands in every twentieth one. */
+/** Shorter parts of an id would match by chance: `49` occurs in every twentieth one. */
 const ID_PIECE_MIN = 8;
 
-/** Whether each word of the query, in any case, stands in a task's name or kind, or is a piece of its id. */
+/** Returns whether each word of the query, in any case, occurs in a task's name or kind, or is a part of its id. */
 export function matchesQuery(task: TaskView, query: string): boolean {
   const words = query.trim().toLowerCase().split(/\s+/);
   const text = `${task.name}\n${task.kind}`.toLowerCase();

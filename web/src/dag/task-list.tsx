@@ -13,7 +13,7 @@ interface TaskListProps {
   onSelect: (id: string) => void;
 }
 
-/** The tasks in order of creation: the graph for those who use the keyboard. Only the rows in sight are rendered. */
+/** The tasks in order of creation: the graph for keyboard users. Renders only visible rows. */
 export function TaskList({ tasks, total, onShowAll, onSelect }: TaskListProps) {
   const { scroller, first, last } = useVirtualRows(tasks.length, ROW_HEIGHT);
   const now = useNow(1000);
@@ -32,7 +32,7 @@ export function TaskList({ tasks, total, onShowAll, onSelect }: TaskListProps) {
           </button>
         )}
       </h2>
-      {tasks.length === 0 && <p className="notice">No task fits the search and the states chosen.</p>}
+      {tasks.length === 0 && <p className="notice">No matching tasks.</p>}
       <div className="task-scroller" ref={scroller}>
         <ul className="task-list" style={{ height: tasks.length * ROW_HEIGHT }}>
           {tasks.slice(first, last).map((task, i) => (

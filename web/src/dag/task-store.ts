@@ -3,7 +3,7 @@ import type { Status, StatusCounts } from '../status.ts';
 import { parseTime } from '../times.ts';
 import type { BasicTask, Batch, Dag, Link } from '../api/wire.ts';
 
-/** A task as the page keeps it: the wire's fields, its status made sure of, its times as numbers. */
+/** A task as the console stores it: the wire's fields with a validated status and times as numbers. */
 export interface TaskView {
   readonly id: string;
   readonly name: string;
@@ -19,7 +19,7 @@ export interface TaskView {
 }
 
 export interface StoreChange {
-  /** True where tasks or links came or went: the graph must be laid out anew. */
+  /** True if tasks or links were added or removed: the graph must be laid out again. */
   structure: boolean;
   ids: readonly string[];
 }
@@ -40,17 +40,17 @@ function viewOf(task: BasicTask): TaskView {
   };
 }
 
-/** The tasks and links of one batch, kept current by whole reads and by change events. */
+/** The tasks and links of one batch, kept current by full reads and by change events. */
 export class TaskStore {
   readonly tasks = new Map<string, TaskView>();
   links: readonly Link[] = [];
   readonly parents = new Map<string, Link[]>();
   readonly children = new Map<string, Link[]>();
   counts: StatusCounts = noCounts();
-  /** The batch's own record; listeners learn of it with the next change of tasks. */
+  /** The batch's own record; listeners receive it with the next change of tasks. */
   batch: Batch | null = null;
   loaded = false;
-  /** Goes up with every change, for React. */
+  /** Increases with every change, for React. */
   version = 0;
   private readonly listeners = new Set<(change: StoreChange) => void>();
 
@@ -63,12 +63,12 @@ export class TaskStore {
     return this.counts.Success + this.counts.Failure + this.counts.Canceled;
   }
 
-  /** Whether every task is over. */
+  /** Whether every task has ended. */
   get finished(): boolean {
     return this.loaded && this.tasks.size > 0 && this.done === this.tasks.size;
   }
 
-  /** Takes a whole read of the batch. What an event told meanwhile is newer and stays. */
+  /** Applies a full read of the batch. Events received meanwhile are newer and take precedence. */
   replace(dag: Dag): void {
     const structure = !this.loaded || !this.sameStructure(dag);
     if (structure) {
@@ -82,7 +82,7 @@ export class TaskStore {
     if (first || structure || ids.length > 0) this.changed({ structure, ids });
   }
 
-  /** Takes changed tasks; returns false where one of them is not known, so that the whole must be read again. */
+  /** Applies changed tasks; returns false if one of them is unknown, so that a full read is needed. */
   apply(tasks: readonly BasicTask[]): boolean {
     const known = tasks.filter((task) => this.tasks.has(task.id));
     const ids = known.filter((task) => this.take(task)).map((task) => task.id);
@@ -144,13 +144,13 @@ function sameView(a: TaskView, b: TaskView): boolean {
   );
 }
 
-/** Share of the expected items that are through, 0 to 1; null where nothing is expected. */
+/** Processed share of the expected items, 0 to 1; null if none are expected. */
 export function progressOf(task: TaskView): number | null {
   if (task.expected === null || task.expected <= 0) return null;
   return Math.min(1, (task.success + task.failures) / task.expected);
 }
 
-/** How long the task has run so far or did run; null before its start. */
+/** Run time of the task so far or in total; null before its start. */
 export function runtimeOf(task: TaskView, nowMs: number): number | null {
   if (task.startedAt === null) return null;
   return (task.endedAt ?? (isTerminal(task.status) ? task.updatedAt : nowMs)) - task.startedAt;

@@ -18,7 +18,7 @@ import type { TaskStore, TaskView } from './task-store.ts';
 
 const HIGHLIGHT_PAUSE_MS = 120;
 
-/** The graph of a loaded batch with everything around it. */
+/** The graph of a loaded batch with its controls. */
 export function Workbench({ batchId, store, feed }: { batchId: string; store: TaskStore; feed: LiveFeed }) {
   const version = useStoreVersion(store);
   const [graph, setGraph] = useState<Graph | null>(null);
@@ -32,11 +32,11 @@ export function Workbench({ batchId, store, feed }: { batchId: string; store: Ta
   const keep = useCallback((task: TaskView) => shown.has(task.status) && matchesQuery(task, query), [shown, query]);
   const listed = useMemo(
     () => (filtering ? [...store.tasks.values()].filter(keep) : [...store.tasks.values()]),
-    // The store changes in place; its version stands for its contents.
+    // The store changes in place; its version represents its content.
     [store, version, filtering, keep],
   );
   useEffect(() => {
-    // Typing goes on while the graph still fades: it waits for a pause.
+    // Fading the graph waits for a pause, so that typing stays responsive.
     const timer = setTimeout(() => graph?.highlight(filtering ? keep : null), filtering ? HIGHLIGHT_PAUSE_MS : 0);
     return () => clearTimeout(timer);
   }, [graph, filtering, keep, version]);
@@ -65,7 +65,7 @@ export function Workbench({ batchId, store, feed }: { batchId: string; store: Ta
             type="search"
             className="task-search"
             placeholder="Find a task  ( / )"
-            aria-label="Find tasks by name, kind or id"
+            aria-label="Find tasks by name, kind or ID"
             value={query}
             onChange={(event) => {
               setQuery(event.target.value);
@@ -75,7 +75,7 @@ export function Workbench({ batchId, store, feed }: { batchId: string; store: Ta
               if (event.key === 'Enter' && listed[0] !== undefined) setSelected(listed[0].id);
             }}
           />
-          <label className="toggle" title="Read the whole batch again every 5 seconds, beside the live updates">
+          <label className="toggle" title="Reload the whole batch every 5 seconds, in addition to live updates">
             <input
               type="checkbox"
               checked={autoRefresh.on}
@@ -99,7 +99,7 @@ export function Workbench({ batchId, store, feed }: { batchId: string; store: Ta
   );
 }
 
-/** Whole reads every few seconds, by the user's choice. */
+/** Full reads every few seconds, if enabled by the user. */
 function useAutoRefresh(feed: LiveFeed): { on: boolean; set: (on: boolean) => void } {
   const [on, set] = useState(false);
   useEffect(() => {

@@ -1,7 +1,7 @@
 import type { ExecutorState } from '../api/executors.ts';
 
 const LABEL: Record<ExecutorState, string> = {
-  unknown: 'Not asked yet',
+  unknown: 'Unknown',
   healthy: 'Healthy',
   degraded: 'Degraded',
   draining: 'Draining',
@@ -9,14 +9,14 @@ const LABEL: Record<ExecutorState, string> = {
 };
 
 const MEANING: Record<ExecutorState, string> = {
-  unknown: 'It has not answered once',
-  healthy: 'It takes tasks',
-  degraded: 'It takes tasks, and says that something is wrong with it',
-  draining: 'It finishes what it has, and takes nothing new',
-  unreachable: 'Calls to it fail',
+  unknown: 'No response yet',
+  healthy: 'Accepting tasks',
+  degraded: 'Accepting tasks, but reporting a problem',
+  draining: 'Finishing its tasks, not accepting new ones',
+  unreachable: 'Calls fail',
 };
 
-/** The colours of tasks, by how much attention an executor wants. */
+/** Uses the colors of tasks, by how much attention an executor needs. */
 const MARK: Record<ExecutorState, string> = {
   unknown: 'waiting',
   healthy: 'success',

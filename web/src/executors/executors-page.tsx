@@ -10,7 +10,7 @@ import { ExecutorChip } from './executor-state.tsx';
 import { RecentTasks } from './recent-tasks.tsx';
 
 interface Query {
-  /** The endpoint whose tasks are open. */
+  /** The endpoint whose tasks are shown. */
   endpoint: string | null;
 }
 
@@ -31,7 +31,7 @@ function writeQuery({ endpoint }: Query): void {
   writeAddress('/executors', { page: 0, endpoint });
 }
 
-/** Where remote events go: how each endpoint fares; a row opens what it did last. */
+/** Executors of remote events with their health; a row opens the recent tasks. */
 export function ExecutorsPage() {
   const [query, go] = usePlace(readQuery, writeQuery);
   const read = useCallback((signal: AbortSignal) => listExecutors(signal), []);
@@ -39,7 +39,7 @@ export function ExecutorsPage() {
   return (
     <ListPage
       title="Executors"
-      beside={<p className="quiet">Where remote events go</p>}
+      beside={<p className="quiet">Executors of remote events</p>}
       rows={polled.value}
       counted={null}
       polled={polled}
@@ -126,7 +126,7 @@ function Answered({ executor: { answered_at }, now }: { executor: Executor; now:
   if (at === null) return null;
   return (
     <span className="quiet executor-answered" title={formatMoment(at)}>
-      answered {formatAgo(at, now)}
+      responded {formatAgo(at, now)}
     </span>
   );
 }
@@ -156,10 +156,11 @@ function LastError({ executor: { last_error }, now }: { executor: Executor; now:
 function NoExecutors() {
   return (
     <div className="notice">
-      <p>This server sends events nowhere.</p>
+      <p>No executors configured.</p>
       <p className="quiet">
-        Start an executor with <code>heddle executor</code>, and name it to the server: <code>HEDDLE_EXECUTORS</code>{' '}
-        and <code>HEDDLE_EXECUTOR_CLIENT</code>. Tasks of the kind <code>RemoteEvent</code> then run there.
+        Start an executor with <code>heddle executor</code>, and configure it in the server:{' '}
+        <code>HEDDLE_EXECUTORS</code> and <code>HEDDLE_EXECUTOR_CLIENT</code>. Tasks of the kind{' '}
+        <code>RemoteEvent</code> then run there.
       </p>
     </div>
   );

@@ -8,9 +8,9 @@ const MARK: Record<string, string> = {
   error: 'failure',
 };
 
-/** What an executor did last for this server, newest first. */
+/** The latest tasks of an executor for this server, newest first. */
 export function RecentTasks({ tasks, now }: { tasks: readonly RecentTask[]; now: number }) {
-  if (tasks.length === 0) return <p className="quiet">It has run nothing for this server lately.</p>;
+  if (tasks.length === 0) return <p className="quiet">No recent tasks for this server.</p>;
   return (
     <table className="recent-tasks" data-testid="recent-tasks">
       <thead>
@@ -21,7 +21,7 @@ export function RecentTasks({ tasks, now }: { tasks: readonly RecentTask[]; now:
           <th scope="col" className="number">
             Took
           </th>
-          <th scope="col">Task at the executor</th>
+          <th scope="col">Task on the executor</th>
         </tr>
       </thead>
       <tbody>

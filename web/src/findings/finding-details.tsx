@@ -5,13 +5,13 @@ import { Field, FieldList, Moment } from '../list/fields.tsx';
 import { Problem } from '../problem.tsx';
 import { TRIAGE_LABEL } from './finding-state.tsx';
 
-/** All that is known of one finding, and what can be made of it. */
+/** The details of one finding, and its triage. */
 export function FindingDetails({ finding, now, onDone }: { finding: Finding; now: number; onDone: () => void }) {
   const { commit, encodings, triage } = finding;
   return (
     <div className="row-details" data-testid="finding-details">
       <FieldList>
-        <Field name="Finds">{finding.description}</Field>
+        <Field name="Rule finds">{finding.description}</Field>
         <Field name="Place">
           <code className="breakable">
             {finding.path}:{finding.line}:{finding.column}
@@ -19,7 +19,7 @@ export function FindingDetails({ finding, now, onDone }: { finding: Finding; now
         </Field>
         <Field name="Secret">
           <code>{finding.redacted}</code>
-          {finding.occurrences > 1 && ` ${finding.occurrences.toLocaleString()} times in it`}
+          {finding.occurrences > 1 && ` ${finding.occurrences.toLocaleString()} times`}
         </Field>
         {encodings.length > 0 && <Field name="Encoded as">{encodings.join(', then ')}</Field>}
         {commit !== null && (
@@ -64,7 +64,7 @@ const VERBS: Record<TriageState, string> = {
   false_positive: 'False positive',
 };
 
-/** Says what is made of it, with a comment; a refusal is shown in the server's words. */
+/** Sets the triage status with a comment; a rejection shows the server's message. */
 function Triage({ finding, onDone }: { finding: Finding; onDone: () => void }) {
   const [comment, setComment] = useState('');
   const [busy, setBusy] = useState(false);
@@ -86,16 +86,16 @@ function Triage({ finding, onDone }: { finding: Finding; onDone: () => void }) {
   const commentId = `comment-${finding.id}`;
   return (
     <div className="finding-triage">
-      <label htmlFor={commentId}>Why</label>
+      <label htmlFor={commentId}>Comment</label>
       <input
         id={commentId}
         value={comment}
         maxLength={1000}
-        placeholder="for whoever looks next"
+        placeholder="for other users"
         autoComplete="off"
         onChange={(event) => setComment(event.target.value)}
       />
-      <div className="actions" role="group" aria-label="What to make of it">
+      <div className="actions" role="group" aria-label="Operations on the finding">
         {others.map((state) => (
           <button key={state} type="button" disabled={busy} onClick={() => void change(state)}>
             {VERBS[state]}

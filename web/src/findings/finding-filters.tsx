@@ -7,15 +7,15 @@ export const NO_FILTER: FindingQuery = { target: '', rule: '', path: '', state: 
 
 interface FiltersProps {
   query: FindingQuery;
-  /** Changes part of it; what is typed comes a little later than the rest. */
+  /** Changes some filters; typed ones are applied with a delay. */
   onQuery: (change: Partial<FindingQuery>) => void;
 }
 
-/** By state, judgement, target, rule and path. */
+/** Filters by state, triage, target, rule and path. */
 export function FindingFilters({ query, onQuery }: FiltersProps) {
   return (
     <form className="list-filters" role="search" onSubmit={(event) => event.preventDefault()}>
-      <div className="segments" role="group" aria-label="Which findings">
+      <div className="segments" role="group" aria-label="Filter findings">
         {(['', ...FINDING_STATES] as (FindingState | '')[]).map((state) => (
           <button key={state} type="button" aria-pressed={query.state === state} onClick={() => onQuery({ state })}>
             {state === '' ? 'All' : STATE_LABEL[state]}
@@ -23,9 +23,9 @@ export function FindingFilters({ query, onQuery }: FiltersProps) {
         ))}
       </div>
       <label>
-        <span className="visually-hidden">Judged</span>
+        <span className="visually-hidden">Triage</span>
         <select value={query.triage} onChange={(event) => onQuery({ triage: event.target.value as TriageState | '' })}>
-          <option value="">However judged</option>
+          <option value="">Any triage</option>
           {TRIAGE_STATES.map((state) => (
             <option key={state} value={state}>
               {TRIAGE_LABEL[state]}
@@ -35,12 +35,7 @@ export function FindingFilters({ query, onQuery }: FiltersProps) {
       </label>
       <TargetFilter list={listTargets} value={query.target} onValue={(target) => onQuery({ target })} />
       <TypedFilter label="Rule" placeholder="rule" value={query.rule} onValue={(rule) => onQuery({ rule })} />
-      <TypedFilter
-        label="Path"
-        placeholder="path begins with"
-        value={query.path}
-        onValue={(path) => onQuery({ path })}
-      />
+      <TypedFilter label="Path" placeholder="path prefix" value={query.path} onValue={(path) => onQuery({ path })} />
     </form>
   );
 }

@@ -3,12 +3,12 @@ import type { Finding, FindingState, TriageState } from '../api/findings.ts';
 export const STATE_LABEL: Record<FindingState, string> = { new: 'New', known: 'Known', gone: 'Gone' };
 
 const STATE_MEANING: Record<FindingState, string> = {
-  new: 'The latest run that saw it saw it first',
-  known: 'Earlier runs saw it, too',
-  gone: 'A run that covered everything did not see it any more',
+  new: 'First found by the latest run',
+  known: 'Also found by earlier runs',
+  gone: 'Not found by a complete run',
 };
 
-/** The colours of tasks, by how much attention a finding wants. */
+/** Uses the colors of tasks, by how much attention a finding needs. */
 const STATE_MARK: Record<FindingState, string> = { new: 'failure', known: 'paused', gone: 'success' };
 
 export const TRIAGE_LABEL: Record<TriageState, string> = {

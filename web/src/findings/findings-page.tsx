@@ -12,7 +12,7 @@ import { FindingChip } from './finding-state.tsx';
 
 interface Place {
   query: FindingQuery;
-  /** The finding that is open. */
+  /** The open finding. */
   open: string | null;
 }
 
@@ -56,14 +56,14 @@ const OPENER = {
   ),
 };
 
-/** What scans found, newest first; a row opens what is known of it and what can be made of it. */
+/** Findings of scans, newest first; a row opens the details and the triage. */
 export function FindingsPage() {
   const list = useCursorList({ start: readPlace, write: writePlace, read: listFindings });
   const { query, polled, page } = list;
   return (
     <ListPage
       title="Findings"
-      beside={<p className="quiet">Secrets that scans found; the secrets themselves are stored nowhere</p>}
+      beside={<p className="quiet">Secrets found by scans; the secrets themselves are not stored</p>}
       filters={<FindingFilters query={query} onQuery={list.filter} />}
       rows={list.rows}
       counted={list.current}
@@ -89,14 +89,13 @@ export function FindingsPage() {
 }
 
 function NoFindings({ query, page }: { query: FindingQuery; page: number }) {
-  if (page > 0) return <p className="notice">There are no older findings.</p>;
-  if (JSON.stringify(query) !== JSON.stringify(NO_FILTER))
-    return <p className="notice">Nothing was found that fits.</p>;
+  if (page > 0) return <p className="notice">No older findings.</p>;
+  if (JSON.stringify(query) !== JSON.stringify(NO_FILTER)) return <p className="notice">No matching findings.</p>;
   return (
     <div className="notice">
-      <p>Nothing was found yet.</p>
+      <p>No findings yet.</p>
       <p className="quiet">
-        A workflow with an <code>ObjectScanGenerator</code> and an <code>ObjectScanAggregator</code> brings findings
+        A workflow with an <code>ObjectScanGenerator</code> and an <code>ObjectScanAggregator</code> stores findings
         here: <code>heddle workflow submit examples/secret-scan/workflow.json</code>.
       </p>
     </div>

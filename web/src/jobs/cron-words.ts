@@ -22,7 +22,7 @@ type Field =
   | { type: 'range'; from: number; to: number }
   | { type: 'values'; values: number[] };
 
-/** A schedule in words, such as "Every day at 02:30"; null where the expression is more than simple words can say. */
+/** Describes a schedule, such as "Every day at 02:30"; returns null if the expression is too complex. */
 export function cronInWords(expression: string): string | null {
   const text = NICKNAMES[expression.trim().toLowerCase()] ?? expression.trim();
   const parts = text.split(/\s+/);
@@ -46,7 +46,7 @@ function everySeconds([second, ...others]: string[]): string | null {
   return field?.type === 'step' && 60 % field.every === 0 ? `Every ${field.every} seconds` : null;
 }
 
-/** Null where the field holds something that is not said in words. */
+/** Null if the field cannot be described. */
 function fieldOf(text: string, min: number, max: number, names: readonly string[] = []): Field | null {
   if (text === '*' || text === '?') return { type: 'any' };
   const step = /^\*\/(\d+)$/.exec(text);
@@ -90,7 +90,7 @@ function atMinutes(minutes: number[], hour: Field): { words: string; fixed: bool
 
 function daysInWords(day: string, weekday: Field | null): string | null {
   if (day === '*' || day === '?') return weekdaysInWords(weekday);
-  // Days of the month and of the week together mean one or the other: that is better read as it stands.
+  // Days of the month and of the week together mean either: the expression itself is clearer.
   if (weekday?.type !== 'any') return null;
   if (day.toUpperCase() === 'L') return 'on the last day of the month';
   const days = fieldOf(day, 1, 31);

@@ -6,12 +6,12 @@ import { Problem } from '../problem.tsx';
 import { workflowAddress } from '../workflows/address.ts';
 
 const OVERLAP_WORDS: Record<Job['overlap'], string> = {
-  skip: 'While an earlier run has not ended it is refused.',
-  queue: 'While an earlier run has not ended it waits for that.',
-  allow: 'It starts beside earlier runs that have not ended.',
+  skip: 'It is rejected while an earlier run is unfinished.',
+  queue: 'It waits while an earlier run is unfinished.',
+  allow: 'It starts even while earlier runs are unfinished.',
 };
 
-/** Pause, resume and run now; a refusal is shown in the server's words. */
+/** Pause, resume and run now; a rejection shows the server's message. */
 export function JobActions({ job, onDone }: { job: Job; onDone: () => void }) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
@@ -48,22 +48,22 @@ export function JobActions({ job, onDone }: { job: Job; onDone: () => void }) {
         <ConfirmButton
           label="Run now"
           title="Run this job now?"
-          verb="Run it"
-          refusal="Leave it"
+          verb="Run job"
+          refusal="Cancel"
           disabled={busy}
           onConfirm={() => void run(() => triggerJob(job.id))}
         >
           <p className="breakable">{job.name}</p>
-          <p className="quiet">One run beside its schedule, which stays as it is. {OVERLAP_WORDS[job.overlap]}</p>
+          <p className="quiet">One run in addition to its schedule, which is unchanged. {OVERLAP_WORDS[job.overlap]}</p>
         </ConfirmButton>
       </div>
       {error !== null && <Problem error={error} />}
       {started !== null && (
         <p className="job-started" role="status">
-          {started.state === 'Queued' ? 'It waits for the run before it.' : 'It is on its way'}
+          {started.state === 'Queued' ? 'Waiting for the previous run' : 'Started'}
           {started.workflow_id !== null && (
             <>
-              : <a href={workflowAddress(started.workflow_id)}>look at the workflow</a>
+              : <a href={workflowAddress(started.workflow_id)}>view workflow</a>
             </>
           )}
           .

@@ -15,31 +15,31 @@ const NEXT_REFRESH_MS = 15_000;
 const HISTORY_PAGE = 10;
 
 const OVERLAP_WORDS: Record<Job['overlap'], string> = {
-  skip: 'an occurrence is dropped while the run before it has not ended',
-  queue: 'an occurrence waits while the run before it has not ended',
-  allow: 'an occurrence starts beside runs that have not ended',
+  skip: 'an occurrence is dropped while the previous run is unfinished',
+  queue: 'an occurrence waits while the previous run is unfinished',
+  allow: 'an occurrence starts even while other runs are unfinished',
 };
 
 const CATCH_UP_WORDS: Record<Job['catch_up'], string> = {
-  skip: 'occurrences missed while no server was there are not made up for',
-  once: 'one run stands for all occurrences missed while no server was there',
-  all: 'each occurrence missed while no server was there runs',
+  skip: 'occurrences missed while no server was running are skipped',
+  once: 'one run replaces all occurrences missed while no server was running',
+  all: 'each occurrence missed while no server was running runs',
 };
 
-/** What a job will do next, how it is set, and what became of its runs. `stamp` changes when something was done to it. */
+/** The next runs of a job, its settings, and its history. `stamp` changes after each operation on it. */
 export function JobDetails({ job, now, stamp }: { job: Job; now: number; stamp: number }) {
   return (
     <div className="job-details" data-testid="job-details">
       <div className="job-next">
         <NextRuns key={`${stamp} ${job.next_run_at}`} job={job} now={now} />
-        <h3>How it is set</h3>
+        <h3>Settings</h3>
         <ul className="job-settings">
           <li>
             {job.recurrence === null
-              ? 'It starts for ever'
+              ? 'Unlimited runs'
               : job.recurrence === 0
-                ? 'It is used up: it starts no more by its schedule'
-                : `It starts ${job.recurrence.toLocaleString()} more ${job.recurrence === 1 ? 'time' : 'times'}`}
+                ? 'No scheduled runs left'
+                : `${job.recurrence.toLocaleString()} more ${job.recurrence === 1 ? 'run' : 'runs'}`}
           </li>
           <li>
             <b>{job.overlap}</b>: {OVERLAP_WORDS[job.overlap]}
@@ -64,7 +64,7 @@ function NextRuns({ job, now }: { job: Job; now: number }) {
       {value === null && error === null && <p className="quiet">Loading…</p>}
       {value?.length === 0 && (
         <p className="quiet">
-          {job.paused ? 'None while it is paused: resume it.' : 'None: its schedule has no further occurrence.'}
+          {job.paused ? 'None while it is paused.' : 'None: the schedule has no further occurrence.'}
         </p>
       )}
       <ol className="next-runs">
@@ -95,15 +95,13 @@ function History({ job, now }: { job: Job; now: number }) {
       <h3>History</h3>
       {error !== null && <Trouble error={error} heardAtMs={heardAtMs} />}
       {runs === null && error === null && <p className="quiet">Loading…</p>}
-      {runs?.length === 0 && (
-        <p className="quiet">{page > 0 ? 'There are no older runs.' : 'It has not run yet. Run it now to try it.'}</p>
-      )}
+      {runs?.length === 0 && <p className="quiet">{page > 0 ? 'No older runs.' : 'No runs yet.'}</p>}
       {runs !== null && runs.length > 0 && (
         <table className="batch-table history-table">
           <thead>
             <tr>
               <th scope="col">State</th>
-              <th scope="col">For</th>
+              <th scope="col">Scheduled for</th>
               <th scope="col">Tasks</th>
               <th scope="col" className="number">
                 Took
@@ -135,7 +133,7 @@ function RunRow({ run, now }: { run: JobRun; now: number }) {
       </td>
       <td title={scheduled === null ? '' : formatMoment(scheduled)}>
         {scheduled === null ? '–' : formatAgo(scheduled, now)}
-        {run.trigger === 'manual' && <span className="quiet"> · by hand</span>}
+        {run.trigger === 'manual' && <span className="quiet"> · manual</span>}
       </td>
       <td>
         <TaskCounts counts={run.task_counts} />

@@ -27,7 +27,7 @@ function writeQuery({ page, job }: Query): void {
   writeAddress('/jobs', { page, job });
 }
 
-/** The jobs: when each runs next, how its last runs went; a row opens its history. */
+/** The jobs with their next and latest runs; a row opens the history. */
 export function JobsPage() {
   const [query, go] = usePlace(readQuery, writeQuery);
   const { page } = query;
@@ -36,12 +36,12 @@ export function JobsPage() {
   return (
     <ListPage
       title="Jobs"
-      beside={<p className="quiet">Workflows that start by the clock</p>}
+      beside={<p className="quiet">Workflows on a schedule</p>}
       rows={polled.value}
       polled={polled}
       page={page}
       onPage={(next) => go({ page: next, job: null })}
-      empty={page > 0 ? <p className="notice">There are no further jobs.</p> : <NoJobs />}
+      empty={page > 0 ? <p className="notice">No more jobs.</p> : <NoJobs />}
     >
       {(jobs, now) => (
         <table className="batch-table job-table">
@@ -99,7 +99,7 @@ function JobRows({ job, now, open, onOpen, onChanged }: JobRowsProps) {
             <span aria-hidden="true">{open ? '▾' : '▸'}</span> {job.name}
           </button>
           {job.paused && (
-            <span className="paused-mark" title={job.paused_reason ?? 'Nothing starts by its schedule'}>
+            <span className="paused-mark" title={job.paused_reason ?? 'The schedule starts nothing'}>
               paused
             </span>
           )}
@@ -150,10 +150,12 @@ function Schedule({ job }: { job: Job }) {
 function NextRun({ job, now }: { job: Job; now: number }) {
   const at = parseTime(job.next_run_at);
   if (at !== null) return <ZonedTime atMs={at} zone={job.time_zone} now={now} />;
-  return <span className="quiet">{job.paused ? 'when it is resumed' : job.recurrence === 0 ? 'used up' : 'none'}</span>;
+  return (
+    <span className="quiet">{job.paused ? 'after it is resumed' : job.recurrence === 0 ? 'used up' : 'none'}</span>
+  );
 }
 
-/** The list has the last run of each job; those before it are asked for when that is another one. */
+/** The list has the last run of each job; earlier ones are read when it changes. */
 function RecentRuns({ job }: { job: Job }) {
   const last = job.last_run;
   const [runs, setRuns] = useState<JobRun[]>([]);
@@ -163,7 +165,7 @@ function RecentRuns({ job }: { job: Job }) {
     const stopped = new AbortController();
     jobHistory(job.id, { page: 0, pageSize: RECENT_RUNS }, stopped.signal)
       .then(setRuns)
-      // The chip stands all the same; the list tells that the server is away.
+      // The chip is shown anyway; the list reports that the server is unavailable.
       .catch(() => undefined);
     return () => stopped.abort();
   }, [job.id, stamp]);
@@ -179,9 +181,9 @@ function RecentRuns({ job }: { job: Job }) {
 function NoJobs() {
   return (
     <div className="notice">
-      <p>There are no jobs yet.</p>
+      <p>No jobs yet.</p>
       <p className="quiet">
-        A job starts a workflow by the clock: send one to <code>POST /v1/jobs</code>, or run{' '}
+        A job starts a workflow on a schedule: send one to <code>POST /v1/jobs</code>, or run{' '}
         <code>heddle job create FILE</code>. Its runs then appear here and among the <a href="/workflows">workflows</a>.
       </p>
     </div>

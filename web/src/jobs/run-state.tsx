@@ -4,7 +4,7 @@ import { STATE_CLASS, STATE_LABEL, stateFromWire } from '../workflows/node-state
 import type { NodeState } from '../workflows/node-state.ts';
 import { StateMark } from '../workflows/state-chip.tsx';
 
-/** What is said of a run beside what is said of its workflow. */
+/** States of a run in addition to those of its workflow. */
 const OWN: Record<string, { state: NodeState; label: string }> = {
   Queued: { state: 'Pending', label: 'Queued' },
   Skipped: { state: 'Disabled', label: 'Skipped' },

@@ -19,17 +19,17 @@ function formatIn(zone: string): Intl.DateTimeFormat | null {
     formats.set(zone, format);
     return format;
   } catch {
-    // A zone that this browser does not know: the time of here is shown alone.
+    // A zone unknown to this browser: only the local time is shown.
     return null;
   }
 }
 
-/** Whether a zone shows other clocks than those here, at this moment. */
+/** Whether the time in a zone differs from the local time. */
 function differs(zone: string, atMs: number): boolean {
   return zone !== LOCAL_ZONE && formatIn(zone)?.format(atMs) !== formatIn(LOCAL_ZONE)?.format(atMs);
 }
 
-/** A moment in the time of here and, where that differs, in the time of a zone. */
+/** A time in the local zone and, if that differs, in another zone. */
 export function ZonedTime({ atMs, zone, now }: { atMs: number; zone: string; now: number }) {
   return (
     <span className="zoned" title={formatMoment(atMs)}>

@@ -31,7 +31,7 @@ function startWorker(): Worker {
   return started;
 }
 
-/** Starts the worker ahead of its first graph, so that its script loads while the data does. */
+/** Starts the worker ahead of its first graph, so that its script loads in parallel with the data. */
 export function prepareLayout(): void {
   worker ??= startWorker();
 }

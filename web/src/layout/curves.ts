@@ -1,15 +1,17 @@
 import { CARD_HEIGHT, CARD_WIDTH } from './geometry.ts';
 import type { Point } from './geometry.ts';
 
-/** Control points as Cytoscape wants them: relative to the line between the ends. */
+/** Control points in Cytoscape's form: relative to the line between the ends. */
 export interface Curve {
-  /** Where along the line each lies, 0 to 1. */
+  /** Position of each along the line, 0 to 1. */
   weights: number[];
-  /** How far from the line each lies. */
+  /** Distance of each from the line. */
   distances: number[];
 }
 
-/** A curve from the right side of one card to the left side of another that leaves, crosses levels and arrives level. */
+/**
+ * A curve from the right side of one card to the left side of another that is level at both ends and at each crossing.
+ */
 export function levelCurve(from: Point, to: Point, lanes: readonly Point[] = []): Curve {
   const start = { x: from.x + CARD_WIDTH / 2, y: from.y };
   const end = { x: to.x - CARD_WIDTH / 2, y: to.y };
@@ -23,7 +25,7 @@ export function levelCurve(from: Point, to: Point, lanes: readonly Point[] = [])
   return relativeTo(start, end, points);
 }
 
-/** The two control points of an S between two points that are level at both. */
+/** The two control points of an S between two points that are level at both ends. */
 function bend(from: Point, to: Point): Point[] {
   const reach = Math.max(28, Math.abs(to.x - from.x) / 2.4);
   return [
@@ -45,8 +47,8 @@ function relativeTo(start: Point, end: Point, points: readonly Point[]): Curve {
 const ROUNDS = 12;
 
 /**
- * Recovers the points that cytoscape-dagre left as control points. It counts weights from where the edge leaves the
- * first card to where it meets the second, and these depend on the points in turn: a few rounds settle them.
+ * Recovers the points that cytoscape-dagre left as control points. It measures weights from where the edge leaves the
+ * first card to where it meets the second, which in turn depend on the points: a few iterations converge.
  */
 export function pointsOf({ weights, distances }: Curve, from: Point, to: Point): Point[] {
   const dx = to.x - from.x;
@@ -69,7 +71,7 @@ export function pointsOf({ weights, distances }: Curve, from: Point, to: Point):
   return points;
 }
 
-/** Where the line from a card's centre to a point crosses the card's border. */
+/** The point where the line from a card's center to a point crosses the card's border. */
 function borderTowards(centre: Point, towards: Point): Point {
   const dx = towards.x - centre.x;
   const dy = towards.y - centre.y;

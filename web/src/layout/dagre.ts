@@ -36,7 +36,7 @@ export function dagreLayout(input: LayoutInput): LayoutOutput {
   cy.edges().forEach((edge, i) => {
     const weights = edge.scratch('controlPointWeights') as number[] | undefined;
     const distances = edge.scratch('controlPointDistances') as number[] | undefined;
-    // One point only: the edge ends on the next level. Every second point lies between two levels.
+    // A single point: the edge ends on the next level. Every second point is between two levels.
     if (weights === undefined || distances === undefined || weights.length < 3) return;
     const points = pointsOf({ weights, distances }, edge.source().position(), edge.target().position());
     lanes.push({ edge: i, points: points.filter((_, at) => at % 2 === 1) });

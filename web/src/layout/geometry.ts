@@ -17,8 +17,8 @@ export interface Point {
 
 export interface LayoutOutput {
   engine: 'dagre' | 'layered';
-  /** Centres of the cards, x and y in turn, by index. */
+  /** Centers of the cards, alternating x and y, by index. */
   positions: Float32Array;
-  /** For edges that pass levels on their way: the index of the edge and where it crosses each of them. */
+  /** For edges that cross levels: the index of the edge and the crossing of each level. */
   lanes: { edge: number; points: Point[] }[];
 }

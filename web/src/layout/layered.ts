@@ -5,16 +5,16 @@ import type { LayoutInput } from './geometry.ts';
 
 const CELL_HEIGHT = CARD_HEIGHT + GAP_ACROSS;
 const CELL_WIDTH = CARD_WIDTH + GAP_ACROSS;
-/** Width by height that a whole graph aims at: that of a screen beside a panel. */
+/** Target aspect ratio of a whole graph: that of a screen beside a panel. */
 const ASPECT = 1.5;
 const SWEEPS = 4;
-/** A band breaks after no fewer levels than this. */
+/** Minimum number of levels in a band. */
 const BAND_LEVELS_MIN = 24;
-/** Heights of columns that are tried, as shares of the height that the count alone would ask for. */
+/** Column heights to try, as shares of the height derived from the count alone. */
 const ROW_LIMITS = [0.8, 1, 1.3, 1.7, 2.2];
-/** Levels up to this many stay one column. */
+/** Levels up to this many stay in one column. */
 const ROWS_MIN = 14;
-/** Widths of shelves that are tried, as shares of the width that the area alone would ask for. */
+/** Shelf widths to try, as shares of the width derived from the area alone. */
 const SHELF_WIDTHS = [0.8, 1, 1.2, 1.5, 2];
 const COMPONENT_GAP = 2 * CELL_HEIGHT;
 
@@ -28,9 +28,9 @@ interface Block {
 }
 
 /**
- * Lays a graph out from left to right by longest-path levels, in time linear but for the sorting: levels are ordered by
- * barycentres, tall levels are wrapped into several columns, long rows of levels into bands, and separate components
- * are packed on shelves. Returns centres, x and y in turn.
+ * Lays a graph out from left to right by longest-path levels, in linear time except for sorting: orders levels by
+ * barycenters, wraps tall levels into several columns and long rows of levels into bands, and packs separate components
+ * on shelves. Returns centers, alternating x and y.
  */
 export function layeredLayout(input: LayoutInput): Float32Array {
   const children = adjacencyOf(input, 'children');
@@ -50,7 +50,7 @@ function rowsFor(count: number): number {
   return Math.max(1, Math.ceil(Math.sqrt((count * CELL_WIDTH) / (ASPECT * CELL_HEIGHT))));
 }
 
-/** How much of a screen a block takes, in terms of the screen's width. */
+/** The share of a screen that a block takes, relative to the screen's width. */
 function sizeOf(block: { width: number; height: number }): number {
   return Math.max(block.width, block.height * ASPECT);
 }
@@ -66,7 +66,7 @@ function layComponent(component: number[], levels: Int32Array, parents: Adjacenc
   return tried.reduce((a, b) => (sizeOf(b) < sizeOf(a) ? b : a));
 }
 
-/** Sorts each level by the mean place of its neighbours, sweeping down and up in turn. */
+/** Sorts each level by the mean position of its neighbors, sweeping down and up alternately. */
 function orderByBarycentre(rows: number[][], parents: Adjacency, children: Adjacency): void {
   const place = new Map<number, number>();
   const settle = (row: number[]): void => row.forEach((node, i) => place.set(node, (i + 0.5) / row.length));
@@ -105,7 +105,7 @@ function layGrid(nodes: number[], rowLimit: number): Block {
   return { nodes, x, y, width: columns * CELL_WIDTH - GAP_ACROSS, height: rows * CELL_HEIGHT - GAP_ACROSS };
 }
 
-/** Sets levels side by side; where the row grows far beyond the aspect, it goes on in a band below, as text does. */
+/** Places levels side by side; a row that far exceeds the aspect ratio continues in a band below, like text. */
 function joinColumns(columns: Block[]): Block {
   const area = columns.reduce((sum, column) => sum + (column.width + GAP_ALONG) * (column.height + GAP_ACROSS), 0);
   const widthLimit = Math.max(Math.sqrt(area * ASPECT) * 1.5, BAND_LEVELS_MIN * (CELL_WIDTH + GAP_ALONG));
@@ -149,7 +149,7 @@ function mergeBlocks(placed: { block: Block; left: number; top: number }[], widt
   return { nodes, x, y, width, height };
 }
 
-/** Packs blocks on shelves, tallest first; of several widths the one is taken that a screen shows largest. */
+/** Packs blocks on shelves, tallest first, and picks the width that a screen shows largest. */
 function pack(blocks: Block[], count: number): Float32Array {
   const positions = new Float32Array(2 * count);
   const area = blocks.reduce((sum, block) => sum + (block.width + COMPONENT_GAP) * (block.height + COMPONENT_GAP), 0);
@@ -168,7 +168,7 @@ function pack(blocks: Block[], count: number): Float32Array {
   return positions;
 }
 
-/** Where each block goes on shelves of a width, and how large the whole is in terms of a screen's width. */
+/** Positions of blocks on shelves of a width, and the size of the whole relative to a screen's width. */
 function shelve(blocks: Block[], widthLimit: number): { corners: { left: number; top: number }[]; size: number } {
   let left = 0;
   let top = 0;

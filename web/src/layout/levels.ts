@@ -1,12 +1,12 @@
 import type { LayoutInput } from './geometry.ts';
 
-/** Neighbours of each node in one flat array: those of `i` are `targets[starts[i] .. starts[i + 1]]`. */
+/** Neighbors of each node in one flat array: those of `i` are `targets[starts[i] .. starts[i + 1]]`. */
 export interface Adjacency {
   starts: Int32Array;
   targets: Int32Array;
 }
 
-/** Neighbours in the direction of the edges, or against it. */
+/** Neighbors in the direction of the edges, or against it. */
 export function adjacencyOf({ count, edges }: LayoutInput, direction: 'children' | 'parents'): Adjacency {
   const from = direction === 'children' ? 0 : 1;
   const starts = new Int32Array(count + 1);
@@ -22,7 +22,7 @@ export function adjacencyOf({ count, edges }: LayoutInput, direction: 'children'
   return { starts, targets };
 }
 
-/** The length of the longest path that leads to each node: its level, from zero. */
+/** The length of the longest path to each node: its level, from zero. */
 export function levelsOf(input: LayoutInput, children: Adjacency): Int32Array {
   const levels = new Int32Array(input.count);
   const open = new Int32Array(input.count);
@@ -67,7 +67,7 @@ export function componentsOf({ count, edges }: LayoutInput): number[][] {
   return [...groups.values()];
 }
 
-/** How many nodes the fullest level holds, and how many levels there are. */
+/** Number of nodes in the fullest level, and number of levels. */
 export function extentOf(levels: Int32Array): { widest: number; depth: number } {
   const sizes: number[] = [];
   for (const level of levels) sizes[level] = (sizes[level] ?? 0) + 1;

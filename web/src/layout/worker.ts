@@ -2,7 +2,7 @@ import { layeredLayout } from './layered.ts';
 import { adjacencyOf, extentOf, levelsOf } from './levels.ts';
 import type { LayoutInput, LayoutOutput } from './geometry.ts';
 
-/** Beyond these dagre takes seconds, or draws ribbons that no screen can show. */
+/** Beyond these limits dagre takes seconds, or draws ribbons that no screen can show. */
 const DAGRE_NODES_MAX = 400;
 const DAGRE_EDGES_MAX = 800;
 const DAGRE_LEVEL_MAX = 40;
@@ -15,7 +15,7 @@ function suitsDagre(input: LayoutInput): boolean {
 }
 
 async function layOut(input: LayoutInput): Promise<LayoutOutput> {
-  // Large graphs do without dagre's code as well.
+  // Large graphs do not load dagre's code.
   if (suitsDagre(input)) return (await import('./dagre.ts')).dagreLayout(input);
   return { engine: 'layered', positions: layeredLayout(input), lanes: [] };
 }

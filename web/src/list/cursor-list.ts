@@ -3,41 +3,41 @@ import { usePolled } from '../live/use-polled.ts';
 import type { Polled } from '../live/use-polled.ts';
 import { PAGE_SIZE } from './list-page.tsx';
 
-/** What of a list is shown. */
+/** The visible part of a list. */
 interface Place<Query> {
   query: Query;
-  /** The last row of each page before this one. */
+  /** The last row of each previous page. */
   after: readonly string[];
-  /** The row that is open. */
+  /** The open row. */
   open: string | null;
 }
 
 interface CursorListOptions<Query, Row> {
-  /** What the address says. */
+  /** Reads it from the URL. */
   start: () => { query: Query; open: string | null };
-  /** Says it in the address. */
+  /** Writes it to the URL. */
   write: (place: { query: Query; open: string | null }) => void;
-  /** One page, after the row with that id; must stay the same function. */
+  /** Reads one page, after the row with that id; must stay the same function. */
   read: (query: Query, page: { after: string | null; size: number }, signal: AbortSignal) => Promise<Row[]>;
 }
 
 export interface CursorList<Query, Row> {
   query: Query;
-  /** What the last answer held; null before the first one. */
+  /** The last response; null before the first one. */
   rows: readonly Row[] | null;
-  /** The rows of this very page and these filters, which the next page comes after; null until they have come. */
+  /** The rows of the current page and filters, after which the next page starts; null until loaded. */
   current: readonly Row[] | null;
   polled: Pick<Polled<unknown>, 'error' | 'heardAtMs' | 'reread'>;
   /** From 0. */
   page: number;
   open: string | null;
-  /** Changes part of the filters and begins again with the first page. */
+  /** Changes some filters and starts again with the first page. */
   filter: (change: Partial<Query>) => void;
   turn: (page: number) => void;
   show: (id: string | null) => void;
 }
 
-/** A live list that is read page by page, each after the last row of the one before, and of which one row is open. */
+/** A live list that is read page by page, each after the last row of the previous one, with one open row. */
 export function useCursorList<Query, Row extends { id: string }>({
   start,
   write,

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { formatAgo, formatMoment, parseTime } from '../times.ts';
 
-/** What is known of a row, by name. */
+/** The details of a row, by name. */
 export function FieldList({ children }: { children: ReactNode }) {
   return <dl className="row-fields">{children}</dl>;
 }

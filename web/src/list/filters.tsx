@@ -3,7 +3,7 @@ import { usePolled } from '../live/use-polled.ts';
 
 const TARGETS_MAX = 100;
 const TARGETS_REFRESH_MS = 15_000;
-/** A filter that is typed is asked for when nothing more is typed for so long. */
+/** Delay after which a typed filter is applied. */
 const TYPING_MS = 300;
 
 interface TypedFilterProps {
@@ -13,7 +13,7 @@ interface TypedFilterProps {
   onValue: (value: string) => void;
 }
 
-/** A text that filters once nothing more is typed. */
+/** A string filter, applied when typing pauses. */
 export function TypedFilter({ label, placeholder, value, onValue }: TypedFilterProps) {
   const [text, setText] = useState(value);
   useEffect(() => {
@@ -41,12 +41,12 @@ interface TargetFilterProps {
   onValue: (target: string) => void;
 }
 
-/** One of the targets that there are. */
+/** A filter by target. */
 export function TargetFilter({ list, value, onValue }: TargetFilterProps) {
   const read = useCallback((signal: AbortSignal) => list(TARGETS_MAX, signal), [list]);
   const { value: targets } = usePolled(read, TARGETS_REFRESH_MS);
   const names = (targets ?? []).map(({ target }) => target);
-  // A target of an address that is followed is shown, whether or not it is among the first.
+  // A target from the URL is shown, even if it is not among the first.
   const shown = value === '' || names.includes(value) ? names : [value, ...names];
   return (
     <label>

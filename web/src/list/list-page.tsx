@@ -11,22 +11,22 @@ export const PAGE_SIZE = 25;
 
 interface ListPageProps<Row> {
   title: string;
-  /** Beside the title: which rows are shown, or what they are. */
+  /** Beside the title: which rows are shown, or a description. */
   beside: ReactNode;
   /** Below the title. */
   filters?: ReactNode;
   rows: readonly Row[] | null;
-  /** What the pager counts, where that is not what is shown. */
+  /** The number that the pager counts, if it differs from the rows shown. */
   counted?: readonly Row[] | null;
   polled: Pick<Polled<unknown>, 'error' | 'heardAtMs'>;
   page: number;
   onPage: (page: number) => void;
-  /** What stands in place of no rows. */
+  /** Shown instead of rows if there are none. */
   empty: ReactNode;
   children: (rows: readonly Row[], now: number) => ReactNode;
 }
 
-/** The frame of every list: its title, what is the matter with the server, the rows, and the way to older ones. */
+/** The frame of every list: its title, problems with the server, the rows, and the pager. */
 export function ListPage<Row>(props: ListPageProps<Row>) {
   const { title, beside, filters, rows, counted = rows, polled, page, onPage, empty, children } = props;
   const { error, heardAtMs } = polled;
@@ -60,7 +60,7 @@ interface SegmentsProps<Name extends string> {
   onChoose: (name: Name) => void;
 }
 
-/** Buttons of which one is pressed. */
+/** Buttons, one of which is pressed. */
 export function Segments<Name extends string>({ label, options, chosen, onChoose }: SegmentsProps<Name>) {
   return (
     <div className="segments" role="group" aria-label={label}>

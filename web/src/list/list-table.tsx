@@ -3,9 +3,9 @@ import { formatAgo, formatDuration, formatMoment, parseTime } from '../times.ts'
 
 export interface Column<Row> {
   header: string;
-  /** Of its cells. */
+  /** Class of its cells. */
   className?: string;
-  /** Figures stand to the right. */
+  /** Right-aligned for numbers. */
   number?: boolean;
   title?: (row: Row) => string;
   cell: (row: Row, now: number) => ReactNode;
@@ -74,7 +74,7 @@ export function nameColumn<Row extends Work>(header: string, addressOf: (id: str
   };
 }
 
-/** @param note what stands behind the count */
+/** @param note shown after the count */
 export function progressColumn<Row extends Work>(note: (done: number, row: Row) => string): Column<Row> {
   return {
     header: 'Progress',

@@ -10,13 +10,13 @@ interface OpeningTableProps<Row> {
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   now: number;
-  /** The row that is open. */
+  /** The open row. */
   open: string | null;
   onOpen: (id: string | null) => void;
   details: (row: Row) => ReactNode;
 }
 
-/** A table of which one row at a time shows more below itself. */
+/** A table in which one row at a time shows details below itself. */
 export function OpeningTable<Row extends { id: string }>(props: OpeningTableProps<Row>) {
   const { className, opener, columns, rows, open, onOpen, details } = props;
   return (

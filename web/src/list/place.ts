@@ -1,6 +1,6 @@
 import { useState } from 'react';
 
-/** What of a list is shown, as the address says it, and how to go elsewhere in it. */
+/** The visible part of a list, from the URL, and navigation in it. */
 export function usePlace<Place>(
   read: (search: URLSearchParams) => Place,
   write: (place: Place) => void,
@@ -18,7 +18,7 @@ export function pageIn(search: URLSearchParams): number {
   return Number.isInteger(page) && page > 0 ? page : 0;
 }
 
-/** Writes the address of a list; what is null or empty, and the first page, goes without saying. */
+/** Writes the URL of a list; omits null, empty values and the first page. */
 export function writeAddress(path: string, values: Readonly<Record<string, string | number | boolean | null>>): void {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {

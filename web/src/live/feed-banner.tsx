@@ -2,7 +2,7 @@ import { formatClock, formatDuration, useNow } from '../times.ts';
 import type { FeedPhase, LiveFeed } from './live-feed.ts';
 import { useFeedState } from './use-feed.ts';
 
-/** Says that the server is away, since when, and when the page tries again. */
+/** Reports that the server is unavailable, since when, and when the next try is due. */
 export function FeedBanner({ feed }: { feed: LiveFeed }) {
   const { phase, heardAtMs } = useFeedState(feed);
   const now = useNow(1000, phase.name === 'reconnecting');
@@ -14,8 +14,8 @@ export function FeedBanner({ feed }: { feed: LiveFeed }) {
         <strong>{phase.error}.</strong> Reconnecting{' '}
         {pause < 500 ? 'now' : `in ${formatDuration(Math.ceil(pause / 1000) * 1000)}`}
         {heardAtMs === null
-          ? '. Is the server running, and at this address?'
-          : `. Shown is how it was at ${formatClock(heardAtMs)}.`}
+          ? '. Check that the server is running at this address.'
+          : `. Last updated at ${formatClock(heardAtMs)}.`}
       </span>
       <button type="button" onClick={() => feed.retryNow()}>
         Try now
@@ -25,15 +25,15 @@ export function FeedBanner({ feed }: { feed: LiveFeed }) {
 }
 
 const SIGNAL: Record<FeedPhase['name'], { label: string; hint: string }> = {
-  loading: { label: 'Connecting', hint: 'Reading all of it' },
+  loading: { label: 'Connecting', hint: 'Loading everything' },
   live: { label: 'Live', hint: 'Changes appear as they happen' },
-  ended: { label: 'Finished', hint: 'Every task is over' },
-  polling: { label: 'Every 5 s', hint: 'Live updates are not available here; the page asks every 5 seconds' },
-  reconnecting: { label: 'Reconnecting', hint: 'The server is away' },
-  failed: { label: 'Stopped', hint: 'It cannot be read' },
+  ended: { label: 'Finished', hint: 'Every task has ended' },
+  polling: { label: 'Every 5 s', hint: 'Live updates are not available; polling every 5 seconds' },
+  reconnecting: { label: 'Reconnecting', hint: 'The server is unavailable' },
+  failed: { label: 'Stopped', hint: 'It cannot be loaded' },
 };
 
-/** The small lamp that tells how fresh the page is. */
+/** The indicator of how current the page is. */
 export function FeedSignal({ feed }: { feed: LiveFeed }) {
   const { phase } = useFeedState(feed);
   const { label, hint } = SIGNAL[phase.name];

@@ -4,52 +4,55 @@ import type { ServerEvent } from '../api/event-parser.ts';
 
 const BACKOFF_FIRST_MS = 1000;
 const BACKOFF_MAX_MS = 15_000;
-/** How long the first read waits for the stream to open, so that no change falls between the two. */
+/** How long the first read waits for the stream to open, so that no change between the two is missed. */
 const STREAM_HEAD_START_MS = 250;
 export const REFRESH_INTERVAL_MS = 5000;
-/** A read that events ask for takes at most this share of the time: a large tree is not read all day long. */
+/** Maximum share of time for reads triggered by events: a large tree is not read all day long. */
 const REREAD_SHARE = 0.2;
 const REREAD_GAP_MIN_MS = 500;
 
-/** What a feed keeps current: where its changes are told, how the whole is read, and what to do with a change. */
+/** Source of a feed: its change events, full reads, and how to apply a change. */
 export interface FeedSource {
   readonly eventsPath: string;
-  /** Whether the whole was read at least once. */
+  /** Whether a full read has completed. */
   readonly loaded: boolean;
-  /** Whether nothing more will come. */
+  /** Whether no more changes will follow. */
   readonly finished: boolean;
-  /** Whether a read says where the stream of events goes on from it, so that the stream need not tell everything. */
+  /**
+   * Whether a read returns the position at which the event stream continues, so that the stream need not send
+   * everything.
+   */
   readonly resumable: boolean;
-  /** Where that is, after a read; null: the stream tells everything. */
+  /** That position, after a read; null: the stream sends everything. */
   readonly lastEventId: string | null;
   read(signal: AbortSignal): Promise<void>;
-  /** Takes the data of a `change`; false where only a read of the whole can tell what is now. */
+  /** Applies the data of a `change`; returns false if only a full read can show the current state. */
   take(change: unknown): boolean;
 }
 
 export type FeedPhase =
   | { name: 'loading' }
   | { name: 'live' }
-  /** All is over; nothing more will come unless something is retried. */
+  /** Everything has ended; nothing will change unless something is retried. */
   | { name: 'ended' }
-  /** The server offers no stream: the page asks every few seconds instead. */
+  /** The server offers no stream: the console polls every few seconds instead. */
   | { name: 'polling' }
   | { name: 'reconnecting'; error: string; attempt: number; retryAtMs: number }
-  /** Trying again will not help. */
+  /** A retry will not help. */
   | { name: 'failed'; error: ApiError };
 
 export interface FeedState {
   phase: FeedPhase;
-  /** When the page last heard from the server; null before the first answer. */
+  /** Time of the last response; null before the first one. */
   heardAtMs: number | null;
 }
 
-/** What one connection has come to so far; closing it ends its stream. */
+/** Progress of one connection; closing it ends its stream. */
 class Connection {
   readonly opening = Promise.withResolvers<boolean>();
   readonly signal: AbortSignal;
   live = false;
-  /** Whether the whole was read. */
+  /** Whether a full read has completed. */
   read = false;
   ended = false;
   private readonly closed = new AbortController();
@@ -63,7 +66,7 @@ class Connection {
   }
 }
 
-/** Keeps a source current: one whole read, then change events; reconnects with growing pauses and reads anew each time. */
+/** Keeps a source current: one full read, then change events; reconnects with backoff and rereads each time. */
 export class LiveFeed {
   private readonly source: FeedSource;
   private readonly listeners = new Set<() => void>();
@@ -99,13 +102,13 @@ export class LiveFeed {
     this.reread = null;
   }
 
-  /** Lets go of the stream for a while. */
+  /** Closes the stream for a while. */
   rest(): void {
     this.stop();
     this.resting = true;
   }
 
-  /** Goes on after a rest, with a read of all that happened meanwhile. */
+  /** Resumes after a rest, with a full read. */
   rouse(): void {
     if (!this.resting) return;
     this.resting = false;
@@ -113,23 +116,23 @@ export class LiveFeed {
     if (name !== 'ended' && name !== 'failed') this.start();
   }
 
-  /** Ends the pause before the next try. */
+  /** Ends the wait before the next try. */
   retryNow(): void {
     this.wake?.();
   }
 
-  /** Listens again to what had ended, after an operator re-opened one of its tasks. */
+  /** Reopens the stream of something that had ended, after an operator retried one of its tasks. */
   reopen(): void {
     if (this.current.phase.name !== 'ended') return;
     this.stop();
     this.start();
   }
 
-  /** Reads the whole now; calls that come meanwhile share one further read. */
+  /** Starts a full read now; concurrent calls share one further read. */
   refresh(): Promise<void> {
     const { signal } = this.stopped;
     const running = this.refreshing;
-    // A read that a stop broke off is nothing to wait for.
+    // A read aborted by a stop need not be awaited.
     if (running !== null && !running.signal.aborted) {
       running.again = true;
       return running.done;
@@ -151,7 +154,7 @@ export class LiveFeed {
     this.heard();
   }
 
-  /** Reads the whole soon: at once, or after a pause in proportion to how long the last read took. */
+  /** Schedules a full read: at once, or after a pause in proportion to the duration of the last read. */
   private refreshSoon(): void {
     if (this.reread !== null) return;
     const { endedAtMs, tookMs } = this.lastRead;
@@ -194,16 +197,16 @@ export class LiveFeed {
     }
   }
 
-  /** One connection, from its opening to its end. */
+  /** One connection, from opening to end. */
   private async listen(connection: Connection): Promise<void> {
     const { opening, signal } = connection;
-    // After a read that says where the stream goes on, nothing is lost in between and nothing need be read again.
+    // After a read with a stream position, nothing is missed and nothing need be reread.
     if (this.source.resumable) await this.refresh();
     const lastEventId = this.source.resumable ? this.source.lastEventId : null;
     let reading: Promise<void> | null = lastEventId === null ? null : Promise.resolve();
     const onOpen = (): void => {
       connection.live = true;
-      // Changes between a read that came first and the opening would be lost: read again.
+      // Changes between an earlier read and the opening would be missed: read again.
       if (reading !== null && lastEventId === null) reading = this.refresh();
       opening.resolve(true);
     };
@@ -225,7 +228,7 @@ export class LiveFeed {
     if (connection.ended) await this.refresh();
   }
 
-  /** One turn of asking, where the server offers no stream. */
+  /** One poll, if the server offers no stream. */
   private async poll(connection: Connection): Promise<void> {
     await this.refresh();
     connection.live = true;

@@ -10,19 +10,19 @@ interface LivePageProps {
   feed: LiveFeed;
   /** Whether there is something to show. */
   loaded: boolean;
-  /** Of the document. */
+  /** Title of the document. */
   title: string;
   what: 'batch' | 'workflow';
-  /** What of it is read first. */
+  /** Noun for what is loaded first. */
   parts: string;
-  /** Said where the server knows no such thing. */
+  /** Shown if the server has no such object. */
   unknown: ReactNode;
-  /** Ways out of a page that has nothing to show. */
+  /** Links from a page that has nothing to show. */
   ways: ReactNode;
   children: () => ReactNode;
 }
 
-/** The frame of what is followed live: reads it, and says plainly what to do where it cannot. */
+/** The frame of a live page: reads its object, and explains what to do if it cannot. */
 export function LivePage({ feed, loaded, title, what, parts, unknown, ways, children }: LivePageProps) {
   useRestWhileHidden(feed);
   const { phase } = useFeedState(feed);
@@ -33,7 +33,7 @@ export function LivePage({ feed, loaded, title, what, parts, unknown, ways, chil
     const { error } = phase;
     if (error.status === 404) {
       return (
-        <BlankPage title={`There is no such ${what}`} ways={ways}>
+        <BlankPage title={`No such ${what}`} ways={ways}>
           {unknown}
         </BlankPage>
       );
@@ -64,7 +64,7 @@ export function LivePage({ feed, loaded, title, what, parts, unknown, ways, chil
   );
 }
 
-/** In place of what cannot be shown: why, and where to go. */
+/** Shown instead of missing content: the reason, and where to go. */
 export function BlankPage({ title, ways, children }: { title: string; ways: ReactNode; children: ReactNode }) {
   return (
     <div className="page">

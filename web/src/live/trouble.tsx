@@ -2,16 +2,16 @@ import { ApiError } from '../api/client.ts';
 import { Problem } from '../problem.tsx';
 import { formatClock } from '../times.ts';
 
-/** Says why a list is not fresh: the server is away and will be asked again, or it refuses. */
+/** Explains why a list is not current: the server is unavailable and will be retried, or it rejected the request. */
 export function Trouble({ error, heardAtMs }: { error: unknown; heardAtMs: number | null }) {
   if (!(error instanceof ApiError) || !error.transient) return <Problem error={error} />;
   return (
     <div className="banner" role="status">
-      <strong>{error.status === 0 ? 'The server cannot be reached.' : error.message}</strong> Reconnecting every few
+      <strong>{error.status === 0 ? 'The server is unreachable.' : error.message}</strong> Reconnecting every few
       seconds.
       {heardAtMs === null
-        ? ' Is it running, and at this address?'
-        : ` Shown is how it was at ${formatClock(heardAtMs)}.`}
+        ? ' Check that it is running at this address.'
+        : ` Last updated at ${formatClock(heardAtMs)}.`}
     </div>
   );
 }

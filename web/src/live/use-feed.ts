@@ -7,7 +7,7 @@ export function useFeedState(feed: LiveFeed): FeedState {
   return useSyncExternalStore(feed.subscribe, feed.state);
 }
 
-/** A tab that nobody looks at gives its stream back: browsers keep few connections to one server open. */
+/** A hidden tab closes its stream: browsers allow few connections to one server. */
 export function useRestWhileHidden(feed: LiveFeed): void {
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;

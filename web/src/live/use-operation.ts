@@ -2,13 +2,13 @@ import { useState } from 'react';
 
 export interface Operation {
   busy: boolean;
-  /** What the last try failed of; null where it did not. */
+  /** Error of the last try; null if it succeeded. */
   error: unknown;
-  /** Does it, and calls `onDone` where it went well. */
+  /** Runs it, and calls `onDone` on success. */
   run: (operate: () => Promise<void>) => void;
 }
 
-/** Something that a press of a button does at the server, once at a time. */
+/** A server operation triggered by a button, one at a time. */
 export function useOperation(onDone: () => void): Operation {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);

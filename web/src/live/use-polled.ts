@@ -6,13 +6,13 @@ const REFRESH_MS = 3000;
 export interface Polled<Value> {
   value: Value | null;
   error: unknown;
-  /** When the server last answered. */
+  /** Time of the last response. */
   heardAtMs: number | null;
-  /** Asks now, after something was changed. */
+  /** Polls now, after a change. */
   reread: () => void;
 }
 
-/** Reads something again every few seconds while the tab is seen. `read` starts afresh whenever it is another one. */
+/** Polls every few seconds while the tab is visible. A different `read` starts over. */
 export function usePolled<Value>(
   read: (signal: AbortSignal) => Promise<Value>,
   intervalMs = REFRESH_MS,

@@ -1,4 +1,4 @@
-/** Where the page of a workflow is. */
+/** URL of a workflow's page. */
 export function workflowAddress(id: string): string {
   return `/view?workflow=${encodeURIComponent(id)}`;
 }

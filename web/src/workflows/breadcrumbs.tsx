@@ -1,10 +1,10 @@
 import { useFocus, useStoreVersion, useTree } from './tree-context.ts';
 
-/** Levels named one by one at either end of the path; those between are in a list to choose from. */
+/** Levels shown at either end of the path; those between are in a menu. */
 const FIRST = 1;
 const LAST = 3;
 
-/** Where the container in view stands: the way back up, however deep it is. */
+/** The path of the current container, for going up, however deep it is. */
 export function Breadcrumbs() {
   const { store, view } = useTree();
   useStoreVersion(store);

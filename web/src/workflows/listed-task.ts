@@ -19,7 +19,7 @@ export interface ListedTask {
 const SEARCH_PAUSE_MS = 250;
 const SEARCH_PAGE = 100;
 
-/** The states of the API of batches, in which the list of tasks is asked for, by the states shown here. */
+/** Maps the states shown here to those of the batch API, which lists tasks. */
 const BATCH_STATUS: Record<NodeState, string> = {
   Pending: 'Pending',
   Running: 'Running',
@@ -65,8 +65,8 @@ interface Found {
 }
 
 /**
- * Tasks that fit the search and the states (none: all of them). Those the page knows are found here; where it knows
- * but a part of the tree, the server is asked too.
+ * Tasks that match the search and the states (none: all of them). Known ones are found here; if only part of the tree
+ * is loaded, the server is queried too.
  */
 export function useListedTasks(
   store: TreeStore,
@@ -81,7 +81,7 @@ export function useListedTasks(
       if (query.trim() === '' || matches(node, query)) tasks.push(node);
     }
     return tasks;
-    // The store changes in place; its version stands for its contents.
+    // The store changes in place; its version represents its content.
   }, [store, version, query, shown]);
   const [found, setFound] = useState<Found>({ key: '', tasks: [] });
   const ask = store.truncated && (query.trim() !== '' || shown.size > 0);
@@ -109,7 +109,7 @@ export function useListedTasks(
       clearTimeout(timer);
       stopped.abort();
     };
-    // The key stands for the query and the states.
+    // The key represents the query and the states.
   }, [key, workflowId]);
   const tasks = useMemo(() => {
     if (key === '' || found.key !== key) return known;

@@ -1,4 +1,4 @@
-/** Where the page shows what an aggregator of one of the scanning kinds merges. */
+/** The console pages that show what an aggregator of a scanning kind merges. */
 const PLACES: Readonly<Record<string, { address: string; model: string | null; words: string }>> = {
   TcpSynAggregator: { address: '/surface', model: 'service', words: 'Hosts and services' },
   DnsScanAggregator: { address: '/surface', model: 'name', words: 'Names' },
@@ -6,7 +6,7 @@ const PLACES: Readonly<Record<string, { address: string; model: string | null; w
   ObjectScanAggregator: { address: '/findings', model: null, words: 'Findings' },
 };
 
-/** Leads from an aggregator to the list of what it keeps of its target; nothing for other tasks. */
+/** Links from an aggregator to the list of its target; renders nothing for other tasks. */
 export function MergedLink({ kind, input }: { kind: string; input: unknown }) {
   const place = PLACES[kind];
   const target = (input as { target?: unknown } | null)?.target;

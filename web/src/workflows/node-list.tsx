@@ -8,7 +8,7 @@ const ROW_HEIGHT = 44;
 
 interface NodeListProps {
   tasks: readonly ListedTask[];
-  /** Tasks of the workflow in all. */
+  /** Total tasks of the workflow. */
   total: number;
   filtering: boolean;
   searching: boolean;
@@ -16,7 +16,7 @@ interface NodeListProps {
   onSelect: (id: string) => void;
 }
 
-/** Tasks as a list: the quickest way to the failed ones. Only the rows in sight are rendered. */
+/** Tasks as a list: the quickest way to the failed ones. Renders only visible rows. */
 export function NodeList({ tasks, total, filtering, searching, onShowAll, onSelect }: NodeListProps) {
   const { scroller, first, last } = useVirtualRows(tasks.length, ROW_HEIGHT);
   const now = useSharedNow();
@@ -35,9 +35,7 @@ export function NodeList({ tasks, total, filtering, searching, onShowAll, onSele
         )}
       </h2>
       {tasks.length === 0 && (
-        <p className="notice">
-          {searching ? 'Searching…' : filtering ? 'No task fits the search and the states chosen.' : 'No tasks yet.'}
-        </p>
+        <p className="notice">{searching ? 'Searching…' : filtering ? 'No matching tasks.' : 'No tasks yet.'}</p>
       )}
       <div className="task-scroller" ref={scroller}>
         <ul className="task-list" style={{ height: tasks.length * ROW_HEIGHT }}>

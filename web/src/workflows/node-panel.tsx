@@ -23,7 +23,7 @@ interface NodePanelProps {
   onChanged: () => void;
 }
 
-/** Everything about one node. A task that is not in the known part of the tree is shown as well. */
+/** The details of one node, even of a task outside the loaded part of the tree. */
 export function NodePanel({ id, onChanged }: NodePanelProps) {
   const { view } = useTree();
   const node = useTreeNode(id);
@@ -42,9 +42,9 @@ export function NodePanel({ id, onChanged }: NodePanelProps) {
 }
 
 const POLICY_MEANING: Record<string, string> = {
-  FailOnFailure: 'a failure of it stops its sequence',
-  ContinueOnPartialFailure: 'a partial failure lets its sequence go on',
-  ContinueOnFailure: 'any failure lets its sequence go on',
+  FailOnFailure: 'a failure stops its sequence',
+  ContinueOnPartialFailure: 'a partial failure lets its sequence continue',
+  ContinueOnFailure: 'any failure lets its sequence continue',
 };
 
 function Policy({ policy }: { policy: string }) {
@@ -91,12 +91,12 @@ function ContainerDetails({ node }: { node: ContainerNode }) {
       <h2 data-testid="task-name">{node.label}</h2>
       <p className="details-status">
         <StateChip state={node.state} />
-        <span className="quiet">{node.mode === 'sequential' ? 'a sequence' : 'side by side'}</span>
+        <span className="quiet">{node.mode === 'sequential' ? 'a sequence' : 'in parallel'}</span>
       </p>
       <p className="quiet">{STATE_MEANING[node.state]}</p>
       <div className="actions">
         <button type="button" onClick={() => view.zoomTo(node.id)}>
-          Show alone
+          Focus
         </button>
         {view.focus !== node.id && (
           <button type="button" onClick={() => view.toggle(node.id)}>
@@ -117,7 +117,7 @@ function ContainerDetails({ node }: { node: ContainerNode }) {
         </p>
       )}
       <section>
-        <h3>Tasks below it</h3>
+        <h3>Tasks</h3>
         <TallyBar tally={tally} />
         <p className="tabular">
           {endedOf(tally).toLocaleString()} of {totalOf(tally).toLocaleString()} ended
@@ -127,9 +127,9 @@ function ContainerDetails({ node }: { node: ContainerNode }) {
         <Field label="Children">
           <span className="tabular">
             {node.counts.children.toLocaleString()}
-            <span className="quiet"> · {node.counts.open.toLocaleString()} not ended</span>
+            <span className="quiet"> · {node.counts.open.toLocaleString()} unfinished</span>
             {node.counts.tolerated > 0 && (
-              <span className="quiet"> · {node.counts.tolerated.toLocaleString()} failures let pass</span>
+              <span className="quiet"> · {node.counts.tolerated.toLocaleString()} tolerated failures</span>
             )}
           </span>
         </Field>
@@ -145,19 +145,19 @@ function ContainerDetails({ node }: { node: ContainerNode }) {
   );
 }
 
-/** What a container that waits for its turn waits for, in words. */
+/** Describes what a container waits for. */
 function waitsFor(store: ReturnType<typeof useTree>['store'], node: ContainerNode): string {
   const parent = node.parent === null ? undefined : store.nodes.get(node.parent);
-  if (parent?.type !== 'container') return 'It starts as soon as the manager looks at it.';
-  if (parent.mode === 'parallel') return `Its turn comes with that of "${parent.label}", in which it stands.`;
+  if (parent?.type !== 'container') return 'It starts as soon as the manager processes it.';
+  if (parent.mode === 'parallel') return `It waits for its container "${parent.label}" to start.`;
   const siblings = store.childrenOf(parent.id);
   const before = siblings
     .slice(0, Math.max(0, siblings.indexOf(node.id)))
     .map((id) => store.nodes.get(id)!)
     .find((sibling) => !isEnd(sibling.state));
   return before === undefined
-    ? `Its turn comes with that of "${parent.label}", in which it stands.`
-    : `It stands in a sequence and waits for "${before.label}" to end.`;
+    ? `It waits for its container "${parent.label}" to start.`
+    : `It is in a sequence and waits for "${before.label}" to end.`;
 }
 
 function Ran({ from, to, now }: { from: number | null; to: number | null; now: number }) {
@@ -197,7 +197,7 @@ function TaskDetails({ id, node, onChanged }: { id: string; node: TreeNode | und
         id={id}
         name={known?.label ?? ''}
         status={status}
-        consequence="Its container goes on as its policy says. It can be retried when the workflow has ended."
+        consequence="Its container continues according to its policy. You can retry it when the workflow has ended."
         onDone={() => {
           reread();
           onChanged();

@@ -1,4 +1,4 @@
-/** The states of tasks and containers as the API of workflows names them, in the order of a life. */
+/** The states of tasks and containers in the workflow API, in the order of a node's life. */
 export const NODE_STATES = [
   'Pending',
   'Running',
@@ -24,17 +24,17 @@ export const STATE_LABEL: Record<NodeState, string> = {
 };
 
 export const STATE_MEANING: Record<NodeState, string> = {
-  Pending: 'its turn has not come, or it waits for a worker',
-  Running: 'at work',
-  PendingTaskCreation: 'done itself; the tasks that it announced are being created',
-  Succeeded: 'finished well',
-  PartiallyFailed: 'finished, with failures that its policy let pass',
+  Pending: 'waiting for its container or for a worker',
+  Running: 'running',
+  PendingTaskCreation: 'completed; its announced tasks are being created',
+  Succeeded: 'succeeded',
+  PartiallyFailed: 'finished with tolerated failures',
   Failed: 'failed or canceled',
-  Timeout: 'exceeded its time',
-  Disabled: 'skipped: it does not count',
+  Timeout: 'exceeded its timeout',
+  Disabled: 'skipped, does not count',
 };
 
-/** The part of a class name that stands for a state: `s-running`, `mark-running`. */
+/** The part of a class name for a state: `s-running`, `mark-running`. */
 export const STATE_CLASS: Record<NodeState, string> = {
   Pending: 'waiting',
   Running: 'running',
@@ -46,7 +46,7 @@ export const STATE_CLASS: Record<NodeState, string> = {
   Disabled: 'canceled',
 };
 
-/** Finished states first, so that a bar fills from the left. */
+/** Final states first, so that a bar fills from the left. */
 export const BAR_ORDER: readonly NodeState[] = [
   'Succeeded',
   'PartiallyFailed',
@@ -58,12 +58,12 @@ export const BAR_ORDER: readonly NodeState[] = [
   'Pending',
 ];
 
-/** States in which somebody may have to do something, worst first. */
+/** States that may need attention, worst first. */
 export const BAD_STATES: readonly NodeState[] = ['Failed', 'Timeout', 'PartiallyFailed'];
 
 const OPEN: ReadonlySet<NodeState> = new Set<NodeState>(['Pending', 'Running', 'PendingTaskCreation']);
 
-/** Whether nothing more happens in this state, short of a retry. */
+/** Whether this state is final, except for a retry. */
 export function isEnd(state: NodeState): boolean {
   return !OPEN.has(state);
 }

@@ -2,7 +2,7 @@ import { STATE_CLASS, STATE_LABEL, STATE_MEANING } from './node-state.ts';
 import type { NodeState } from './node-state.ts';
 import { STATE_ICON } from './state-icon.ts';
 
-/** The coloured square with a state's sign. */
+/** The colored square with a state's sign. */
 export function StateMark({ state }: { state: NodeState }) {
   return (
     <span className={`mark mark-${STATE_CLASS[state]}`} aria-hidden="true">

@@ -10,7 +10,7 @@ interface StateLegendProps {
   onChange: (shown: ReadonlySet<NodeState>) => void;
 }
 
-/** What the colours mean, how many tasks stand in each state, and a filter of the list beside the tree. */
+/** The colors' meanings, the number of tasks in each state, and a filter of the task list. */
 export function StateLegend({ tally, shown, onChange }: StateLegendProps) {
   const toggle = (state: NodeState): void => {
     const next = new Set(shown);
@@ -18,7 +18,7 @@ export function StateLegend({ tally, shown, onChange }: StateLegendProps) {
     onChange(next);
   };
   return (
-    <div className="legend" role="group" aria-label="States: click to list only some">
+    <div className="legend" role="group" aria-label="Filter by state">
       {NODE_STATES.map((state) => (
         <button
           key={state}
@@ -34,11 +34,8 @@ export function StateLegend({ tally, shown, onChange }: StateLegendProps) {
         </button>
       ))}
       {tally[OPEN] > 0 && (
-        <span
-          className="legend-entry"
-          title="Of parts that are not on the screen it is known only that they have not ended"
-        >
-          <i className="bar-open" /> Not ended <b className="tabular">{tally[OPEN].toLocaleString()}</b>
+        <span className="legend-entry" title="Unfinished tasks outside the loaded part of the tree">
+          <i className="bar-open" /> Unfinished <b className="tabular">{tally[OPEN].toLocaleString()}</b>
         </span>
       )}
     </div>

@@ -3,15 +3,15 @@ import { BAR_ORDER, NODE_STATES, isEnd } from './node-state.ts';
 import type { NodeState } from './node-state.ts';
 import type { TreeNode } from './tree-node.ts';
 
-/** Nodes that have not ended and were not read, so that no more is known of them. */
+/** Unfinished nodes that were not loaded, so their state is unknown. */
 export const OPEN = 'Open';
 
 export type TallyKey = NodeState | typeof OPEN;
 export const TALLY_KEYS: readonly TallyKey[] = [...NODE_STATES, OPEN];
-/** Finished states first, so that a bar fills from the left. */
+/** Final states first, so that a bar fills from the left. */
 export const TALLY_BAR: readonly TallyKey[] = [...BAR_ORDER, OPEN];
 
-/** How many nodes stand in each state. */
+/** Number of nodes in each state. */
 export type Tally = Readonly<Record<TallyKey, number>>;
 
 export function emptyTally(): Record<TallyKey, number> {
@@ -26,7 +26,7 @@ export function totalOf(tally: Tally): number {
   return TALLY_KEYS.reduce((sum, key) => sum + tally[key], 0);
 }
 
-/** How many of them have ended. */
+/** Number of ended nodes. */
 export function endedOf(tally: Tally): number {
   return TALLY_KEYS.reduce((sum, key) => (key !== OPEN && isEnd(key) ? sum + tally[key] : sum), 0);
 }
@@ -47,8 +47,8 @@ const COUNTED: readonly [NodeState, keyof WireCounts][] = [
 ];
 
 /**
- * Counts tasks by state for every container, from the leaves up. Children that were not read count by what their
- * container says of them, each as one.
+ * Counts tasks by state for every container, from the leaves up. Children that were not loaded are counted from their
+ * container's totals, each as one.
  */
 export function tallyTree(tree: KnownTree): Map<string, Tally> {
   const tallies = new Map<string, Tally>();
@@ -88,7 +88,7 @@ function tallyOf(tree: KnownTree, id: string, tallies: ReadonlyMap<string, Tally
   const self = tree.nodes.get(id);
   const counts = self?.type === 'container' ? self.counts : null;
   let omitted = Math.max(0, (counts?.children ?? 0) - known);
-  // Where only some are known it cannot be told how many of all run: what has not ended counts alike.
+  // If only some are loaded, the number of running ones is unknown: all unfinished nodes count alike.
   for (const state of NODE_STATES) tally[omitted === 0 || isEnd(state) ? state : OPEN] += tasks[state];
   for (const [state, key] of counts === null ? [] : COUNTED) {
     const more = Math.min(omitted, Math.max(0, counts![key] - children[state]));

@@ -7,7 +7,7 @@ import type { TreeView } from './tree-view.ts';
 const ZOOMS = [0.4, 0.5, 0.65, 0.8, 1, 1.25];
 const ZOOM_NORMAL = ZOOMS.indexOf(1);
 
-/** The tree as nested boxes: hears clicks and keys for all of its nodes. */
+/** The tree as nested boxes: handles clicks and keys for all of its nodes. */
 export function TreeCanvas() {
   const { view } = useTree();
   const tree = useRef<HTMLDivElement>(null);
@@ -23,7 +23,7 @@ export function TreeCanvas() {
   const onKeyDown = (event: React.KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const item = (event.target as HTMLElement).closest<HTMLElement>('[role=treeitem]');
-    // Buttons within a node have keys of their own.
+    // Buttons within a node handle their own keys.
     if (item === null || event.target !== item) return;
     if (event.key === '+' || event.key === '=') zoomBy(1);
     else if (event.key === '-') zoomBy(-1);
@@ -40,7 +40,7 @@ export function TreeCanvas() {
           data-testid="tree"
           aria-label={
             'Containers and tasks. Arrow keys move, Enter shows details, ' +
-            'Z shows a group alone, Backspace goes one level up, Escape clears the selection.'
+            'Z focuses a group, Backspace goes one level up, Escape clears the selection.'
           }
           style={{ zoom: ZOOMS[zoom] }}
         >
@@ -49,7 +49,7 @@ export function TreeCanvas() {
       </div>
       {drawn >= DRAWN_MAX && (
         <p className="screen-full" role="status">
-          {DRAWN_MAX.toLocaleString()} nodes are drawn, as many as fit. Close a group, or show one alone.
+          {DRAWN_MAX.toLocaleString()} nodes are drawn, the maximum. Close a group, or focus one.
         </p>
       )}
       <div className="zoom-buttons" role="group" aria-label="View">
@@ -59,7 +59,7 @@ export function TreeCanvas() {
         <button type="button" title="Smaller (−)" aria-label="Zoom out" onClick={() => zoomBy(-1)}>
           −
         </button>
-        <button type="button" title="As it was at first" onClick={() => setZoom(ZOOM_NORMAL)}>
+        <button type="button" title="Reset zoom" onClick={() => setZoom(ZOOM_NORMAL)}>
           100 %
         </button>
       </div>
@@ -78,7 +78,7 @@ function handleClick(event: React.MouseEvent, view: TreeView): void {
   const button = target.closest<HTMLElement>('[data-action]');
   const act = ACTIONS[button?.dataset['action'] ?? ''];
   if (act !== undefined) act(view, id, button!);
-  // The free space of a group is nobody's: only its head stands for it.
+  // Only the head of a group represents it, not its free space.
   else if (target.closest('.task, .group-head') !== null) view.select(id);
 }
 
@@ -92,7 +92,7 @@ const ACTIONS: Record<string, (view: TreeView, id: string, button: HTMLElement) 
   filter: (view, id, button) => view.setFilter(id, button.dataset['state']!),
 };
 
-/** Returns whether the key meant something to a tree, as the practices for accessible trees have it. */
+/** Returns whether the key was handled, following the ARIA practices for trees. */
 function handleKey(key: string, item: HTMLElement, view: TreeView, tree: HTMLElement): boolean {
   const id = item.dataset['id']!;
   const items = [...tree.querySelectorAll<HTMLElement>('[role=treeitem]')];
@@ -142,7 +142,7 @@ function handleKey(key: string, item: HTMLElement, view: TreeView, tree: HTMLEle
   }
 }
 
-/** The keyboard stays in the tree when the container in view changes: the node is drawn first. */
+/** Focus stays in the tree when the current container changes: the node is rendered first. */
 function focusLater(tree: HTMLElement, id: string | null): void {
   requestAnimationFrame(() => {
     const item = id === null ? null : find(tree, id);

@@ -17,7 +17,7 @@ export function useTree(): TreeModel {
   return model;
 }
 
-/** A node as it is now; what hangs on it is drawn again only when it is replaced. */
+/** The current state of a node; its subtree is rendered again only when it is replaced. */
 export function useTreeNode(id: string): TreeNode | undefined {
   const { store } = useTree();
   return useSyncExternalStore(store.subscribe, () => store.nodes.get(id));
@@ -33,7 +33,7 @@ export function useGroup(id: string): Group {
   return useSyncExternalStore(view.subscribe, () => view.group(id));
 }
 
-/** Whether a node is the chosen one, and the one that the keyboard stands on. */
+/** Whether a node is selected, and whether it has the keyboard focus. */
 export function useMarks(id: string): { selected: boolean; active: boolean } {
   const { view } = useTree();
   const selected = useSyncExternalStore(view.subscribe, () => view.selected === id);

@@ -16,7 +16,7 @@ interface ItemProps {
   siblings: number;
 }
 
-/** A node and, of an open container, what it holds. Clicks and keys are heard by the tree around it. */
+/** A node and, if it is an open container, its children. The surrounding tree handles clicks and keys. */
 export const TreeItem = memo(function TreeItem(props: ItemProps) {
   const node = useTreeNode(props.id);
   if (node === undefined) return null;
@@ -82,9 +82,9 @@ function ContainerItem({ node, level, place, siblings }: ItemProps & { node: Con
       <ContainerHead node={node} group={group} />
       {group.held && (
         <p className="held quiet">
-          The screen is full.{' '}
+          Too many nodes.{' '}
           <button type="button" className="link" data-action="zoom">
-            Show this group alone
+            Focus this group
           </button>
         </p>
       )}
@@ -93,7 +93,7 @@ function ContainerItem({ node, level, place, siblings }: ItemProps & { node: Con
   );
 }
 
-const MODE_TEXT = { sequential: 'in sequence', parallel: 'side by side' } as const;
+const MODE_TEXT = { sequential: 'in sequence', parallel: 'in parallel' } as const;
 const MODE_SIGN = { sequential: '↓', parallel: '⇉' } as const;
 
 function ContainerHead({ node, group }: { node: ContainerNode; group: Group }) {
@@ -128,7 +128,7 @@ function ContainerHead({ node, group }: { node: ContainerNode; group: Group }) {
             className="plain zoom"
             data-action="zoom"
             tabIndex={-1}
-            title="Show this group alone (Z)"
+            title="Focus this group (Z)"
             aria-label={`Show ${node.label} alone`}
           >
             ⤢
@@ -145,7 +145,7 @@ function ContainerHead({ node, group }: { node: ContainerNode; group: Group }) {
           ))}
         </p>
       )}
-      {node.fillers > 0 && !isEnd(node.state) && <p className="quiet fillers">A generator may still add to it.</p>}
+      {node.fillers > 0 && !isEnd(node.state) && <p className="quiet fillers">A generator may still add nodes.</p>}
     </div>
   );
 }
@@ -166,14 +166,14 @@ function GroupBody({ node, group, level }: { node: ContainerNode; group: Group; 
       )}
       {group.total === 0 && (
         <p className="quiet group-empty">
-          {group.filter === null ? 'Empty' : `None is ${STATE_LABEL[group.filter].toLowerCase()} now`}
+          {group.filter === null ? 'Empty' : `None ${STATE_LABEL[group.filter].toLowerCase()} now`}
         </p>
       )}
     </>
   );
 }
 
-/** The pages and the filter of a container with more children than fit. */
+/** The pages and the filter of a container with many children. */
 function GroupControls({ node, group }: { node: ContainerNode; group: Group }) {
   const { store } = useTree();
   const tally = useTally(node.id);
@@ -212,7 +212,7 @@ function GroupControls({ node, group }: { node: ContainerNode; group: Group }) {
           <i className={`bar-${tallyClass(state)}`} /> {tallyLabel(state)}
         </button>
       ))}
-      {cut && <span className="quiet">The screen is full: show this group alone to see the rest.</span>}
+      {cut && <span className="quiet">Too many nodes: focus this group to see the rest.</span>}
     </div>
   );
 }

@@ -19,11 +19,11 @@ interface NodeBase {
 export interface TaskNode extends NodeBase {
   readonly type: 'task';
   readonly kind: string;
-  /** Its state as the API of batches names it: it tells a paused task from one that waits. */
+  /** Its state in the batch API: it distinguishes a paused task from a waiting one. */
   readonly status: string;
   readonly attempt: number;
   readonly updatedAt: number;
-  /** Of a generator: nodes that exist and nodes that it announced. */
+  /** For a generator: existing nodes and announced nodes. */
   readonly created: number | null;
   readonly expected: number | null;
 }
@@ -38,7 +38,7 @@ export interface ContainerNode extends NodeBase {
 
 export type TreeNode = TaskNode | ContainerNode;
 
-const MODE_LABEL = { sequential: 'Sequence', parallel: 'Side by side' } as const;
+const MODE_LABEL = { sequential: 'Sequence', parallel: 'Parallel' } as const;
 
 export function nodeOf(wire: WireContainer | WireTask, parent: string | null): TreeNode {
   const base = {
@@ -69,7 +69,7 @@ export function nodeOf(wire: WireContainer | WireTask, parent: string | null): T
   };
 }
 
-/** Whether nothing that the page shows differs. */
+/** Whether two nodes are displayed the same. */
 export function sameNode(a: TreeNode, b: TreeNode): boolean {
   return (Object.keys(b) as (keyof TreeNode)[]).every(
     (key) => a[key] === b[key] || ((key as string) === 'counts' && sameCounts(a, b)),

@@ -5,15 +5,15 @@ import type { Tally } from './tally.ts';
 import { nodeOf, sameNode } from './tree-node.ts';
 import type { ContainerNode, TreeNode } from './tree-node.ts';
 
-/** Children from place `from` on, read by themselves because the tree as read leaves them out. */
+/** Children from position `from` on, read separately because the tree omits them. */
 export interface ChildPage {
   readonly from: number;
   readonly ids: readonly string[];
 }
 
 /**
- * The tree of one workflow, or what is known of it: the first children of each container, and of large ones a page
- * further in. Flat; kept current by reads and by events; nodes are replaced, never changed.
+ * The tree of one workflow, or its loaded part: the first children of each container, and of large ones a further page.
+ * Flat; kept current by reads and by events; nodes are replaced, never changed.
  */
 export class TreeStore {
   readonly nodes = new Map<string, TreeNode>();
@@ -21,15 +21,15 @@ export class TreeStore {
   workflow: Workflow | null = null;
   rootId: string | null = null;
   loaded = false;
-  /** Whether some container has children that were not read. */
+  /** Whether some container has children that are not loaded. */
   truncated = false;
-  /** Goes up with every change, for React. */
+  /** Increases with every change, for React. */
   version = 0;
   private readonly firstChildren = new Map<string, readonly string[]>();
   private tallies = new Map<string, Tally>();
   private readonly listeners = new Set<(structure: boolean) => void>();
 
-  /** Calls back after each change, with whether nodes came, went, or are now more or fewer. */
+  /** Calls back after each change, with whether nodes were added, removed, or recounted. */
   readonly subscribe = (listener: (structure: boolean) => void): (() => void) => {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
@@ -40,22 +40,22 @@ export class TreeStore {
     return root?.type === 'container' ? root : null;
   }
 
-  /** Whether the workflow is over. */
+  /** Whether the workflow has ended. */
   get finished(): boolean {
     return this.root !== null && isEnd(this.root.state);
   }
 
-  /** Tasks below a container by state, as far as they are known; replaced when it changes. */
+  /** Tasks below a container by state, as far as they are loaded; replaced when it changes. */
   tally(id: string): Tally {
     return this.tallies.get(id) ?? EMPTY;
   }
 
-  /** The children of a container that the tree as read holds: from the first one on. */
+  /** The children of a container in the tree read: from the first one on. */
   childrenOf(id: string): readonly string[] {
     return this.firstChildren.get(id) ?? NONE;
   }
 
-  /** How many children a container has in all. */
+  /** Total number of children of a container. */
   totalOf(id: string): number {
     const node = this.nodes.get(id);
     return Math.max(this.childrenOf(id).length, node?.type === 'container' ? node.counts.children : 0);
@@ -74,7 +74,7 @@ export class TreeStore {
     return path.reverse();
   }
 
-  /** Takes a whole read of the workflow. */
+  /** Applies a full read of the workflow. */
   replace({ root, truncated, ...workflow }: WorkflowTree): void {
     let structure = !this.loaded || this.rootId !== root.id || this.truncated !== truncated;
     const seen = new Set<string>();
@@ -101,7 +101,7 @@ export class TreeStore {
     this.changed(structure);
   }
 
-  /** Takes a page of a container's children; it stands until the container's next one. */
+  /** Applies a page of a container's children; it is kept until the container's next one. */
   putPage(from: number, page: ChildrenPage): void {
     const { container } = page;
     const parent = this.nodes.get(container.id);
@@ -116,18 +116,18 @@ export class TreeStore {
     this.changed(true);
   }
 
-  /** Forgets the pages of all containers but these. */
+  /** Drops the pages of all containers but these. */
   keepPages(containers: ReadonlySet<string>): void {
     for (const id of this.pages.keys()) if (!containers.has(id)) this.dropPage(id, NO_IDS);
   }
 
-  /** Takes changed nodes; returns false where only a read of the whole can tell where they stand. */
+  /** Applies changed nodes; returns false if only a full read can show their position. */
   apply(change: TreeChange): boolean {
     this.workflow = { ...this.workflow, ...change.workflow };
     let known = true;
     let structure = false;
     const wires = [...change.containers, ...change.tasks];
-    // What is new in a container that is known whole belongs on the screen; in others it is one more of many.
+    // A new node of a fully loaded container is displayed; in others it only increases the count.
     for (const wire of wires) {
       const parent = wire.parent_id;
       if (parent === null || this.nodes.has(wire.id)) continue;
@@ -146,7 +146,7 @@ export class TreeStore {
     return known;
   }
 
-  /** Lets those who watch look again at what is there. */
+  /** Notifies listeners to read again. */
   look(): void {
     for (const listener of this.listeners) listener(true);
   }

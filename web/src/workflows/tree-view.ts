@@ -2,25 +2,25 @@ import { stateFromWire } from './node-state.ts';
 import type { NodeState } from './node-state.ts';
 import type { TreeStore } from './tree-store.ts';
 
-/** Nodes on screen at most, whatever is opened: what a browser draws and scrolls without a stutter. */
+/** Maximum number of nodes on screen: what a browser draws and scrolls smoothly. */
 export const DRAWN_MAX = 2000;
-/** Children of one container on screen at a time; the others are a page further. */
+/** Children of one container on screen at a time; the others are on further pages. */
 export const PAGE_SIZE = 100;
-/** Containers open by themselves down to this depth below the one in view, where they have no more children than this. */
+/** Containers open automatically to this depth below the current one if they have at most this many children. */
 const AUTO_DEPTH = 4;
 const AUTO_CHILDREN = 40;
-/** A node that is revealed stands no deeper than this below the container in view: each level takes some width. */
+/** Maximum depth of a revealed node below the current container: each level takes some width. */
 const REVEAL_DEPTH = 6;
 
-/** What one container shows of its children. */
+/** The visible part of one container. */
 export interface Group {
   readonly open: boolean;
-  /** It would be open, but the screen is full. */
+  /** Would be open, but the maximum number of nodes is reached. */
   readonly held: boolean;
-  /** Some of this page is on its way. */
+  /** Part of this page is being loaded. */
   readonly loading: boolean;
   readonly ids: readonly string[];
-  /** Where the page begins, among `total` children that fit the filter. */
+  /** Start of the page, among `total` children that match the filter. */
   readonly from: number;
   readonly total: number;
   readonly filter: NodeState | null;
@@ -29,7 +29,7 @@ export interface Group {
 const CLOSED: Group = { open: false, held: false, loading: false, ids: [], from: 0, total: 0, filter: null };
 const HELD: Group = { ...CLOSED, held: true };
 
-/** Which part of a tree is on screen: the container in view, what is open below it, the page of each, what is chosen. */
+/** The visible part of a tree: the current container, open containers below it, the page of each, the selection. */
 export class TreeView {
   private readonly store: TreeStore;
   private readonly loadPage: (container: string, from: number) => void;
@@ -40,18 +40,18 @@ export class TreeView {
   private readonly listeners = new Set<() => void>();
   private focusId: string | null = null;
   selected: string | null = null;
-  /** The node that has the keyboard's focus when the tree is entered. */
+  /** The node that gets the keyboard focus when the tree is entered. */
   active: string | null = null;
   /** Nodes on screen. */
   drawn = 0;
 
-  /** `loadPage` brings children that the tree as read leaves out, from a place on, into the store. */
+  /** `loadPage` loads children that the tree omits, from a position on, into the store. */
   constructor(store: TreeStore, loadPage: (container: string, from: number) => void) {
     this.store = store;
     this.loadPage = loadPage;
   }
 
-  /** Follows the store until the answer is called; the groups change with it. */
+  /** Follows the store until the returned function is called. */
   attach(): () => void {
     this.lay();
     return this.store.subscribe((structure) => {
@@ -95,7 +95,7 @@ export class TreeView {
     this.setOpen(id, !this.group(id).open);
   }
 
-  /** Puts a container in view by itself; a task stands for the container around it. */
+  /** Focuses a container; a task focuses its container. */
   zoomTo(id: string | null): void {
     const node = id === null ? undefined : this.store.nodes.get(id);
     this.focusId = node?.type === 'task' ? node.parent : id;
@@ -103,7 +103,7 @@ export class TreeView {
     this.lay();
   }
 
-  /** One level up. */
+  /** Goes one level up. */
   zoomOut(): void {
     const from = this.focus;
     if (from === null || from === this.store.rootId) return;
@@ -121,7 +121,7 @@ export class TreeView {
     this.lay();
   }
 
-  /** Shows only the children in one state, and opens the container for it; the same state again shows all. */
+  /** Shows only the children in one state, and opens the container; the same state again shows all. */
   setFilter(id: string, state: string): void {
     const wanted = stateFromWire(state);
     if (this.filters.get(id) === wanted) this.filters.delete(id);
@@ -137,7 +137,7 @@ export class TreeView {
     this.lay();
   }
 
-  /** Chooses a node and opens, pages and zooms so that it is on screen. */
+  /** Selects a node and opens, pages and zooms so that it is visible. */
   reveal(id: string): void {
     if (!this.store.nodes.has(id)) return;
     const path = this.store.ancestors(id);
@@ -159,7 +159,7 @@ export class TreeView {
     if (parent !== undefined && !this.group(parent).ids.includes(id)) this.zoomTo(parent);
   }
 
-  /** Decides anew what is on screen; what the reader opened comes before what opens by itself. */
+  /** Recomputes what is visible; containers opened by the user take precedence over automatically opened ones. */
   private lay(): void {
     const groups = new Map<string, Group>();
     const focus = this.focus;
@@ -201,7 +201,7 @@ export class TreeView {
     return { open: true, held: false, loading: false, ids, from, total: fitting.length, filter };
   }
 
-  /** The page of a container of which the tree as read holds the first children only. */
+  /** The page of a container of which only the first children are loaded. */
   private partOf(id: string, room: number): Group {
     const total = this.store.totalOf(id);
     const from = pageWithin(this.pages.get(id) ?? 0, total);
@@ -215,7 +215,7 @@ export class TreeView {
     return { open: true, held: false, loading, ids: ids.slice(0, room), from, total, filter: null };
   }
 
-  /** The group as it was, where nothing about it changed: what hangs on it is then not drawn again. */
+  /** Reuses an unchanged group, so that its subtree is not rendered again. */
   private kept(id: string, group: Group): Group {
     const old = this.groups.get(id);
     if (old === undefined) return group;
@@ -236,7 +236,7 @@ export class TreeView {
   }
 }
 
-/** The beginning of the page asked for, or of the last one where there are no longer so many. */
+/** The start of the requested page, or of the last one if there are fewer now. */
 function pageWithin(asked: number, count: number): number {
   return asked < count ? asked : PAGE_SIZE * Math.floor(Math.max(0, count - 1) / PAGE_SIZE);
 }

@@ -9,13 +9,13 @@ interface WorkflowActionsProps {
   name: string;
   paused: boolean;
   finished: boolean;
-  /** Whether something failed or was skipped, so that a retry has something to do. */
+  /** Whether something failed or was skipped, so that a retry has an effect. */
   retryable: boolean;
   remaining: number;
   onDone: () => void;
 }
 
-/** What an operator may do with a whole workflow; each asks first, a refusal is shown in the server's words. */
+/** Operations on a whole workflow; each asks for confirmation, a rejection shows the server's message. */
 export function WorkflowActions({ id, name, paused, finished, retryable, remaining, onDone }: WorkflowActionsProps) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
@@ -39,55 +39,55 @@ export function WorkflowActions({ id, name, paused, finished, retryable, remaini
           <ConfirmButton
             label="Pause"
             title="Pause this workflow?"
-            verb="Pause the workflow"
-            refusal="Leave it"
+            verb="Pause workflow"
+            refusal="Cancel"
             disabled={busy}
             onConfirm={() => void run('pause')}
           >
             <p className="breakable">{name}</p>
-            <p className="quiet">What runs goes on; nothing else starts until it is resumed.</p>
+            <p className="quiet">Running tasks continue; nothing else starts until it is resumed.</p>
           </ConfirmButton>
         )}
         {!finished && paused && (
           <ConfirmButton
             label="Resume"
             title="Resume this workflow?"
-            verb="Resume the workflow"
-            refusal="Leave it"
+            verb="Resume workflow"
+            refusal="Cancel"
             disabled={busy}
             onConfirm={() => void run('resume')}
           >
             <p className="breakable">{name}</p>
-            <p className="quiet">{open} may then start, each when its turn comes.</p>
+            <p className="quiet">{open} can then start as soon as they are ready.</p>
           </ConfirmButton>
         )}
         {!finished && (
           <ConfirmButton
             label="Cancel"
             title="Cancel this workflow?"
-            verb="Cancel the workflow"
-            refusal="Keep it"
+            verb="Cancel workflow"
+            refusal="Keep workflow"
             danger
             disabled={busy}
             onConfirm={() => void run('cancel')}
           >
             <p className="breakable">{name}</p>
-            <p className="quiet">{open} that have not ended are canceled. It can be retried later.</p>
+            <p className="quiet">{open} unfinished will be canceled. You can retry it later.</p>
           </ConfirmButton>
         )}
         {finished && retryable && (
           <ConfirmButton
             label="Retry"
             title="Retry what failed?"
-            verb="Retry the workflow"
-            refusal="Leave it"
+            verb="Retry workflow"
+            refusal="Cancel"
             disabled={busy}
             onConfirm={() => void run('retry')}
           >
             <p className="breakable">{name}</p>
             <p className="quiet">
-              Runs again what failed, timed out or was canceled, and what comes after it in its sequences. Everything
-              else keeps its result.
+              Retries what failed, timed out or was canceled, and what comes after it in its sequences. Everything else
+              keeps its result.
             </p>
           </ConfirmButton>
         )}

@@ -14,13 +14,13 @@ const WAYS = (
   </p>
 );
 
-/** The page of one workflow: reads it, follows it, and says plainly what to do where it cannot. */
+/** The page of one workflow: reads it, follows it, and explains what to do if it cannot. */
 export function WorkflowPage({ workflowId }: { workflowId: string }) {
   if (isBatchId(workflowId)) return <LoadedPage workflowId={workflowId} />;
   return (
-    <BlankPage title={workflowId === '' ? 'Which workflow?' : 'This is not a workflow id'} ways={WAYS}>
+    <BlankPage title={workflowId === '' ? 'Which workflow?' : 'Invalid workflow ID'} ways={WAYS}>
       <p>
-        The address of a workflow ends with its id: <code>/view?workflow=ID</code>. Check that it was copied whole.
+        The URL of a workflow ends with its ID: <code>/view?workflow=ID</code>. Check that you copied all of it.
       </p>
     </BlankPage>
   );
@@ -52,9 +52,9 @@ function LoadedPage({ workflowId }: { workflowId: string }) {
       parts="the tree"
       unknown={
         <p>
-          This server knows no workflow <code className="breakable">{workflowId}</code>. It may have been deleted by
-          retention, or it lives on another server. If it is a batch of tasks,{' '}
-          <a href={`/view?batch=${encodeURIComponent(workflowId)}`}>look at its graph</a>.
+          This server has no workflow <code className="breakable">{workflowId}</code>. It may have been deleted by
+          retention, or belongs to another server. If it is a batch,{' '}
+          <a href={`/view?batch=${encodeURIComponent(workflowId)}`}>view its graph</a>.
         </p>
       }
       ways={WAYS}

@@ -6,14 +6,14 @@ import type { TreeStore } from './tree-store.ts';
 import { PAGE_SIZE } from './tree-view.ts';
 
 /**
- * Events are numbered by the database's clock, milliseconds. The latest change that a read holds is such a moment; what
- * was under way then, and is told by an earlier one, is looked for this far back.
+ * How far reads look back, milliseconds. Events are numbered by the database's clock; a read covers changes up to the
+ * latest that it contains, and transactions open at that time may report earlier changes.
  */
-const LOOK_BACK_MS = 60_000;
-/** The same page is not asked for more often than this. */
+const OVERLAP_MS = 60_000;
+/** Minimum time between two requests for the same page. */
 const PAGE_GAP_MS = 1000;
 
-/** A workflow as a live feed reads it, and the pages of its large containers. */
+/** Reads a workflow for a live feed, and the pages of its large containers. */
 export class WorkflowSource implements FeedSource {
   readonly eventsPath: string;
   readonly resumable = true;
@@ -39,7 +39,7 @@ export class WorkflowSource implements FeedSource {
   get lastEventId(): string | null {
     let latest = 0;
     for (const node of this.store.nodes.values()) if (node.type === 'task') latest = Math.max(latest, node.updatedAt);
-    return latest <= LOOK_BACK_MS ? null : String(latest - LOOK_BACK_MS);
+    return latest <= OVERLAP_MS ? null : String(latest - OVERLAP_MS);
   }
 
   open(): () => void {
@@ -56,14 +56,14 @@ export class WorkflowSource implements FeedSource {
     return this.store.loaded && this.store.apply(data as TreeChange);
   }
 
-  /** Brings the page that begins at place `from` of a container's children into the store. */
+  /** Loads the page at position `from` of a container's children into the store. */
   readonly loadPage = (container: string, from: number): void => {
     const key = `${container} ${from}`;
     if (this.loading.has(key)) return;
     this.loading.add(key);
     const { signal } = this.closed;
     this.readPage(container, from, signal).catch(() => undefined);
-    // One that came too short (children that are just being created) or not at all is asked for again.
+    // A page that was too short (children just being created) or missing is requested again.
     setTimeout(() => {
       this.loading.delete(key);
       if (!signal.aborted) this.store.look();
@@ -75,7 +75,7 @@ export class WorkflowSource implements FeedSource {
     try {
       this.store.putPage(from, await listChildren(this.id, container, page, signal));
     } catch (error) {
-      // The next read of the whole tells that it is gone.
+      // The next full read reports that it is gone.
       if (!(error instanceof ApiError)) throw error;
     }
   }

@@ -21,7 +21,7 @@ const COLUMNS: readonly Column<Workflow>[] = [
   TOOK,
 ];
 
-/** Workflows as a table: state, name, progress, when and how long. */
+/** Workflows as a table: state, name, progress, start time and duration. */
 export function WorkflowTable({ rows, now }: { rows: readonly Workflow[]; now: number }) {
   return <ListTable className="workflow-table" columns={COLUMNS} rows={rows} now={now} />;
 }

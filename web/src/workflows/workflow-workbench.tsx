@@ -24,7 +24,7 @@ interface WorkbenchProps {
   feed: LiveFeed;
 }
 
-/** The tree of a loaded workflow with everything around it. */
+/** The tree of a loaded workflow with its controls. */
 export function WorkflowWorkbench({ workflowId, model, feed }: WorkbenchProps) {
   const { store, view } = model;
   const version = useStoreVersion(store);
@@ -69,7 +69,7 @@ export function WorkflowWorkbench({ workflowId, model, feed }: WorkbenchProps) {
               type="search"
               className="task-search"
               placeholder="Find a task  ( / )"
-              aria-label="Find tasks by name, kind or id"
+              aria-label="Find tasks by name, kind or ID"
               value={query}
               onChange={(event) => find(() => setQuery(event.target.value))}
               onKeyDown={(event) => {
@@ -129,7 +129,7 @@ function Actions(props: { workflowId: string; title: string; model: TreeModel; o
   );
 }
 
-/** How far the workflow is: its state, a bar by state, the count, the time. */
+/** Progress of the workflow: its state, a bar by state, the count, the time. */
 function Progress({ model: { store } }: { model: TreeModel }) {
   const tally = useTally(store.rootId ?? '');
   const now = useNow(1000, !store.finished);

@@ -7,9 +7,9 @@ import { WorkflowTable } from './workflow-table.tsx';
 
 const FILTERS = {
   all: { label: 'All', open: null, state: null, empty: '' },
-  open: { label: 'Open', open: true, state: null, empty: 'Nothing is open: every workflow has ended.' },
-  ended: { label: 'Finished', open: false, state: null, empty: 'No workflow has finished yet.' },
-  failed: { label: 'Failed', open: null, state: 'Failed', empty: 'No workflow has failed.' },
+  open: { label: 'Open', open: true, state: null, empty: 'No open workflows.' },
+  ended: { label: 'Finished', open: false, state: null, empty: 'No finished workflows.' },
+  failed: { label: 'Failed', open: null, state: 'Failed', empty: 'No failed workflows.' },
 } as const;
 
 type FilterName = keyof typeof FILTERS;
@@ -43,7 +43,7 @@ export function WorkflowsPage() {
       title="Workflows"
       beside={
         <Segments
-          label="Which workflows"
+          label="Filter workflows"
           options={FILTERS}
           chosen={filter}
           onChoose={(name) => go({ page: 0, filter: name })}
@@ -61,14 +61,14 @@ export function WorkflowsPage() {
 }
 
 function NoWorkflows({ query: { page, filter } }: { query: Query }) {
-  if (page > 0) return <p className="notice">There are no older workflows.</p>;
+  if (page > 0) return <p className="notice">No older workflows.</p>;
   if (filter !== 'all') return <p className="notice">{FILTERS[filter].empty}</p>;
   return (
     <div className="notice">
-      <p>There are no workflows yet.</p>
+      <p>No workflows yet.</p>
       <p className="quiet">
         Send a tree of tasks to <code>POST /v1/workflows</code>, or run <code>heddle workflow submit FILE</code>: the
-        workflow appears here. To start one by the clock, make it a <a href="/jobs">job</a>.
+        workflow appears here. To start one on a schedule, create a <a href="/jobs">job</a>.
       </p>
     </div>
   );

@@ -17,6 +17,6 @@ async function append(args: object): Promise<string> {
   return id;
 }
 
-/** Leaves a line for each run: two runs of one task would be seen. */
+/** Leaves a line for each run, so that two runs of one task are detected. */
 export const once = defineEvent({ name: 'Once', run: append });
 export const again = defineEvent({ name: 'Again', idempotent: true, run: append });
