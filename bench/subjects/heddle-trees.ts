@@ -1,6 +1,6 @@
 import type { LocalWorkerOptions } from '../../src/dispatch/local-worker.ts';
 import { LocalWorker } from '../../src/dispatch/local-worker.ts';
-import { Switchboard } from '../../src/dispatch/switchboard.ts';
+import { ExecutorRegistry } from '../../src/dispatch/switchboard.ts';
 import type { NewContainerNode, NewNode, NewTaskNode } from '../../src/domain/workflow.ts';
 import type { Engine, WorkflowSubmission } from '../../src/engine/port.ts';
 import { newId } from '../../src/runtime/random.ts';
@@ -85,7 +85,7 @@ export async function runTrees(
     ...options,
     engine,
     holder: 'bench',
-    switchboard: Switchboard.of({
+    switchboard: ExecutorRegistry.of({
       generate: async ({ id }) => {
         for (let made = 0; made < children; made += CHILDREN_SIZE) {
           const nodes = Array.from({ length: Math.min(CHILDREN_SIZE, children - made) }, () => task('work'));

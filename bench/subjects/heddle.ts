@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { keepNewSpaceSmall } from '../../src/app/new-space.ts';
 import { LocalWorker } from '../../src/dispatch/local-worker.ts';
 import { retentionLoop } from '../../src/dispatch/retention-loop.ts';
-import { Switchboard } from '../../src/dispatch/switchboard.ts';
+import { ExecutorRegistry } from '../../src/dispatch/switchboard.ts';
 import type { NewDependency, NewTask, Rule } from '../../src/domain/task.ts';
 import { createEngine } from '../../src/engine/engine.ts';
 import type { Engine, Submission } from '../../src/engine/port.ts';
@@ -150,7 +150,7 @@ class HeddleSubject implements Subject {
   async #withWorker(work: (worker: LocalWorker) => Promise<unknown>): Promise<void> {
     const worker = new LocalWorker({
       engine: this.#engine,
-      switchboard: Switchboard.of({ [KIND]: () => this.#noOp.run() }),
+      switchboard: ExecutorRegistry.of({ [KIND]: () => this.#noOp.run() }),
       holder: 'bench',
       ...this.#loopOptions(),
       random: systemRandom,

@@ -6,7 +6,7 @@ import type { ExecutorEvent } from './remote/executor-events.ts';
 import { requireExecutorSettings } from './remote/executor-settings-check.ts';
 import { openExecutor, type Executor } from './remote/open-executor.ts';
 import type { SettingValues } from './settings.ts';
-import { warnOfUnknown } from './unknown-variables.ts';
+import { warnUnknownVariables } from './unknown-variables.ts';
 import { aborted, untilInterrupted } from './signals.ts';
 import { StopSequence } from './stop-sequence.ts';
 import { surviveStrayRejections } from './stray-rejections.ts';
@@ -23,7 +23,7 @@ export async function runExecutor({ configuration, tell, logSink }: ExecutorOpti
   const { values: settings } = configuration;
   requireExecutorSettings(settings);
   const log = processLog(settings, logSink);
-  warnOfUnknown(configuration, log);
+  warnUnknownVariables(configuration, log);
   return untilInterrupted(
     async (stop) => {
       const stopping = new StopSequence(systemClock, log);

@@ -6,7 +6,7 @@ import { conditional } from '../kinds/conditional/conditional.ts';
 import type { KindDefinition } from '../kinds/definition/define-kind.ts';
 import { kindExecutor } from '../dispatch/kind/in-process.ts';
 import { LocalWorker } from '../dispatch/local-worker.ts';
-import { Switchboard } from '../dispatch/switchboard.ts';
+import { ExecutorRegistry } from '../dispatch/switchboard.ts';
 import type { Engine, ModelBooks, Models, Notices, ScanBooks, SharedData } from '../engine/port.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
@@ -20,7 +20,7 @@ import { serverScanKinds } from './scan-kinds.ts';
 import type { SettingValues } from './settings.ts';
 import type { StopSequence } from './stop-sequence.ts';
 import { surviveStrayRejections } from './stray-rejections.ts';
-import { tellingKinds } from './telling-kinds.ts';
+import { notificationKinds } from './telling-kinds.ts';
 
 export interface KindsOptions {
   settings: SettingValues;
@@ -68,7 +68,7 @@ export async function kindsOfServer(options: ServerKindsOptions): Promise<KindDe
     ...serverScanKinds({ settings, books: findings, clock, defaultRoot: defaultScanRoot }),
     ...reconKinds({ settings, models, clock, watch: watchAttempts(engine), followed: followedNames }),
     ...remoteKinds(remote),
-    ...tellingKinds({ notices, ssrf }),
+    ...notificationKinds({ notices, ssrf }),
     ...dataKinds({ models, shared, clock }),
     conditional(),
   ];
@@ -87,7 +87,7 @@ export function runKinds(kinds: readonly KindDefinition[], options: KindsOptions
   // The other built-in kinds call no service that could continue a trace.
   const handsTracesOn = settings.kindModules.length > 0 || kinds.some(({ name }) => name === REMOTE_EVENT_KIND);
   for (const set of sets) {
-    const switchboard = new Switchboard();
+    const switchboard = new ExecutorRegistry();
     for (const kind of set) switchboard.register(kind.name, kindExecutor(kind, engine, tracing));
     const worker = new LocalWorker({
       engine,

@@ -17,7 +17,7 @@ import { loadConfiguration } from './config.ts';
 import { EmbeddedMetrics } from './embedded-metrics.ts';
 import { ConfigurationError } from './failure.ts';
 import { inboxKeepMs, settleFailed } from './manager-loop.ts';
-import { deskOf } from './pool/desk.ts';
+import { runnerBrokerOf } from './pool/desk.ts';
 import { openRunnerStore } from './pool/runner-store.ts';
 import { readPolicy } from './pool/shared-policy.ts';
 import { processLog, type LogSink } from './process-log.ts';
@@ -125,7 +125,7 @@ async function open({ environment = process.env, logSink, metricSink }: HandlerO
     const jobs = { database, queue, log, newId, now: () => null };
     const holder = `lambda/${newId()}`;
     // Servers assign and launch the runners that it requests.
-    const desk = deskOf(openRunnerStore(database));
+    const desk = runnerBrokerOf(openRunnerStore(database));
     return {
       manager: createManager({ ...common, database, queue, engine, jobs, desk, metrics, newId, holder }),
       opened,

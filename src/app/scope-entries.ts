@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 import { HeddleError } from '../domain/errors.ts';
-import { linesOf, type PlacedText } from '../recon/targets/target-lines.ts';
+import { linesOf, type LocatedText } from '../recon/targets/target-lines.ts';
 import { createScope } from '../recon/targets/scope.ts';
 import { ConfigurationError } from './failure.ts';
 
@@ -21,9 +21,9 @@ export function scopeEntry(given: string): string | null {
  * Returns the entries of a scope, including those of files.
  * @throws ConfigurationError if a file cannot be read or has an invalid entry
  */
-export function scopeEntries(setting: readonly string[]): PlacedText[] {
+export function scopeEntries(setting: readonly string[]): LocatedText[] {
   try {
-    const entries = setting.flatMap((entry): PlacedText[] =>
+    const entries = setting.flatMap((entry): LocatedText[] =>
       entry.startsWith('@')
         ? [...linesOf(readFileSync(entry.slice(1), 'utf8'), entry.slice(1))]
         : [{ text: entry, place: 'HEDDLE_RECON_SCOPE' }],

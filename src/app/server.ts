@@ -10,7 +10,7 @@ import { processLog, type LogSink } from './process-log.ts';
 import type { SettingValues } from './settings.ts';
 import { aborted, untilInterrupted } from './signals.ts';
 import { StopSequence } from './stop-sequence.ts';
-import { warnOfUnknown } from './unknown-variables.ts';
+import { warnUnknownVariables } from './unknown-variables.ts';
 import { startSystem } from './wiring.ts';
 
 /** Lifecycle events of a process, for the terminal and for scripts. */
@@ -46,7 +46,7 @@ export async function runServer({ configuration, tell, logSink }: ProcessOptions
   const { values: settings } = configuration;
   const databaseUrl = requireServerSettings(settings);
   const log = processLog(settings, logSink);
-  warnOfUnknown(configuration, log);
+  warnUnknownVariables(configuration, log);
   return untilInterrupted(
     async (stop) => {
       const stopping = new StopSequence(systemClock, log);

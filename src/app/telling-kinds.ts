@@ -11,6 +11,6 @@ export interface NotificationKindsOptions {
 }
 
 /** The kinds that send notifications. They run in servers: what they send is stored together with their success. */
-export function tellingKinds(options: NotificationKindsOptions): KindDefinition[] {
+export function notificationKinds(options: NotificationKindsOptions): KindDefinition[] {
   return [genericNotification(options), taskResultNotification(options), errorNotification(options)];
 }

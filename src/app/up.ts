@@ -15,7 +15,7 @@ import type { ProcessOptions } from './server.ts';
 import type { SettingValues } from './settings.ts';
 import { aborted, untilInterrupted } from './signals.ts';
 import { StopSequence } from './stop-sequence.ts';
-import { warnOfUnknown } from './unknown-variables.ts';
+import { warnUnknownVariables } from './unknown-variables.ts';
 import { startSystem, type System } from './wiring.ts';
 
 /** A workflow and how to reach it, for showing its progress. */
@@ -54,7 +54,7 @@ export async function runUp(options: UpOptions): Promise<ExitCode> {
   const settings = settingsOf(configuration);
   const file = await LogFile.open(settings.dataDir);
   const log = filedLog(settings, { file, ...(logSink === undefined ? {} : { terminal: logSink }), verbose });
-  warnOfUnknown(configuration, log);
+  warnUnknownVariables(configuration, log);
   return untilInterrupted(
     async (stop) => {
       const stopping = new StopSequence(systemClock, log);

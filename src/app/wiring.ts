@@ -39,7 +39,7 @@ import { freePort, isLoopback, listenFailure, localUrl } from './listener.ts';
 import { mailServerOf } from './mail.ts';
 import { inboxKeepMs, ManagerLoop } from './manager-loop.ts';
 import { modelsOf } from './models.ts';
-import { settlePolicy } from './pool/shared-policy.ts';
+import { writeOrReadPolicy } from './pool/shared-policy.ts';
 import { startPool, type StartedPool } from './pool/start.ts';
 import { announceQueuedKinds } from './queued-kinds.ts';
 import { startReconRetention } from './recon-retention.ts';
@@ -107,7 +107,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   };
   const tokensRequired = await requireTokens(settings, stores.tokens, clock);
   const { queue } = await startQueue(base);
-  const { classes } = await settlePolicy(database, settings, log);
+  const { classes } = await writeOrReadPolicy(database, settings, log);
   const engine = startEngine(base, queue, classes);
   const { pool, desk } = await startPool({ ...base, queue, classes });
   const jobs: JobContext = { database, queue, log, newId, now: () => null };

@@ -29,7 +29,7 @@ import { reconKinds } from './recon-kinds.ts';
 import { openExecutors } from './remote/executors.ts';
 import { remoteKinds } from './remote-kinds.ts';
 import { requireSchema } from './schema-state.ts';
-import { warnOfUnknown } from './unknown-variables.ts';
+import { warnUnknownVariables } from './unknown-variables.ts';
 import { accessServer, type ServerAddress } from './server-access.ts';
 import { workerScanKinds } from './scan-kinds.ts';
 import type { SettingValues } from './settings.ts';
@@ -83,7 +83,7 @@ export async function runWorker(options: WorkerOptions): Promise<ExitCode> {
   const { configuration, server, tell, logSink } = options;
   const { values: settings } = configuration;
   const log = processLog(settings, logSink);
-  warnOfUnknown(configuration, log);
+  warnUnknownVariables(configuration, log);
   requireKinds(settings, options.kinds);
   const modules = await loadKinds(settings.kindModules, process.cwd());
   return untilInterrupted(

@@ -17,7 +17,7 @@ import { FetchAhead } from './fetch-ahead.ts';
 import { Completion, reasonOf } from './kind/completion.ts';
 import { leaseKeeper } from './lease-keeper.ts';
 import { ReportOutbox } from './report-outbox.ts';
-import type { ExecutorResult, Switchboard } from './switchboard.ts';
+import type { ExecutorResult, ExecutorRegistry } from './switchboard.ts';
 import { TaskQueue } from './task-queue.ts';
 import { TaskRun } from './task-run.ts';
 import type { RunEnvironment } from './task-run.ts';
@@ -35,7 +35,7 @@ export interface LocalWorkerOptions {
     | 'release'
     | 'heartbeat'
   >;
-  switchboard: Switchboard;
+  switchboard: ExecutorRegistry;
   /** Lanes to claim from; those of the switchboard's kinds by default. */
   lanes?: readonly string[];
   holder: string;

@@ -32,7 +32,7 @@ export function laneOf(kind: string): string {
 }
 
 /** Maps kinds to executors. With an allow-list, only those kinds run here, even if others are registered. */
-export class Switchboard {
+export class ExecutorRegistry {
   readonly #executors = new Map<string, Executor>();
   readonly #allowed: ReadonlySet<string> | null;
 
@@ -41,8 +41,8 @@ export class Switchboard {
     this.#allowed = allowed === null ? null : new Set(allowed);
   }
 
-  static of(executors: Readonly<Record<string, Executor>>, allowed: readonly string[] | null = null): Switchboard {
-    const board = new Switchboard(allowed);
+  static of(executors: Readonly<Record<string, Executor>>, allowed: readonly string[] | null = null): ExecutorRegistry {
+    const board = new ExecutorRegistry(allowed);
     for (const [kind, executor] of Object.entries(executors)) board.register(kind, executor);
     return board;
   }

@@ -7,7 +7,7 @@ import type { WorkflowNotification } from '../domain/notification/notification.t
 import type { Delivery, DeliveryClaimRequest, DeliveryFilter, DeliveryRecord, DeliveryResult } from './delivery.ts';
 import type { ContainerExplanation, Explanation } from './explanation.ts';
 import type { TaskNotices } from './notices/port.ts';
-import type { RunnerDesk, RunnersAsked } from './runners/port.ts';
+import type { RunnerBroker, RunnerRequestCounts } from './runners/port.ts';
 import type {
   AttemptHolder,
   ClaimAlong,
@@ -41,7 +41,7 @@ export type { SharedData, SharedEntry } from './data/port.ts';
 export type * from './work-port.ts';
 export type { BadEnd, Notices, TaskNotices, Telling, TellingTask } from './notices/port.ts';
 export type { ModelBooks, Models, RunEnding } from './models/port.ts';
-export type { RunnerDesk, RunnersAsked, TaskDemand, TaskRunner } from './runners/port.ts';
+export type { RunnerBroker, RunnerRequestCounts, TaskRunnerRequest, TaskRunner } from './runners/port.ts';
 
 /** Workflow to submit. Several submissions share one transaction; each succeeds or fails by itself. */
 export interface Submission {
@@ -263,7 +263,7 @@ export interface Engine {
    */
   reevaluate(ids: readonly WorkflowId[], tasks?: readonly TaskId[]): Promise<void>;
   /** Requests runners for at most `limit` ready tasks, and requeues attempts whose runners are gone. */
-  askForRunners(desk: RunnerDesk, limit: number): Promise<RunnersAsked>;
+  askForRunners(desk: RunnerBroker, limit: number): Promise<RunnerRequestCounts>;
   /**
    * Claims tasks of kinds that are dispatched through queues, writes their StartTask messages, and returns the tasks.
    */

@@ -20,7 +20,7 @@ export const BOOK_ROWS = 1000;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 /** Runs of one database's findings or models. */
-export class RunBooks<Run extends { target: string; ended_at: number | null }> {
+export class RunRepository<Run extends { target: string; ended_at: number | null }> {
   readonly #options: BooksOptions;
   readonly #runs: TargetRuns<Run>;
   readonly #end: RunEnd;

@@ -4,7 +4,7 @@ import type { ConnectionLimits } from './listener.ts';
 import type { Reply } from './manager/port.ts';
 import type { RemoteCode } from './protocol/codes.ts';
 import { UnprovenMemory, type UnprovenShare } from './unproven-memory.ts';
-import { UnprovenTurns } from './unproven-turns.ts';
+import { UnprovenQueue } from './unproven-turns.ts';
 
 /** Error codes that do not prove that the caller holds its key. */
 const WITHOUT_PROOF: ReadonlySet<RemoteCode> = new Set([
@@ -37,7 +37,7 @@ interface Entry {
  */
 export interface UnprovenBounds {
   readonly memory?: UnprovenMemory;
-  readonly turns?: UnprovenTurns;
+  readonly turns?: UnprovenQueue;
 }
 
 /**
@@ -47,7 +47,7 @@ export interface UnprovenBounds {
 export class Connections {
   readonly #limits: ConnectionLimits;
   readonly #memory: UnprovenMemory;
-  readonly #turns: UnprovenTurns;
+  readonly #turns: UnprovenQueue;
   /** Keyed by the peer's address and port, which a socket and the TLS above it share; in order of arrival. */
   readonly #open = new Map<string, Entry>();
   readonly #byAddress = new Map<string, number>();
@@ -55,7 +55,7 @@ export class Connections {
   constructor(limits: ConnectionLimits, { memory, turns }: UnprovenBounds = {}) {
     this.#limits = limits;
     this.#memory = memory ?? new UnprovenMemory();
-    this.#turns = turns ?? new UnprovenTurns();
+    this.#turns = turns ?? new UnprovenQueue();
   }
 
   get size(): number {

@@ -28,7 +28,7 @@ interface Waiting {
  * of arrival, and two thirds of the time between batches is left to others. Most calls of proven callers meet no such
  * work, and the others a bounded amount; newcomers wait their turn.
  */
-export class UnprovenTurns {
+export class UnprovenQueue {
   readonly #clock: Clock;
   readonly #unitsMax: number;
   readonly #waiting = new Set<Waiting>();

@@ -6,7 +6,7 @@ import { silentLogger } from '../../src/runtime/log.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
 import { LocalWorker } from '../../src/dispatch/local-worker.ts';
 import type { LocalWorkerOptions } from '../../src/dispatch/local-worker.ts';
-import { Switchboard } from '../../src/dispatch/switchboard.ts';
+import { ExecutorRegistry } from '../../src/dispatch/switchboard.ts';
 import type { Executor } from '../../src/dispatch/switchboard.ts';
 import { FakeTasks } from './fake-engine.ts';
 import { until } from './targets.ts';
@@ -18,7 +18,7 @@ function workerOf(
 ): LocalWorker {
   return new LocalWorker({
     engine,
-    switchboard: Switchboard.of(executors),
+    switchboard: ExecutorRegistry.of(executors),
     holder: 'test',
     intervalMs: 60_000,
     clock: systemClock,
@@ -433,7 +433,7 @@ describe('stopping', () => {
 
 describe('the switchboard', () => {
   it('runs only allowed kinds and names those without an executor', () => {
-    const board = Switchboard.of({ a: () => 1, b: () => 2 }, ['a', 'typo']);
+    const board = ExecutorRegistry.of({ a: () => 1, b: () => 2 }, ['a', 'typo']);
     assert.deepEqual(board.kinds(), ['a']);
     assert.deepEqual(board.lanes(), ['kind:a']);
     assert.equal(board.executorOf('b'), undefined);

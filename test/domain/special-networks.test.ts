@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { classifyAddress } from '../../src/dispatch/address-ranges.ts';
 import { SPECIAL_NETWORKS } from '../../src/domain/special-networks.ts';
 import { parseAddress } from '../../src/recon/targets/address.ts';
-import { FREE_ADDRESSES, specialBlockOf } from '../../src/recon/targets/special-ranges.ts';
+import { UNRESTRICTED_ADDRESSES, specialBlockOf } from '../../src/recon/targets/special-ranges.ts';
 
 test('webhooks and scans of networks see the same in each address of the table', () => {
   for (const { network, class: kind } of SPECIAL_NETWORKS) {
@@ -14,7 +14,7 @@ test('webhooks and scans of networks see the same in each address of the table',
     // The lowest address of a range may have a row of its own.
     if (network === text) assert.equal(classifyAddress(text), kind, network);
     assert.notEqual(classifyAddress(text), 'public', network);
-    assert.equal(FREE_ADDRESSES.has(address), isFree, network);
+    assert.equal(UNRESTRICTED_ADDRESSES.has(address), isFree, network);
     assert.equal(specialBlockOf(address) === null, isFree, network);
   }
 });

@@ -2,7 +2,7 @@
 import { writeSync } from 'node:fs';
 
 import { LocalWorker } from '../../src/dispatch/local-worker.ts';
-import { Switchboard, type Executor } from '../../src/dispatch/switchboard.ts';
+import { ExecutorRegistry, type Executor } from '../../src/dispatch/switchboard.ts';
 import { createEngine } from '../../src/engine/engine.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { silentLogger } from '../../src/runtime/log.ts';
@@ -32,7 +32,7 @@ const work: Executor = async ({ id, attempt, metadata }) => {
   tell({ event: 'ended', task_id: id, attempt, at: now() });
   return { attempt };
 };
-const switchboard = Switchboard.of(Object.fromEntries(WORKER_KINDS.map((kind) => [kind, work])));
+const switchboard = ExecutorRegistry.of(Object.fromEntries(WORKER_KINDS.map((kind) => [kind, work])));
 const holder = `worker-${process.pid}`;
 new LocalWorker({ engine, switchboard, holder, concurrency: 8, maxSet: 20, intervalMs: 100, ...common }).start();
 const runOnce = async (): Promise<'again' | 'idle'> => ((await engine.sweep()).more ? 'again' : 'idle');

@@ -1,8 +1,8 @@
-import type { RunnerDesk } from '../../engine/port.ts';
+import type { RunnerBroker } from '../../engine/port.ts';
 import type { RunnerStore } from '../../pool/port/store.ts';
 
 /** Returns a broker that turns the demands of tasks into requests of the pool. */
-export function deskOf(store: Pick<RunnerStore, 'ask'>): RunnerDesk {
+export function runnerBrokerOf(store: Pick<RunnerStore, 'ask'>): RunnerBroker {
   return {
     ask: (demands) =>
       store.ask(

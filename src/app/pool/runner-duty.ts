@@ -1,6 +1,6 @@
 import { kindExecutor } from '../../dispatch/kind/in-process.ts';
 import { LocalWorker } from '../../dispatch/local-worker.ts';
-import { Switchboard, type Executor, type TaskContext } from '../../dispatch/switchboard.ts';
+import { ExecutorRegistry, type Executor, type TaskContext } from '../../dispatch/switchboard.ts';
 import type { TransactionalEngine } from '../../engine/engine.ts';
 import type { KindDefinition } from '../../kinds/definition/define-kind.ts';
 import { RunnersLost } from '../../kinds/definition/runners-lost.ts';
@@ -36,7 +36,7 @@ const HANDLER_GRACE_MS = 5_000;
 /** Executes the tasks of a runner: the task in its lane, one at a time. */
 export class RunnerDuty {
   readonly #options: RunnerDutyOptions;
-  readonly #switchboard = new Switchboard();
+  readonly #switchboard = new ExecutorRegistry();
   #worker: LocalWorker | null = null;
   #claim: { epoch: number; taskId: string; loss: AbortController } | null = null;
   /** Resolves when revoked tasks have been handed back; the next task waits for it. */

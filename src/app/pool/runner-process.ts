@@ -20,7 +20,7 @@ import { requireSchema } from '../schema-state.ts';
 import type { SettingValues } from '../settings.ts';
 import { untilInterrupted } from '../signals.ts';
 import { StopSequence } from '../stop-sequence.ts';
-import { warnOfUnknown } from '../unknown-variables.ts';
+import { warnUnknownVariables } from '../unknown-variables.ts';
 import { isolationLoop, MonitoredConnection } from './heard-line.ts';
 import { RunnerDuty } from './runner-duty.ts';
 import { kindsOfRunner } from './runner-kinds.ts';
@@ -75,7 +75,7 @@ export async function runRunner(options: RunnerOptions): Promise<ExitCode> {
     log.info({ runner }, 'runner ended or superseded');
     return EXIT.ok;
   }
-  warnOfUnknown(configuration, log);
+  warnUnknownVariables(configuration, log);
   return untilInterrupted(
     async (stop) => {
       const stopping = new StopSequence(systemClock, log);

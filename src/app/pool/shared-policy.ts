@@ -35,7 +35,11 @@ export function sharedPolicyOf(settings: SettingValues): SharedPolicy {
 }
 
 /** Writes the policy if this server launches runners; otherwise reads the policy of the others. */
-export async function settlePolicy(database: Queryable, settings: SettingValues, log: Logger): Promise<SharedPolicy> {
+export async function writeOrReadPolicy(
+  database: Queryable,
+  settings: SettingValues,
+  log: Logger,
+): Promise<SharedPolicy> {
   if (settings.runnerProvider === 'none') return readPolicy(database, settings);
   const policy = sharedPolicyOf(settings);
   const replaced = await setPolicy(database, rowsOf(policy), true);

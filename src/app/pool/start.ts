@@ -1,5 +1,5 @@
 import { END_REASONS } from '../../domain/runner/end-reasons.ts';
-import type { RunnerDesk } from '../../engine/port.ts';
+import type { RunnerBroker } from '../../engine/port.ts';
 import { PostgresBackend } from '../../pool/backends/postgres.ts';
 import { SqsClassicBackend } from '../../pool/backends/sqs-classic.ts';
 import { SqsShardedBackend } from '../../pool/backends/sqs-sharded.ts';
@@ -20,7 +20,7 @@ import type { Database } from '../../store/database.ts';
 import { POOL_CHANNEL, SETTLED } from '../../store/runners/told.ts';
 import type { SettingValues } from '../settings.ts';
 import type { StopSequence } from '../stop-sequence.ts';
-import { deskOf } from './desk.ts';
+import { runnerBrokerOf } from './desk.ts';
 import { poolPolicyOf } from './policy.ts';
 import { openProvider } from './providers.ts';
 import { openRunnerStore } from './runner-store.ts';
@@ -45,7 +45,7 @@ export interface StartPoolOptions {
 export interface StartedPool {
   readonly pool: Pool;
   /** Requests runners for tasks. */
-  readonly desk: RunnerDesk;
+  readonly desk: RunnerBroker;
 }
 
 const WATCH_MS = 1_000;
@@ -78,7 +78,7 @@ export async function startPool(options: StartPoolOptions): Promise<StartedPool>
   stopping.add('the wakes of the runner pool', unlisten);
   startLoops(options, store, provider);
   stopping.add('the runners', () => stopRunners(provider, store, log));
-  return { pool, desk: deskOf(store) };
+  return { pool, desk: runnerBrokerOf(store) };
 }
 
 function startLoops(

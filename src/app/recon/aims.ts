@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 
 import { parsePorts } from '../../recon/targets/ports.ts';
 import { createScope, type AddressScope } from '../../recon/targets/scope.ts';
-import { linesOf, type PlacedText } from '../../recon/targets/target-lines.ts';
+import { linesOf, type LocatedText } from '../../recon/targets/target-lines.ts';
 import { parseTargets, type Refusal, type TargetList } from '../../recon/targets/target-list.ts';
 import { ConfigurationError } from '../failure.ts';
 import { refused, systemFault } from '../scan/exit.ts';
@@ -43,7 +43,7 @@ export function resolveTargets(request: ReconRequest): ResolvedTargets {
 }
 
 /** Flags take precedence over the environment, as for settings. */
-function scopeOf({ scope }: ReconTargetOptions): Iterable<PlacedText> {
+function scopeOf({ scope }: ReconTargetOptions): Iterable<LocatedText> {
   if (scope.length > 0) return entriesOf('--scope', scope);
   const setting = SCAN_SETTING_GROUPS.Recon.reconScope;
   const parsed = setting.parse(process.env[setting.name] ?? '');
@@ -51,7 +51,7 @@ function scopeOf({ scope }: ReconTargetOptions): Iterable<PlacedText> {
   throw new ConfigurationError([`${setting.name}: must be ${setting.allowed} (environment)`]);
 }
 
-function* targetsOf({ targets, lists }: ReconTargetOptions): Generator<PlacedText> {
+function* targetsOf({ targets, lists }: ReconTargetOptions): Generator<LocatedText> {
   for (const text of targets) yield { text, place: 'TARGET' };
   for (const path of lists) {
     yield* path === '-' ? linesOf(readList('-l', STDIN_FD), 'standard input') : linesOf(readList('-l', path), path);
@@ -62,7 +62,7 @@ function* targetsOf({ targets, lists }: ReconTargetOptions): Generator<PlacedTex
  * Returns entries as they are, and those of files: a file takes precedence over an entry of the same name, and `@FILE`
  * is always a file.
  */
-function* entriesOf(flag: string, given: readonly string[]): Generator<PlacedText> {
+function* entriesOf(flag: string, given: readonly string[]): Generator<LocatedText> {
   for (const each of given) {
     const path = each.startsWith('@') ? each.slice(1) : isFile(each) ? each : null;
     if (path === null && FILE_NAME.test(each)) throw refused(`${flag} ${each}: ${NO_FILE}`);

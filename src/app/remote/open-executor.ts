@@ -18,7 +18,7 @@ import { createRemoteMetrics, type RemoteMetrics } from '../../remote/observe/me
 import { createTaskTracing } from '../../remote/observe/spans.ts';
 import type { Ingress } from '../../remote/protocol/messages.ts';
 import { UnprovenMemory } from '../../remote/unproven-memory.ts';
-import { UnprovenTurns } from '../../remote/unproven-turns.ts';
+import { UnprovenQueue } from '../../remote/unproven-turns.ts';
 import { RevokedCertificates } from '../../remote/security/revoked-certificates.ts';
 import { openAuthenticator } from '../../remote/security/authenticator.ts';
 import { memoryKeyRing, openKeyRingFile, type KeyRing } from '../../remote/security/key-ring.ts';
@@ -88,7 +88,7 @@ export async function openExecutor(start: Start): Promise<Executor> {
   });
   const allowedHosts = settings.allowedRequestHosts;
   const memory = new UnprovenMemory(settings.executorUnprovenMaxMb * 1_048_576);
-  const unproven = { memory, turns: new UnprovenTurns(clock) };
+  const unproven = { memory, turns: new UnprovenQueue(clock) };
   const options = { manager, tls, registry: metrics.registry, allowedHosts, unproven, clock, log };
   const opened = await openListeners(listenerSettings(settings), options);
   listeners.push(...opened);

@@ -7,7 +7,7 @@ import { readInput } from './json-value.ts';
 import type { Members } from './members.ts';
 import { readRetry } from './retry.ts';
 import { readRules } from './rules.ts';
-import { STARTS_ELSEWHERE } from '../runner/check-requirements.ts';
+import { REQUIREMENTS_WITH_WEBHOOK } from '../runner/check-requirements.ts';
 import { readRequirements } from '../runner/parse-requirements.ts';
 
 export const CONTAINER_MEMBERS = ['id', 'local_id', 'mode', 'policy', 'children'] as const;
@@ -83,7 +83,7 @@ export function readTask(node: Members, id: string, localId: string | null): New
   const kind = node.text('kind', KIND_CHARS_MAX) ?? '';
   // Whether the runner classes exist is checked on submission.
   const requirements = readRequirements(node, null);
-  if (requirements !== null && node.has('on_start')) node.fault('requirements', STARTS_ELSEWHERE);
+  if (requirements !== null && node.has('on_start')) node.fault('requirements', REQUIREMENTS_WITH_WEBHOOK);
   return {
     type: 'task',
     policy: readPolicy(node),

@@ -5,7 +5,7 @@ import { encodeDemand, readRequirements, type KnownClasses } from './parse-requi
 import type { Demand } from './requirements.ts';
 
 /** Fault of a task that has both `requirements` and `on_start`. */
-export const STARTS_ELSEWHERE =
+export const REQUIREMENTS_WITH_WEBHOOK =
   'must not be combined with on_start: a task started by a webhook does not run on a runner; remove one of the two';
 
 /**
@@ -22,7 +22,8 @@ export function requirementFaults(
 ): string[] {
   const faults = new Faults();
   const task = new Members({ requirements }, place, faults);
-  if (readRequirements(task, classes) !== null && startsByWebhook) task.fault('requirements', STARTS_ELSEWHERE);
+  if (readRequirements(task, classes) !== null && startsByWebhook)
+    task.fault('requirements', REQUIREMENTS_WITH_WEBHOOK);
   return faults.list;
 }
 

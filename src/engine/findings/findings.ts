@@ -3,7 +3,7 @@ import { findFinding, findingRuns, listFindings } from '../../store/finding-read
 import { coverRun, finishRun, markGone, mergeFindings, triageFinding } from '../../store/findings.ts';
 import { deleteOldChunks, findChunk, putChunk } from '../../store/scan-chunks.ts';
 import { countTasksBefore } from '../../store/tasks-before.ts';
-import { BOOK_ROWS, RunBooks, type BooksOptions } from '../run-books.ts';
+import { BOOK_ROWS, RunRepository, type BooksOptions } from '../run-books.ts';
 import type { Findings, ScanBooks } from './port.ts';
 
 export interface FindingsOptions extends BooksOptions {
@@ -18,7 +18,7 @@ export interface FindingsOptions extends BooksOptions {
 export function createFindings(options: FindingsOptions): Findings & ScanBooks {
   const { database, keepMs, chunksMs } = options;
   const now = options.now ?? (() => null);
-  const runs = new RunBooks(options, findingRuns, { markGone, finish: finishRun });
+  const runs = new RunRepository(options, findingRuns, { markGone, finish: finishRun });
   return {
     list: (filter, { after, limit }) => listFindings(database, filter, after, limit),
     get: (id) => findFinding(database, id),

@@ -3,7 +3,7 @@ import type { Metrics } from '../../runtime/metrics.ts';
 import type { MessageQueue } from '../../queue/port.ts';
 import type { Database } from '../../store/database.ts';
 import type { TransactionalEngine } from '../engine.ts';
-import type { RunnerDesk } from '../runners/port.ts';
+import type { RunnerBroker } from '../runners/port.ts';
 import type { JobContext } from '../schedule/context.ts';
 
 /** Result of a step that is driven by time; `more`: it stopped at its limit, and the rest waits for the next run. */
@@ -20,7 +20,7 @@ export interface ManagerContext {
   /** Queues of workers; polled for messages that the queue service dead-lettered by itself. */
   queue?: Pick<MessageQueue, 'listBuried'>;
   /** Source of runners for tasks; without it such tasks wait for a manager that has one. */
-  desk?: RunnerDesk | undefined;
+  desk?: RunnerBroker | undefined;
   log: Logger;
   metrics?: Metrics | undefined;
   /** Generates ids for nodes sent without one. */

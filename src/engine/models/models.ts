@@ -3,7 +3,7 @@ import { findModel, listLatestRuns, listModels, listRunChanges, modelRuns } from
 import { coverModels, finishModelRun, markGoneModels, mergeModels } from '../../store/models.ts';
 import { findChunk, putChunk } from '../../store/scan-chunks.ts';
 import { countTasksBefore } from '../../store/tasks-before.ts';
-import { BOOK_ROWS, RunBooks, type BooksOptions } from '../run-books.ts';
+import { BOOK_ROWS, RunRepository, type BooksOptions } from '../run-books.ts';
 import type { ModelBooks, Models } from './port.ts';
 import { requireReportable } from './reportable.ts';
 
@@ -17,7 +17,7 @@ export interface ModelsOptions extends BooksOptions {
 export function createModels(options: ModelsOptions): Models & ModelBooks {
   const { database, keepMs } = options;
   const now = options.now ?? (() => null);
-  const runs = new RunBooks(options, modelRuns, { markGone: markGoneModels, finish: finishModelRun });
+  const runs = new RunRepository(options, modelRuns, { markGone: markGoneModels, finish: finishModelRun });
   return {
     list: (filter, { after, limit }) => listModels(database, filter, after, limit),
     get: (id) => findModel(database, id),

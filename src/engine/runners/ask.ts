@@ -12,7 +12,7 @@ import type { StoredDemand } from '../../store/task-reads.ts';
 import type { EngineContext } from '../context.ts';
 import { release } from '../heartbeat.ts';
 import { report } from '../report.ts';
-import type { RunnerDesk, RunnersAsked, TaskDemand } from './port.ts';
+import type { RunnerBroker, RunnerRequestCounts, TaskRunnerRequest } from './port.ts';
 
 const STRAYS_MAX = 1_000;
 const LOST_MAX = 500;
@@ -20,7 +20,11 @@ const LOST_MAX = 500;
 /**
  * Requeues attempts that lost their runners, then requests runners for at most `limit` ready tasks without a request.
  */
-export async function askForRunners(context: EngineContext, desk: RunnerDesk, limit: number): Promise<RunnersAsked> {
+export async function askForRunners(
+  context: EngineContext,
+  desk: RunnerBroker,
+  limit: number,
+): Promise<RunnerRequestCounts> {
   if (!(await hasRunnerTasks(context.database, context.now()))) return { asked: 0, requeued: 0, more: false };
   const requeued = await requeueLost(context);
   await recallStrays(context.database, STRAYS_MAX);
@@ -34,7 +38,7 @@ export function runnerRequestId(taskId: string, attempt: number): string {
   return derivedId(taskId, { key: `runner ${attempt}` });
 }
 
-function taskDemandOf({ task_id, attempt, requirements, tenant }: DemandRow): TaskDemand {
+function taskDemandOf({ task_id, attempt, requirements, tenant }: DemandRow): TaskRunnerRequest {
   return { ...demandOf(requirements), id: runnerRequestId(task_id, attempt), task_id, attempt, tenant };
 }
 

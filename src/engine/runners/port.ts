@@ -11,7 +11,7 @@ export interface TaskRunner {
 }
 
 /** Runners that the next attempt of a task needs. */
-export interface TaskDemand extends Demand {
+export interface TaskRunnerRequest extends Demand {
   /** Derived from the task and its attempt, which makes requests idempotent. */
   readonly id: string;
   readonly task_id: TaskId;
@@ -22,13 +22,13 @@ export interface TaskDemand extends Demand {
 }
 
 /** Requests runners for tasks; implemented by the pool. Every method is safe to repeat after a crash. */
-export interface RunnerDesk {
+export interface RunnerBroker {
   /** Requests runners; repeated demands change nothing. */
-  ask(demands: readonly TaskDemand[]): Promise<void>;
+  ask(demands: readonly TaskRunnerRequest[]): Promise<void>;
 }
 
 /** Result of one pass over the tasks that need runners. */
-export interface RunnersAsked {
+export interface RunnerRequestCounts {
   /** Tasks for which runners were requested. */
   asked: number;
   /** Attempts that were requeued because their runners are gone. */

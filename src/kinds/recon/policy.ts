@@ -6,11 +6,11 @@ import type { Clock } from '../../runtime/clock.ts';
 import { createPace } from '../../recon/targets/pace.ts';
 import type { Pace } from '../../recon/targets/port.ts';
 import { createScope, narrowScope, type AddressScope } from '../../recon/targets/scope.ts';
-import type { PlacedText } from '../../recon/targets/target-lines.ts';
+import type { LocatedText } from '../../recon/targets/target-lines.ts';
 
 export interface PolicyOptions {
   /** What may be probed besides loopback and private networks. */
-  scope: readonly (string | PlacedText)[];
+  scope: readonly (string | LocatedText)[];
   /** Domains whose names may be resolved without adding any address to the scope. */
   followed?: readonly string[];
   /** Packets per second of all tasks of this process together. */

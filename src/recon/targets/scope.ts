@@ -5,12 +5,12 @@ import type { Scope, ScopeVerdict } from './port.ts';
 import {
   embeddedIpv4,
   embeddingsOf,
-  FREE_ADDRESSES,
+  UNRESTRICTED_ADDRESSES,
   ORDINARY_ADDRESSES,
   SPECIAL_BLOCKS,
   specialBlockOf,
 } from './special-ranges.ts';
-import { Faults, placed, shown, type PlacedText } from './target-lines.ts';
+import { Faults, placed, shown, type LocatedText } from './target-lines.ts';
 import { readTarget } from './target-text.ts';
 
 const ALLOWED: ScopeVerdict = { allowed: true };
@@ -38,10 +38,10 @@ export interface AddressScope extends Scope {
  * @throws HeddleError VALIDATION_FAILED with position, entry and remedy of each fault
  */
 export function createScope(
-  entries: Iterable<string | PlacedText> = [],
+  entries: Iterable<string | LocatedText> = [],
   followed: readonly string[] = [],
 ): AddressScope {
-  return new ListedScope(readEntries(entries), FREE_ADDRESSES, ['localhost', ...followed]);
+  return new ListedScope(readEntries(entries), UNRESTRICTED_ADDRESSES, ['localhost', ...followed]);
 }
 
 /**
@@ -50,7 +50,7 @@ export function createScope(
  *
  * @throws HeddleError like `createScope`
  */
-export function narrowScope(outer: AddressScope, entries: Iterable<string | PlacedText>): AddressScope {
+export function narrowScope(outer: AddressScope, entries: Iterable<string | LocatedText>): AddressScope {
   const listed = readEntries(entries);
   if (listed.ranges.length + listed.domains.length === 0) return outer;
   return new NarrowedScope(outer, new ListedScope(listed, AddressSet.of([]), []));
@@ -116,7 +116,7 @@ class NarrowedScope implements AddressScope {
   }
 }
 
-function readEntries(entries: Iterable<string | PlacedText>): ListedEntries {
+function readEntries(entries: Iterable<string | LocatedText>): ListedEntries {
   const faults = new Faults();
   const ranges: AddressRange[] = [];
   const domains: string[] = [];

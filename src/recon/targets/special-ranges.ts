@@ -60,7 +60,7 @@ const BLOCKS = specialBlocks();
 
 export const SPECIAL_BLOCKS: readonly SpecialBlock[] = BLOCKS.special;
 /** Loopback and private networks, which need no scope. */
-export const FREE_ADDRESSES: AddressSet = BLOCKS.free;
+export const UNRESTRICTED_ADDRESSES: AddressSet = BLOCKS.free;
 /** Everything that is not special: loopback, private and public. */
 export const ORDINARY_ADDRESSES: AddressSet = BLOCKS.ordinary;
 

@@ -1,7 +1,7 @@
 import { HeddleError } from '../../domain/errors.ts';
 
 /** One entry of a list with its position: `targets[3]`, `hosts.txt:12`. */
-export interface PlacedText {
+export interface LocatedText {
   readonly text: string;
   readonly place: string;
 }
@@ -9,7 +9,7 @@ export interface PlacedText {
 const FAULTS_REPORTED_MAX = 10;
 
 /** Yields the entries of a file: one or more per line, separated by commas or blanks; `#` starts a comment. */
-export function* linesOf(content: string, name: string): Generator<PlacedText> {
+export function* linesOf(content: string, name: string): Generator<LocatedText> {
   let line = 0;
   for (const text of eachLine(content)) {
     line += 1;
@@ -22,7 +22,7 @@ export function* linesOf(content: string, name: string): Generator<PlacedText> {
  *
  * @param name name of the list in faults: `targets` gives `targets[3]`
  */
-export function* placed(texts: Iterable<string | PlacedText>, name: string): Generator<PlacedText> {
+export function* placed(texts: Iterable<string | LocatedText>, name: string): Generator<LocatedText> {
   let index = 0;
   for (const each of texts) {
     const { text, place } = typeof each === 'string' ? { text: each, place: `${name}[${index}]` } : each;
@@ -36,7 +36,7 @@ export class Faults {
   readonly #details: string[] = [];
   #count = 0;
 
-  add({ text, place }: PlacedText, fault: string): void {
+  add({ text, place }: LocatedText, fault: string): void {
     this.#count += 1;
     if (this.#details.length < FAULTS_REPORTED_MAX) this.#details.push(`${place}: ${shown(text)} ${fault}`);
   }

@@ -3,7 +3,7 @@ import { formatAddress, formatIpv4, formatIpv6, parseAddress } from './address.t
 import { AddressSet, AddressSetBuilder, rangeSize, rangeText, type AddressRange } from './address-set.ts';
 import { isWithin, normalizeName } from './host-name.ts';
 import type { Scope, TargetHost, TargetSet } from './port.ts';
-import { Faults, placed, type PlacedText } from './target-lines.ts';
+import { Faults, placed, type LocatedText } from './target-lines.ts';
 import { readTarget, type PinnedHost } from './target-text.ts';
 
 /** Indexes are numbers, which limits the size of a set. */
@@ -41,8 +41,8 @@ const REFUSALS_MAX = 1000;
  * @throws HeddleError VALIDATION_FAILED with position, entry and remedy of each fault, or for more than 2^53 hosts
  */
 export function parseTargets(
-  texts: Iterable<string | PlacedText>,
-  options: { exclude?: Iterable<string | PlacedText> } = {},
+  texts: Iterable<string | LocatedText>,
+  options: { exclude?: Iterable<string | LocatedText> } = {},
 ): TargetList {
   const faults = new Faults();
   const addresses = new AddressSetBuilder();
@@ -154,7 +154,7 @@ export class TargetList implements TargetSet {
   }
 }
 
-function readExclusions(texts: Iterable<string | PlacedText>, faults: Faults): Exclusions {
+function readExclusions(texts: Iterable<string | LocatedText>, faults: Faults): Exclusions {
   const ranges: AddressRange[] = [];
   const names = new Set<string>();
   const domains: string[] = [];

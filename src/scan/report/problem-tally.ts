@@ -53,8 +53,7 @@ export function problemLines(problems: ProblemTally, paint: Paint): string[] {
   const { left, notices } = problems;
   const lines: string[] = [];
   const total = left.reduce((sum, [, { count }]) => sum + count, 0);
-  if (total > 0)
-    lines.push(paint('yellow', `! ${counted(total, 'problem')}: not everything was scanned completely`));
+  if (total > 0) lines.push(paint('yellow', `! ${counted(total, 'problem')}: not everything was scanned completely`));
   for (const [code, { count, examples }] of left) {
     const { title, advice } = PROBLEM_WORDS[code];
     lines.push(`  ${title}: ${count}${advice === null ? '' : paint('gray', ` (${advice})`)}`);

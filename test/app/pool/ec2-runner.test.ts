@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 
 import { loadConfiguration } from '../../../src/app/config.ts';
 import { openRunnerStore } from '../../../src/app/pool/runner-store.ts';
-import { settlePolicy } from '../../../src/app/pool/shared-policy.ts';
+import { writeOrReadPolicy } from '../../../src/app/pool/shared-policy.ts';
 import { silentLogger } from '../../../src/runtime/log.ts';
 import { newId } from '../../../src/runtime/random.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -43,7 +43,7 @@ describe('a runner on EC2', () => {
     // The machine has only the database URL, none of the servers' other settings.
     const environment = { HEDDLE_POOL_IDLE_SECS: '4000', HEDDLE_POOL_PULSE_SECS: '0.5' };
     const { values } = loadConfiguration({ flags: {}, environment, workingDirectory: process.cwd() });
-    await settlePolicy(database, values, silentLogger);
+    await writeOrReadPolicy(database, values, silentLogger);
     const store = openRunnerStore(database);
     const runnerId = newId();
     const requirements = {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 
 import { loadConfiguration } from '../../../src/app/config.ts';
-import { settlePolicy } from '../../../src/app/pool/shared-policy.ts';
+import { writeOrReadPolicy } from '../../../src/app/pool/shared-policy.ts';
 import { startPool, type StartedPool } from '../../../src/app/pool/start.ts';
 import { StopSequence } from '../../../src/app/stop-sequence.ts';
 import type { Demand } from '../../../src/domain/runner/requirements.ts';
@@ -61,7 +61,7 @@ describe('a pool with the provider ec2', () => {
     const { queue } = await openQueue({ url: 'postgres', ...common });
     stopping.add('the queue', () => queue.close());
     const options = { settings, databaseUrl: database.url, development: false, flags: {}, queue, stopping };
-    const { classes } = await settlePolicy(database.database, settings, silentLogger);
+    const { classes } = await writeOrReadPolicy(database.database, settings, silentLogger);
     started = await startPool({ ...options, ...common, classes, metrics: createMetrics() });
   });
 

@@ -3,7 +3,7 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 
 import { loadConfiguration } from '../../../src/app/config.ts';
 import { openRunnerStore } from '../../../src/app/pool/runner-store.ts';
-import { readPolicy, settlePolicy, type SharedPolicy } from '../../../src/app/pool/shared-policy.ts';
+import { readPolicy, writeOrReadPolicy, type SharedPolicy } from '../../../src/app/pool/shared-policy.ts';
 import type { SettingValues } from '../../../src/app/settings.ts';
 import { createLogger } from '../../../src/runtime/log.ts';
 import { newId } from '../../../src/runtime/random.ts';
@@ -26,7 +26,7 @@ describe('the policy of the pool', () => {
   let lines: string[] = [];
   const log = createLogger({ level: 'info', destination: { write: (line) => lines.push(line) } });
   const settle = (environment: Record<string, string>): Promise<SharedPolicy> =>
-    settlePolicy(opened.database, settingsOf(environment), log);
+    writeOrReadPolicy(opened.database, settingsOf(environment), log);
 
   before(async () => (opened = await createTestDatabase()));
   after(() => opened.drop());

@@ -1,6 +1,6 @@
 import { createEngine, type EngineOptions, type TransactionalEngine } from '../../../src/engine/engine.ts';
 import { createManager, type Manager } from '../../../src/engine/manager/manager.ts';
-import type { RunnerDesk } from '../../../src/engine/port.ts';
+import type { RunnerBroker } from '../../../src/engine/port.ts';
 import type { JobContext } from '../../../src/engine/schedule/context.ts';
 import { PostgresQueue } from '../../../src/queue/postgres.ts';
 import type { MessageQueue } from '../../../src/queue/port.ts';
@@ -24,7 +24,7 @@ export interface Bench {
 export function benchOn(
   database: Database,
   options: Partial<EngineOptions> = {},
-  desk?: RunnerDesk,
+  desk?: RunnerBroker,
 ): Omit<Bench, 'url'> {
   const common = { database, clock: systemClock, log: silentLogger };
   const metrics = createMetrics({ processMetrics: false });

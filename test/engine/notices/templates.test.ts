@@ -11,7 +11,7 @@ import { SLICE_STEPS } from '../../../src/expression/meter.ts';
 import { newId } from '../../../src/runtime/random.ts';
 import { SlicedWork } from '../../../src/runtime/sliced-work.ts';
 import { putCollectionData } from '../../../src/store/collection-data.ts';
-import { newTellingBench, runSequence, bodyOf, written } from '../../kinds/notification/telling.ts';
+import { newNotificationBench, runSequence, bodyOf, written } from '../../kinds/notification/telling.ts';
 import { newBench } from '../fixture.ts';
 import { par, seq } from '../flow/tree.ts';
 
@@ -94,7 +94,7 @@ describe('templates of tasks', () => {
   });
 
   it('are not made of what tasks found', async () => {
-    const bench = await newTellingBench();
+    const bench = await newNotificationBench();
     const banner = 'hello {{ data.token }} {{';
     const outcome = await runSequence(bench, [
       { id: 'scan', kind: 'work', input: { result: { banner } } },

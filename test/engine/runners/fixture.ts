@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 
 import { DEFAULT_RESOURCE_CLASSES } from '../../../src/domain/runner/resource-class.ts';
 import type { NewTask } from '../../../src/domain/task.ts';
-import type { ClaimedTask, Engine, RunnerDesk, TaskDemand } from '../../../src/engine/port.ts';
+import type { ClaimedTask, Engine, RunnerBroker, TaskRunnerRequest } from '../../../src/engine/port.ts';
 import type { NewRequest, PoolTimes, RunnerStore } from '../../../src/pool/port/store.ts';
 import { PostgresRunnerStore } from '../../../src/pool/store/postgres.ts';
 import { newId } from '../../../src/runtime/random.ts';
@@ -36,7 +36,7 @@ const TIMES: PoolTimes = {
 /** A manager whose broker is the store of the pool; no pool runs, and tests create runners themselves. */
 export interface RunnerBench extends Bench {
   /** Every demand of the manager, in order. */
-  asked: TaskDemand[];
+  asked: TaskRunnerRequest[];
   /** Error to be thrown by the broker; the manager continues without it. */
   failures: unknown[];
   store: RunnerStore;
@@ -56,7 +56,7 @@ export async function newRunnerBench(
   wrap: (database: Database) => Database = (database) => database,
 ): Promise<RunnerBench> {
   const { database: inner, url } = await createTestDatabase();
-  const asked: TaskDemand[] = [];
+  const asked: TaskRunnerRequest[] = [];
   const failures: unknown[] = [];
   const store = new PostgresRunnerStore({
     database: inner,
@@ -65,7 +65,7 @@ export async function newRunnerBench(
     max_uses: null,
     now: () => null,
   });
-  const desk: RunnerDesk = {
+  const desk: RunnerBroker = {
     async ask(demands) {
       asked.push(...demands);
       try {
@@ -85,7 +85,7 @@ export async function newRunnerBench(
   };
 }
 
-function requestOf({ task_id, ...demand }: TaskDemand): NewRequest {
+function requestOf({ task_id, ...demand }: TaskRunnerRequest): NewRequest {
   return { ...demand, source: 'task', run: task_id, expires_at: null };
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
 import { LocalWorker } from '../../../src/dispatch/local-worker.ts';
-import { Switchboard } from '../../../src/dispatch/switchboard.ts';
+import { ExecutorRegistry } from '../../../src/dispatch/switchboard.ts';
 import { kindExecutor } from '../../../src/dispatch/kind/in-process.ts';
 import { defineKind, task, type KindRunner } from '../../../src/index.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
@@ -36,7 +36,7 @@ test('a generator creates tasks that need runners; their handlers receive their 
     },
   });
   const workerOf = (lanes?: string[]): LocalWorker => {
-    const switchboard = new Switchboard();
+    const switchboard = new ExecutorRegistry();
     for (const kind of [crunch, maker]) switchboard.register(kind.name, kindExecutor(kind, engine));
     return new LocalWorker({
       engine,

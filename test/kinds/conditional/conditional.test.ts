@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { JsonObject } from '../../../src/domain/json.ts';
 import { kindExecutor } from '../../../src/dispatch/kind/in-process.ts';
 import { LocalWorker } from '../../../src/dispatch/local-worker.ts';
-import { Switchboard } from '../../../src/dispatch/switchboard.ts';
+import { ExecutorRegistry } from '../../../src/dispatch/switchboard.ts';
 import type { Engine } from '../../../src/engine/port.ts';
 import { conditional } from '../../../src/kinds/conditional/conditional.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
@@ -22,7 +22,7 @@ const when = (text: string, branches: JsonObject): JsonObject => ({
 
 /** Runs conditionals in this process, like every server, until the check passes. */
 async function withWorker(engine: Engine, check: () => Promise<void>): Promise<void> {
-  const switchboard = new Switchboard();
+  const switchboard = new ExecutorRegistry();
   const kind = conditional();
   switchboard.register(kind.name, kindExecutor(kind, engine));
   const worker = new LocalWorker({

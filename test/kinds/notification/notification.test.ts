@@ -6,7 +6,7 @@ import { deliverOnce } from '../../../src/dispatch/deliver.ts';
 import { verifyStandardWebhook } from '../../../src/runtime/signing.ts';
 import { mailServer, startMailServer } from '../../dispatch/mail-server.ts';
 import { dependencies, startTarget } from '../../dispatch/targets.ts';
-import { bodyOf, newTellingBench, runSequence, written } from './telling.ts';
+import { bodyOf, newNotificationBench, runSequence, written } from './telling.ts';
 
 const HOOK = 'https://hooks.example.com/in';
 const WEBHOOK = { webhook: { url: HOOK, headers: { authorization: 'Bearer secret-token' } } };
@@ -16,7 +16,7 @@ const dataOf = (body: JsonObject): JsonObject => body['data'] as JsonObject;
 
 describe('GenericNotification', () => {
   it('renders its templates and succeeds with the message', async () => {
-    const bench = await newTellingBench();
+    const bench = await newNotificationBench();
     const outcome = await runSequence(bench, [
       { id: 'scan', kind: 'work', input: { result: { open: 3 } } },
       {
@@ -42,7 +42,7 @@ describe('GenericNotification', () => {
   });
 
   it('sends nothing if a template fails, and names it', async () => {
-    const bench = await newTellingBench();
+    const bench = await newNotificationBench();
     const outcome = await runSequence(bench, [
       { id: 'scan', kind: 'work' },
       { id: 'tell', kind: 'GenericNotification', input: { to: SLACK, text: '{{ nodes.scan.result.none }}' } },
@@ -54,7 +54,7 @@ describe('GenericNotification', () => {
   });
 
   it('rejects an address that webhooks must not use', async () => {
-    const bench = await newTellingBench((url) => (url.includes('10.') ? 'is a private address' : null));
+    const bench = await newNotificationBench((url) => (url.includes('10.') ? 'is a private address' : null));
     const outcome = await runSequence(bench, [
       { kind: 'GenericNotification', input: { to: { webhook: { url: 'http://10.0.0.1/' } } } },
     ]);
@@ -63,7 +63,7 @@ describe('GenericNotification', () => {
   });
 
   it('escapes injections into a Slack message', async () => {
-    const bench = await newTellingBench();
+    const bench = await newNotificationBench();
     await runSequence(bench, [
       { id: 'scan', kind: 'work', input: { result: '<!channel> & <https://evil.example|click>' } },
       { kind: 'GenericNotification', input: { to: SLACK, title: 'done', text: '{{ nodes.scan.result }}' } },
@@ -77,7 +77,7 @@ describe('GenericNotification', () => {
 
 describe('TaskResultNotification', () => {
   it('sends results as far as they fit, and the outcomes of tasks', async () => {
-    const bench = await newTellingBench();
+    const bench = await newNotificationBench();
     const outcome = await runSequence(bench, [
       ...Array.from({ length: 5 }, (_, n) => ({ id: `w${n}`, kind: 'work', input: { result: { n } } })),
       { id: 'large', kind: 'work', input: { result: 'x'.repeat(10_000) } },
@@ -99,7 +99,7 @@ describe('TaskResultNotification', () => {
   });
 
   it('states that there are more, and exposes the included ones to templates', async () => {
-    const bench = await newTellingBench();
+    const bench = await newNotificationBench();
     await runSequence(bench, [
       ...Array.from({ length: 4 }, (_, n) => ({ id: `w${n}`, kind: 'work', input: { result: n } })),
       {
@@ -117,7 +117,7 @@ describe('TaskResultNotification', () => {
 
 describe('ErrorNotification', () => {
   it('reports failures before and below it, by name and reason', async () => {
-    const bench = await newTellingBench();
+    const bench = await newNotificationBench();
     const below = [
       { kind: 'work', name: 'inner', input: { fail: 'no route to host' } },
       { kind: 'work', input: { result: 1 } },
@@ -138,14 +138,14 @@ describe('ErrorNotification', () => {
   });
 
   it('sends nothing without failures', async () => {
-    const bench = await newTellingBench();
+    const bench = await newNotificationBench();
     const outcome = await runSequence(bench, [{ kind: 'work' }, { kind: 'ErrorNotification', input: { to: WEBHOOK } }]);
     assert.deepEqual(outcome.of('ErrorNotification'), { sent: false, errors: 0 });
     assert.deepEqual(await written(bench), []);
   });
 
   it('sends once, whichever of several comes first, and again after a retry', async () => {
-    const bench = await newTellingBench();
+    const bench = await newNotificationBench();
     const tellers = Array.from({ length: 4 }, () => ({ kind: 'ErrorNotification', input: { to: WEBHOOK } }));
     const { id } = await runSequence(bench, [{ kind: 'work', input: { fail: 'always' } }, ...tellers]);
     const sent = async (): Promise<boolean[]> => {
@@ -166,7 +166,7 @@ describe('ErrorNotification', () => {
   });
 
   it('sends a plain message if its template fails', async () => {
-    const bench = await newTellingBench();
+    const bench = await newNotificationBench();
     const outcome = await runSequence(bench, [
       { id: 'bad', kind: 'work', input: { fail: 'no route' } },
       { kind: 'ErrorNotification', input: { to: WEBHOOK, title: '{{ nodes.bad.result.x }}' } },
@@ -181,7 +181,7 @@ describe('from a task to a recipient', () => {
   it('by a signed webhook, and by a Slack-compatible one', async () => {
     const target = await startTarget((_, response) => response.end('ok'));
     const deps = dependencies();
-    const bench = await newTellingBench();
+    const bench = await newNotificationBench();
     await runSequence(bench, [
       {
         kind: 'GenericNotification',
@@ -219,7 +219,7 @@ describe('from a task to a recipient', () => {
     });
     const mail = mailServer(`smtp://127.0.0.1:${server.port}`);
     const deps = dependencies({ mail });
-    const bench = await newTellingBench();
+    const bench = await newNotificationBench();
     const to = { email: { to: ['ops@example.com', 'gone@example.com'], subject: 'Result: {{ nodes.scan.result }}' } };
     const outcome = await runSequence(bench, [
       { id: 'scan', kind: 'work', input: { result: 'a\r\nBcc: eve@example.com' } },

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../src/domain/json.ts';
-import { tellingKinds } from '../../../src/app/telling-kinds.ts';
+import { notificationKinds } from '../../../src/app/telling-kinds.ts';
 import { createNotices } from '../../../src/engine/notices/notices.ts';
 import type { Delivery } from '../../../src/engine/port.ts';
 import { defineKind, type KindDefinition } from '../../../src/kinds/definition/define-kind.ts';
@@ -21,13 +21,13 @@ export interface TellingBench extends Bench {
 }
 
 /** An engine with the notification kinds, and a kind that succeeds or fails. */
-export async function newTellingBench(
+export async function newNotificationBench(
   ssrf: (url: string) => string | null = () => null,
   more: readonly KindDefinition[] = [],
 ): Promise<TellingBench> {
   const bench = await newBench();
   const notices = createNotices({ database: bench.database, log: silentLogger });
-  return { ...bench, kinds: [work, ...tellingKinds({ notices, ssrf }), ...more] };
+  return { ...bench, kinds: [work, ...notificationKinds({ notices, ssrf }), ...more] };
 }
 
 /** Runs a sequence to completion; its tasks tolerate any outcome of earlier ones. */

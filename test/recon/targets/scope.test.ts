@@ -97,7 +97,9 @@ describe('reasons', () => {
         const verdict = createScope([]).check(ip, null);
         if (verdict.allowed) return;
         const lines = [
-          ...verdict.reason.matchAll(/(?:covers|address allows it:|allows|add an entry|leads to) ([0-9a-f.:]*[0-9a-f]|::)/g),
+          ...verdict.reason.matchAll(
+            /(?:covers|address allows it:|allows|add an entry|leads to) ([0-9a-f.:]*[0-9a-f]|::)/g,
+          ),
         ];
         assert.deepEqual(
           createScope(lines.map(([, line]) => line!)).check(ip, null),

@@ -9,7 +9,7 @@ import { Peer } from '../../../src/remote/grpc/peers.ts';
 import type { Reply } from '../../../src/remote/manager/port.ts';
 import type { Received } from '../../../src/remote/security/port.ts';
 import { UnprovenMemory } from '../../../src/remote/unproven-memory.ts';
-import { UnprovenTurns } from '../../../src/remote/unproven-turns.ts';
+import { UnprovenQueue } from '../../../src/remote/unproven-turns.ts';
 import { XmlRpcReader } from '../../../src/remote/xmlrpc/reader.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { silentLogger } from '../../../src/runtime/log.ts';
@@ -94,7 +94,7 @@ for (const attack of ATTACKS) {
     const work = new Work();
     work.remembers = false;
     work.watch(t);
-    const unproven = { memory: new UnprovenMemory(), turns: new UnprovenTurns() };
+    const unproven = { memory: new UnprovenMemory(), turns: new UnprovenQueue() };
     const given = { manager: work, host: '127.0.0.1', port: 0, tls: null, clock: systemClock, log: silentLogger };
     const ports = {} as Record<Wire, number>;
     const honest = {} as Record<Wire, ClientTransport>;
