@@ -160,7 +160,7 @@ test('missing runners are awaited, and the request outlives the wait', async () 
 
 test('the pool is refreshed, and failures are reported', async () => {
   const done = await pool('refresh');
-  assert.deepEqual([done.code, done.lines[0]], [0, 'the template was written anew']);
+  assert.deepEqual([done.code, done.lines[0]], [0, 'the template was updated']);
   world.provider.broken = 'refresh';
   const failed = await pool('refresh');
   assert.equal(failed.code, 1);

@@ -253,7 +253,7 @@ describe('baselines and suppressions', () => {
     own.write('in/.heddleignore', `${fingerprint} # a test\nnonsense\n`);
     const [exempt, strict] = await Promise.all([own.scan(['in']), own.scan(['in', '--no-config'])]);
     assert.deepEqual([exempt.code, strict.code], [0, 1]);
-    assert.match(exempt.stderr, /findings listed in in\/\.heddleignore are exempt/);
+    assert.match(exempt.stderr, /findings listed in in\/\.heddleignore are suppressed/);
     assert.match(exempt.stderr, /\.heddleignore, line 2: expected a fingerprint/);
     assert.match(exempt.stdout, /ignored by fingerprint: 1 finding/);
     own.remove();

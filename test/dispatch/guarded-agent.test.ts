@@ -107,7 +107,7 @@ describe('connecting to the addresses of a name', () => {
     const deps = track(dependencies({ policy, agentOptions: { resolve } }));
     const result = await deliverOnce(delivery('http://nowhere.example/'), deps);
     assert.equal(result.outcome, 'retry');
-    assert.match((result as { error: string }).error, /could not be resolved/);
+    assert.match((result as { error: string }).error, /temporarily unresolvable/);
   });
 
   it('looks up a name once for concurrent tries', async () => {

@@ -54,7 +54,7 @@ describe('tasks that need runners', { concurrency: false }, () => {
     for (const lane of ['runner:1', 'runner:', 'runner:x', 'runner:-3', 'runner:2.5', 'runner:2147483647', 'pool']) {
       await assert.rejects(
         bench.engine.claim({ lanes: [lane], limit: 1, holder: 'test' }),
-        /a lane is "webhook"/,
+        /lane must be "webhook"/,
         lane,
       );
     }
