@@ -77,7 +77,7 @@ describe('tokens', () => {
         } else {
           assert.equal(statusCode, 403, `${scope} must not do ${method} ${url}`);
           assert.match(String(headers['www-authenticate']), new RegExp(`insufficient_scope.*scope="${needed}"`));
-          assert.match((JSON.parse(body) as Problem).details[0]!, new RegExp(`the scope ${needed} is needed`));
+          assert.match((JSON.parse(body) as Problem).details[0]!, new RegExp(`requires the scope ${needed}`));
         }
       }
     }

@@ -92,7 +92,7 @@ describe('the pool', () => {
 
   test('is refreshed', async () => {
     const refreshed = await client.pool.refresh();
-    assert.deepEqual(refreshed.changes, ['the template was written anew']);
+    assert.deepEqual(refreshed.changes, ['the template was updated']);
     world.provider.broken = 'refresh';
     const { failures } = await client.pool.refresh();
     world.provider.broken = null;
