@@ -156,7 +156,7 @@ describe('a task that takes its workers down with it', () => {
       'it has failed',
       DEADLINE_MS,
     );
-    assert.match(task.failure_reason!, /^its message (was handed out|became a dead letter: received) 10 times/);
+    assert.match(task.failure_reason!, /^its message (was delivered|became a dead letter: received) 10 times/);
     t.diagnostic(`${worker.deaths} workers died`);
     assert.ok(worker.deaths >= 9 - BEHIND, `${worker.deaths} workers died`);
     const harmless = await submit('harmless', {}, 3);
