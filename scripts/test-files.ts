@@ -36,16 +36,16 @@ export interface RunOptions {
   mark: string;
   /** As many files run at any time. */
   concurrency: number;
-  /** So many run where those before them mostly wait. */
+  /** The upper limit while running files mostly wait. */
   concurrency_max: number;
   /** A file that takes longer, on a machine with nothing else to do, is killed and counts as failed. */
   file_timeout_ms: number;
   signal: AbortSignal;
 }
 
-/** How often it is seen whether processors are idle, and how much of one must be for one more file. */
 const IDLE_CHECK_MS = 1_000;
-const IDLE_PROCESSORS_MIN = 0.6;
+/** One more file runs at a time while more processors than this are idle, one less while fewer are. */
+const IDLE_PROCESSORS = { more: 0.4, fewer: 0.1 };
 
 /** Runs test files, each in a process of its own, and yields each one's result when it ends. */
 export async function* runFiles(files: readonly string[], options: RunOptions): AsyncGenerator<FileResult> {
@@ -63,13 +63,14 @@ export async function* runFiles(files: readonly string[], options: RunOptions): 
     }
     if (running.size === 0) return;
     const result = await Promise.race([...running.values(), check]);
-    room = options.concurrency;
     if (result !== null) {
       running.delete(result.path);
       yield result;
     } else {
       check = nextCheck();
-      if (idle.sinceLast() >= IDLE_PROCESSORS_MIN) room = Math.min(running.size + 1, options.concurrency_max);
+      const idleProcessors = idle.sinceLast();
+      if (idleProcessors >= IDLE_PROCESSORS.more) room = Math.min(room + 1, options.concurrency_max);
+      else if (idleProcessors < IDLE_PROCESSORS.fewer) room = Math.max(room - 1, options.concurrency);
     }
   }
 }
