@@ -157,7 +157,10 @@ describe('settings of an executor', () => {
         /^heddle: HEDDLE_EXECUTOR_EVENTS, HEDDLE_EXECUTOR_EVENTS_DIR: .*no such file or directory/,
       );
       const container = { HEDDLE_EXECUTOR_TIER: 'container', HEDDLE_EXECUTOR_CONTAINER_COMMAND: '/nonexistent/engine' };
-      assert.match(await told(container), /^heddle: HEDDLE_EXECUTOR_TIER: .*nonexistent\/engine could not inspect the image/);
+      assert.match(
+        await told(container),
+        /^heddle: HEDDLE_EXECUTOR_TIER: .*nonexistent\/engine could not inspect the image/,
+      );
     } finally {
       await site.dispose();
     }
