@@ -192,7 +192,7 @@ class PooledDatabase implements Database {
     await Promise.all([this.#listener.close(), this.#pool.close()]);
   }
 
-  /** Retries transactions after serialization failures and deadlocks, a bounded number of times. */
+  /** Retries, a bounded number of times, what certainly committed nothing. */
   async #rerunning<T>(name: string, work: () => Promise<T>): Promise<T> {
     for (let rerun = 1; ; rerun += 1) {
       try {
@@ -200,7 +200,7 @@ class PooledDatabase implements Database {
       } catch (error) {
         if (!isRetryable(error)) throw error;
         if (rerun > MAX_RERUNS) throw asCallerError(error);
-        this.#options.log.debug({ err: error, query: name, rerun }, 'transaction conflicted with another; retrying');
+        this.#options.log.debug({ err: error, query: name, rerun }, 'transaction committed nothing; retrying');
         await this.#options.clock.sleep(backoffMs(RERUN_BACKOFF, rerun, this.#random));
       }
     }

@@ -24,6 +24,8 @@ const CONNECTION_STATES = new Set(['53300', '57P01', '57P02', '57P03', '57P05', 
 /** Messages of `pg` and of sockets for a lost connection; `pg` gives most of these no code. */
 const CONNECTION_MESSAGE =
   /^(connection terminated|client has encountered a connection error|client was closed|timeout expired|the server does not support ssl|read econnreset|write epipe)/i;
+/** Messages of `pg` for a statement that it did not write because the connection was already gone. */
+const UNSENT_MESSAGE = /^client (has encountered a connection error|was closed) and is not queryable/i;
 const CONNECTION_ERRNO = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -83,10 +85,17 @@ export function isReadOnly(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === READ_ONLY;
 }
 
-/** Serialization failures and deadlocks, after which the statement or transaction may be retried unchanged. */
+/** Failures that certainly committed nothing, after which the statement or transaction may be retried unchanged. */
 export function isRetryable(error: unknown): boolean {
+  if (error instanceof ConnectionFailure) return isUnsent(error.cause);
   if (!(error instanceof DatabaseError)) return false;
   return error.code === '40001' || error.code === '40P01' || isStalePlan(error);
+}
+
+/** The connection was already closed when the statement was written to it, as after a restart of the server. */
+function isUnsent(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return (error as NodeJS.ErrnoException).code === 'EPIPE' || UNSENT_MESSAGE.test(error.message);
 }
 
 /** A migration changed a table under a prepared statement; a new connection prepares it again. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';
 
 import { HeddleError } from '../../src/domain/errors.ts';
@@ -11,7 +12,17 @@ import { eventually } from '../support/eventually.ts';
 import { createTestDatabase, openTestDatabase } from '../support/postgres.ts';
 
 const ONE: Statement = { name: 'one', text: 'select 1 as one' };
+const PID: Statement = { name: 'pid', text: 'select pg_backend_pid() as pid' };
 const WRITE: Statement = { name: 'write', text: 'insert into written values (1)' };
+
+/** Ends a backend (arguments: URL, process id) and waits until it is gone. */
+const TERMINATE = `
+  const { Client } = require('pg');
+  const client = new Client(process.argv[1]);
+  client
+    .connect()
+    .then(() => client.query('select pg_terminate_backend($1, 60000)', [process.argv[2]]))
+    .then(() => client.end());`;
 
 function statement(text: string): Statement {
   return { name: `test.${text.slice(-50)}`, text };
@@ -65,17 +76,35 @@ describe('faults that pass', () => {
     const sleeping = Array.from({ length: 7 }, () => database.query(statement('select pg_sleep(600)')));
     const settled = Promise.allSettled(sleeping);
     await eventually(async () => (await active(made.database)) === 7, 'all are at work');
-    await made.database.query(
-      statement(`select pg_terminate_backend(pid) from pg_stat_activity
+    const terminated = await made.database.query<{ pid: number }>(
+      statement(`select pid, pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and pid <> pg_backend_pid()`),
     );
     for (const { status } of await settled) assert.equal(status, 'rejected');
+    await eventually(async () => !(await anyAlive(made.database, terminated)), 'the idle one is gone too');
     assert.deepEqual(await database.query(ONE), [{ one: 1 }]);
     assert.deepEqual(transitions, []);
     await database.close();
     await made.drop();
   });
+
+  test('a statement written to a connection that has just been closed runs on another', async () => {
+    const made = await createTestDatabase({ empty: true });
+    const database = openTestDatabase(made.url, { minIdle: 1, maxSize: 1 });
+    const [first] = await database.query<{ pid: number }>(PID);
+    // Blocks this process, so that it cannot notice the end of its connection before it writes.
+    execFileSync(process.execPath, ['--eval', TERMINATE, made.url, String(first!.pid)]);
+    const [second] = await database.transaction((tx) => tx.query<{ pid: number }>(PID));
+    assert.notEqual(second!.pid, first!.pid);
+    await database.close();
+    await made.drop();
+  });
 });
+
+async function anyAlive(database: Database, backends: readonly { pid: number }[]): Promise<boolean> {
+  const pids = backends.map(({ pid }) => pid);
+  return (await database.query(statement('select from pg_stat_activity where pid = any($1)'), [pids])).length > 0;
+}
 
 async function active(database: Database): Promise<number> {
   const [row] = await database.query<{ n: number }>(
