@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -8,7 +9,8 @@ import { VirtualClock } from '../../src/runtime/clock.ts';
 import type { DeliveryResult } from '../../src/engine/port.ts';
 import { deliverOnce } from '../../src/dispatch/deliver.ts';
 import { ANSWER_BYTES_MAX } from '../../src/dispatch/send.ts';
-import { delivery, DELIVERY_ID, dependencies, recordingLogger, startTarget, TASK_ID, until } from './targets.ts';
+import { eventually } from '../support/eventually.ts';
+import { delivery, DELIVERY_ID, dependencies, recordingLogger, startTarget, TASK_ID } from './targets.ts';
 import type { LogLine, Target } from './targets.ts';
 
 const opened: { close: () => Promise<void> }[] = [];
@@ -19,6 +21,17 @@ const errorOf = (result: DeliveryResult): string => (result.outcome === 'deliver
 const ok = (): Promise<Target> => startTarget((_, response) => response.end('ok')).then(track);
 const answering = (status: number, body = '', headers: Record<string, string> = {}): Promise<Target> =>
   startTarget((_, response) => response.writeHead(status, headers).end(body)).then(track);
+
+/** Resolves with the next message of a diagnostics channel. */
+function nextMessage(channel: string): Promise<void> {
+  return new Promise((resolve) => {
+    const receive = (): void => {
+      unsubscribe(channel, receive);
+      resolve();
+    };
+    subscribe(channel, receive);
+  });
+}
 
 describe('the request', () => {
   it('has the documented headers and the exact body', async () => {
@@ -220,7 +233,7 @@ describe('the response', () => {
     );
     const result = await deliverOnce(delivery(flood.url), track(dependencies()));
     assert.equal(result.outcome, 'retry');
-    await until('the target sees its connection closed', () => written.length === 1);
+    await eventually(() => written.length === 1, 'the target sees its connection closed');
     assert.ok(written[0]! * 64 * 1024 < 64 * 1024 * 1024, 'the answer was read to its end');
     assert.ok(errorOf(result).length < 300);
   });
@@ -253,8 +266,13 @@ describe('the response', () => {
         response.write('{"kind":"Webhook","params":{"url":"http://127.0.0.1:1/","verb":"Post"}}');
       }),
     );
-    const deps = track(dependencies({ tryLimitMs: 60, log: recordingLogger(lines) }));
-    const result = await deliverOnce(delivery(dripping.url, { trigger: 'start' }), deps);
+    const clock = new VirtualClock();
+    const deps = track(dependencies({ tryLimitMs: 60, clock, log: recordingLogger(lines) }));
+    const headersArrive = nextMessage('undici:request:headers');
+    const delivered = deliverOnce(delivery(dripping.url, { trigger: 'start' }), deps);
+    await headersArrive;
+    await clock.advance(60);
+    const result = await delivered;
     assert.deepEqual(result, { id: DELIVERY_ID, tries: 1, outcome: 'delivered', status: 200 });
     assert.equal(lines[0]?.level, 'warn');
     assert.equal(lines[0].fields['cut'], 'time');

@@ -8,8 +8,9 @@ import type { Delivery } from '../../src/engine/port.ts';
 import { DeliveryLoop } from '../../src/dispatch/delivery-loop.ts';
 import type { DeliveryLoopOptions } from '../../src/dispatch/delivery-loop.ts';
 import { StartLoop } from '../../src/dispatch/start-loop.ts';
+import { eventually } from '../support/eventually.ts';
 import { FakeOutbox } from './fake-engine.ts';
-import { delivery, dependencies, startTarget, until } from './targets.ts';
+import { delivery, dependencies, startTarget } from './targets.ts';
 
 const opened: { close: () => Promise<void> }[] = [];
 const track = <T extends { close: () => Promise<void> }>(one: T): T => (opened.push(one), one);
@@ -49,9 +50,9 @@ describe('delivering from the outbox', () => {
     outbox.settleGate = gate.promise;
     const loop = loopOf(outbox);
     loop.start();
-    await until('300 requests', () => target.received.length === 300);
+    await eventually(() => target.received.length === 300, '300 requests');
     gate.resolve(undefined);
-    await until('300 results', () => outbox.results.length === 300);
+    await eventually(() => outbox.results.length === 300, '300 results');
     await loop.stop(1000);
     assert.ok(outbox.results.every(({ outcome }) => outcome === 'delivered'));
     assert.equal(new Set(outbox.results.map(({ id }) => id)).size, 300);
@@ -69,14 +70,14 @@ describe('delivering from the outbox', () => {
     outbox.due.push(first!);
     const loop = loopOf(outbox, { clock });
     loop.start();
-    await until('the request', () => target.held.length === 1);
+    await eventually(() => target.held.length === 1, 'the request');
     for (let thirds = 1; thirds <= 4; thirds += 1) {
       await clock.advance(3_334);
-      await until('a renewal', () => outbox.renewals.length >= thirds);
+      await eventually(() => outbox.renewals.length >= thirds, 'a renewal');
     }
     assert.deepEqual(outbox.renewals[0], [{ id: first!.id, tries: first!.tries }]);
     target.release();
-    await until('the result', () => outbox.results.length === 1);
+    await eventually(() => outbox.results.length === 1, 'the result');
     const renewed = outbox.renewals.length;
     await clock.advance(20_000);
     assert.equal(outbox.renewals.length, renewed);
@@ -90,10 +91,10 @@ describe('delivering from the outbox', () => {
     const outbox = new FakeOutbox();
     const loop = loopOf(outbox);
     loop.start();
-    await until('the first look', () => outbox.claims.length === 1);
+    await eventually(() => outbox.claims.length === 1, 'the first look');
     outbox.due.push(...deliveries(1, target.url));
     outbox.dueSignal.fire();
-    await until('the result', () => outbox.results.length === 1);
+    await eventually(() => outbox.results.length === 1, 'the result');
     await loop.stop(1000);
   });
 
@@ -104,8 +105,8 @@ describe('delivering from the outbox', () => {
     outbox.due.push(...deliveries(200, hanging.url), ...deliveries(100, quick.url));
     const loop = loopOf(outbox);
     loop.start();
-    await until('everything quick is delivered', () => outbox.results.length === 100);
-    await until('the hanging target has its share', () => hanging.held.length === 16);
+    await eventually(() => outbox.results.length === 100, 'everything quick is delivered');
+    await eventually(() => hanging.held.length === 16, 'the hanging target has its share');
     assert.ok(outbox.results.every(({ outcome }) => outcome === 'delivered'));
     assert.equal(outbox.due.length, 200 - 16, 'what waits for the hanging target stays in the outbox');
     while (outbox.results.length < 300) {
@@ -126,13 +127,13 @@ describe('delivering from the outbox', () => {
     const loop = loopOf(outbox, { clock, slowAfterMs: 1000 });
     loop.start();
     const held = (): number => hanging.reduce((sum, target) => sum + target.held.length, 0);
-    await until('every permit is taken by targets that hang', () => held() === 64);
+    await eventually(() => held() === 64, 'every permit is taken by targets that hang');
     assert.equal(outbox.results.length, 0);
     const quickDone = (): boolean => outbox.results.length === 20;
     await clock.advance(1000);
-    await until('the quick ones, or the other targets, had their turn', () => quickDone() || held() === 128);
+    await eventually(() => quickDone() || held() === 128, 'the quick ones, or the other targets, had their turn');
     await clock.advance(1000);
-    await until('everything quick is delivered', quickDone);
+    await eventually(quickDone, 'everything quick is delivered');
     const stopping = loop.stop(0);
     await clock.advance(10_000);
     await stopping;
@@ -147,7 +148,7 @@ describe('delivering from the outbox', () => {
     outbox.due.push(...deliveries(3, target.url));
     const loop = loopOf(outbox, { clock });
     loop.start();
-    await until('three requests', () => target.received.length === 3);
+    await eventually(() => target.received.length === 3, 'three requests');
     while (outbox.results.length < 3) await clock.advance(500);
     await loop.stop(0);
     assert.equal(target.received.length, 3, 'a result that cannot be stored is no reason to call again');
@@ -162,7 +163,7 @@ describe('delivering from the outbox', () => {
     outbox.due.push(...good.slice(0, 5), bad!, ...good.slice(5));
     const loop = loopOf(outbox, { clock });
     loop.start();
-    await until('nine results', () => outbox.results.length === 9);
+    await eventually(() => outbox.results.length === 9, 'nine results');
     const stopping = loop.stop(0);
     await clock.advance(10_000);
     await stopping;
@@ -175,7 +176,7 @@ describe('delivering from the outbox', () => {
     outbox.due.push(...deliveries(3, target.url));
     const loop = loopOf(outbox);
     loop.start();
-    await until('three under way', () => target.held.length === 3);
+    await eventually(() => target.held.length === 3, 'three under way');
     const stopping = loop.stop(60_000);
     outbox.due.push(...deliveries(1, target.url));
     outbox.dueSignal.fire();
@@ -195,7 +196,7 @@ describe('delivering from the outbox', () => {
     outbox.due.push(...deliveries(2, target.url));
     const loop = loopOf(outbox, { clock });
     loop.start();
-    await until('two under way', () => target.held.length === 2);
+    await eventually(() => target.held.length === 2, 'two under way');
     const stopping = loop.stop(5000);
     await clock.advance(5000);
     await stopping;
@@ -225,8 +226,8 @@ describe('starting tasks by webhook', () => {
     outbox.ready.push(...starts(100, target.url));
     loop.start();
     startLoop.start();
-    await until('the target has its share', () => target.held.length === 8);
-    await until('the start loop has claimed', () => outbox.startClaims.length > 0);
+    await eventually(() => target.held.length === 8, 'the target has its share');
+    await eventually(() => outbox.startClaims.length > 0, 'the start loop has claimed');
     assert.equal(outbox.startClaims[0], 16, 'twice the permits');
     while (outbox.results.length < 100) {
       target.release();
@@ -259,7 +260,7 @@ describe('starting tasks by webhook', () => {
     outbox.ready.push(...starts(300, hanging.url), ...starts(30, quick.url));
     loop.start();
     startLoop.start();
-    await until('the quick ones started', () => outbox.results.length === 30);
+    await eventually(() => outbox.results.length === 30, 'the quick ones started');
     assert.equal(hanging.held.length, 4);
     await startLoop.stop();
     const stopping = loop.stop(0);
@@ -283,10 +284,10 @@ describe('starting tasks by webhook', () => {
     });
     loop.start();
     startLoop.start();
-    await until('the first look', () => outbox.startClaims.length === 1);
+    await eventually(() => outbox.startClaims.length === 1, 'the first look');
     outbox.ready.push(...starts(1, target.url));
     outbox.readySignal.fire();
-    await until('it started', () => outbox.results.length === 1);
+    await eventually(() => outbox.results.length === 1, 'it started');
     await startLoop.stop();
     await loop.stop(1000);
   });

@@ -8,8 +8,8 @@ import { LocalWorker } from '../../src/dispatch/local-worker.ts';
 import type { LocalWorkerOptions } from '../../src/dispatch/local-worker.ts';
 import { ExecutorRegistry } from '../../src/dispatch/switchboard.ts';
 import type { Executor } from '../../src/dispatch/switchboard.ts';
+import { eventually } from '../support/eventually.ts';
 import { FakeTasks } from './fake-engine.ts';
-import { until } from './targets.ts';
 
 function workerOf(
   engine: LocalWorkerOptions['engine'],
@@ -45,7 +45,7 @@ describe('running tasks in this process', () => {
     }
     tasks.add(1, 'stranger', { id: 'stranger' });
     worker.start();
-    await until('six reports', () => tasks.reports.length === 6);
+    await eventually(() => tasks.reports.length === 6, 'six reports');
     await worker.stop(1000);
     const byId = new Map(tasks.reports.map((report) => [report.task_id, report]));
     const base = { attempt: 3, workflow: { id: 'workflow', linked: false } };
@@ -89,10 +89,10 @@ describe('running tasks in this process', () => {
     tasks.add(40, 'slow');
     worker.start();
     for (let done = 0; done < 40; done += 1) {
-      await until('every executor is taken', () => open.length === Math.min(5, 40 - done));
+      await eventually(() => open.length === Math.min(5, 40 - done), 'every executor is taken');
       open.shift()!();
     }
-    await until('forty reports', () => tasks.reports.length === 40);
+    await eventually(() => tasks.reports.length === 40, 'forty reports');
     await worker.stop(1000);
     assert.equal(most, 5);
   });
@@ -109,7 +109,7 @@ describe('running tasks in this process', () => {
     tasks.add(100, 'slow');
     worker.start();
     for (let round = 0; round < 5; round += 1) {
-      await until('four run', () => open.length === 4);
+      await eventually(() => open.length === 4, 'four run');
       assert.ok(
         100 - tasks.ready.length <= 4 * (round + 1) + 2,
         `${100 - tasks.ready.length} claimed in round ${round}`,
@@ -117,7 +117,7 @@ describe('running tasks in this process', () => {
       await clock.advance(1000);
       for (const finish of open.splice(0)) finish();
     }
-    await until('twenty reports', () => tasks.reports.length >= 20);
+    await eventually(() => tasks.reports.length >= 20, 'twenty reports');
     open.forEach((finish) => finish());
     const stopping = worker.stop(1000);
     await clock.advance(10_000);
@@ -130,7 +130,7 @@ describe('running tasks in this process', () => {
     const total = 60_000;
     tasks.add(total);
     worker.start();
-    await until('every report', () => tasks.reports.length === total, 20_000);
+    await eventually(() => tasks.reports.length === total, 'every report');
     await worker.stop(1000);
     assert.equal(new Set(tasks.reports.map((report) => report.task_id)).size, total);
     assert.ok(tasks.claims.length < 400, `${tasks.claims.length} claims`);
@@ -150,7 +150,7 @@ describe('running tasks in this process', () => {
     await clock.advance(1);
     assert.equal(tasks.claims.length, 2);
     tasks.add(1);
-    await until('the woken claim', () => tasks.reports.length === 1);
+    await eventually(() => tasks.reports.length === 1, 'the woken claim');
     assert.equal(clock.monotonic(), 1000, 'no time had to pass');
     await worker.stop(0);
     assert.equal(tasks.readySignal.listeners, 0);
@@ -172,7 +172,7 @@ describe('when the engine fails', () => {
     tasks.add(50);
     worker.start();
     await clock.advance(10_000);
-    await until('every report', () => tasks.reports.length === 50);
+    await eventually(() => tasks.reports.length === 50, 'every report');
     await worker.stop(0);
   });
 
@@ -188,7 +188,7 @@ describe('when the engine fails', () => {
     tasks.add(1, 'bad', { id: 'bad' });
     tasks.add(11, 'good');
     worker.start();
-    await until('every report', () => tasks.reports.length === 23);
+    await eventually(() => tasks.reports.length === 23, 'every report');
     await worker.stop(1000);
     const failed = tasks.reports.filter(({ outcome }) => outcome === 'failed');
     assert.deepEqual(
@@ -212,7 +212,7 @@ describe('when the engine fails', () => {
     await clock.advance(100);
     assert.equal(calls, 1);
     await clock.advance(300);
-    await until('the reports', () => tasks.reports.length === 3);
+    await eventually(() => tasks.reports.length === 3, 'the reports');
     await worker.stop(0);
   });
 
@@ -261,7 +261,7 @@ describe('the context of an executor', () => {
     });
     tasks.add(1, 'canceled', { id: 'canceled' });
     worker.start();
-    await until('the report', () => tasks.reports.length === 1);
+    await eventually(() => tasks.reports.length === 1, 'the report');
     await worker.stop(1000);
     assert.deepEqual(seen, ['applied', 'terminal', true, 'the task has ended']);
     assert.deepEqual(tasks.counted[0], {
@@ -293,10 +293,10 @@ describe('the context of an executor', () => {
     tasks.add(1, 'waits', { id: 'first' });
     tasks.add(1, 'waits', { id: 'second' });
     worker.start();
-    await until('both run', () => worker.running === 2);
+    await eventually(() => worker.running === 2, 'both run');
     assert.equal(tasks.claims[0]!.lease_ms, 3000);
     await clock.advance(1000);
-    await until('a sign of life', () => tasks.beats.some((set) => set.length === 2));
+    await eventually(() => tasks.beats.some((set) => set.length === 2), 'a sign of life');
     assert.deepEqual(
       tasks.beats.at(-1)!.map(({ task_id, attempt }) => [task_id, attempt]),
       [
@@ -322,7 +322,7 @@ describe('the context of an executor', () => {
     };
     const worker = workerOf(tasks, { work }, { clock, leaseMs: 3000, concurrency: 1, watchIntervalMs: 600_000 });
     worker.start();
-    await until('the first claim', () => tasks.claims.length === 1 && tasks.claimsUnderWay === 0);
+    await eventually(() => tasks.claims.length === 1 && tasks.claimsUnderWay === 0, 'the first claim');
     const along = [...tasks.offers][0]!()!;
     const brought = new FakeTasks();
     for (const id of ['runs', 'canceled', 'next']) brought.add(1, 'work', { id });
@@ -331,7 +331,7 @@ describe('the context of an executor', () => {
     for (let second = 0; second < 5 && tasks.released.length === 0; second += 1) await clock.advance(1000);
     assert.deepEqual(tasks.released, [{ task_id: 'canceled', attempt: 1 }]);
     gate.resolve(undefined);
-    await until('the reports', () => tasks.reports.length === 2);
+    await eventually(() => tasks.reports.length === 2, 'the reports');
     assert.deepEqual(ran, ['runs', 'next']);
     await worker.stop(0);
   });
@@ -341,13 +341,13 @@ describe('the context of an executor', () => {
     const worker = workerOf(tasks, { noop: () => undefined }, { clock: new VirtualClock() });
     worker.start();
     const [offer] = tasks.offers;
-    await until('the first claim', () => tasks.claims.length === 1 && tasks.claimsUnderWay === 0);
+    await eventually(() => tasks.claims.length === 1 && tasks.claimsUnderWay === 0, 'the first claim');
     const along = offer!();
     assert.deepEqual(along?.request.lanes, ['kind:noop']);
     const other = new FakeTasks();
     other.add(1, 'noop', { id: 'brought' });
     along.arrived(other.ready.splice(0));
-    await until('its report', () => tasks.reports.some(({ task_id }) => task_id === 'brought'));
+    await eventually(() => tasks.reports.some(({ task_id }) => task_id === 'brought'), 'its report');
     await worker.stop(0);
     assert.equal(tasks.offers.size, 0);
     assert.equal(offer!(), null);
@@ -372,7 +372,7 @@ describe('the context of an executor', () => {
     );
     tasks.add(1, 'waits', { id: 'waits' });
     worker.start();
-    await until('it runs', () => worker.running === 1);
+    await eventually(() => worker.running === 1, 'it runs');
     await clock.advance(2000);
     assert.equal(worker.running, 1, 'a task that is not over goes on');
     tasks.over.add('waits');
@@ -389,7 +389,7 @@ describe('stopping', () => {
     const worker = workerOf(tasks, { slow: () => gate.promise });
     tasks.add(2, 'slow');
     worker.start();
-    await until('two run', () => worker.running === 2);
+    await eventually(() => worker.running === 2, 'two run');
     const stopping = worker.stop(60_000);
     tasks.add(1, 'slow');
     gate.resolve(undefined);
@@ -416,7 +416,7 @@ describe('stopping', () => {
     );
     for (const kind of ['obeys', 'throws', 'hangs']) tasks.add(1, kind, { id: kind, attempt: 2 });
     worker.start();
-    await until('three run', () => worker.running === 3);
+    await eventually(() => worker.running === 3, 'three run');
     const stopping = worker.stop(5000);
     await clock.advance(20_000);
     await stopping;

@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { VirtualClock } from '../../src/runtime/clock.ts';
 import { silentLogger } from '../../src/runtime/log.ts';
 import { retentionLoop } from '../../src/dispatch/retention-loop.ts';
-import { until } from './targets.ts';
+import { eventually } from '../support/eventually.ts';
 
 it('moves and deletes in sets until a pass is short', async () => {
   const clock = new VirtualClock();
@@ -22,7 +22,7 @@ it('moves and deletes in sets until a pass is short', async () => {
   };
   const loop = retentionLoop({ engine, limit: 100, intervalMs: 60_000, clock, log: silentLogger });
   loop.start();
-  await until('three passes without a wait', () => passes === 3);
+  await eventually(() => passes === 3, 'three passes without a wait');
   await clock.advance(59_000);
   assert.equal(passes, 3);
   await clock.advance(1_000);

@@ -147,12 +147,3 @@ export function recordingLogger(lines: LogLine[]): Logger {
   };
   return logger;
 }
-
-/** Resolves when `holds` does; fails after `withinMs`, naming the condition. */
-export async function until(what: string, holds: () => boolean, withinMs = 5000): Promise<void> {
-  const deadline = systemClock.monotonic() + withinMs;
-  while (!holds()) {
-    if (systemClock.monotonic() > deadline) throw new Error(`not within ${withinMs} ms: ${what}`);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}

@@ -22,7 +22,7 @@ export interface Page {
 const FENCE = /^( *)```(\w*)\n([\s\S]*?)^\1```$/gm;
 
 export function readPages(): Page[] {
-  const paths = ['README.md', 'CHANGELOG.md', ...globSync('docs/**/*.md', { cwd: ROOT })];
+  const paths = [...globSync('*.md', { cwd: ROOT }), ...globSync('docs/**/*.md', { cwd: ROOT })];
   return paths.map((path) => readPage(path.replaceAll('\\', '/')));
 }
 

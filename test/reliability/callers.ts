@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Agent } from 'undici';
+import { patience } from '../support/patience.ts';
 
 export interface Answer {
   status: number;
@@ -42,7 +43,7 @@ export class PersistentCaller {
 
   /** Resolves with the first answer that is not a 503 (or a 429); rejects after the deadline. */
   async call(call: Call, deadlineMs = 120_000): Promise<Answer> {
-    const deadline = performance.now() + deadlineMs;
+    const deadline = performance.now() + deadlineMs * patience();
     for (;;) {
       const base = this.#anyUrl();
       const answer = base === undefined ? undefined : await this.once(base, call).catch(() => undefined);

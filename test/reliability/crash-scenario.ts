@@ -12,6 +12,7 @@ import type {
   Submission,
 } from '../../src/engine/port.ts';
 import { newId } from '../../src/runtime/random.ts';
+import { patience } from '../support/patience.ts';
 import type { Journal } from './journal.ts';
 
 /** What every task of the scenario comes to in the end. */
@@ -154,7 +155,7 @@ export class Driver {
   }
 
   async #untilFinished(): Promise<void> {
-    const deadline = performance.now() + DRIVE_MS;
+    const deadline = performance.now() + DRIVE_MS * patience();
     do {
       if (performance.now() > deadline) throw new Error('The scenario does not come to its end');
       await this.#engine.claimForDelivery(HOLDER, 100);

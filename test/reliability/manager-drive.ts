@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Bench } from '../engine/manager/fixture.ts';
+import { patience } from '../support/patience.ts';
 import { hasEnded } from './manager-verdict.ts';
 import type { ManagerWorld } from './manager-world.ts';
 
@@ -13,7 +14,7 @@ export async function drive(
   world: ManagerWorld,
   isDead: () => boolean = () => false,
 ): Promise<boolean> {
-  const deadline = performance.now() + DRIVE_MS;
+  const deadline = performance.now() + DRIVE_MS * patience();
   while (!isDead()) {
     if (await hasEnded(database, queue, world)) return true;
     assert.ok(performance.now() < deadline, 'the workflows do not come to their end');

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { MANAGER_QUEUE } from '../../src/domain/message.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
 import { collection, newBench } from '../engine/manager/fixture.ts';
+import { patience } from '../support/patience.ts';
 import { assertClean, hasEnded } from './manager-verdict.ts';
 import { ManagerWorld } from './manager-world.ts';
 import { startChild, type Child } from './processes.ts';
@@ -70,7 +71,7 @@ it(`${MANAGERS} managers share a queue and are killed at random: nothing starts 
   try {
     do {
       const world = new ManagerWorld(`round${rounds}`, SEED + rounds, WORKFLOWS);
-      const deadline = performance.now() + ROUND_MS;
+      const deadline = performance.now() + ROUND_MS * patience();
       await world.begin(bench);
       while (!(await hasEnded(bench.database, bench.queue, world))) {
         assert.ok(performance.now() < deadline, 'the workflows do not come to their end');
