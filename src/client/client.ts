@@ -27,6 +27,7 @@ import { JobsClient } from './jobs.ts';
 import { PoolClient } from './pool.ts';
 import { QueuesClient } from './queues.ts';
 import { Transport, type ClientOptions } from './transport.ts';
+import { warningsOf } from './warnings.ts';
 import { WorkClient } from './work-client.ts';
 
 export { HeddleApiError } from './error.ts';
@@ -136,7 +137,7 @@ export class HeddleClient {
       query: { batch_name: options.batchName },
     });
     const batchId = response.headers.get('x-batch-id');
-    const warnings = JSON.parse(response.headers.get('x-warnings') ?? '[]') as SubmissionWarningDto[];
+    const warnings = warningsOf(response);
     return { batchId, tasks: response.status === 204 ? [] : ((await response.json()) as Task[]), warnings };
   }
 

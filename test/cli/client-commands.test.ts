@@ -312,11 +312,13 @@ describe('task', () => {
   });
 
   test('get shows all members of a task; hostile names cannot control the terminal', async () => {
-    const { tasks } = await submit([{ name: 'evil \u001b[2J\u202e name', path: '/shown', retry: { max_attempts: 4 } }]);
+    const members = { retry: { max_attempts: 4 }, timeout: 90, timeout_basis: 'start' };
+    const { tasks } = await submit([{ name: 'evil \u001b[2J\u202e name', path: '/shown', ...members }]);
     const ran = await on('task', 'get', tasks[0]!.id);
     assert.match(ran.stdout, /name +evil {2}\[2J {2}name\n/);
     assert.doesNotMatch(ran.stdout, /[\u001b\u202e]/);
     assert.match(ran.stdout, /attempt +\d of at most 4/);
+    assert.match(ran.stdout, /timeout +90 s from its start/);
     assert.match(ran.stdout, new RegExp(`action +Start: Post ${target.url}/shown`));
   });
 });

@@ -62,6 +62,24 @@ test('a job from its creation to its deletion', async () => {
   assert.equal((await job('list')).stdout, 'no matching jobs\n');
 });
 
+test('creation and change warn of a misspelled kind on standard error, and in the document', async () => {
+  const warning =
+    'warning: no worker has ever requested tasks of the kind "FilterModel"; did you mean "FilterModels"? Otherwise they wait until one does\n';
+  const misspelled = join(directory, 'misspelled.json');
+  await writeFile(misspelled, JSON.stringify({ root: { mode: 'sequential', children: [{ kind: 'FilterModel' }] } }));
+  const created = await job('create', 'misspelled', '--cron', '@yearly', '--workflow', misspelled);
+  assert.deepEqual([created.code, created.stderr], [0, warning]);
+  const changed = await job('update', 'misspelled', '--workflow', misspelled, '--json');
+  assert.deepEqual([changed.code, changed.stderr], [0, warning]);
+  const { warnings } = changed.json() as { warnings: { kind: string; did_you_mean: string | null }[] };
+  assert.deepEqual(
+    warnings.map(({ kind, did_you_mean }) => [kind, did_you_mean]),
+    [['FilterModel', 'FilterModels']],
+  );
+  assert.equal((await job('update', 'misspelled', '--cron', '@daily')).stderr, '');
+  await job('delete', 'misspelled');
+});
+
 test('invalid input is reported before or by the server, and nothing is created', async () => {
   const noFile = await job('create', 'bad', '--cron', '@daily', '--workflow', join(directory, 'none.json'));
   assert.deepEqual([noFile.code, /no such file/.test(noFile.stderr)], [2, true]);

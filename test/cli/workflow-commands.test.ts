@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
 import type { Engine, Report } from '../../src/engine/port.ts';
+import { newId } from '../../src/runtime/random.ts';
+import { newTask } from '../engine/fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { startHeddle, type Heddle } from './heddle.ts';
 import { heddle, type Ran } from './run-command.ts';
@@ -113,6 +115,24 @@ describe('heddle workflow', () => {
     assert.equal((await on('explain', UNKNOWN_ID)).code, 3);
   });
 
+  test('explain of a generator names the nodes that it created', async () => {
+    const kind = newKind();
+    const root = { mode: 'parallel', children: [{ kind, generator: true }] };
+    const submitted = await heddle(['workflow', 'submit', '-', '--json', '--url', server.url], {
+      stdin: JSON.stringify({ root }),
+    });
+    assert.equal(submitted.code, 0, submitted.stderr);
+    const [generator] = await engine.claim({ lanes: [`kind:${kind}`], limit: 1, holder: 'test' });
+    const { id: task_id, attempt } = generator!;
+    const task = newTask({ kind: newKind(), id: newId() });
+    const node = { type: 'task' as const, task, policy: 'FailOnFailure' as const, disabled: false, generates: false };
+    await engine.createNodes([{ generator_id: task_id, attempt, node, parent: null }]);
+    await engine.report([{ task_id, attempt, outcome: 'succeeded', result: null, expected_created: 2 }]);
+    const ran = await heddle(['task', 'explain', task_id, '--url', server.url]);
+    assert.equal(ran.code, 0, ran.stderr);
+    assert.match(ran.stdout, new RegExp(`^ {4}${task.id}$`, 'm'));
+  });
+
   test('watch ends with 0 on success, else with 1, and lists failures', async () => {
     const kind = newKind();
     const good = await submit(kind);
@@ -129,6 +149,16 @@ describe('heddle workflow', () => {
     assert.match(failed.stdout, /^✖ Failed three steps in .*: 1 Failed, 3 Disabled$/m);
     assert.match(failed.stdout, /✖ Failed first \([0-9a-f-]{36}\): no route/);
     assert.match((await on('get', bad)).stdout, /⊘ both .* Disabled: .*first/);
+  });
+
+  test('submit warns of a misspelled kind on standard error', async () => {
+    const stdin = JSON.stringify({ root: { mode: 'sequential', children: [{ kind: 'FilterModel' }] } });
+    const ran = await heddle(['workflow', 'submit', '-', '--url', server.url], { stdin });
+    assert.equal(ran.code, 0);
+    assert.equal(
+      ran.stderr,
+      'warning: no worker has ever requested tasks of the kind "FilterModel"; did you mean "FilterModels"? Otherwise they wait until one does\n',
+    );
   });
 
   test('--watch --json writes JSON lines and nothing else', async () => {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
 import type { DeadlineBasis } from '../../src/domain/task.ts';
-import { encodeNode } from '../../src/domain/parse/encode.ts';
+import { encodeNode, encodeStartTask } from '../../src/domain/parse/encode.ts';
+import { parseStartTask } from '../../src/domain/parse/message.ts';
 import { buildTask } from '../../src/http/submit/build-task.ts';
 import { defineKind } from '../../src/kinds/definition/define-kind.ts';
 import { task } from '../../src/kinds/definition/nodes.ts';
@@ -33,6 +34,17 @@ describe('the basis of a timeout', () => {
       if (state === 'timed_out') assert.equal(ended.failure_reason, 'it ran for longer than 3 s (its timeout)');
     });
   }
+
+  it('is sent to workers that read queues', async () => {
+    const { engine } = await newBench({ queue: { sendIn: () => Promise.resolve() } });
+    await submitTasks(engine, [newTask({ deadline_basis: 'start' }), newTask({ deadline_basis: 'activity' })]);
+    await engine.workersSeen([{ worker: 'w', kinds: ['work'], concurrency: 2 }]);
+    const started = (await engine.dispatch('manager', 10)).map(encodeStartTask).map(parseStartTask);
+    assert.deepEqual(
+      started.map((message) => message.ok && message.message.task.timeout_basis),
+      ['start', undefined],
+    );
+  });
 
   it('is activity on every way in, unless it is given', () => {
     const kind = (timeout_basis?: DeadlineBasis) =>

@@ -23,6 +23,16 @@ async function call(server: TestServer, method: Method, url: string, token?: str
   });
 }
 
+test('metrics without a token are served under the names of this machine only, also where tokens are required', async () => {
+  const { app } = await createTestServer({ config: { authRequired: true, allowedHosts: ['heddle.internal'] } });
+  const statusAs = async (headers: Record<string, string>): Promise<number> =>
+    (await app.inject({ url: '/metrics', headers })).statusCode;
+  assert.equal(await statusAs({ host: 'evil.example' }), 403);
+  assert.equal(await statusAs({ host: 'localhost' }), 200);
+  assert.equal(await statusAs({ host: 'heddle.internal:8085' }), 200);
+  await app.close();
+});
+
 describe('tokens', () => {
   test('each route requires its scope', async () => {
     const server = await createTestServer({ config: { authRequired: true, metricsPublic: false } });

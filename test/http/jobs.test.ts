@@ -11,6 +11,9 @@ import { createJobs } from '../../src/engine/schedule/jobs.ts';
 import { startDueJobs } from '../../src/engine/schedule/start-due-jobs.ts';
 import { finishJobRuns } from '../../src/engine/schedule/finish-job-runs.ts';
 import type { JobContext } from '../../src/engine/schedule/context.ts';
+import { MANAGER_QUEUE } from '../../src/domain/message.ts';
+import { PostgresQueue } from '../../src/queue/postgres.ts';
+import type { Database } from '../../src/store/database.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { createTestServer, type Problem, type TestServer } from './server.ts';
 
@@ -20,9 +23,10 @@ let server: TestServer;
 let client: HeddleClient;
 let clock: VirtualClock;
 let context: JobContext;
+let database: Database;
 
 before(async () => {
-  const { database } = await createTestDatabase();
+  ({ database } = await createTestDatabase());
   clock = new VirtualClock(Date.parse('2026-03-28T12:00:00Z'));
   context = contextOn(database, clock);
   server = await createTestServer({ jobs: createJobs(context), database });
@@ -173,6 +177,22 @@ test('the next occurrences are returned in UTC and in the time zone of the job, 
   assert.equal((await client.jobs.next('midnight')).length, 5);
   await client.jobs.remove('berlin');
   await client.jobs.remove('midnight');
+});
+
+test('a job that is started manually continues the trace of the request', async () => {
+  await client.jobs.create(newJob({ name: 'traced', overlap: 'allow' }));
+  const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+  const started: (string | undefined)[] = [];
+  for (const headers of [{ traceparent }, { traceparent: 'malformed' }]) {
+    const url = '/v1/jobs/traced/trigger';
+    const { id } = (await server.app.inject({ method: 'POST', url, headers })).json<{ id: string }>();
+    const queue = new PostgresQueue({ ...context, database, clock });
+    const received = await queue.receive(MANAGER_QUEUE, { max: 1_000, wait_ms: 0, visibility_ms: 60_000 });
+    const bodies = received.map(({ body }) => JSON.parse(body) as { job_run_id: string; traceparent?: string });
+    started.push(bodies.find(({ job_run_id }) => job_run_id === id)!.traceparent);
+  }
+  assert.deepEqual(started, [traceparent, undefined]);
+  await client.jobs.remove('traced');
 });
 
 test('the life of a job: changed, started by schedule and manually, ended, paused, resumed, with its history', async () => {

@@ -110,9 +110,11 @@ describe('a page of another site', () => {
         ['POST', `${own}/v1/jobs/nightly/trigger`, 'no-cors'],
         ['POST', `${own}/v1/jobs/nightly/pause`, 'no-cors'],
         ['GET', `${own}/v1/batches/${ID}/events`, 'no-cors'],
+        ['GET', `${own}/v1/workflows/${ID}/events`, 'no-cors'],
       ]);
       assert.deepEqual([...answers].sort(), [
         `GET /v1/batches/${ID}/events 403`,
+        `GET /v1/workflows/${ID}/events 403`,
         'POST /v1/jobs/nightly/pause 403',
         'POST /v1/jobs/nightly/trigger 403',
       ]);

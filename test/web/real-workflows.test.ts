@@ -102,7 +102,7 @@ test('a workflow is followed from its first task to a failure, and through a ret
           id: 'middle',
           mode: 'parallel',
           children: [
-            { id: 'left', kind: 'followed' },
+            { id: 'left', kind: 'followed', timeout_basis: 'start' },
             { id: 'right', kind: 'followed' },
           ],
         },
@@ -118,9 +118,11 @@ test('a workflow is followed from its first task to a failure, and through a ret
     await item(driver, /^first, Succeeded/).click();
     await driver.page.getByTestId('result').getByText('"by": "first"').waitFor();
     await driver.page.getByTestId('metadata').getByText('"from": "here"').waitFor();
+    await driver.page.getByTestId('details').getByText('without activity').waitFor();
     assert.deepEqual(await work('followed', (name) => (name === 'left' ? 'failed' : 'succeeded')), ['left', 'right']);
     await item(driver, /^left, Failed/).click();
     await driver.page.getByTestId('details').getByText('as the test would have it').waitFor();
+    await driver.page.getByTestId('details').getByText('from its start').waitFor();
     await item(driver, /^last, Disabled/).waitFor();
     await driver.page.getByTestId('signal').getByText('Finished').waitFor();
     await driver.page.getByRole('region', { name: 'Progress' }).getByRole('button', { name: 'Retry' }).click();

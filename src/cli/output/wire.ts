@@ -19,6 +19,7 @@ export type TaskUpdate = Parameters<HeddleClient['updateTask']>[1];
 export type Job = Answer<HeddleClient['jobs']['list']>[number];
 export type JobDetail = Answer<HeddleClient['jobs']['get']>;
 export type JobRun = Answer<HeddleClient['jobs']['history']>[number];
+export type StoredJob = Answer<HeddleClient['jobs']['create']>;
 export type NewJob = Parameters<HeddleClient['jobs']['create']>[0];
 export type JobChange = Parameters<HeddleClient['jobs']['update']>[1];
 export type Finding = Answer<HeddleClient['findings']['get']>;

@@ -4,7 +4,7 @@ import { compileFlowExpression } from '../../expression/cache.ts';
 import type { Variables } from '../../expression/compile.ts';
 import { AllowanceSpentError, ExpressionError } from '../../expression/fault.ts';
 import { SLICE_STEPS, WORK_MAX } from '../../expression/meter.ts';
-import { SlicedWork } from '../../runtime/sliced-work.ts';
+import { SlicedWork, type SlicedWorkOptions } from '../../runtime/sliced-work.ts';
 import { readForInputs, type Upstream } from '../../store/upstream.ts';
 import type { EngineContext } from '../context.ts';
 import type { Report } from '../port.ts';
@@ -20,8 +20,8 @@ export const RESOLVED_BYTES_MAX = 1_048_576;
 export const CLAIM_STEPS_MAX = 4 * WORK_MAX;
 
 /** Budget for the expressions of the tasks of one claim. */
-export function claimBudget(): SlicedWork {
-  return new SlicedWork({ steps_max: CLAIM_STEPS_MAX, slice_steps: SLICE_STEPS });
+export function claimBudget(options: Pick<SlicedWorkOptions, 'turn'> = {}): SlicedWork {
+  return new SlicedWork({ ...options, steps_max: CLAIM_STEPS_MAX, slice_steps: SLICE_STEPS });
 }
 
 /** Part of a claimed task that the evaluation of its input needs. */

@@ -34,7 +34,8 @@ export function createJobs(context: JobContext): Jobs {
     pause: (key) => changing(context, key, async (tx, job, now) => (job.paused ? job : await pause(tx, job, now))),
     resume: (key) =>
       changing(context, key, async (tx, job, now) => (job.paused ? await resume(context, tx, job, now) : job)),
-    trigger: (key, once = null) => changing(context, key, (tx, job, now) => trigger(context, tx, job, now, once)),
+    trigger: (key, once = null, traceparent = null) =>
+      changing(context, key, (tx, job, now) => trigger(context, tx, job, now, { once, traceparent })),
     upcoming: (key, count) => upcoming(context, key, count),
     history: async (key, { state, ...page }) => {
       const job = await findJob(database, keyOf(key));
@@ -119,7 +120,7 @@ async function trigger(
   tx: Queryable,
   job: JobWithDefinition,
   now: number,
-  once: string | null,
+  { once, traceparent }: { once: string | null; traceparent: string | null },
 ): Promise<JobRun> {
   const earlier = once === null ? null : await findTriggered(tx, job.id, once);
   if (earlier !== null) return earlier;
@@ -136,7 +137,9 @@ async function trigger(
   const id = context.newId();
   await insertRuns(tx, [{ id, job_id: job.id, trigger: 'manual', scheduled_for: now, state, reason }], now);
   if (once !== null) await rememberTriggered(tx, { job_id: job.id, key: once, run_id: id, now });
-  if (state === 'Running') await sendRuns(context, tx, [{ run_id: id, job_name: job.name, workflow: job.workflow }]);
+  if (state === 'Running') {
+    await sendRuns(context, tx, [{ run_id: id, job_name: job.name, workflow: job.workflow, traceparent }]);
+  }
   return (await getRun(tx, id))!;
 }
 

@@ -40,8 +40,9 @@ export interface Jobs {
    * is no longer valid
    *
    * @param once idempotency key: a repeat returns the current state of the first run, and starts nothing
+   * @param traceparent trace that its workflow continues if it starts at once; a run that waits begins its own
    */
-  trigger(key: string, once?: string | null): Promise<JobRun | null>;
+  trigger(key: string, once?: string | null, traceparent?: string | null): Promise<JobRun | null>;
   /** Returns its next occurrences, at most as many as it will still start; none while it is paused. */
   upcoming(key: string, count: number): Promise<{ job: Job; times: number[] } | null>;
   /** Returns the latest occurrence first. */

@@ -56,6 +56,8 @@ export interface RunToStart {
   run_id: string;
   job_name: string;
   workflow: WorkflowDefinition;
+  /** Trace that its workflow continues. */
+  traceparent?: string | null;
 }
 
 /** Hands runs to the manager; their messages are sent if and when the transaction commits. */
@@ -68,12 +70,13 @@ export async function sendRuns(context: JobContext, tx: Queryable, runs: readonl
   }
 }
 
-function messageOf(context: JobContext, { run_id, job_name, workflow }: RunToStart): string {
+function messageOf(context: JobContext, { run_id, job_name, workflow, traceparent = null }: RunToStart): string {
   const read = readDefinition(workflow, () => context.newId());
   if (!read.ok) throw new Error(`the definition of job ${job_name} was checked and is not valid: ${read.faults[0]}`);
   return encodeManagerMessage({
     type: 'CreateTaskCollection',
     collection: { name: read.name ?? job_name, root: { ...read.root, id: run_id }, notify: read.notify },
     job_run_id: run_id,
+    ...(traceparent === null ? {} : { traceparent }),
   });
 }

@@ -298,9 +298,9 @@ With the header \`Idempotency-Key\` a repeat starts nothing and returns the curr
       params: JobParameters,
       querystring: NoQuery,
     },
-    handler: async ({ params: { job }, headers }, reply) => {
+    handler: async ({ params: { job }, headers, heddle }, reply) => {
       const once = readIdempotencyKey(headers['idempotency-key']);
-      const run = found(job, await jobs.trigger(job, once));
+      const run = found(job, await jobs.trigger(job, once, heddle.traceparent));
       return reply.code(202).send(jobRunToWire(run));
     },
   });

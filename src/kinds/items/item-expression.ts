@@ -61,10 +61,8 @@ export class ItemEvaluation {
    */
   async valueOf({ expression }: ItemExpression, item: object | JsonValue, short: object = {}): Promise<JsonValue> {
     const { params, now, signal } = this.#options;
-    if (this.#work.isSliceOver) {
-      await this.#work.nextSlice();
-      signal.throwIfAborted();
-    }
+    if (this.#work.isSliceOver) await this.#work.nextSlice();
+    signal.throwIfAborted();
     return expression.evaluateSliced({ ...short, item, params, now }, this.#work);
   }
 

@@ -3,11 +3,11 @@ import { describe, it } from 'node:test';
 
 import type { JsonObject } from '../../../src/domain/json.ts';
 import { ClaimSizes } from '../../../src/engine/flow/claim-sizes.ts';
-import { CLAIM_STEPS_MAX, resolveInputs } from '../../../src/engine/flow/resolve.ts';
+import { CLAIM_STEPS_MAX, claimBudget, resolveInputs } from '../../../src/engine/flow/resolve.ts';
 import type { ClaimedTask } from '../../../src/engine/port.ts';
 import { SLICE_STEPS } from '../../../src/expression/meter.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
-import { SlicedWork } from '../../../src/runtime/sliced-work.ts';
+import type { SlicedWork } from '../../../src/runtime/sliced-work.ts';
 import { claimKind, newBench, type Bench } from '../fixture.ts';
 import { finishNext, par, seq, submitTree } from './tree.ts';
 
@@ -47,9 +47,7 @@ describe('the budget of a claim for expressions', { concurrency: false }, () => 
       metadata: { all: [expr(HEAVY), expr(HEAVY)] },
     }));
     const turnsAt: number[] = [];
-    const budget: SlicedWork = new SlicedWork({
-      steps_max: CLAIM_STEPS_MAX,
-      slice_steps: SLICE_STEPS,
+    const budget: SlicedWork = claimBudget({
       turn: () => {
         turnsAt.push(budget.spent);
         return Promise.resolve();
