@@ -6,11 +6,12 @@ import { after, before, describe, it } from 'node:test';
 import { loadConfiguration } from '../../../src/app/config.ts';
 import { openRunnerStore } from '../../../src/app/pool/runner-store.ts';
 import { writeOrReadPolicy } from '../../../src/app/pool/shared-policy.ts';
+import type { PostgresRunnerStore } from '../../../src/pool/store/postgres.ts';
 import { silentLogger } from '../../../src/runtime/log.ts';
 import { newId } from '../../../src/runtime/random.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createTestDatabase } from '../../support/postgres.ts';
-import { HeddleProcess } from '../heddle-process.ts';
+import { HeddleProcess, type Environment } from '../heddle-process.ts';
 
 const INSTANCE = 'i-0123456789abcdef0';
 const DEADLINE_MS = 90_000;
@@ -38,10 +39,11 @@ describe('a runner on EC2', () => {
   });
   after(() => metadata.close());
 
-  it('identifies itself, runs tasks, and accepts no more claims once its machine is interrupted', async (t) => {
+  /** Stores the policy of servers with these settings, and the launch of the instance. */
+  async function launched(
+    environment: Record<string, string>,
+  ): Promise<{ url: string; store: PostgresRunnerStore; runnerId: string }> {
     const { url, database } = await createTestDatabase();
-    // The machine has only the database URL, none of the servers' other settings.
-    const environment = { HEDDLE_POOL_IDLE_SECS: '4000', HEDDLE_POOL_PULSE_SECS: '0.5' };
     const { values } = loadConfiguration({ flags: {}, environment, workingDirectory: process.cwd() });
     await writeOrReadPolicy(database, values, silentLogger);
     const store = openRunnerStore(database);
@@ -57,14 +59,35 @@ describe('a runner on EC2', () => {
     await store.plan([{ id: batchId, provider: 'ec2', requirements, ...size, runner_ids: [runnerId] }], 10);
     const [batch] = await store.takeBatches('ec2', 10, 60_000, { per_second: 10, burst: 10 });
     assert.equal(batch?.id, batchId);
-    const launched = { runner_id: runnerId, provider_id: INSTANCE, instance_type: 'm7i.large', ...size };
-    await store.launched(batchId, [launched], null);
+    const instance = { runner_id: runnerId, provider_id: INSTANCE, instance_type: 'm7i.large', ...size };
+    await store.launched(batchId, [instance], null);
+    return { url, store, runnerId };
+  }
 
+  /** Starts the runner on a machine that has the database URL, but no settings of the servers. */
+  function start(url: string, environment: Environment = {}): HeddleProcess {
     const { port } = metadata.address() as AddressInfo;
-    const runner = new HeddleProcess(['worker', '--runner', 'ec2', '--json'], {
+    return new HeddleProcess(['worker', '--runner', 'ec2', '--json'], {
       DATABASE_URL: url,
       AWS_EC2_METADATA_SERVICE_ENDPOINT: `http://127.0.0.1:${port}/`,
+      ...environment,
     });
+  }
+
+  it('ends itself without a server, at the time in the policy, whatever its own settings are', async (t) => {
+    const policy = { HEDDLE_POOL_IDLE_SECS: '1', HEDDLE_POOL_FAREWELL_SECS: '1', HEDDLE_POOL_PULSE_SECS: '0.5' };
+    const { url, store, runnerId } = await launched(policy);
+    const runner = start(url, { HEDDLE_POOL_IDLE_SECS: '3600', HEDDLE_POOL_FAREWELL_SECS: '3600' });
+    t.after(() => runner.child.kill('SIGKILL'));
+    await eventually(() => runner.ended, 'it has ended', DEADLINE_MS);
+    assert.equal(await runner.exited, 0, runner.stderr);
+    const [row] = await store.list({ ids: [runnerId] }, { offset: 0, limit: 1 });
+    assert.deepEqual([row!.state, row!.reason], ['terminated', 'idle too long']);
+  });
+
+  it('identifies itself, runs tasks, and accepts no more claims once its machine is interrupted', async (t) => {
+    const { url, store, runnerId } = await launched({ HEDDLE_POOL_IDLE_SECS: '4000', HEDDLE_POOL_PULSE_SECS: '0.5' });
+    const runner = start(url);
     t.after(() => runner.child.kill('SIGKILL'));
     const ready = await runner.event<{ event: 'ready'; runner: string }>('ready', DEADLINE_MS);
     assert.equal(ready.runner, runnerId);

@@ -133,7 +133,12 @@ describe('unused runners', () => {
 
 describe('a runner whose handler continues after the timeout of its task', () => {
   it('takes no other task, and ends with the handler', async (t) => {
-    const heddle = await HeddlePool.open({ HEDDLE_POOL_MAX_RUNNERS: '1' });
+    const heddle = await HeddlePool.open({
+      HEDDLE_POOL_MAX_RUNNERS: '1',
+      // Long enough that the pool does not end the runner because of an unconfirmed claim.
+      HEDDLE_POOL_CONFIRM_SECS: '3600',
+      HEDDLE_POOL_CLAIM_SECS: '3600',
+    });
     t.after(() => heddle.close());
     const stubborn = await heddle.submit('stubborn', 'pool-stubborn', 1, { timeout: 1 });
     const { pid } = await heddle.run('stubborn');

@@ -268,4 +268,22 @@ export const LAUNCH_CASES: readonly Case[] = [
       assert.equal(await yard.stateOf(third), 'idle');
     },
   },
+  {
+    name: 'a request that waits for capacity is overtaken as often as allowed, then not at all',
+    async run(yard) {
+      const { id, request } = await yard.running();
+      const first = await yard.ask({ resource_class: 'xlarge' });
+      const [second, third] = [await yard.ask(), await yard.ask()];
+      const limits = { missing: 1, coming: 0, max_runners: 1, overtakes: 1, lease_ms: LEASE_MS };
+      assert.equal(await yard.store.freeCapacity({ request_id: first, ...limits }), 0, 'no runner is idle');
+      await yard.store.withdraw([request], 'done');
+      assert.deepEqual(await yard.holdersOf(second), [id]);
+      await yard.store.withdraw([second], 'done');
+      assert.equal(await yard.stateOf(id), 'idle', 'it is not granted');
+      assert.equal((await yard.request(third)).state, 'waiting');
+      assert.deepEqual(await yard.store.claimIdle(10), []);
+      assert.equal(await yard.store.freeCapacity({ request_id: first, ...limits }), 1);
+      assert.equal((await yard.runner(id)).reason, 'evicted');
+    },
+  },
 ];
