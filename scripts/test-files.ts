@@ -45,7 +45,7 @@ export interface RunOptions {
 
 const IDLE_CHECK_MS = 1_000;
 /** One more file runs at a time while more processors than this are idle, one less while fewer are. */
-const IDLE_PROCESSORS = { more: 0.2, fewer: 0.05 };
+const IDLE_PROCESSORS = { more: 0.25, fewer: 0.05 };
 
 /** Runs test files, each in a process of its own, and yields each one's result when it ends. */
 export async function* runFiles(files: readonly string[], options: RunOptions): AsyncGenerator<FileResult> {

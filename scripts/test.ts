@@ -22,7 +22,7 @@ const ROOT = join(import.meta.dirname, '..');
 const NODE_MIN = [22, 19] as const;
 const CONCURRENCY = 2;
 /** While processors are idle, because tests wait for timers and for processes they have killed. */
-const CONCURRENCY_MAX = 6;
+const CONCURRENCY_MAX = 5;
 const MEMORY = '/dev/shm';
 const MEMORY_FREE_BYTES_MIN = 4 * 1024 ** 3;
 const RUN = randomUUID();
