@@ -28,11 +28,7 @@ function agrees(name: string, size: TreeSize, runs: number): void {
 
 agrees('policies and sequences in small trees', { width: 3, depth: 3, commands: 20, workflows: 1 }, 25);
 agrees('generators beside everything else', { width: 3, depth: 3, commands: 35, operators: false }, 20);
-agrees(
-  'generators of several attempts',
-  { width: 2, depth: 2, commands: 60, operators: false, attempts: true },
-  15,
-);
+agrees('generators of several attempts', { width: 2, depth: 2, commands: 60, operators: false, attempts: true }, 15);
 agrees('operators, leases and time on several trees', { width: 4, depth: 4, commands: 40, delays: true }, 20);
 agrees('wide containers', { width: 24, depth: 2, commands: 25, workflows: 1 }, 3);
 agrees('deep trees', { width: 3, depth: 12, nested: true, commands: 25, workflows: 1 }, 3);
