@@ -26,7 +26,7 @@ import { follow } from './follow.ts';
 import { JobsClient } from './jobs.ts';
 import { PoolClient } from './pool.ts';
 import { QueuesClient } from './queues.ts';
-import { Transport, type ClientOptions } from './transport.ts';
+import { Transport, warningsOf, type ClientOptions } from './transport.ts';
 import { WorkClient } from './work-client.ts';
 
 export { HeddleApiError } from './error.ts';
@@ -136,8 +136,8 @@ export class HeddleClient {
       query: { batch_name: options.batchName },
     });
     const batchId = response.headers.get('x-batch-id');
-    const warnings = JSON.parse(response.headers.get('x-warnings') ?? '[]') as SubmissionWarningDto[];
-    return { batchId, tasks: response.status === 204 ? [] : ((await response.json()) as Task[]), warnings };
+    const created = response.status === 204 ? [] : ((await response.json()) as Task[]);
+    return { batchId, tasks: created, warnings: warningsOf(response) };
   }
 
   getTask(id: string): Promise<TaskDto> {

@@ -1,10 +1,14 @@
 import type { JobChangeDto, JobDetailDto, JobDto, JobRunDto, NewJobDto, OccurrenceDto } from '../http/wire/job.ts';
-import type { Transport } from './transport.ts';
+import type { SubmissionWarningDto } from '../http/wire/submission-warning.ts';
+import { warningsOf, type Transport } from './transport.ts';
 
 interface Page {
   page?: number;
   page_size?: number;
 }
+
+/** Job as stored, with warnings about its workflow, such as kinds that no worker has ever requested. */
+export type StoredJob = JobDetailDto & { warnings: SubmissionWarningDto[] };
 
 /** Jobs: workflows on a schedule. A job is identified by its id or its name. */
 export class JobsClient {
@@ -14,8 +18,8 @@ export class JobsClient {
     this.#transport = transport;
   }
 
-  create(job: NewJobDto): Promise<JobDetailDto> {
-    return this.#transport.json('POST', '/v1/jobs', { body: job });
+  create(job: NewJobDto): Promise<StoredJob> {
+    return this.#store('POST', '/v1/jobs', job);
   }
 
   /** Returns jobs by name, each with its last run. */
@@ -28,8 +32,13 @@ export class JobsClient {
   }
 
   /** Keeps absent members unchanged. */
-  update(job: string, change: JobChangeDto): Promise<JobDetailDto> {
-    return this.#transport.json('PATCH', jobPath(job), { body: change });
+  update(job: string, change: JobChangeDto): Promise<StoredJob> {
+    return this.#store('PATCH', jobPath(job), change);
+  }
+
+  async #store(method: 'POST' | 'PATCH', path: string, body: NewJobDto | JobChangeDto): Promise<StoredJob> {
+    const response = await this.#transport.send(method, path, { body });
+    return { ...((await response.json()) as JobDetailDto), warnings: warningsOf(response) };
   }
 
   /** Deletes the job and its history; keeps the workflows that it started. */

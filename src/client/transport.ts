@@ -1,3 +1,4 @@
+import type { SubmissionWarningDto } from '../http/wire/submission-warning.ts';
 import { errorOf } from './error.ts';
 
 export interface ClientOptions {
@@ -58,4 +59,9 @@ export class Transport {
     const text = new URLSearchParams(values).toString();
     return `${this.#baseUrl}${path}${text === '' ? '' : `?${text}`}`;
   }
+}
+
+/** Returns the warnings that a response to a submission carries in a header. */
+export function warningsOf(response: Response): SubmissionWarningDto[] {
+  return JSON.parse(response.headers.get('x-warnings') ?? '[]') as SubmissionWarningDto[];
 }

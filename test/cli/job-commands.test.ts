@@ -62,6 +62,23 @@ test('a job from its creation to its deletion', async () => {
   assert.equal((await job('list')).stdout, 'no matching jobs\n');
 });
 
+test('create and update warn of a misspelled kind on standard error, and in the document', async () => {
+  const options = { stdin: '{"root":{"mode":"sequential","children":[{"kind":"FilterModel"}]}}' };
+  const warning =
+    'warning: no worker has ever requested tasks of the kind "FilterModel"; did you mean "FilterModels"? Otherwise they wait until one does\n';
+  const created = await jobWith(options, 'create', 'misspelled', '--cron', '@yearly', '--workflow', '-');
+  assert.deepEqual([created.code, created.stderr], [0, warning]);
+  const updated = await jobWith(options, 'update', 'misspelled', '--workflow', '-', '--json');
+  assert.deepEqual([updated.code, updated.stderr], [0, warning]);
+  const { warnings } = updated.json() as { warnings: { kind: string; did_you_mean: string | null }[] };
+  assert.deepEqual(
+    warnings.map(({ kind, did_you_mean }) => [kind, did_you_mean]),
+    [['FilterModel', 'FilterModels']],
+  );
+  const other = await job('update', 'misspelled', '--cron', '@monthly', '--json');
+  assert.deepEqual([other.stderr, (other.json() as { warnings: unknown[] }).warnings], ['', []]);
+});
+
 test('invalid input is reported before or by the server, and nothing is created', async () => {
   const noFile = await job('create', 'bad', '--cron', '@daily', '--workflow', join(directory, 'none.json'));
   assert.deepEqual([noFile.code, /no such file/.test(noFile.stderr)], [2, true]);

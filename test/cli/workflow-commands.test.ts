@@ -131,6 +131,21 @@ describe('heddle workflow', () => {
     assert.match((await on('get', bad)).stdout, /⊘ both .* Disabled: .*first/);
   });
 
+  test('submit warns of a misspelled kind on standard error, and in the document', async () => {
+    const stdin = '{"root":{"mode":"sequential","children":[{"kind":"FilterModel"},{"kind":"Filter"}]}}';
+    const ran = await heddle(['workflow', 'submit', '-', '--json', '--url', server.url], { stdin });
+    assert.equal(ran.code, 0);
+    assert.equal(
+      ran.stderr,
+      'warning: no worker has ever requested tasks of the kind "FilterModel"; did you mean "FilterModels"? Otherwise they wait until one does\n',
+    );
+    const { warnings } = ran.json() as { warnings: { kind: string; did_you_mean: string | null }[] };
+    assert.deepEqual(
+      warnings.map(({ kind, did_you_mean }) => [kind, did_you_mean]),
+      [['FilterModel', 'FilterModels']],
+    );
+  });
+
   test('--watch --json writes JSON lines and nothing else', async () => {
     const kind = newKind();
     // A worker has requested it, so there is no warning.

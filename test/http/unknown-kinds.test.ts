@@ -6,11 +6,13 @@ import { HeddleClient } from '../../src/client/client.ts';
 import { BUILT_IN_KINDS } from '../../src/domain/built-in-kinds.ts';
 import { createEngine } from '../../src/engine/engine.ts';
 import type { Engine } from '../../src/engine/port.ts';
+import { createJobs } from '../../src/engine/schedule/jobs.ts';
 import type { SubmissionWarningDto } from '../../src/http/wire/submission-warning.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { silentLogger } from '../../src/runtime/log.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import type { Database } from '../../src/store/database.ts';
+import { contextOn } from '../engine/schedule/fixture.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { createTestServer, task, type TestServer } from './server.ts';
 
@@ -33,7 +35,8 @@ before(async () => {
     return original(statement, values as never) as never;
   };
   engine = newEngine();
-  server = await createTestServer({ engine, database });
+  const jobs = createJobs(contextOn(database, systemClock));
+  server = await createTestServer({ engine, database, jobs });
   await engine.claim({ lanes: ['kind:CountWords', 'kind:Ünïcode'], limit: 1, holder: 'a worker' });
   await engine.workersSeen([{ worker: 'w', kinds: ['queued.resize'], concurrency: 1 }]);
 });
@@ -129,6 +132,12 @@ describe('warnings of submissions', () => {
     assert.deepEqual((await client.submitMinimal([{ name: 'a', kind: 'CountWords' }] as never)).warnings, []);
     const workflow = await client.submitWorkflow({ root: { mode: 'parallel', children: [{ kind: 'CountWord' }] } });
     assert.deepEqual(told(workflow.warnings), [['CountWord', 'CountWords']]);
+    const misspelled = { root: { mode: 'parallel' as const, children: [{ kind: 'CountWord' }] } };
+    const job = await client.jobs.create({ name: 'words', cron: '@yearly', workflow: misspelled });
+    assert.deepEqual(told(job.warnings), [['CountWord', 'CountWords']]);
+    assert.deepEqual((await client.jobs.update('words', { cron: '@monthly' })).warnings, []);
+    const updated = await client.jobs.update('words', { workflow: misspelled });
+    assert.deepEqual(told(updated.warnings), [['CountWord', 'CountWords']]);
   });
 });
 

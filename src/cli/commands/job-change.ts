@@ -3,7 +3,8 @@ import type { Readable } from 'node:stream';
 import type { ClientContext } from '../output/client-command.ts';
 import { UsageFailure } from '../output/failure.ts';
 import { readJsonFile, sourceName } from '../output/json-file.ts';
-import type { JobChange, NewJob } from '../output/wire.ts';
+import { printable } from '../output/text.ts';
+import type { JobChange, NewJob, StoredJob } from '../output/wire.ts';
 import { printJob } from './job-show.ts';
 
 interface ScheduleOptions {
@@ -34,7 +35,7 @@ export async function createJob(context: ClientContext, options: JobCreateOption
     ...(paused === undefined ? {} : { paused }),
     workflow: await readWorkflow(file, context.io.stdin),
   };
-  printJob(context, await context.client.jobs.create(job));
+  printStored(context, await context.client.jobs.create(job));
   return undefined;
 }
 
@@ -51,8 +52,13 @@ export async function updateJob(context: ClientContext, options: JobUpdateOption
       next: 'give at least one option, such as: heddle job update JOB --cron @hourly',
     });
   }
-  printJob(context, await context.client.jobs.update(key, change));
+  printStored(context, await context.client.jobs.update(key, change));
   return undefined;
+}
+
+function printStored(context: ClientContext, job: StoredJob): void {
+  printJob(context, job);
+  for (const { message } of job.warnings) context.output.notice(`warning: ${printable(message)}`);
 }
 
 function scheduleOf({ timeZone, recurrence, overlap, catchUp }: ScheduleOptions) {

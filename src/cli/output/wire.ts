@@ -18,6 +18,7 @@ export type NewTask = Parameters<HeddleClient['submit']>[0][number];
 export type TaskUpdate = Parameters<HeddleClient['updateTask']>[1];
 export type Job = Answer<HeddleClient['jobs']['list']>[number];
 export type JobDetail = Answer<HeddleClient['jobs']['get']>;
+export type StoredJob = Answer<HeddleClient['jobs']['create']>;
 export type JobRun = Answer<HeddleClient['jobs']['history']>[number];
 export type NewJob = Parameters<HeddleClient['jobs']['create']>[0];
 export type JobChange = Parameters<HeddleClient['jobs']['update']>[1];
