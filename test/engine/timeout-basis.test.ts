@@ -34,6 +34,17 @@ describe('the basis of a timeout', () => {
     });
   }
 
+  it('goes with the message to a worker on a queue', async () => {
+    const { engine } = await newBench({ queue: { sendIn: () => Promise.resolve() } });
+    await engine.workersSeen([{ worker: 'w', kinds: ['work'], concurrency: 10 }]);
+    await submitTasks(engine, [newTask({ deadline_basis: 'start' }), newTask({})]);
+    const sent = await engine.dispatch('manager', 10);
+    assert.deepEqual(
+      sent.map(({ task: started }) => started.timeout_basis),
+      ['start', undefined],
+    );
+  });
+
   it('is activity on every way in, unless it is given', () => {
     const kind = (timeout_basis?: DeadlineBasis) =>
       defineKind({ name: 'Scan', run: () => null, ...(timeout_basis === undefined ? {} : { timeout_basis }) });
