@@ -38,7 +38,7 @@ async function tellJobs(context: ManagerContext, batch: Batch): Promise<void> {
 
 function submissionOf({ collection, job_run_id, traceparent: given }: CreateTaskCollectionMessage): WorkflowSubmission {
   const { name, root, notify } = collection;
-  // The specification says to ignore malformed workflows.
+  // The specification says to ignore malformed contexts.
   const traceparent = given !== undefined && parseTraceparent(given) !== null ? given : null;
   return { name, root, notify, traceparent, idempotency: null, job_run_id };
 }
