@@ -4,7 +4,7 @@ import type { ConnectionLimits } from './listener.ts';
 import type { Reply } from './manager/port.ts';
 import type { RemoteCode } from './protocol/codes.ts';
 import { UnprovenMemory, type UnprovenShare } from './unproven-memory.ts';
-import { UnprovenQueue } from './unproven-turns.ts';
+import { UnprovenQueue } from './unproven-queue.ts';
 
 /** Error codes that do not prove that the caller holds its key. */
 const WITHOUT_PROOF: ReadonlySet<RemoteCode> = new Set([

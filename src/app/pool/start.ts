@@ -17,7 +17,7 @@ import { Loop } from '../../runtime/loop.ts';
 import type { Metrics } from '../../runtime/metrics.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { Database } from '../../store/database.ts';
-import { POOL_CHANNEL, SETTLED } from '../../store/runners/told.ts';
+import { POOL_CHANNEL, SETTLED } from '../../store/runners/notice-queue.ts';
 import type { SettingValues } from '../settings.ts';
 import type { StopSequence } from '../stop-sequence.ts';
 import { runnerBrokerOf } from './desk.ts';

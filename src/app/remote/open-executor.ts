@@ -18,7 +18,7 @@ import { createRemoteMetrics, type RemoteMetrics } from '../../remote/observe/me
 import { createTaskTracing } from '../../remote/observe/spans.ts';
 import type { Ingress } from '../../remote/protocol/messages.ts';
 import { UnprovenMemory } from '../../remote/unproven-memory.ts';
-import { UnprovenQueue } from '../../remote/unproven-turns.ts';
+import { UnprovenQueue } from '../../remote/unproven-queue.ts';
 import { RevokedCertificates } from '../../remote/security/revoked-certificates.ts';
 import { openAuthenticator } from '../../remote/security/authenticator.ts';
 import { memoryKeyRing, openKeyRingFile, type KeyRing } from '../../remote/security/key-ring.ts';

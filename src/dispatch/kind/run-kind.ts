@@ -6,10 +6,10 @@ import type { KindDefinition } from '../../kinds/definition/define-kind.ts';
 import { toJson } from './json-value.ts';
 import { NodeEmitter, type NodeSink } from './node-emitter.ts';
 import { isNode, isPlaced, type Node, type Parent, type Placed } from '../../kinds/definition/nodes.ts';
-import { Ending } from '../../kinds/definition/ending.ts';
+import { TaskSuccess } from '../../kinds/definition/task-success.ts';
 import { FinalFailure } from '../../kinds/definition/final-failure.ts';
 import { PartialFailure } from '../../kinds/definition/partial-failure.ts';
-import { Told } from '../../kinds/definition/told.ts';
+import { ResultWithNotification } from '../../kinds/definition/result-with-notification.ts';
 import type { ResultReader } from './result-stream.ts';
 
 /** What the worker provides for a run. */
@@ -199,8 +199,9 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 }
 
 function ended(value: unknown, expected?: number): Completion {
-  if (value instanceof Ending) return new Completion('succeeded', { result: value.result, disable: value.disable });
-  if (value instanceof Told) return notified(value);
+  if (value instanceof TaskSuccess)
+    return new Completion('succeeded', { result: value.result, disable: value.disable });
+  if (value instanceof ResultWithNotification) return notified(value);
   if (value === undefined) return new Completion('succeeded', { expected_created: expected });
   try {
     const result = toJson(value, 'the result', RESULT_BYTES_MAX);
@@ -210,7 +211,7 @@ function ended(value: unknown, expected?: number): Completion {
   }
 }
 
-function notified({ result, actions, oncePerWorkflow }: Told): Completion {
+function notified({ result, actions, oncePerWorkflow }: ResultWithNotification): Completion {
   try {
     const notices = { actions, once_per_workflow: oncePerWorkflow };
     return new Completion('succeeded', { result: toJson(result, 'the result', RESULT_BYTES_MAX), notices });

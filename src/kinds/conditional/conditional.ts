@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../domain/json.ts';
 import { CONDITIONAL_KIND, decisionOf, notTaken, type Decision } from '../../domain/conditional.ts';
 import { defineKind, type KindDefinition } from '../definition/define-kind.ts';
-import { Ending } from '../definition/ending.ts';
+import { TaskSuccess } from '../definition/task-success.ts';
 import { issueOf } from '../definition/input-schema.ts';
 import type { StandardSchema } from '../../domain/standard-schema.ts';
 
@@ -28,7 +28,7 @@ export function conditional(): KindDefinition<JsonObject> {
     run: (decision) => {
       const disabled = notTaken(decision);
       const result = { when: decision.when, disabled };
-      return disabled.length === 0 ? new Ending(result) : new Ending(result, { disable: disabled });
+      return disabled.length === 0 ? new TaskSuccess(result) : new TaskSuccess(result, { disable: disabled });
     },
   });
 }

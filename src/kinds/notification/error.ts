@@ -4,7 +4,7 @@ import { cutText } from '../../domain/notification/one-line.ts';
 import { WORKFLOW_WIRE_STATE } from '../../domain/workflow.ts';
 import type { BadEnd } from '../../engine/port.ts';
 import { defineKind } from '../definition/define-kind.ts';
-import { Told } from '../definition/told.ts';
+import { ResultWithNotification } from '../definition/result-with-notification.ts';
 import { requireAllowedChannel, type NotificationOptions } from './channel.ts';
 import { notificationSchema } from './input.ts';
 
@@ -33,7 +33,9 @@ export function errorNotification({ notices, ssrf }: NotificationOptions) {
         words: (workflow) => ({ title: titleOf(workflow, total), text: listOf(first, total) }),
         plain_if_template_fails: true,
       });
-      return new Told({ sent: true, errors: total, deliveries: actions.length }, actions, { oncePerWorkflow: true });
+      return new ResultWithNotification({ sent: true, errors: total, deliveries: actions.length }, actions, {
+        oncePerWorkflow: true,
+      });
     },
   });
 }

@@ -1,6 +1,6 @@
 import { GENERIC_KIND } from '../../domain/notification/kinds.ts';
 import { defineKind } from '../definition/define-kind.ts';
-import { Told } from '../definition/told.ts';
+import { ResultWithNotification } from '../definition/result-with-notification.ts';
 import { requireAllowedChannel, type NotificationOptions } from './channel.ts';
 import { notificationSchema } from './input.ts';
 
@@ -20,7 +20,7 @@ export function genericNotification({ notices, ssrf }: NotificationOptions) {
         words: (workflow) => ({ title: task.name === GENERIC_KIND ? `Workflow ${workflow}` : task.name, text: '' }),
         plain_if_template_fails: false,
       });
-      return new Told({ sent: true, deliveries: actions.length }, actions);
+      return new ResultWithNotification({ sent: true, deliveries: actions.length }, actions);
     },
   });
 }

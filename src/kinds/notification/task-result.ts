@@ -5,7 +5,7 @@ import type { TaskState } from '../../domain/task-state.ts';
 import { WORKFLOW_WIRE_STATE } from '../../domain/workflow.ts';
 import type { EarlierResult, KindContext } from '../definition/context.ts';
 import { defineKind } from '../definition/define-kind.ts';
-import { Told } from '../definition/told.ts';
+import { ResultWithNotification } from '../definition/result-with-notification.ts';
 import { requireAllowedChannel, type NotificationOptions } from './channel.ts';
 import { resultNotificationSchema } from './input.ts';
 
@@ -42,7 +42,10 @@ export function taskResultNotification({ notices, ssrf }: NotificationOptions) {
         plain_if_template_fails: false,
       });
       const results = excerpt.results.length;
-      return new Told({ sent: true, results, more_results: excerpt.more, deliveries: actions.length }, actions);
+      return new ResultWithNotification(
+        { sent: true, results, more_results: excerpt.more, deliveries: actions.length },
+        actions,
+      );
     },
   });
 }

@@ -28,7 +28,7 @@ import {
   releaseRunner,
   terminateRunners,
 } from '../../store/runners/signals.ts';
-import { NoticeQueue, type QueuedNoticeContext } from '../../store/runners/told.ts';
+import { NoticeQueue, type QueuedNoticeContext } from '../../store/runners/notice-queue.ts';
 import type { Served } from '../port/backend.ts';
 import type { PoolHistory, PoolSample } from '../port/history.ts';
 import type { LaunchBatch, LaunchedRunner, ProviderInstance } from '../port/provider.ts';

@@ -14,7 +14,7 @@ import type { EventEntry } from './config/event-entry.ts';
 import { type GitProtocol, readEntries } from './config/read-entries.ts';
 import { registryFault } from './config/read-origin.ts';
 import { type DefinitionBounds, DescribedEvents } from './described-events.ts';
-import { StoreBackedRegistry } from './kept-registry.ts';
+import { StoreBackedRegistry } from './store-backed-registry.ts';
 import type { EventRegistry } from './port.ts';
 import { Registrations } from './registrations.ts';
 import { registerDirectory, registerEntries } from './start-up.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Tier } from '../protocol/messages.ts';
 import { ContainerLauncher } from './container-launcher.ts';
 import { ControlGroups } from './control-groups.ts';
-import { SingleUseTier } from './fresh-tier.ts';
+import { SingleUseTier } from './single-use-tier.ts';
 import { JailLauncher } from './jail-launcher.ts';
 import { isKubernetes } from './kubernetes-command.ts';
 import { KubernetesLauncher } from './kubernetes-launcher.ts';

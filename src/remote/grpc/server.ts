@@ -21,7 +21,7 @@ import { loadGrpc } from './packages.ts';
 import { Peer, Peers } from './peers.ts';
 import { resetOptions, ResetGuard } from './reset-guard.ts';
 import { setHttp2Options, watchStreams } from './streams.ts';
-import { UNITS } from '../unproven-turns.ts';
+import { UNITS } from '../unproven-queue.ts';
 import { loadWire } from './wire.ts';
 
 export { GRPC_LIMITS, type GrpcLimits } from './limits.ts';

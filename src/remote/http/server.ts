@@ -14,7 +14,7 @@ import {
   requireSafeBind,
 } from '../listener.ts';
 import { HTTP_LIMITS, type HttpLimits } from './limits.ts';
-import { UNITS } from '../unproven-turns.ts';
+import { UNITS } from '../unproven-queue.ts';
 import { answerRequest, send, type RouteContext } from './routes.ts';
 
 export { HTTP_LIMITS, type HttpLimits } from './limits.ts';

@@ -9,7 +9,7 @@ import { RemoteFailure } from '../protocol/codes.ts';
 import { malformed, refusalPayload } from '../protocol/refusal.ts';
 import type { PeerCertificate } from '../security/port.ts';
 import type { UnprovenShare } from '../unproven-memory.ts';
-import { UNITS } from '../unproven-turns.ts';
+import { UNITS } from '../unproven-queue.ts';
 import { type Frame, FrameReader, type FrameStage } from './frames.ts';
 import { HeaderFault, readRequest, refusal, responseHeader, type FramedRequest } from './header.ts';
 import { Outbox } from './outbox.ts';

@@ -15,7 +15,7 @@ import {
   startSweep,
 } from '../listener.ts';
 import type { RemoteManager } from '../manager/port.ts';
-import { UNITS } from '../unproven-turns.ts';
+import { UNITS } from '../unproven-queue.ts';
 import { exchange, type ExchangeContext, refuse } from './exchange.ts';
 import { XMLRPC_LIMITS, type XmlRpcLimits } from './limits.ts';
 

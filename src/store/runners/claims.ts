@@ -1,6 +1,6 @@
 import type { Queryable, Statement } from '../database.ts';
 import { uuidArray } from '../transitions.ts';
-import { NOTICES_COLUMN, type QueuedNoticeContext } from './told.ts';
+import { NOTICES_COLUMN, type QueuedNoticeContext } from './notice-queue.ts';
 
 const CLAIM_IDLE: Statement = {
   name: 'runners.claim_idle',

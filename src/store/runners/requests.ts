@@ -1,7 +1,7 @@
 import type { Requirements } from '../../domain/runner/requirements.ts';
 import type { Queryable, Statement } from '../database.ts';
 import { numberArray, uuidArray } from '../transitions.ts';
-import { NOTICES_COLUMN, type QueuedNoticeContext } from './told.ts';
+import { NOTICES_COLUMN, type QueuedNoticeContext } from './notice-queue.ts';
 
 const ASK: Statement = {
   name: 'runners.ask',

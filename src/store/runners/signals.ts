@@ -1,7 +1,7 @@
 import type { Queryable, Statement } from '../database.ts';
 import { uuidArray } from '../transitions.ts';
 import type { GrantedRow } from './claims.ts';
-import { NOTICES_COLUMN, type QueuedNoticeContext } from './told.ts';
+import { NOTICES_COLUMN, type QueuedNoticeContext } from './notice-queue.ts';
 
 const REGISTER: Statement = {
   name: 'runners.register',

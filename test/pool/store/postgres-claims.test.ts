@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { PostgresBackend } from '../../../src/pool/backends/postgres.ts';
 import { newId } from '../../../src/runtime/random.ts';
 import type { Database, Statement } from '../../../src/store/database.ts';
-import { POOL_CHANNEL, RUNNER_CHANNEL, SETTLED } from '../../../src/store/runners/told.ts';
+import { POOL_CHANNEL, RUNNER_CHANNEL, SETTLED } from '../../../src/store/runners/notice-queue.ts';
 import { eventually } from '../../support/eventually.ts';
 import { many, newRequest, openField, seedIdle } from './seed.ts';
 

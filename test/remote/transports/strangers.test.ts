@@ -9,7 +9,7 @@ import { Peer } from '../../../src/remote/grpc/peers.ts';
 import type { Reply } from '../../../src/remote/manager/port.ts';
 import type { Received } from '../../../src/remote/security/port.ts';
 import { UnprovenMemory } from '../../../src/remote/unproven-memory.ts';
-import { UnprovenQueue } from '../../../src/remote/unproven-turns.ts';
+import { UnprovenQueue } from '../../../src/remote/unproven-queue.ts';
 import { XmlRpcReader } from '../../../src/remote/xmlrpc/reader.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { silentLogger } from '../../../src/runtime/log.ts';

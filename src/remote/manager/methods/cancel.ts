@@ -7,7 +7,7 @@ import { readCancel } from '../request-fields.ts';
 import type { Dispatcher } from '../steps/dispatch.ts';
 import { answerOf, type Answer } from '../steps/respond.ts';
 import type { TaskEntry } from '../task-entry.ts';
-import { waitForCompletion } from '../until-over.ts';
+import { waitForCompletion } from '../wait-for-completion.ts';
 import { requireScope } from './poll.ts';
 
 /** Time for a process to end before the response reports the task as still running. */

@@ -4,7 +4,7 @@ import { allows, type ScopeNeed } from '../../security/scopes.ts';
 import type { ManagerContext } from '../context.ts';
 import { readPoll } from '../request-fields.ts';
 import { answerOf, type Answer } from '../steps/respond.ts';
-import { waitForCompletion } from '../until-over.ts';
+import { waitForCompletion } from '../wait-for-completion.ts';
 
 /** Returns the state of the caller's task; waits for its end as long as requested. */
 export async function poll(context: ManagerContext, received: Received, caller: Caller): Promise<Answer> {

@@ -5,7 +5,7 @@ import type { Dispatcher } from '../steps/dispatch.ts';
 import { register } from '../steps/register.ts';
 import { answerOf, pendingAnswer, respond, type Answer } from '../steps/respond.ts';
 import { validate, type Asking, type Submission } from '../steps/validate.ts';
-import { waitForCompletion } from '../until-over.ts';
+import { waitForCompletion } from '../wait-for-completion.ts';
 
 export interface Submitted {
   readonly answer: Answer;

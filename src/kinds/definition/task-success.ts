@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../domain/json.ts';
 
 /** A success with more than a result: a possible return value of `run` in Heddle's own kinds. */
-export class Ending {
+export class TaskSuccess {
   readonly result: JsonValue;
   /** Nodes after the task in its sequence, by name or id, that are disabled by its success. */
   readonly disable: readonly string[] | undefined;

@@ -4,7 +4,7 @@ import type { NoticeAction } from '../../domain/notification/notification.ts';
  * A result with a notification that is sent in the transaction of the task's success. For Heddle's own kinds, in
  * processes with database access.
  */
-export class Told {
+export class ResultWithNotification {
   readonly result: unknown;
   readonly actions: readonly NoticeAction[];
   /** Only the first such task of a workflow sends; the member `sent` of the others' results becomes false. */
