@@ -23,6 +23,19 @@ test('messages of the manager and of each kind with workers are counted by state
   assert.match(await metrics.registry.metrics(), /heddle_queue_messages\{queue="worker:render",state="visible"\} 0/);
 });
 
+test('the age of the oldest transaction is a metric', async () => {
+  const { database, engine, queue, metrics } = await newBench();
+  await database.transaction(
+    async (tx) => {
+      await tx.query({ name: 'test.look', text: 'select count(*) from ready' });
+      await setGauges({ engine, queue, metrics, database });
+    },
+    { isolation: 'repeatable read' },
+  );
+  const [, seconds] = /^heddle_oldest_snapshot_seconds (\S+)$/m.exec(await metrics.registry.metrics()) ?? [];
+  assert.ok(Number(seconds) > 0, `${seconds} seconds`);
+});
+
 test('outcomes of job occurrences are counted', async () => {
   const { database, manager, metrics, jobs: context } = await newBench();
   await createJobs(context).create({
