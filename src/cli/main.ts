@@ -7,7 +7,7 @@ import { isNodeSupported, NODE_MIN } from '../app/package.ts';
 /** Runs the command line and returns the exit code; prints failures on standard error. */
 async function run(argv: readonly string[]): Promise<number> {
   if (!isNodeSupported(process.versions.node)) {
-    process.stderr.write(`heddle: Node ${NODE_MIN} or newer is required, this is ${process.versions.node}\n`);
+    process.stderr.write(`error[FAILED]: Node ${NODE_MIN} or newer is required, this is ${process.versions.node}\n`);
     return EXIT.failed;
   }
   try {

@@ -127,7 +127,7 @@ describe('batch', () => {
     assert.equal(ran.code, 2);
     assert.match(ran.stderr, /error VALIDATION_FAILED/);
     assert.match(ran.stderr, /tasks\[0\]\.name/);
-    assert.match(ran.stderr, /next: fix the errors listed above/);
+    assert.match(ran.stderr, /hint: fix the errors listed above/);
     assert.equal(ran.stdout, '');
     assert.deepEqual((await on('task', 'list', '--kind', 'test.bad', '--json')).json(), []);
   });
@@ -154,7 +154,7 @@ describe('batch', () => {
       const ran = await heddle(['batch', 'submit', '-', '--url', server.url], { stdin });
       assert.equal(ran.code, 2);
       assert.match(ran.stderr, told);
-      assert.match(ran.stderr, /next: a batch is an array of tasks/);
+      assert.match(ran.stderr, /hint: a batch is an array of tasks/);
     });
   }
 
@@ -203,8 +203,8 @@ describe('batch', () => {
     for (const command of [['get'], ['stop'], ['watch']]) {
       const ran = await on('batch', ...command, UNKNOWN_ID);
       assert.equal(ran.code, 3, command[0]);
-      assert.match(ran.stderr, /error NOT_FOUND: /);
-      assert.match(ran.stderr, /next: list existing objects/);
+      assert.match(ran.stderr, /error\[NOT_FOUND\]: /);
+      assert.match(ran.stderr, /hint: list existing objects/);
     }
     const json = await on('batch', 'get', UNKNOWN_ID, '--json');
     assert.equal(json.stdout, '');
@@ -374,8 +374,8 @@ describe('URL of the server', () => {
     ]) {
       const ran = await heddle([...args, '--url', `http://127.0.0.1:${port}`]);
       assert.equal(ran.code, 4, args.join(' '));
-      assert.match(ran.stderr, /error UNREACHABLE: no server answers at .*: the connection was refused/);
-      assert.match(ran.stderr, /next: start one with `heddle up`/);
+      assert.match(ran.stderr, /error\[UNREACHABLE\]: no server answers at .*: the connection was refused/);
+      assert.match(ran.stderr, /hint: start one with `heddle up`/);
       assert.equal(ran.stdout, '');
     }
   });

@@ -86,7 +86,7 @@ test('exit codes report what went wrong', async () => {
   for (const [code, exit] of codes) {
     const ran = await event(['submit', 'Fail', JSON.stringify({ code })]);
     assert.equal(ran.code, exit, code);
-    assert.match(ran.stderr, new RegExp(`error ${code}: it went wrong\n {2}args\\.x: no`));
+    assert.match(ran.stderr, new RegExp(`error\\[${code}\\]: it went wrong\n {2}args\\.x: no`));
   }
   const told = JSON.parse((await event(['submit', 'Fail', '{"code":"TASK_OOM"}', '--json'])).stderr) as JsonObject;
   assert.deepEqual([told['code'], told['exit_code']], ['TASK_OOM', 1]);
@@ -139,7 +139,7 @@ test('the reason for waiting is printed once for each reason', async () => {
 
 test('a missing or untrusted certificate has its own remedy', () => {
   const failure = (message: string) =>
-    eventFailure({ code: 'UNREACHABLE', message, details: [], correlation_id: null }).next ?? '';
+    eventFailure({ code: 'UNREACHABLE', message, details: [], correlation_id: null }).hint ?? '';
   for (const message of [
     'self-signed certificate in certificate chain',
     'error:0A00045C:SSL routines:ssl3_read_bytes:tlsv13 alert certificate required',

@@ -75,5 +75,5 @@ test('failures of every command are one document with --json, on standard error'
     }),
   );
   const plain = await run(['task', 'get', 'nonsense']);
-  assert.match(plain.stderr, /^error USAGE: .*must be a UUID/);
+  assert.match(plain.stderr, /^error\[USAGE\]: .*must be a UUID/);
 });

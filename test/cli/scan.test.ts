@@ -85,7 +85,7 @@ describe('exit codes', () => {
   test('2 if the scan failed, before anything that was found', async () => {
     const missing = await scan('src', 'nowhere');
     assert.equal(missing.code, 2);
-    assert.equal(missing.stderr, 'heddle: nowhere: no such file or directory\n');
+    assert.equal(missing.stderr, 'error[USAGE]: nowhere: no such file or directory\n');
     assert.equal(missing.stdout, '');
   });
 
@@ -117,7 +117,7 @@ describe('exit codes', () => {
       encoding: 'utf8',
     });
     closeSync(full);
-    assert.deepEqual([ran.status, ran.stderr], [2, 'heddle: cannot write to standard output: the disk is full\n']);
+    assert.deepEqual([ran.status, ran.stderr], [2, 'error[FAILED]: cannot write to standard output: the disk is full\n']);
   });
 });
 
@@ -125,7 +125,7 @@ describe('invalid input', () => {
   test('an invalid flag is reported in one line, with exit code 2', async () => {
     const ran = await scan('clean', '--threads', '0');
     assert.deepEqual([ran.code, ran.stdout], [2, '']);
-    assert.match(ran.stderr, /^error USAGE: option '--threads <count>' argument '0' is invalid\..*\n$/);
+    assert.match(ran.stderr, /^error\[USAGE\]: option '--threads <count>' argument '0' is invalid\..*\n$/);
   });
 
   test('invalid rules are rejected with their position', async () => {

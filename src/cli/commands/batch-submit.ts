@@ -76,5 +76,5 @@ const FORM = 'a batch is an array of tasks: [{ "name": "first", "kind": "demo" }
 async function readTasks(file: string, stdin: Readable): Promise<NewTask[]> {
   const value = await readJsonFile(file, stdin, FORM);
   if (Array.isArray(value)) return value as NewTask[];
-  throw new UsageFailure(`${sourceName(file)} does not contain an array`, { next: FORM });
+  throw new UsageFailure(`${sourceName(file)} does not contain an array`, { hint: FORM });
 }

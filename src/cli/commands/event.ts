@@ -147,7 +147,7 @@ function registerCancel(event: Command, io?: CommandIo): void {
 async function readArgs(text: string | undefined, { stdin }: CommandIo): Promise<Record<string, never>> {
   const value = text === undefined ? {} : await parseArgs(text, stdin);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new UsageFailure('the arguments are not a JSON object', { next: ARGS_FORM });
+    throw new UsageFailure('the arguments are not a JSON object', { hint: ARGS_FORM });
   }
   return value as Record<string, never>;
 }
@@ -160,7 +160,7 @@ async function parseArgs(text: string, stdin: CommandIo['stdin']): Promise<unkno
   } catch (error) {
     throw new UsageFailure('the arguments are not valid JSON', {
       details: [(error as Error).message],
-      next: ARGS_FORM,
+      hint: ARGS_FORM,
     });
   }
 }

@@ -49,7 +49,7 @@ export async function updateJob(context: ClientContext, options: JobUpdateOption
   };
   if (Object.keys(change).length === 0) {
     throw new UsageFailure('no changes given', {
-      next: 'give at least one option, such as: heddle job update JOB --cron @hourly',
+      hint: 'give at least one option, such as: heddle job update JOB --cron @hourly',
     });
   }
   printStored(context, await context.client.jobs.update(key, change));
@@ -76,5 +76,5 @@ const FORM = 'a workflow is an object: { "root": { "mode": "sequential", "childr
 async function readWorkflow(file: string, stdin: Readable): Promise<NewJob['workflow']> {
   const value = await readJsonFile(file, stdin, FORM);
   if (typeof value === 'object' && value !== null && 'root' in value) return value as NewJob['workflow'];
-  throw new UsageFailure(`${sourceName(file)} does not contain a workflow`, { next: FORM });
+  throw new UsageFailure(`${sourceName(file)} does not contain a workflow`, { hint: FORM });
 }

@@ -14,10 +14,10 @@ export async function finishTask(
   id: string,
 ): Promise<undefined> {
   if (status === 'Failure' && reason === undefined) {
-    throw new UsageFailure('--reason is needed with --status Failure', { next: 'give the reason: --reason "…"' });
+    throw new UsageFailure('--reason is needed with --status Failure', { hint: 'give the reason: --reason "…"' });
   }
   if (status === 'Success' && reason !== undefined) {
-    throw new UsageFailure('--reason requires --status Failure', { next: 'remove it' });
+    throw new UsageFailure('--reason requires --status Failure', { hint: 'remove it' });
   }
   const task = await client.updateTask(id, {
     status,

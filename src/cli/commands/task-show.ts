@@ -37,10 +37,10 @@ export function parseJsonObject(text: string, option: string): Record<string, un
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new UsageFailure(`${option} is not valid JSON: ${(error as Error).message}`, { next: EXAMPLE });
+    throw new UsageFailure(`${option} is not valid JSON: ${(error as Error).message}`, { hint: EXAMPLE });
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw new UsageFailure(`${option} is not a JSON object`, { next: EXAMPLE });
+  throw new UsageFailure(`${option} is not a JSON object`, { hint: EXAMPLE });
 }
 
 const EXAMPLE = `such as '{"tenant":"a"}', in single quotes`;

@@ -26,7 +26,7 @@ async function idOf(client: HeddleClient, id: string, name: string): Promise<str
     if (node.type === 'container') pending.push(...node.children);
   }
   throw new UsageFailure(`the workflow has no container named "${printable(name)}"`, {
-    next: `list containers with: heddle workflow get ${id} --no-tasks; explain a task with: heddle task explain ID`,
+    hint: `list containers with: heddle workflow get ${id} --no-tasks; explain a task with: heddle task explain ID`,
   });
 }
 

@@ -24,7 +24,7 @@ export async function submitWorkflow(
   const { client, output, url, io } = context;
   const value = await readJsonFile(file, io.stdin, FORM);
   if (typeof value !== 'object' || value === null || !('root' in value)) {
-    throw new UsageFailure(`${sourceName(file)} does not contain a workflow`, { next: FORM });
+    throw new UsageFailure(`${sourceName(file)} does not contain a workflow`, { hint: FORM });
   }
   const given = value as NewWorkflow;
   const submitted = await client.submitWorkflow(

@@ -27,13 +27,13 @@ const VERDICTS: Readonly<Record<string, readonly [ClientExit, string | null]>> =
 
 /** TLS errors for a missing or untrusted certificate, or for a side without TLS. */
 const CERTIFICATE = /certificate|SSL routines|altname/i;
-const CERTIFICATE_NEXT =
+const CERTIFICATE_HINT =
   'check --ca, --cert and --cert-key (HEDDLE_EXECUTOR_CA, _CERT, _KEY); for an executor without TLS use +plain, as in grpc+plain://127.0.0.1:50051';
 
 /** Converts a failed call to an executor to the report of a command. */
 export function eventFailure({ code, message, details, correlation_id }: RemoteFault): FailureReport {
   const [exit_code, usual] = VERDICTS[code] ?? [CLIENT_EXIT.failed, null];
-  const next = code === 'UNREACHABLE' && CERTIFICATE.test(message) ? CERTIFICATE_NEXT : usual;
+  const hint = code === 'UNREACHABLE' && CERTIFICATE.test(message) ? CERTIFICATE_HINT : usual;
   const task = correlation_id === null ? [] : [`task ${correlation_id}`];
-  return { code, error: message, details: [...details, ...task], next, exit_code };
+  return { code, error: message, details: [...details, ...task], hint, exit_code };
 }

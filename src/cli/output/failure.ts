@@ -11,23 +11,23 @@ export interface FailureReport {
   error: string;
   details: readonly string[];
   /** What to do; null if nothing is sure to help. */
-  next: string | null;
+  hint: string | null;
   exit_code: ClientExit;
 }
 
 /** The command's input is unusable. Nothing was sent. */
 export class UsageFailure extends Error {
   readonly details: readonly string[];
-  readonly next: string | null;
+  readonly hint: string | null;
 
   constructor(
     message: string,
-    { details = [], next = null }: { details?: readonly string[]; next?: string | null } = {},
+    { details = [], hint = null }: { details?: readonly string[]; hint?: string | null } = {},
   ) {
     super(message);
     this.name = 'UsageFailure';
     this.details = details;
-    this.next = next;
+    this.hint = hint;
   }
 }
 
@@ -35,11 +35,11 @@ export class UsageFailure extends Error {
 export function reportOf(error: unknown, url: string): FailureReport {
   if (error instanceof HeddleApiError) return apiReport(error, url);
   if (error instanceof UsageFailure) {
-    const { message, details, next } = error;
-    return { code: 'USAGE', error: message, details, next, exit_code: CLIENT_EXIT.usage };
+    const { message, details, hint } = error;
+    return { code: 'USAGE', error: message, details, hint, exit_code: CLIENT_EXIT.usage };
   }
   if (error instanceof CommandFailure) {
-    return { code: 'FAILED', error: error.message, details: [], next: null, exit_code: error.exitCode };
+    return { code: 'FAILED', error: error.message, details: [], hint: null, exit_code: error.exitCode };
   }
   if (error instanceof SyntaxError) return notHeddle(url, 'the answer is not JSON');
   const reason = connectionFailure(error);
@@ -50,30 +50,30 @@ export function reportOf(error: unknown, url: string): FailureReport {
 function apiReport(error: HeddleApiError, url: string): FailureReport {
   if (error.code === null) return notHeddle(url, `it responded with ${error.status} without an error code of Heddle`);
   const answer = error.answer as { error?: string } | null;
-  const { exit_code, next } = verdictOf(error);
-  return { code: error.code, error: answer?.error ?? error.message, details: error.details, next, exit_code };
+  const { exit_code, hint } = verdictOf(error);
+  return { code: error.code, error: answer?.error ?? error.message, details: error.details, hint, exit_code };
 }
 
-function verdictOf({ code, retryAfterSecs }: HeddleApiError): Pick<FailureReport, 'exit_code' | 'next'> {
+function verdictOf({ code, retryAfterSecs }: HeddleApiError): Pick<FailureReport, 'exit_code' | 'hint'> {
   switch (code) {
     case 'NOT_FOUND':
       return {
         exit_code: CLIENT_EXIT.notFound,
-        next: 'list existing objects: heddle batch list, heddle workflow list, heddle task list, heddle webhook list, heddle job list, heddle pool list',
+        hint: 'list existing objects: heddle batch list, heddle workflow list, heddle task list, heddle webhook list, heddle job list, heddle pool list',
       };
     case 'UNAUTHENTICATED':
       return {
         exit_code: CLIENT_EXIT.denied,
-        next: 'create a token on the server (heddle token create --name NAME --scope SCOPE), and pass it with --token or HEDDLE_TOKEN',
+        hint: 'create a token on the server (heddle token create --name NAME --scope SCOPE), and pass it with --token or HEDDLE_TOKEN',
       };
     case 'HOST_NOT_ALLOWED':
       return {
         exit_code: CLIENT_EXIT.denied,
-        next: 'use the address of the server instead of this name, or add the name to HEDDLE_ALLOWED_HOSTS of the server',
+        hint: 'use the address of the server instead of this name, or add the name to HEDDLE_ALLOWED_HOSTS of the server',
       };
     case 'CROSS_ORIGIN':
     case 'FORBIDDEN':
-      return { exit_code: CLIENT_EXIT.denied, next: 'use a token with a scope that includes this operation' };
+      return { exit_code: CLIENT_EXIT.denied, hint: 'use a token with a scope that includes this operation' };
     case 'REQUEST_TIMEOUT':
     case 'TOO_MANY_REQUESTS':
     case 'DATABASE_UNAVAILABLE':
@@ -82,32 +82,32 @@ function verdictOf({ code, retryAfterSecs }: HeddleApiError): Pick<FailureReport
     case 'SHUTTING_DOWN':
       return {
         exit_code: CLIENT_EXIT.unavailable,
-        next: retryAfterSecs === null ? 'try again later' : `try again in ${retryAfterSecs} s`,
+        hint: retryAfterSecs === null ? 'try again later' : `try again in ${retryAfterSecs} s`,
       };
     case 'CONFLICT':
     case 'HELD_BY_ANOTHER':
     case 'STALE_ATTEMPT':
       return {
         exit_code: CLIENT_EXIT.failed,
-        next: 'check its state: heddle task get ID, heddle workflow get ID, heddle job get JOB, heddle pool get ID',
+        hint: 'check its state: heddle task get ID, heddle workflow get ID, heddle job get JOB, heddle pool get ID',
       };
     case 'IDEMPOTENCY_MISMATCH':
-      return { exit_code: CLIENT_EXIT.failed, next: 'use another key, or submit the same file again' };
+      return { exit_code: CLIENT_EXIT.failed, hint: 'use another key, or submit the same file again' };
     case 'SSRF_BLOCKED':
-      return { exit_code: CLIENT_EXIT.usage, next: 'name a public address, or allow this one on the server' };
+      return { exit_code: CLIENT_EXIT.usage, hint: 'name a public address, or allow this one on the server' };
     case 'VALIDATION_FAILED':
     case 'MALFORMED_BODY':
     case 'INVALID_QUERY':
     case 'BODY_TOO_LARGE':
     case 'HEADERS_TOO_LARGE':
-      return { exit_code: CLIENT_EXIT.usage, next: 'fix the errors listed above and try again; nothing was changed' };
+      return { exit_code: CLIENT_EXIT.usage, hint: 'fix the errors listed above and try again; nothing was changed' };
     case 'INVALID_HANDLE':
     case 'METHOD_NOT_ALLOWED':
     case 'MALFORMED_REQUEST':
     case 'UNSUPPORTED_MEDIA_TYPE':
     case 'INTERNAL':
     case null:
-      return { exit_code: CLIENT_EXIT.failed, next: null };
+      return { exit_code: CLIENT_EXIT.failed, hint: null };
   }
 }
 
@@ -138,7 +138,7 @@ function unreachable(url: string, reason: string): FailureReport {
     code: 'UNREACHABLE',
     error: `no server answers at ${url}: ${reason}`,
     details: [],
-    next: 'start one with `heddle up`, or select another with --url or HEDDLE_URL',
+    hint: 'start one with `heddle up`, or select another with --url or HEDDLE_URL',
     exit_code: CLIENT_EXIT.unavailable,
   };
 }
@@ -148,7 +148,7 @@ function notHeddle(url: string, reason: string): FailureReport {
     code: 'NOT_HEDDLE',
     error: `the server at ${url} does not seem to be Heddle: ${reason}`,
     details: [],
-    next: 'check --url or HEDDLE_URL',
+    hint: 'check --url or HEDDLE_URL',
     exit_code: CLIENT_EXIT.unavailable,
   };
 }
@@ -159,7 +159,7 @@ export function writeFailure(output: Output, report: FailureReport): void {
     output.notice(JSON.stringify(report));
     return;
   }
-  output.notice(`${output.paintError('red', 'error')} ${report.code}: ${printable(report.error)}`);
+  output.notice(`${output.paintError('red', `error[${report.code}]:`)} ${printable(report.error)}`);
   for (const detail of report.details) output.notice(`  ${printable(detail)}`);
-  if (report.next !== null) output.notice(`${output.paintError('bold', 'next:')} ${report.next}`);
+  if (report.hint !== null) output.notice(`${output.paintError('bold', 'hint:')} ${report.hint}`);
 }

@@ -21,7 +21,7 @@ export async function readJsonFile(file: string, stdin: Readable, form: string):
     return JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch (error) {
     const details = [(error as Error).message];
-    throw new UsageFailure(`${sourceName(file)} is not valid JSON`, { details, next: form });
+    throw new UsageFailure(`${sourceName(file)} is not valid JSON`, { details, hint: form });
   }
 }
 

@@ -8,7 +8,7 @@ export function printUsageFailure(argv: readonly string[], error: CommanderError
   if (error.exitCode === 0) return EXIT.ok;
   if (error.code === 'commander.help') return EXIT.usage;
   const sentence = error.message.replace(/^error: /, '');
-  tell(argv, { code: 'USAGE', error: sentence, exit_code: EXIT.usage }, `error USAGE: ${sentence}`);
+  tell(argv, { code: 'USAGE', error: sentence, exit_code: EXIT.usage });
   return EXIT.usage;
 }
 
@@ -18,18 +18,17 @@ export function printFailure(argv: readonly string[], error: unknown): ExitCode 
   const sentence = userMessageOf(error) ?? stack ?? String(error);
   const { exitCode = EXIT.failed, faults = [] } = error as { exitCode?: ExitCode; faults?: readonly string[] };
   const code = exitCode === EXIT.usage ? 'USAGE' : 'FAILED';
-  tell(argv, { code, error: sentence, details: faults, exit_code: exitCode }, `heddle: ${sentence}`);
+  tell(argv, { code, error: sentence, details: faults, exit_code: exitCode });
   return exitCode;
 }
 
 function tell(
   argv: readonly string[],
   report: Pick<FailureReport, 'code' | 'error' | 'exit_code'> & { details?: readonly string[] },
-  line: string,
 ): void {
   const { code, error, details = [], exit_code } = report;
-  const document: FailureReport = { code, error, details, next: null, exit_code };
-  process.stderr.write(`${isJsonAsked(argv) ? JSON.stringify(document) : line}\n`);
+  const document: FailureReport = { code, error, details, hint: null, exit_code };
+  process.stderr.write(`${isJsonAsked(argv) ? JSON.stringify(document) : `error[${code}]: ${error}`}\n`);
 }
 
 /** Whether `--json` was given; checked directly, because an invalid command line is not parsed. */

@@ -27,7 +27,7 @@ export function workQuery({ open = false, ended = false, page, pageSize }: WorkL
   page?: number;
   page_size?: number;
 } {
-  if (open && ended) throw new UsageFailure('--open and --ended exclude each other', { next: 'use one of them' });
+  if (open && ended) throw new UsageFailure('--open and --ended exclude each other', { hint: 'use one of them' });
   return {
     ...(open ? { open: true } : ended ? { open: false } : {}),
     ...(page === undefined ? {} : { page }),

@@ -46,7 +46,7 @@ describe('an executor that requires tokens', () => {
       assert.deepEqual(JSON.parse(taken.stdout), { a: 2, b: 1 }, taken.stderr);
       const without = await event(protocol, ['submit', 'WordCount', '{}'], { HEDDLE_EXECUTOR_TOKEN: '' });
       assert.equal(without.code, 5);
-      assert.match(without.stderr, /^error UNAUTHENTICATED: /);
+      assert.match(without.stderr, /^error\[UNAUTHENTICATED\]: /);
     });
   }
 
@@ -55,7 +55,7 @@ describe('an executor that requires tokens', () => {
     for (const args of [['submit', 'Primes', '{}'], ['list']]) {
       const { code, stderr } = await event('tcp', args);
       assert.equal(code, 5, stderr);
-      assert.match(stderr, /^error FORBIDDEN: /);
+      assert.match(stderr, /^error\[FORBIDDEN\]: /);
     }
     write({ scopes: ['task:execute:*', 'task:poll'] });
     assert.equal((await event('tcp', ['submit', 'Primes', '{"below":10}'])).code, 0);
@@ -65,7 +65,7 @@ describe('an executor that requires tokens', () => {
     const refused = async (): Promise<void> => {
       const { code, stderr } = await event('grpc', ['list']);
       assert.equal(code, 5, stderr);
-      assert.match(stderr, /^error UNAUTHENTICATED: /);
+      assert.match(stderr, /^error\[UNAUTHENTICATED\]: /);
     };
     write({ sub: 'other', scope: EVERYTHING });
     await refused();
@@ -77,6 +77,6 @@ describe('an executor that requires tokens', () => {
     await refused();
     const absent = await event('grpc', ['list'], { HEDDLE_EXECUTOR_TOKEN: join(site.path, 'absent') });
     assert.equal(absent.code, 2);
-    assert.match(absent.stderr, /^error UNUSABLE: .*absent.*\n.*--token-file/s);
+    assert.match(absent.stderr, /^error\[UNUSABLE\]: .*absent.*\n.*--token-file/s);
   });
 });

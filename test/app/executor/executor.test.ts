@@ -143,23 +143,23 @@ describe('settings of an executor', () => {
         ...environment,
       });
       assert.equal(code, 1, stderr);
-      return stderr.split('\n').find((line) => line.startsWith('heddle: ')) ?? stderr;
+      return stderr.split('\n').find((line) => line.startsWith('error[')) ?? stderr;
     };
     try {
       const file = join(site.path, 'certs/ca.pem');
       assert.match(await told({ HEDDLE_EXECUTOR_DATA: file }), /HEDDLE_EXECUTOR_DATA: .*ca\.pem cannot be used: /);
       assert.match(
         await told({ HEDDLE_EXECUTOR_KEYS: '/nonexistent/keys.json' }),
-        /^heddle: HEDDLE_EXECUTOR_KEYS: .*cannot be read.*heddle keys generate/,
+        /^error\[(USAGE|FAILED)\]: HEDDLE_EXECUTOR_KEYS: .*cannot be read.*heddle keys generate/,
       );
       assert.match(
         await told({ HEDDLE_EXECUTOR_EVENTS_DIR: '/nonexistent/events' }),
-        /^heddle: HEDDLE_EXECUTOR_EVENTS, HEDDLE_EXECUTOR_EVENTS_DIR: .*no such file or directory/,
+        /^error\[(USAGE|FAILED)\]: HEDDLE_EXECUTOR_EVENTS, HEDDLE_EXECUTOR_EVENTS_DIR: .*no such file or directory/,
       );
       const container = { HEDDLE_EXECUTOR_TIER: 'container', HEDDLE_EXECUTOR_CONTAINER_COMMAND: '/nonexistent/engine' };
       assert.match(
         await told(container),
-        /^heddle: HEDDLE_EXECUTOR_TIER: .*nonexistent\/engine could not inspect the image/,
+        /^error\[(USAGE|FAILED)\]: HEDDLE_EXECUTOR_TIER: .*nonexistent\/engine could not inspect the image/,
       );
     } finally {
       await site.dispose();
