@@ -117,7 +117,10 @@ describe('exit codes', () => {
       encoding: 'utf8',
     });
     closeSync(full);
-    assert.deepEqual([ran.status, ran.stderr], [2, 'error[FAILED]: cannot write to standard output: the disk is full\n']);
+    assert.deepEqual(
+      [ran.status, ran.stderr],
+      [2, 'error[FAILED]: cannot write to standard output: the disk is full\n'],
+    );
   });
 });
 
