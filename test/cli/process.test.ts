@@ -69,7 +69,7 @@ test('failures of every command are one document with --json, on standard error'
       const ran = await run(args);
       assert.deepEqual([ran.code, ran.stdout], [exit, ''], ran.stderr);
       const report = JSON.parse(ran.stderr) as Record<string, unknown>;
-      assert.deepEqual(Object.keys(report), ['code', 'error', 'details', 'next', 'exit_code']);
+      assert.deepEqual(Object.keys(report), ['code', 'error', 'details', 'hint', 'exit_code']);
       assert.deepEqual([report['code'], report['exit_code']], [code, exit]);
       assert.match(String(report['error']), error);
     }),
