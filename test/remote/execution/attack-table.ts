@@ -98,6 +98,7 @@ const RESULTS: readonly Attack[] = of('results', {
   function: { ends: 'RESULT_NOT_SERIALIZABLE' },
   'throwing-json': { ends: 'RESULT_NOT_SERIALIZABLE' },
   'throwing-getter': { ends: 'RESULT_NOT_SERIALIZABLE' },
+  'words-of-length': { ends: 'RESULT_NOT_SERIALIZABLE' },
   'hostile-throw': { ends: 'EXECUTION_FAILED' },
   deep: { ends: 'RESULT_NOT_SERIALIZABLE' },
   'rather-deep': { ends: 'RESULT_NOT_SERIALIZABLE' },

@@ -38,7 +38,6 @@ function textOf(
     return stringify(value, replacer);
   } catch (error) {
     if (error instanceof TooLong) throw tooLarge(bytesMax);
-    if (error instanceof RangeError && error.message === 'Invalid string length') throw tooLarge(bytesMax);
     throw new ChildFailure('RESULT_NOT_SERIALIZABLE', `the result is not JSON: ${messageOf(error)}`);
   }
 }

@@ -54,6 +54,14 @@ export default [
     },
   }),
   defineEvent({
+    name: 'results.words-of-length',
+    run: () => ({
+      toJSON: () => {
+        throw new RangeError('Invalid string length');
+      },
+    }),
+  }),
+  defineEvent({
     name: 'results.rather-deep',
     run: () => {
       let value: unknown = 1;
