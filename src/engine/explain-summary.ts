@@ -13,7 +13,7 @@ export function summaryOf(task: Task, obstacles: readonly Obstacle[]): string {
   if (first !== undefined) return sentenceOf(first, task.workflow_id);
   // A worker's own claim runs at once, so a claim that has not begun waits in the queue of its kind's workers.
   return task.state === 'claimed'
-    ? `It stands in the queue of the workers of kind:${task.kind}, and starts as soon as one takes it.`
+    ? `It is in the queue of kind:${task.kind} and starts as soon as a worker receives it.`
     : 'It is running.';
 }
 
@@ -51,34 +51,34 @@ function sentenceOf(obstacle: Obstacle, workflowId: string): string {
       return runnerSentence(obstacle);
     case 'queued':
       return obstacle.ahead === 0
-        ? 'It is next in its lane and starts as soon as a worker asks.'
+        ? 'It is next in its lane and starts as soon as a worker requests a task.'
         : `It is ready; ${counted(obstacle.ahead, 'task')} of its lane ${obstacle.ahead === 1 ? 'comes' : 'come'} first.`;
     case 'delivering': {
       if (obstacle.tries === 0) return 'Its start webhook is about to be called.';
       const error = obstacle.last_error === null ? '' : ` (${obstacle.last_error})`;
-      return `Its start webhook was tried ${counted(obstacle.tries, 'time')}${error} and is tried again.`;
+      return `Its start webhook was tried ${counted(obstacle.tries, 'time')}${error} and will be retried.`;
     }
   }
 }
 
 function noWorkerSentence({ lane, last_seen, never }: Extract<Obstacle, { type: 'no_worker' }>): string {
   if (last_seen !== null)
-    return `No worker has asked for tasks of ${lane} since ${new Date(last_seen).toISOString()}; start one.`;
+    return `No worker has requested tasks of ${lane} since ${new Date(last_seen).toISOString()}; start one.`;
   // The kind was taken by workers before, or is built into Heddle.
-  if (never === undefined && lane !== 'webhook') return `No worker has asked for tasks of ${lane} lately; start one.`;
+  if (never === undefined && lane !== 'webhook') return `No worker has requested tasks of ${lane} lately; start one.`;
   const meant = never?.did_you_mean ?? null;
   const hint = meant === null ? '' : ` Did you mean "${meant}"?`;
-  return `No worker has ever asked for tasks of ${lane}; start one.${hint}`;
+  return `No worker has ever requested tasks of ${lane}; start one.${hint}`;
 }
 
 /** Names the nodes that must end before a task or a container. */
 export function turnSentence({ container, before }: Extract<Obstacle, { type: 'turn' }>, workflowId: string): string {
   const { id, local_id: name, state } = container;
   const where = name === null && id === workflowId ? `root sequence (${state})` : `sequence "${name ?? id}" (${state})`;
-  if (before.length === 0) return `It waits for its turn in the ${where}.`;
+  if (before.length === 0) return `It waits for earlier nodes in the ${where}.`;
   const names = before.slice(0, 3).map((name) => `"${name}"`);
   const more = before.length > 3 ? ` and ${before.length - 3} more` : '';
-  return `It waits for its turn in the ${where}: ${names.join(', ')}${more} must end first.`;
+  return `It waits in the ${where} until ${names.join(', ')}${more} ${before.length === 1 ? 'has' : 'have'} ended.`;
 }
 
 function parentsSentence({ parents, total }: Extract<Obstacle, { type: 'parents' }>): string {

@@ -100,7 +100,7 @@ describe('heddle workflow', () => {
     assert.match(root.lines[1]!, /^It has come to "first" \(pending\); 2 nodes come after that\.$/);
     assert.match(root.stdout, /Pending task first \([0-9a-f-]{36}\)/);
     const both = await on('explain', id, 'both');
-    assert.equal(both.lines[1], 'It waits for its turn in the root sequence (running): "first" must end first.');
+    assert.equal(both.lines[1], 'It waits in the root sequence (running) until "first" has ended.');
     const [, bothId] = /both \(([0-9a-f-]{36})\)/.exec(both.lines[0]!)!;
     assert.equal((await on('explain', id, bothId!)).stdout, both.stdout);
     assert.deepEqual(Object.keys((await on('explain', id, 'both', '--json')).json() as object), [

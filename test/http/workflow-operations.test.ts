@@ -281,10 +281,7 @@ describe('explaining', () => {
     const { id } = await client.submitWorkflow({ root: { ...fanOut(kind), id: 'steps' } });
     const nodes = await nodesOf(id);
     const last = await client.explainTask(nodes['last']!.id);
-    assert.equal(
-      last.summary,
-      'It waits for its turn in the sequence "steps" (running): "first", "middle" must end first.',
-    );
+    assert.equal(last.summary, 'It waits in the sequence "steps" (running) until "first", "middle" have ended.');
     assert.deepEqual(last.obstacles, [
       { type: 'turn', container: { id, local_id: 'steps', state: 'Running' }, before: ['first', 'middle'] },
     ]);
@@ -341,7 +338,7 @@ describe('explaining a container', () => {
     ]);
     const after = await explained('after');
     assert.equal(after.container.state, 'Pending');
-    assert.equal(after.summary, 'It waits for its turn in the root sequence (running): "grow" must end first.');
+    assert.equal(after.summary, 'It waits in the root sequence (running) until "grow" has ended.');
     assert.deepEqual(after.obstacles, [
       { type: 'turn', container: { id, local_id: null, state: 'Running' }, before: ['grow'] },
     ]);
