@@ -151,7 +151,7 @@ describe('leases of workers that may be lost', { concurrency: false }, () => {
     for (const id of attempts.keys()) {
       const task = await engine.getTask(id);
       assert.equal(task?.state, 'failed');
-      assert.match(task.failure_reason!, /^its worker was lost: nothing was heard of attempt 1[02] for 30\.0* s/);
+      assert.match(task.failure_reason!, /^its worker was lost: no heartbeat of attempt 1[02] for 30\.0* s/);
     }
     assert.deepEqual([await usedSlots(bench), (await openLeases(bench)).n], [0, 0]);
   });

@@ -121,7 +121,7 @@ describe('a task that takes its workers down with it', () => {
       assert.equal(attempt, 10);
       assert.match(
         failure_reason!,
-        /^its worker was lost: nothing was heard of attempt 10 for 5\.?\d* s, and it is not tried again$/,
+        /^its worker was lost: no heartbeat of attempt 10 for 5\.?\d* s, and it is not tried again$/,
       );
     }
     t.diagnostic(`${worker.deaths} workers died`);

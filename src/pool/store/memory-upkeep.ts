@@ -168,7 +168,7 @@ export class MemoryUpkeep {
     const { now, waiting } = this.#tables;
     const isExpired = ({ expires_at }: RequestRow): boolean => expires_at !== null && expires_at <= now;
     const expired = waiting.items.filter(isExpired).slice(0, limit);
-    for (const request of expired) this.#tables.settle(request, 'ended', 'it got no runner in its time');
+    for (const request of expired) this.#tables.settle(request, 'ended', 'no runner became available in time');
     return expired.length;
   }
 

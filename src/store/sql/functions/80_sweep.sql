@@ -129,7 +129,7 @@ begin
   -- Tasks that fail below need their workflow, and workflows are locked before tasks.
   if v_worn is not null then perform lock_workflows(v_worn); end if;
   select array_agg(o.id), array_agg(o.id) filter (where o.worn), array_agg(o.attempt) filter (where o.worn),
-    array_agg('its worker was lost: nothing was heard of attempt ' || o.attempt || ' for ' || o.lease_ms / 1000.0
+    array_agg('its worker was lost: no heartbeat of attempt ' || o.attempt || ' for ' || o.lease_ms / 1000.0
       || ' s, and it is not tried again') filter (where o.worn)
   into v_ids, v_worn, v_attempts, v_reasons
   from (

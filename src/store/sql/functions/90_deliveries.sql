@@ -88,7 +88,7 @@ begin
   select array_agg(d.task_id) filter (where r.o = 'delivered'),
     array_agg(d.task_id) filter (where r.o = 'dead' and d.id <> all(v_over)),
     array_agg(d.attempt) filter (where r.o = 'dead' and d.id <> all(v_over)),
-    array_agg('its start webhook was given up after ' || d.tries || case d.tries when 1 then ' try: ' else ' tries: ' end
+    array_agg('its start webhook was abandoned after ' || d.tries || case d.tries when 1 then ' try: ' else ' tries: ' end
       || coalesce(r.e, 'no answer')) filter (where r.o = 'dead' and d.id <> all(v_over))
   into v_started, v_failed, v_attempts, v_reasons
   from jsonb_to_recordset(p_results) as r(i uuid, n integer, o text, e text)

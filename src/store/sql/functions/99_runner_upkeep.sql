@@ -109,7 +109,7 @@ begin
   if cardinality(v_requests) = 0 then return 0; end if;
   -- A granted request has a reason only if it lost its runners; its attempt uses that reason.
   update runner_request q set state = 2, ended_at = p_now,
-    reason = case when q.state = 0 then 'its task does not wait for a runner any more' end
+    reason = case when q.state = 0 then 'its task no longer waits for a runner' end
   where q.id = any(v_requests);
   perform runner_bring_back(v_requests);
   v_runners := array(select r.id from runner r where r.request_id = any(v_requests) and r.state in (2, 3)
@@ -213,7 +213,7 @@ declare
   v_released integer;
   v_idle integer;
 begin
-  update runner_request q set state = 2, ended_at = v_now, reason = 'it got no runner in its time'
+  update runner_request q set state = 2, ended_at = v_now, reason = 'no runner became available in time'
   where q.id = any(array(select w.id from runner_request w where w.state = 0 and w.expires_at <= v_now
     order by w.expires_at limit p_limit for update skip locked));
   get diagnostics v_expired = row_count;
