@@ -75,7 +75,7 @@ test('a start that is abandoned fails the task with what was answered', async ()
   await bench.engine.settleDeliveries([{ id: start.id, tries: 1, outcome: 'dead', status: 404, error: 'HTTP 404' }]);
   const task = await bench.engine.getTask(id);
   assert.equal(task?.state, 'failed');
-  assert.match(task.failure_reason!, /given up after 1 try: HTTP 404/);
+  assert.match(task.failure_reason!, /abandoned after 1 try: HTTP 404/);
   assert.deepEqual(
     (await take(bench.engine)).map((delivery) => delivery.trigger),
     ['failure'],
