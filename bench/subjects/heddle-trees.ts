@@ -1,6 +1,6 @@
 import type { LocalWorkerOptions } from '../../src/dispatch/local-worker.ts';
 import { LocalWorker } from '../../src/dispatch/local-worker.ts';
-import { ExecutorRegistry } from '../../src/dispatch/switchboard.ts';
+import { ExecutorRegistry } from '../../src/dispatch/executor-registry.ts';
 import type { NewContainerNode, NewNode, NewTaskNode } from '../../src/domain/workflow.ts';
 import type { Engine, WorkflowSubmission } from '../../src/engine/port.ts';
 import { newId } from '../../src/runtime/random.ts';

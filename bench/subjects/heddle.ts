@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { keepNewSpaceSmall } from '../../src/app/new-space.ts';
 import { LocalWorker } from '../../src/dispatch/local-worker.ts';
 import { retentionLoop } from '../../src/dispatch/retention-loop.ts';
-import { ExecutorRegistry } from '../../src/dispatch/switchboard.ts';
+import { ExecutorRegistry } from '../../src/dispatch/executor-registry.ts';
 import type { NewDependency, NewTask, Rule } from '../../src/domain/task.ts';
 import { createEngine } from '../../src/engine/engine.ts';
 import type { Engine, Submission } from '../../src/engine/port.ts';

@@ -6,7 +6,7 @@ import { ec2Faults } from './pool/ec2.ts';
 import { poolFaults } from './pool/policy.ts';
 import type { Setting } from './setting.ts';
 import { SETTINGS, type SettingKey, type SettingValues } from './settings.ts';
-import { fitDefaults } from './yielding-defaults.ts';
+import { fitDefaults } from './fit-defaults.ts';
 
 export type SettingSource = 'flag' | 'environment' | 'file' | 'default';
 

@@ -6,7 +6,7 @@ import { conditional } from '../kinds/conditional/conditional.ts';
 import type { KindDefinition } from '../kinds/definition/define-kind.ts';
 import { kindExecutor } from '../dispatch/kind/in-process.ts';
 import { LocalWorker } from '../dispatch/local-worker.ts';
-import { ExecutorRegistry } from '../dispatch/switchboard.ts';
+import { ExecutorRegistry } from '../dispatch/executor-registry.ts';
 import type { Engine, ModelBooks, Models, Notices, ScanBooks, SharedData } from '../engine/port.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
@@ -20,7 +20,7 @@ import { serverScanKinds } from './scan-kinds.ts';
 import type { SettingValues } from './settings.ts';
 import type { StopSequence } from './stop-sequence.ts';
 import { surviveStrayRejections } from './stray-rejections.ts';
-import { notificationKinds } from './telling-kinds.ts';
+import { notificationKinds } from './notification-kinds.ts';
 
 export interface KindsOptions {
   settings: SettingValues;

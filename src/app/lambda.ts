@@ -17,7 +17,7 @@ import { loadConfiguration } from './config.ts';
 import { EmbeddedMetrics } from './embedded-metrics.ts';
 import { ConfigurationError } from './failure.ts';
 import { inboxKeepMs, settleFailed } from './manager-loop.ts';
-import { runnerBrokerOf } from './pool/desk.ts';
+import { runnerBrokerOf } from './pool/runner-broker.ts';
 import { openRunnerStore } from './pool/runner-store.ts';
 import { readPolicy } from './pool/shared-policy.ts';
 import { processLog, type LogSink } from './process-log.ts';
@@ -187,7 +187,7 @@ async function handleSchedule(parts: Parts): Promise<undefined> {
     if (error !== null) throw error;
     if (!busy) break;
   }
-  await parts.manager.noteBuried();
+  await parts.manager.recordDeadLetters();
   await parts.manager.forgetMessages(now - parts.inboxKeepMs, FORGET_MAX);
   await relay(parts);
 }

@@ -75,7 +75,7 @@ export class ManagerLoop {
       loop('manager clock', intervalMs, () => this.#look()),
       this.#dispatcher,
       loop('manager inbox', FORGET_INTERVAL_MS, () => this.#forget()),
-      loop('manager dead letters', BURIED_INTERVAL_MS, () => this.#noteBuried()),
+      loop('manager dead letters', BURIED_INTERVAL_MS, () => this.#recordDeadLetters()),
       ...Array.from({ length: receivers }, (_, index) =>
         loop(`manager receiver ${index + 1}`, intervalMs, (signal) => this.#receive(signal)),
       ),
@@ -182,8 +182,8 @@ export class ManagerLoop {
     }
   }
 
-  async #noteBuried(): Promise<'idle'> {
-    await this.#options.manager.noteBuried();
+  async #recordDeadLetters(): Promise<'idle'> {
+    await this.#options.manager.recordDeadLetters();
     return 'idle';
   }
 

@@ -17,7 +17,7 @@ import { FetchAhead } from './fetch-ahead.ts';
 import { Completion, reasonOf } from './kind/completion.ts';
 import { leaseKeeper } from './lease-keeper.ts';
 import { ReportOutbox } from './report-outbox.ts';
-import type { ExecutorResult, ExecutorRegistry } from './switchboard.ts';
+import type { ExecutorResult, ExecutorRegistry } from './executor-registry.ts';
 import { TaskQueue } from './task-queue.ts';
 import { TaskRun } from './task-run.ts';
 import type { RunEnvironment } from './task-run.ts';

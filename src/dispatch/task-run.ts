@@ -1,7 +1,7 @@
 import type { Coalescer } from '../runtime/coalescer.ts';
 import type { Logger } from '../runtime/log.ts';
 import type { ClaimedTask, ProgressReport, ProgressResult } from '../engine/port.ts';
-import type { TaskContext } from './switchboard.ts';
+import type { TaskContext } from './executor-registry.ts';
 
 /** What the runs of one worker share. */
 export interface RunEnvironment {

@@ -28,7 +28,7 @@ import type { Engine } from './port.ts';
 import * as read from './read.ts';
 import * as tree from './read-tree.ts';
 import { report, update } from './report.ts';
-import { askForRunners } from './runners/ask.ts';
+import { askForRunners } from './runners/request-runners.ts';
 import { Signals } from './signals.ts';
 import { submit } from './submit.ts';
 import { retain, sweep } from './sweep.ts';

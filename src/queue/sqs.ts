@@ -19,9 +19,9 @@ import type {
   ReceiveOptions,
 } from './port.ts';
 import { SqsBodies } from './sqs-bodies.ts';
-import { SqsBuried } from './sqs-buried.ts';
+import { SqsNativeDeadLetters } from './sqs-native-dead-letters.ts';
 import { CALL_MAX, type Refusal, type SqsConnection } from './sqs-connection.ts';
-import { SqsDeadLetters } from './sqs-dead.ts';
+import { SqsDeadLetters } from './sqs-dead-letters.ts';
 import { messageOfSqs, readReceipt, writeReceipt, type SqsMessage, type SqsReceipt } from './sqs-envelope.ts';
 import { SqsHeld } from './sqs-held.ts';
 import { sendToDead, sendToSqs } from './sqs-send.ts';
@@ -52,7 +52,7 @@ export class SqsQueue implements MessageQueue {
   readonly #log: Logger;
   readonly #bodies: SqsBodies;
   readonly #dead: SqsDeadLetters;
-  readonly #buried: SqsBuried;
+  readonly #buried: SqsNativeDeadLetters;
   readonly #held: SqsHeld;
   readonly #closing = new AbortController();
   readonly #polls = new Set<Promise<unknown>>();
@@ -65,7 +65,7 @@ export class SqsQueue implements MessageQueue {
     this.#log = log;
     this.#bodies = new SqsBodies(database, log);
     this.#dead = new SqsDeadLetters(connection, this.#bodies);
-    this.#buried = new SqsBuried(connection, log);
+    this.#buried = new SqsNativeDeadLetters(connection, log);
     this.#held = new SqsHeld(clock);
   }
 

@@ -190,7 +190,7 @@ describe('the loop of the manager', () => {
       },
       ping: () => Promise.resolve(),
       dispatchedKinds: () => Promise.resolve([]),
-      noteBuried: () => Promise.resolve(0),
+      recordDeadLetters: () => Promise.resolve(0),
       forgetMessages: () => Promise.resolve(0),
     };
     await queue.send(

@@ -6,8 +6,8 @@ import { silentLogger } from '../../src/runtime/log.ts';
 import { seededRandom } from '../../src/runtime/random.ts';
 import { LocalWorker } from '../../src/dispatch/local-worker.ts';
 import type { LocalWorkerOptions } from '../../src/dispatch/local-worker.ts';
-import { ExecutorRegistry } from '../../src/dispatch/switchboard.ts';
-import type { Executor } from '../../src/dispatch/switchboard.ts';
+import { ExecutorRegistry } from '../../src/dispatch/executor-registry.ts';
+import type { Executor } from '../../src/dispatch/executor-registry.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeTasks } from './fake-engine.ts';
 

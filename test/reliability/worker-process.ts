@@ -2,7 +2,7 @@
 import { writeSync } from 'node:fs';
 
 import { LocalWorker } from '../../src/dispatch/local-worker.ts';
-import { ExecutorRegistry, type Executor } from '../../src/dispatch/switchboard.ts';
+import { ExecutorRegistry, type Executor } from '../../src/dispatch/executor-registry.ts';
 import { createEngine } from '../../src/engine/engine.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { silentLogger } from '../../src/runtime/log.ts';

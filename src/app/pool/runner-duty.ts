@@ -1,6 +1,6 @@
 import { kindExecutor } from '../../dispatch/kind/in-process.ts';
 import { LocalWorker } from '../../dispatch/local-worker.ts';
-import { ExecutorRegistry, type Executor, type TaskContext } from '../../dispatch/switchboard.ts';
+import { ExecutorRegistry, type Executor, type TaskContext } from '../../dispatch/executor-registry.ts';
 import type { TransactionalEngine } from '../../engine/engine.ts';
 import type { KindDefinition } from '../../kinds/definition/define-kind.ts';
 import { RunnersLost } from '../../kinds/definition/runners-lost.ts';

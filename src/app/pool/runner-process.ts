@@ -21,7 +21,7 @@ import type { SettingValues } from '../settings.ts';
 import { untilInterrupted } from '../signals.ts';
 import { StopSequence } from '../stop-sequence.ts';
 import { warnUnknownVariables } from '../unknown-variables.ts';
-import { isolationLoop, MonitoredConnection } from './heard-line.ts';
+import { isolationLoop, MonitoredConnection } from './monitored-connection.ts';
 import { RunnerDuty } from './runner-duty.ts';
 import { kindsOfRunner } from './runner-kinds.ts';
 import { openRunnerStore } from './runner-store.ts';

@@ -20,7 +20,7 @@ import type { Database } from '../../store/database.ts';
 import { POOL_CHANNEL, SETTLED } from '../../store/runners/notice-queue.ts';
 import type { SettingValues } from '../settings.ts';
 import type { StopSequence } from '../stop-sequence.ts';
-import { runnerBrokerOf } from './desk.ts';
+import { runnerBrokerOf } from './runner-broker.ts';
 import { poolPolicyOf } from './policy.ts';
 import { openProvider } from './providers.ts';
 import { openRunnerStore } from './runner-store.ts';

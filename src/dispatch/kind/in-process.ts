@@ -1,5 +1,5 @@
 import type { ClaimedTask, Engine, NodeCreation } from '../../engine/port.ts';
-import type { Executor, TaskContext } from '../switchboard.ts';
+import type { Executor, TaskContext } from '../executor-registry.ts';
 import type { KindTask } from '../../kinds/definition/context.ts';
 import type { KindDefinition } from '../../kinds/definition/define-kind.ts';
 import type { Tracing } from '../../runtime/trace.ts';

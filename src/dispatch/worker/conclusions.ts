@@ -4,8 +4,8 @@ import { Completion, reasonOf } from '../kind/completion.ts';
 import type { Attempt } from './attempt.ts';
 import type { Intake } from './intake.ts';
 import type { KindLane } from './kind-lane.ts';
-import type { ManagerSender } from './manager-line.ts';
-import type { HeartbeatSender } from './pulse.ts';
+import type { ManagerSender } from './manager-sender.ts';
+import type { HeartbeatSender } from './heartbeat-sender.ts';
 
 const STATE_OF_OUTCOME = {
   succeeded: 'Succeeded',

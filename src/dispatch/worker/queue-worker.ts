@@ -17,8 +17,8 @@ import { Conclusions } from './conclusions.ts';
 import { controlWatch } from './control-watch.ts';
 import { Intake } from './intake.ts';
 import { KindLane } from './kind-lane.ts';
-import { ManagerSender } from './manager-line.ts';
-import { HeartbeatSender } from './pulse.ts';
+import { ManagerSender } from './manager-sender.ts';
+import { HeartbeatSender } from './heartbeat-sender.ts';
 import type { TaskControl } from './task-control.ts';
 
 export interface QueueWorkerOptions {

@@ -3,7 +3,7 @@ import { findFinding, findingRuns, listFindings } from '../../store/finding-read
 import { coverRun, finishRun, markGone, mergeFindings, triageFinding } from '../../store/findings.ts';
 import { deleteOldChunks, findChunk, putChunk } from '../../store/scan-chunks.ts';
 import { countTasksBefore } from '../../store/tasks-before.ts';
-import { BOOK_ROWS, RunRepository, type BooksOptions } from '../run-books.ts';
+import { BOOK_ROWS, RunRepository, type BooksOptions } from '../run-repository.ts';
 import type { Findings, ScanBooks } from './port.ts';
 
 export interface FindingsOptions extends BooksOptions {

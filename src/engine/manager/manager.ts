@@ -10,7 +10,7 @@ import { createTaskCollections } from './create-task-collections.ts';
 import { createTasksFromGenerators } from './create-tasks-from-generators.ts';
 import { faultOf, reasonOf } from './faults.ts';
 import { finalizeTaskCollections } from './finalize-task-collections.ts';
-import { noteBuried } from './note-buried.ts';
+import { recordDeadLetters } from './record-dead-letters.ts';
 import { parseMessages } from './parse-messages.ts';
 import { processTaskCompletions } from './process-task-completions.ts';
 import { processTaskTimeouts } from './process-task-timeouts.ts';
@@ -68,7 +68,7 @@ export interface Manager {
    * Reads workers' messages that the queue service dead-lettered by itself, so that their tasks end; returns their
    * number.
    */
-  noteBuried(): Promise<number>;
+  recordDeadLetters(): Promise<number>;
   /** Deletes at most `limit` messages handled before this time; returns their number. */
   forgetMessages(before: number, limit: number): Promise<number>;
 }
@@ -82,7 +82,7 @@ export function createManager(options: ManagerOptions): Manager {
     run: (messages, now, { upkeep = true, runners = true } = {}) => run(options, messages, now, { upkeep, runners }),
     ping: () => options.database.ping(),
     dispatchedKinds: () => dispatchedKinds(options.database),
-    noteBuried: () => noteBuried(options),
+    recordDeadLetters: () => recordDeadLetters(options),
     forgetMessages: (before, limit) => forgetOldMessages(options.database, before, limit),
   };
 }

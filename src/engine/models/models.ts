@@ -3,7 +3,7 @@ import { findModel, listLatestRuns, listModels, listRunChanges, modelRuns } from
 import { coverModels, finishModelRun, markGoneModels, mergeModels } from '../../store/models.ts';
 import { findChunk, putChunk } from '../../store/scan-chunks.ts';
 import { countTasksBefore } from '../../store/tasks-before.ts';
-import { BOOK_ROWS, RunRepository, type BooksOptions } from '../run-books.ts';
+import { BOOK_ROWS, RunRepository, type BooksOptions } from '../run-repository.ts';
 import type { ModelBooks, Models } from './port.ts';
 import { requireReportable } from './reportable.ts';
 

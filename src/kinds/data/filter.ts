@@ -4,7 +4,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { defineKind } from '../definition/define-kind.ts';
 import { schemaOf } from '../definition/input-schema.ts';
 import { ItemEvaluation, readItemExpression, type ItemExpression } from '../items/item-expression.ts';
-import { ItemCollector } from './gathered.ts';
+import { ItemCollector } from './item-collector.ts';
 import { pagesOf, readItemSource, type ItemSource } from './items.ts';
 import { FILTER_KIND } from './kind-names.ts';
 

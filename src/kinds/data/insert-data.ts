@@ -4,7 +4,7 @@ import { readValue } from '../../domain/parse/json-value.ts';
 import type { SharedData } from '../../engine/port.ts';
 import { defineKind } from '../definition/define-kind.ts';
 import { schemaOf } from '../definition/input-schema.ts';
-import { ItemCollector, ITEMS_BYTES_MAX } from './gathered.ts';
+import { ItemCollector, ITEMS_BYTES_MAX } from './item-collector.ts';
 import { pagesOf, readItemSource, type ItemSource } from './items.ts';
 import { INSERT_KIND } from './kind-names.ts';
 

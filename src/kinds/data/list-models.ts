@@ -16,7 +16,7 @@ import { defineKind } from '../definition/define-kind.ts';
 import { schemaOf, textsMember } from '../definition/input-schema.ts';
 import { ItemEvaluation, readItemExpression, type ItemExpression } from '../items/item-expression.ts';
 import { MODEL_NAMES, modelMembers } from '../items/model-item.ts';
-import { ItemCollector } from './gathered.ts';
+import { ItemCollector } from './item-collector.ts';
 import { FILTER_CHANGES_KIND, FILTER_MODELS_KIND, LIST_KIND } from './kind-names.ts';
 import { LatestRuns } from './latest-runs.ts';
 

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { ControlGroup } from './control-groups.ts';
-import { childOf, onlyChildOf } from './family.ts';
+import { childOf, onlyChildOf } from './child-processes.ts';
 import type { Launcher, TaskProcess } from './launcher.ts';
 import { librariesOf } from './libraries.ts';
 import { PACKAGE_INSTALLED } from './child/package-name.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import type { Tier } from '../protocol/messages.ts';
 import type { ControlGroup, ControlGroups } from './control-groups.ts';
-import { childOf, onlyChildOf } from './family.ts';
+import { childOf, onlyChildOf } from './child-processes.ts';
 import type { Launcher, TaskProcess } from './launcher.ts';
 import { limitedBy, nodeFlags } from './limits.ts';
 import type { TierSettings } from './options.ts';

@@ -1,7 +1,7 @@
 import { emptyMetrics, mergeMetrics } from '../graph/metrics.ts';
 import type { ScanProgress, ScanSummary, TaskMetrics } from '../result.ts';
 import type { NumberedObject } from './numbered-object.ts';
-import type { ResultReporter } from './result-telling.ts';
+import type { ResultReporter } from './result-reporter.ts';
 
 export function totalOf(parts: readonly TaskMetrics[]): TaskMetrics {
   const total = emptyMetrics();

@@ -17,7 +17,7 @@ import { classifyLosses } from './losses.ts';
 import type { NumberedObject } from './numbered-object.ts';
 import type { ScanEnvironment, ScanObserver } from './observer.ts';
 import { ReorderBuffer } from './reorder-buffer.ts';
-import { ResultReporter } from './result-telling.ts';
+import { ResultReporter } from './result-reporter.ts';
 import { progressOf, summaryOf, totalOf } from './run-figures.ts';
 import type { RunJournal } from './run-journal.ts';
 import type { Checkpoint } from './state-journal.ts';

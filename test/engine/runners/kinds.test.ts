@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
 import { LocalWorker } from '../../../src/dispatch/local-worker.ts';
-import { ExecutorRegistry } from '../../../src/dispatch/switchboard.ts';
+import { ExecutorRegistry } from '../../../src/dispatch/executor-registry.ts';
 import { kindExecutor } from '../../../src/dispatch/kind/in-process.ts';
 import { defineKind, task, type KindRunner } from '../../../src/index.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';

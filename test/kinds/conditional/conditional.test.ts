@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { JsonObject } from '../../../src/domain/json.ts';
 import { kindExecutor } from '../../../src/dispatch/kind/in-process.ts';
 import { LocalWorker } from '../../../src/dispatch/local-worker.ts';
-import { ExecutorRegistry } from '../../../src/dispatch/switchboard.ts';
+import { ExecutorRegistry } from '../../../src/dispatch/executor-registry.ts';
 import type { Engine } from '../../../src/engine/port.ts';
 import { conditional } from '../../../src/kinds/conditional/conditional.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../src/domain/json.ts';
-import { notificationKinds } from '../../../src/app/telling-kinds.ts';
+import { notificationKinds } from '../../../src/app/notification-kinds.ts';
 import { createNotices } from '../../../src/engine/notices/notices.ts';
 import type { Delivery } from '../../../src/engine/port.ts';
 import { defineKind, type KindDefinition } from '../../../src/kinds/definition/define-kind.ts';

@@ -1,7 +1,7 @@
 /** A runner without tasks: `node yard-runner.ts ARGUMENTS --runner ID --runner-home DIRECTORY`. */
 import { appendFileSync } from 'node:fs';
 
-import { isolationLoop, MonitoredConnection } from '../../../../src/app/pool/heard-line.ts';
+import { isolationLoop, MonitoredConnection } from '../../../../src/app/pool/monitored-connection.ts';
 import { RunnerAgent } from '../../../../src/pool/agent/agent.ts';
 import { becomeRunner } from '../../../../src/pool/providers/process/records.ts';
 import { PostgresRunnerStore } from '../../../../src/pool/store/postgres.ts';

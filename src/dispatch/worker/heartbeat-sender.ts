@@ -3,7 +3,7 @@ import type { Logger } from '../../runtime/log.ts';
 import { Loop } from '../../runtime/loop.ts';
 import type { Attempt } from './attempt.ts';
 import type { KindLane } from './kind-lane.ts';
-import type { ManagerSender } from './manager-line.ts';
+import type { ManagerSender } from './manager-sender.ts';
 
 export interface HeartbeatSenderOptions {
   line: ManagerSender;

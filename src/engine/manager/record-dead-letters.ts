@@ -9,7 +9,7 @@ import type { ManagerContext } from './context.ts';
  *
  * @returns number of messages, those of earlier calls included
  */
-export async function noteBuried({ database, queue }: ManagerContext): Promise<number> {
+export async function recordDeadLetters({ database, queue }: ManagerContext): Promise<number> {
   if (queue?.listBuried === undefined) return 0;
   const kinds = await dispatchedKinds(database);
   if (kinds.length === 0) return 0;

@@ -13,7 +13,7 @@ const LOOK_EVERY = 10;
 const REASON = 'dead-lettered by SQS: received too often and never settled';
 
 /** Detects messages that SQS itself moved to a queue's dead letters, of which it sends no notification. */
-export class SqsBuried {
+export class SqsNativeDeadLetters {
   readonly #connection: SqsConnection;
   readonly #log: Logger;
   /** Per dead-letter queue: the number of messages at the last scan, and the scans skipped since. */

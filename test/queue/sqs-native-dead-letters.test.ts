@@ -50,8 +50,8 @@ test('a task whose message SQS itself made a dead letter comes to completion wit
     await queue.bury('worker:work', [{ receipt: message!.receipt, reason: 'nobody can read it' }]);
     await eventually(async () => (await queue.depth('worker:work')).visible === 1, 'the other one is at SQS');
     await wearOut(`${prefix}-worker-work`);
-    assert.equal(await manager.noteBuried(), 1);
-    assert.equal(await manager.noteBuried(), 0, 'nothing has changed since');
+    assert.equal(await manager.recordDeadLetters(), 1);
+    assert.equal(await manager.recordDeadLetters(), 0, 'nothing has changed since');
     await clock.advance(60_000);
     await engine.sweep();
     const reasons = await Promise.all(tasks.map(async ({ id }) => (await engine.getTask(id))?.failure_reason ?? ''));
