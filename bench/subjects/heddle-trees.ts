@@ -74,7 +74,7 @@ function treeOf(shape: TreeShape): WorkflowSubmission {
 /** Runs trees of no-op tasks in this process, generator and aggregator too; returns milliseconds until the last one ran. */
 export async function runTrees(
   engine: Engine,
-  options: Omit<LocalWorkerOptions, 'engine' | 'switchboard' | 'holder'>,
+  options: Omit<LocalWorkerOptions, 'engine' | 'registry' | 'holder'>,
   shape: TreeShape,
 ): Promise<number> {
   const count = shape.type === 'side-by-side' ? shape.workflows : 1;
@@ -85,7 +85,7 @@ export async function runTrees(
     ...options,
     engine,
     holder: 'bench',
-    switchboard: ExecutorRegistry.of({
+    registry: ExecutorRegistry.of({
       generate: async ({ id }) => {
         for (let made = 0; made < children; made += CHILDREN_SIZE) {
           const nodes = Array.from({ length: Math.min(CHILDREN_SIZE, children - made) }, () => task('work'));

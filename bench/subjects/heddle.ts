@@ -150,7 +150,7 @@ class HeddleSubject implements Subject {
   async #withWorker(work: (worker: LocalWorker) => Promise<unknown>): Promise<void> {
     const worker = new LocalWorker({
       engine: this.#engine,
-      switchboard: ExecutorRegistry.of({ [KIND]: () => this.#noOp.run() }),
+      registry: ExecutorRegistry.of({ [KIND]: () => this.#noOp.run() }),
       holder: 'bench',
       ...this.#loopOptions(),
       random: systemRandom,

@@ -87,11 +87,11 @@ export function runKinds(kinds: readonly KindDefinition[], options: KindsOptions
   // The other built-in kinds call no service that could continue a trace.
   const handsTracesOn = settings.kindModules.length > 0 || kinds.some(({ name }) => name === REMOTE_EVENT_KIND);
   for (const set of sets) {
-    const switchboard = new ExecutorRegistry();
-    for (const kind of set) switchboard.register(kind.name, kindExecutor(kind, engine, tracing));
+    const registry = new ExecutorRegistry();
+    for (const kind of set) registry.register(kind.name, kindExecutor(kind, engine, tracing));
     const worker = new LocalWorker({
       engine,
-      switchboard,
+      registry,
       holder: `${hostname()}/${process.pid}`,
       concurrency: Math.min(set[0]!.concurrency ?? settings.workerConcurrency, settings.workerConcurrency),
       intervalMs: settings.workerLoopIntervalMs,

@@ -35,8 +35,8 @@ export interface LocalWorkerOptions {
     | 'release'
     | 'heartbeat'
   >;
-  switchboard: ExecutorRegistry;
-  /** Lanes to claim from; those of the switchboard's kinds by default. */
+  registry: ExecutorRegistry;
+  /** Lanes to claim from; those of the registry's kinds by default. */
   lanes?: readonly string[];
   holder: string;
   /** Concurrent executors, 24 by default. Those that return at once do not count. */
@@ -114,7 +114,7 @@ export class LocalWorker {
     this.#concurrency = options.concurrency ?? 24;
     this.#maxSet = options.maxSet ?? 1000;
     this.#claimsMax = options.claimsUnderWay ?? 2;
-    this.#lanes = options.lanes ?? options.switchboard.lanes();
+    this.#lanes = options.lanes ?? options.registry.lanes();
     this.#ahead = new FetchAhead(this.#maxSet * this.#claimsMax, clock.monotonic());
     this.#outbox = new ReportOutbox({
       engine,
@@ -314,7 +314,7 @@ export class LocalWorker {
 
   /** Starts one task; returns true if it ended at once. */
   #execute(task: ClaimedTask): boolean {
-    const executor = this.#options.switchboard.executorOf(task.kind);
+    const executor = this.#options.registry.executorOf(task.kind);
     if (executor === undefined) {
       this.#outbox.push(failure(task, `no executor for the kind ${task.kind} in this process`));
       return true;

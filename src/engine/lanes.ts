@@ -32,7 +32,7 @@ export async function claimableLaneIds(
   context: Pick<EngineContext, 'kinds'>,
   lanes: readonly string[],
 ): Promise<number[]> {
-  if (lanes.includes('runners')) throw new Error('tasks of the lane "runners" have no runner, and nobody claims them');
+  if (lanes.includes('runners')) throw new Error('tasks of the lane "runners" have no runner, and are never claimed');
   return laneIds(context, lanes);
 }
 

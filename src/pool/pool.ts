@@ -230,7 +230,7 @@ export class Pool implements PoolOperations {
     }
     requireWhole(known, new Set(held.map(({ id }) => id)));
     // The requests end, so that they do not wait for runners again.
-    if (requests.length > 0) await this.#context.store.withdraw(requests, 'released by hand');
+    if (requests.length > 0) await this.#context.store.withdraw(requests, 'released by a user');
     this.wake();
     return held.length;
   }

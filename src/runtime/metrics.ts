@@ -244,7 +244,7 @@ function heddleMetrics(make: MetricFactory, lanes: CappedLabel) {
   const deliveries = make.gauge('heddle_deliveries', 'Webhook deliveries in the outbox, by state', ['state']);
   const lateReports = make.counter(
     'heddle_late_reports_total',
-    'Reports that changed nothing: repeated, contrary to how the task ended, or of an attempt that is over',
+    'Reports that changed nothing: repeated, contradictory, or of an ended attempt',
     ['kind'],
   );
   for (const kind of LATE_REPORT_KINDS) lateReports.inc({ kind }, 0);

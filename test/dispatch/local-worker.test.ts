@@ -18,7 +18,7 @@ function workerOf(
 ): LocalWorker {
   return new LocalWorker({
     engine,
-    switchboard: ExecutorRegistry.of(executors),
+    registry: ExecutorRegistry.of(executors),
     holder: 'test',
     intervalMs: 60_000,
     clock: systemClock,
@@ -431,7 +431,7 @@ describe('stopping', () => {
   });
 });
 
-describe('the switchboard', () => {
+describe('the registry', () => {
   it('runs only allowed kinds and names those without an executor', () => {
     const board = ExecutorRegistry.of({ a: () => 1, b: () => 2 }, ['a', 'typo']);
     assert.deepEqual(board.kinds(), ['a']);

@@ -201,7 +201,7 @@ describe('runners', () => {
     assert.deepEqual([draining.state, draining.draining], ['claimed', true]);
     assert.equal((await client.pool.drain(id!)).draining, true);
     const ended = await client.pool.terminate(id!.toUpperCase());
-    assert.deepEqual([ended.state, ended.reason, ended.until], ['terminated', 'by hand', null]);
+    assert.deepEqual([ended.state, ended.reason, ended.until], ['terminated', 'terminated by a user', null]);
     assert.equal((await client.pool.terminate(id!)).state, 'terminated');
     const refused = await problem('POST', `/v1/pool/runners/${id!}/release`);
     assert.deepEqual([refused.code, refused.details], ['CONFLICT', ['runner_id: it has ended']]);

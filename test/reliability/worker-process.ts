@@ -32,9 +32,9 @@ const work: Executor = async ({ id, attempt, metadata }) => {
   tell({ event: 'ended', task_id: id, attempt, at: now() });
   return { attempt };
 };
-const switchboard = ExecutorRegistry.of(Object.fromEntries(WORKER_KINDS.map((kind) => [kind, work])));
+const registry = ExecutorRegistry.of(Object.fromEntries(WORKER_KINDS.map((kind) => [kind, work])));
 const holder = `worker-${process.pid}`;
-new LocalWorker({ engine, switchboard, holder, concurrency: 8, maxSet: 20, intervalMs: 100, ...common }).start();
+new LocalWorker({ engine, registry, holder, concurrency: 8, maxSet: 20, intervalMs: 100, ...common }).start();
 const runOnce = async (): Promise<'again' | 'idle'> => ((await engine.sweep()).more ? 'again' : 'idle');
 new Loop({ name: 'sweep', intervalMs: 100, runOnce, ...common }).start();
 tell({ event: 'ready' });

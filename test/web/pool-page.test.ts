@@ -133,7 +133,7 @@ test('a row opens the claim of a runner; it is released, drained and terminated 
     await driver.page.getByRole('dialog').getByRole('button', { name: 'Terminate', exact: true }).click();
     await runnerRow(driver, id!).waitFor({ state: 'detached' });
     await driver.page.getByRole('group', { name: 'State' }).getByRole('button', { name: 'Ended' }).click();
-    await runnerRow(driver, id!).getByText('by hand').waitFor();
+    await runnerRow(driver, id!).getByText('terminated by a user').waitFor();
   }));
 
 test('requests show what they wait for, and a hold is released', () =>

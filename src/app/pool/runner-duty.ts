@@ -36,7 +36,7 @@ const HANDLER_GRACE_MS = 5_000;
 /** Executes the tasks of a runner: the task in its lane, one at a time. */
 export class RunnerDuty {
   readonly #options: RunnerDutyOptions;
-  readonly #switchboard = new ExecutorRegistry();
+  readonly #registry = new ExecutorRegistry();
   #worker: LocalWorker | null = null;
   #claim: { epoch: number; taskId: string; loss: AbortController } | null = null;
   /** Resolves when revoked tasks have been handed back; the next task waits for it. */
@@ -49,7 +49,7 @@ export class RunnerDuty {
   constructor(options: RunnerDutyOptions) {
     this.#options = options;
     for (const kind of options.kinds)
-      this.#switchboard.register(kind.name, this.#tracked(kindExecutor(kind, options.engine, options.tracing)));
+      this.#registry.register(kind.name, this.#tracked(kindExecutor(kind, options.engine, options.tracing)));
   }
 
   /** Whether a handler is running, of the current claim or an earlier one. */
@@ -124,7 +124,7 @@ export class RunnerDuty {
     const { engine, holder, leaseMs, intervalMs, clock, random, log } = this.#options;
     return new LocalWorker({
       engine: watchedEngine(engine, (attempts) => this.#recordSettled(attempts)),
-      switchboard: this.#switchboard,
+      registry: this.#registry,
       lanes: [`runner:${number}`],
       holder,
       concurrency: 1,

@@ -2,9 +2,9 @@
 export const END_REASONS = {
   drained: 'drained',
   idle_too_long: 'idle too long',
-  by_hand: 'by hand',
+  by_hand: 'terminated by a user',
   server_stopped: 'its server stopped',
-  told_to_stop: 'its process was told to stop',
+  told_to_stop: 'its process received a stop signal',
   stuck: 'its handler did not end',
   /** A request of another class needed the capacity. */
   evicted: 'evicted',

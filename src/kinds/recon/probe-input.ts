@@ -23,7 +23,7 @@ export interface ProbeSettings {
   rate: number;
   host_rate: number;
   retries: number;
-  /** Null: the default of the sort of scan. */
+  /** Null: the default of the scan type. */
   timeout_ms: number | null;
   /** `ip` or `ip:port`; empty: the system's resolvers. */
   resolvers: readonly string[];

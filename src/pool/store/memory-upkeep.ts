@@ -160,7 +160,7 @@ export class MemoryUpkeep {
     );
     const over = open.filter((request) => tasks.hasEnded(request)).slice(0, limit);
     const released = over.reduce((sum, { runners }) => sum + runners.size, 0);
-    for (const request of over) this.#moves.endRequest(request, 'what it was for is over');
+    for (const request of over) this.#moves.endRequest(request, 'its task has ended');
     return released;
   }
 

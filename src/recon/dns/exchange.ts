@@ -256,7 +256,7 @@ export class Exchange {
     const current = attempt === this.#slots.attempts[slot]! - 1;
     if (current) this.#uncount(slot);
     if (resolver.alive) {
-      // The query was counted as sent when it was given up: a late answer is an answer.
+      // The query was counted as sent when it timed out: a late answer is an answer.
       if (current && this.#slots.isSent(slot)) this.#observedSent += 1;
       this.#observedAnswered += 1;
     }

@@ -33,7 +33,7 @@ export class NameSource {
     return this.#ended && this.#at >= this.#ahead.length;
   }
 
-  /** Returns the next name; null if none is available: `ended` tells whether any will be. */
+  /** Returns the next name; null if none is available: `ended` is true if there will be no more. */
   take(): string | null {
     if (this.#list !== null) return this.#takeFrom(this.#list);
     if (this.#at < this.#ahead.length) return this.#ahead[this.#at++]!;

@@ -2,7 +2,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { onNextTurn } from '../../runtime/turn.ts';
 import { TICK_MS } from './timing-wheel.ts';
 
-/** Delay beyond which the process was busy: received answers are read before any query is given up. */
+/** Delay beyond which the process was busy: received answers are read before any query times out. */
 const LATE_MS = 3 * TICK_MS;
 const DRAIN_TURNS_MAX = 64;
 
@@ -38,7 +38,7 @@ export class Ticker {
     this.#cancel?.();
   }
 
-  /** Waits for turns that still deliver packets: a question answered in time must not be given up. */
+  /** Waits for turns that still deliver packets: a question answered in time must not time out. */
   #tickWhenDrained(atMs: number, turns: number): void {
     const before = this.#received();
     onNextTurn(() => {

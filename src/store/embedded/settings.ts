@@ -15,7 +15,7 @@ const MIB = 1024 * 1024;
 export function settingsText(settings: ServerSettings, memoryBytes = totalmem()): string {
   const sharedBuffers = Math.max(32, Math.min(256, Math.floor(memoryBytes / 8 / MIB)));
   const lines: [setting: string, value: string, reason: string][] = [
-    ['listen_addresses', settings.tcp ? '127.0.0.1' : '', 'nobody outside this machine'],
+    ['listen_addresses', settings.tcp ? '127.0.0.1' : '', 'reachable from this machine only'],
     ['port', String(settings.port), 'part of the name of the socket'],
     ['unix_socket_directories', settings.socketDirectory, 'a directory that others cannot enter'],
     ['unix_socket_permissions', '0700', 'the same, should the directory ever be opened'],

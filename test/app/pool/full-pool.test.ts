@@ -24,7 +24,7 @@ describe('a pool that is full of idle runners of one class', () => {
       async () => {
         const text = await (await fetch(`${url}/metrics`)).text();
         const isCounted = (reason: string): boolean => text.includes(`heddle_pool_ended_total{reason="${reason}"} 1\n`);
-        return isCounted('evicted') && isCounted('by hand');
+        return isCounted('evicted') && isCounted('terminated by a user');
       },
       'both ends are counted',
       DEADLINE_MS,

@@ -36,11 +36,11 @@ test('a generator creates tasks that need runners; their handlers receive their 
     },
   });
   const workerOf = (lanes?: string[]): LocalWorker => {
-    const switchboard = new ExecutorRegistry();
-    for (const kind of [crunch, maker]) switchboard.register(kind.name, kindExecutor(kind, engine));
+    const registry = new ExecutorRegistry();
+    for (const kind of [crunch, maker]) registry.register(kind.name, kindExecutor(kind, engine));
     return new LocalWorker({
       engine,
-      switchboard,
+      registry,
       ...(lanes === undefined ? {} : { lanes }),
       holder: 'test',
       intervalMs: 50,

@@ -22,12 +22,12 @@ const when = (text: string, branches: JsonObject): JsonObject => ({
 
 /** Runs conditionals in this process, like every server, until the check passes. */
 async function withWorker(engine: Engine, check: () => Promise<void>): Promise<void> {
-  const switchboard = new ExecutorRegistry();
+  const registry = new ExecutorRegistry();
   const kind = conditional();
-  switchboard.register(kind.name, kindExecutor(kind, engine));
+  registry.register(kind.name, kindExecutor(kind, engine));
   const worker = new LocalWorker({
     engine,
-    switchboard,
+    registry,
     holder: 'test',
     intervalMs: 50,
     clock: systemClock,

@@ -243,7 +243,7 @@ function lies(open: Open): void {
     const bench = await open();
     const [ended, idle] = [await bench.arrive(), await bench.arrive()];
     await bench.offerIdle();
-    await bench.store.terminate([ended], 'by hand');
+    await bench.store.terminate([ended], 'terminated by a user');
     const served = await bench.serve(await bench.askMany(2));
     const granted = served.flatMap(({ grant }) => grant?.runners.map(({ id }) => id) ?? []);
     assert.deepEqual(granted, [idle]);

@@ -257,7 +257,7 @@ export class World {
     const held = (await this.store.list({ ended: false }, { offset: 0, limit: 100 })).filter(
       ({ request_id }) => request_id !== null,
     );
-    if (held.length > 0) await this.store.terminate([this.dice.pick(held).id], 'by hand');
+    if (held.length > 0) await this.store.terminate([this.dice.pick(held).id], 'terminated by a user');
   }
 
   async #ask(): Promise<void> {

@@ -207,7 +207,7 @@ export const CLAIM_CASES: readonly Case[] = [
     async run(yard) {
       const created = await yard.launch();
       const ended = await yard.arrive();
-      await yard.store.terminate([ended], 'by hand');
+      await yard.store.terminate([ended], 'terminated by a user');
       const id = await yard.ask();
       for (const runner of [yard.newId(), created, ended]) {
         assert.deepEqual(await yard.store.claim(id, [runner]), { grant: null, answers: ['gone'] });

@@ -64,7 +64,7 @@ describe('shapes and types', () => {
     );
     await store.terminate(
       (await store.list({ ended: false }, { offset: 0, limit: 10 })).slice(1).map(({ id }) => id),
-      'by hand',
+      'terminated by a user',
     );
     await store.forget(LATER, 1_000);
     const { types } = await counts();

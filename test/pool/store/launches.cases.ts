@@ -247,7 +247,7 @@ export const LAUNCH_CASES: readonly Case[] = [
       const batch = yard.newId();
       const [id] = await yard.plan(1, { id: batch });
       await take(yard);
-      await yard.store.terminate([id!], 'by hand');
+      await yard.store.terminate([id!], 'terminated by a user');
       assert.deepEqual(await yard.store.leaving(PROVIDER, 10), []);
       await yard.store.launched(batch, [yard.launchedAs(id!)], null);
       assert.equal(await yard.stateOf(id!), 'terminated');
@@ -258,7 +258,7 @@ export const LAUNCH_CASES: readonly Case[] = [
     name: 'ended runners are listed as leaving until they are gone',
     async run(yard) {
       const [one, other, third] = [await yard.arrive(), await yard.arrive(), await yard.arrive()];
-      await yard.store.terminate([one, other], 'by hand');
+      await yard.store.terminate([one, other], 'terminated by a user');
       assert.deepEqual(await yard.store.leaving('elsewhere', 10), []);
       assert.equal((await yard.store.leaving(PROVIDER, 1)).length, 1);
       const ids = async () => (await yard.store.leaving(PROVIDER, 10)).map(({ id }) => id).sort();

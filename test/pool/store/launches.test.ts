@@ -114,7 +114,7 @@ test('after a process dies between lease and result, the next one repeats the sa
   const [call] = await take(stores[0]!);
   assert.deepEqual(call?.runner_ids, [second, third]);
   // It stays part of a call that may have been made; otherwise the provider would refuse the repetition.
-  await yard.store.terminate([third!], 'by hand');
+  await yard.store.terminate([third!], 'terminated by a user');
   yard.pass(LEASE_MS - 1);
   assert.deepEqual(await take(stores[1]!), []);
   yard.pass(1);
@@ -180,7 +180,7 @@ test('concurrent planners stay within the limit of runners', async () => {
   assert.equal(live.length, 20);
   await yard.store.terminate(
     live.slice(0, 3).map(({ id }) => id),
-    'by hand',
+    'terminated by a user',
   );
   await plan(yard.store);
   assert.equal((await yard.store.list({ ended: false }, { offset: 0, limit: 100 })).length, 20);

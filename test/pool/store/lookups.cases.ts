@@ -27,7 +27,7 @@ export const LOOKUP_CASES: readonly Case[] = [
     name: 'ended runners are omitted on request',
     async run(yard) {
       const [kept, ended] = [await yard.arrive(), await yard.arrive()];
-      await yard.store.terminate([ended], 'by hand');
+      await yard.store.terminate([ended], 'terminated by a user');
       const all = await yard.store.list({}, page);
       const live = await yard.store.list({ ended: false }, page);
       assert.deepEqual(
@@ -37,7 +37,7 @@ export const LOOKUP_CASES: readonly Case[] = [
       const gone = await yard.store.list({ ids: [ended] }, page);
       assert.deepEqual(
         gone.map(({ state, reason }) => [state, reason]),
-        [['terminated', 'by hand']],
+        [['terminated', 'terminated by a user']],
       );
     },
   },

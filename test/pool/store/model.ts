@@ -113,7 +113,7 @@ const VERBS = {
   },
   terminate: async ({ yard, runners }, { a, b }) => {
     const ids = [a, b].flatMap((index) => at(runners, index) ?? []);
-    return ids.length === 0 ? null : yard.store.terminate([...new Set(ids)], 'by hand');
+    return ids.length === 0 ? null : yard.store.terminate([...new Set(ids)], 'terminated by a user');
   },
   sweep: ({ yard }, { a }) => {
     const keep = a % 3 === 0 ? [{ resource_class: 'large', usage_class: 'on-demand', count: 1 }] : [];

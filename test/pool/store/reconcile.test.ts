@@ -38,7 +38,7 @@ test('an instance whose answer was lost is assigned to the runner in its tags, o
   const batch = yard.newId();
   const [one, two, three] = await yard.plan(3, { id: batch });
   await store.takeBatches(PROVIDER, 10, SECOND, PLENTY);
-  await store.terminate([three!], 'by hand');
+  await store.terminate([three!], 'terminated by a user');
   const listed = [
     yard.instance(two!, { batch_id: batch, provider_id: 'i-two' }),
     stranger(yard, { batch_id: batch, provider_id: 'i-x' }),
@@ -97,7 +97,7 @@ test('an instance without tags gets as long as a launch may take while one is be
 test('a runner that was marked gone and is listed again is terminated again', async () => {
   const { yard, store } = await open();
   const id = await yard.arrive();
-  await store.terminate([id], 'by hand');
+  await store.terminate([id], 'terminated by a user');
   const leaving = async (): Promise<number> => (await store.leaving(PROVIDER, 10)).length;
   // A listing without it is ignored at first.
   await store.reconcile(PROVIDER, []);

@@ -34,7 +34,7 @@ export const SIGNAL_CASES: readonly Case[] = [
     name: 'the registration of an unknown or ended runner is refused',
     async run(yard) {
       const id = await yard.launch();
-      await yard.store.terminate([id], 'by hand');
+      await yard.store.terminate([id], 'terminated by a user');
       assert.equal(await yard.register(id), null);
       assert.equal(await yard.register(yard.newId()), null);
       assert.equal(await yard.store.pulse(id), null);
@@ -268,10 +268,10 @@ export const SIGNAL_CASES: readonly Case[] = [
       const { epoch } = await yard.runner(id);
       const later = await yard.ask();
       const { rank } = await yard.request(request);
-      assert.equal(await yard.store.terminate([id, yard.newId()], 'by hand'), 1);
+      assert.equal(await yard.store.terminate([id, yard.newId()], 'terminated by a user'), 1);
       assert.equal(await yard.store.terminate([id], 'again'), 0);
       const { state, reason } = await yard.runner(id);
-      assert.deepEqual({ state, reason }, { state: 'terminated', reason: 'by hand' });
+      assert.deepEqual({ state, reason }, { state: 'terminated', reason: 'terminated by a user' });
       assert.equal(await yard.store.confirm(id, epoch), false);
       assert.equal(await yard.store.release(id, epoch), false);
       const again = await yard.request(request);
@@ -310,7 +310,7 @@ export const SIGNAL_CASES: readonly Case[] = [
       await yard.arrive();
       const [grant] = await yard.store.claimIdle(10);
       assert.equal((grant?.runners ?? (await yard.request(request)).runners).length, 3);
-      await yard.store.terminate(await yard.holdersOf(request), 'by hand');
+      await yard.store.terminate(await yard.holdersOf(request), 'terminated by a user');
       const empty = await yard.request(request);
       assert.deepEqual([empty.state, empty.kept, empty.runners], ['waiting', 0, []]);
     },

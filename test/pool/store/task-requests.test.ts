@@ -190,7 +190,7 @@ test('a deleted task needs no runner', async () => {
 
 test('a runner lost before its task started returns the request to its position; the task is not dropped', async () => {
   const granted = await grant();
-  await store.terminate(granted.runners, 'by hand');
+  await store.terminate(granted.runners, 'terminated by a user');
   assert.equal(await laneOf(granted.task), -1);
   assert.equal(await sweep(), 0);
   assert.equal((await yard.request(granted.request)).state, 'waiting');

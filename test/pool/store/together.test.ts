@@ -86,7 +86,7 @@ const ENDING: readonly Act[] = [
     if (granted !== undefined) await store.withdraw([granted.id], 'over');
   },
   async (store, _yard, pick) => store.drain(await some(store, pick, 1), 'drained'),
-  async (store, _yard, pick) => store.terminate(await some(store, pick, 1), 'by hand'),
+  async (store, _yard, pick) => store.terminate(await some(store, pick, 1), 'terminated by a user'),
   (store) => store.sweep(20, [{ resource_class: 'large', usage_class: 'on-demand', count: 2 }]),
   async (store, yard, pick) => {
     const live = await store.list({ ended: false }, PAGE);

@@ -157,7 +157,7 @@ export const END_CASES: readonly Case[] = [
       const used = await yard.running();
       await yard.store.release(used.id, null);
       await yard.store.drain([await yard.arrive()], 'drained');
-      await yard.store.terminate([await yard.arrive()], 'by hand');
+      await yard.store.terminate([await yard.arrive()], 'terminated by a user');
       await yard.store.terminate([await yard.arrive()], 'its process ended (signal SIGKILL)');
       await yard.store.terminate([await yard.arrive()], 'a reason that only this end has');
       const failed = yard.newId();
@@ -279,7 +279,7 @@ export const VIEW_CASES: readonly Case[] = [
     async run(yard) {
       const { id: gone, request } = await yard.running();
       await yard.store.withdraw([request], 'over');
-      await yard.store.terminate([gone], 'by hand');
+      await yard.store.terminate([gone], 'terminated by a user');
       await yard.store.gone([gone]);
       const { id: busy, request: open } = await yard.running();
       await yard.live(10 * SECOND, busy);

@@ -209,7 +209,7 @@ test('a sample is recorded once per minute by the first server, and read back in
 test('concurrent servers delete old rows page by page, with their heartbeats', async () => {
   const { yard, store, stores } = await open();
   const ids = await manyIdle(yard, 20);
-  await store.terminate(ids, 'by hand');
+  await store.terminate(ids, 'terminated by a user');
   const kept = await yard.arrive();
   yard.pass(SECOND);
   let removed = 0;
@@ -235,10 +235,10 @@ test('concurrent servers delete old rows page by page, with their heartbeats', a
 
 test('concurrent servers count each end once', async () => {
   const { yard, store, stores } = await open();
-  await store.terminate(await manyIdle(yard, 40), 'by hand');
+  await store.terminate(await manyIdle(yard, 40), 'terminated by a user');
   let counted = 0;
   for (let round = 0; round < 40 && counted < 40; round += 1) {
-    for (const ended of await Promise.all(stores.map((each) => each.countEnded(3)))) counted += ended['by hand'] ?? 0;
+    for (const ended of await Promise.all(stores.map((each) => each.countEnded(3)))) counted += ended['terminated by a user'] ?? 0;
   }
   assert.equal(counted, 40);
   for (const each of stores) assert.deepEqual(await each.countEnded(100), {});

@@ -19,7 +19,7 @@ const BATCH = 512;
 const AGAIN_MAX = 8192;
 /** Consecutive hosts that the pace may refuse before sending pauses until the next tick. */
 const REFUSALS_MAX = 64;
-/** Attempts for a port after local failures, before it is given up. */
+/** Attempts for a port after local failures, before it is abandoned. */
 const SHORTAGES_MAX = 10;
 
 interface Probe {

@@ -132,7 +132,7 @@ begin
     state = case when d.id = any(v_over) then 'dead' when r.o = 'retry' then 'due' else r.o end,
     next_try_at = case when r.o = 'retry' and d.id <> all(v_over) then v_now + coalesce(r.d, 0) * interval '1 millisecond' end,
     last_status = r.s,
-    last_error = case when d.id = any(v_over) then 'not tried again, the attempt is over: ' || coalesce(r.e, '') else r.e end,
+    last_error = case when d.id = any(v_over) then 'not retried, the attempt has ended: ' || coalesce(r.e, '') else r.e end,
     holder = null, delivered_at = case when r.o = 'delivered' then v_now end
   from jsonb_to_recordset(p_results) as r(i uuid, n integer, o text, s integer, e text, d bigint)
   where d.id = r.i and d.state = 'due' and d.tries = r.n;

@@ -66,7 +66,7 @@ isolationLoop({
   onIsolated: end,
 }).start();
 process.on('SIGTERM', () => {
-  void agent.drain('its process was told to stop');
+  void agent.drain('its process received a stop signal');
   setTimeout(() => end('the runner was stopped'), 1_000);
 });
 setInterval(() => undefined, 60_000);
