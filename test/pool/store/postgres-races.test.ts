@@ -198,7 +198,8 @@ function acts(
       // A request that was granted meanwhile is answered again, with its remaining runners.
       claims.note(grant === null ? [] : [grant]);
     },
-    (index: number) => (index % 9 === 0 ? store.terminate([some(index), some(index + 3)], 'terminated by a user') : undefined),
+    (index: number) =>
+      index % 9 === 0 ? store.terminate([some(index), some(index + 3)], 'terminated by a user') : undefined,
     (index: number) => (index % 13 === 0 ? store.drain([some(index + 1), some(index + 4)], 'drained') : undefined),
     (index: number) => store.pulse(some(index)),
     async () => store.sweep(100, []),

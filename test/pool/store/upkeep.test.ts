@@ -238,7 +238,8 @@ test('concurrent servers count each end once', async () => {
   await store.terminate(await manyIdle(yard, 40), 'terminated by a user');
   let counted = 0;
   for (let round = 0; round < 40 && counted < 40; round += 1) {
-    for (const ended of await Promise.all(stores.map((each) => each.countEnded(3)))) counted += ended['terminated by a user'] ?? 0;
+    for (const ended of await Promise.all(stores.map((each) => each.countEnded(3))))
+      counted += ended['terminated by a user'] ?? 0;
   }
   assert.equal(counted, 40);
   for (const each of stores) assert.deepEqual(await each.countEnded(100), {});
