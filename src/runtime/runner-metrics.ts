@@ -56,9 +56,7 @@ function pickupMetrics(make: MetricFactory, classes: CappedLabel) {
     { driver: drivers },
   );
   const discarded = new CappedCounter(
-    make.counter('heddle_pool_discarded_total', 'Messages of runners that were dropped as unusable', [
-      'driver',
-    ]),
+    make.counter('heddle_pool_discarded_total', 'Messages of runners that were dropped as unusable', ['driver']),
     { driver: drivers },
   );
   for (const source of PICKUP_SOURCES) hits.inc({ source }, 0);
