@@ -46,3 +46,20 @@ test('outcomes of job occurrences are counted', async () => {
   assert.match(told, /heddle_job_occurrences_total\{outcome="started"\} 1/);
   assert.match(told, /heddle_job_occurrences_total\{outcome="skipped"\} 1/);
 });
+
+test('the age of the oldest open transaction is a metric, 0 if there is none', async () => {
+  const { database, engine, queue, metrics } = await newBench();
+  const seconds = async (): Promise<number> => {
+    await setGauges({ engine, queue, metrics, database });
+    return (await metrics.oldestSnapshotSeconds.get()).values[0]!.value;
+  };
+  assert.equal(await seconds(), 0);
+  await database.transaction(
+    async (tx) => {
+      await tx.query({ name: 'test.hold', text: 'select count(*) from ready' });
+      assert.ok((await seconds()) > 0);
+    },
+    { isolation: 'repeatable read' },
+  );
+  assert.equal(await seconds(), 0);
+});
