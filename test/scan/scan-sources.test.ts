@@ -103,7 +103,8 @@ test('a secret in a commit message is found there, and redacted in all findings 
   git('add', '-A');
   git('commit', '-q', '-m', long);
   git('tag', '-a', 'v1', '-m', 'MADEUP-000006');
-  const { findings } = await scan(optionsFor('', { sources: [{ type: 'git', repository }], threads: 2 }));
+  const options = optionsFor('', { sources: [{ type: 'git', repository }], threads: 2 });
+  const { findings } = await scan(options);
   assert.deepEqual(
     findings.map(({ path, secret }) => `${path.replace(/:.*/, '')} ${secret.slice(-1)}`),
     ['tag 6', 'commit 2', 'commit 3', 'commit 9', 'a 1', 'commit 4', 'b 5'],
@@ -111,6 +112,14 @@ test('a secret in a commit message is found there, and redacted in all findings 
   const subjects = findings.map(({ commit }) => commit?.subject);
   assert.doesNotMatch(subjects.join(), /MADEUP-?00000[234]|MADEUP-00/);
   assert.match(subjects[4]!, /^use MA\*\*\* and MA\*\*\*$/);
+  // Messages that are not scanned may contain secrets.
+  for (const changes of [{ include: ['a', 'b'] }, { exclude: ['commit:*'] }]) {
+    const filtered = (await scan({ ...options, ...changes })).findings.filter(({ commit }) => commit !== undefined);
+    assert.deepEqual(
+      filtered.map(({ path, commit }) => `${path} ${commit!.subject}`),
+      ['a ***', 'b ***'],
+    );
+  }
 });
 
 test('a history reports each secret once, with its first commit, and resumes from its state', async (t) => {

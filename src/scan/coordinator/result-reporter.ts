@@ -8,11 +8,13 @@ export class ResultReporter {
   problems = 0;
   /** Problems that left something unscanned. */
   gaps = 0;
-  readonly #subjects = new SubjectCleaner();
+  readonly #subjects: SubjectCleaner;
   readonly #observer: ScanObserver;
   readonly #failed: (error: unknown) => void;
 
-  constructor(observer: ScanObserver, failed: (error: unknown) => void) {
+  /** @param isWanted whether the object at a path is scanned */
+  constructor(observer: ScanObserver, isWanted: (path: string) => boolean, failed: (error: unknown) => void) {
+    this.#subjects = new SubjectCleaner(isWanted);
     this.#observer = observer;
     this.#failed = failed;
   }
@@ -25,6 +27,7 @@ export class ResultReporter {
 
   problem(problem: Problem): void | Promise<void> {
     this.problems += 1;
+    this.#subjects.problem(problem);
     if (problem.extent !== 'notice') this.gaps += 1;
     return this.guarded(() => this.#observer.onProblem(problem));
   }

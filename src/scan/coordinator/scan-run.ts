@@ -35,6 +35,7 @@ export class ScanRun {
   readonly #options: ScanOptions;
   readonly #rules: CompiledRules;
   readonly #observer: ScanObserver;
+  readonly #passes: (path: string) => boolean;
   readonly #reporter: ResultReporter;
   readonly #environment: ScanEnvironment;
   readonly #log: Logger;
@@ -65,7 +66,8 @@ export class ScanRun {
     this.#options = options;
     this.#rules = rules;
     this.#observer = observer;
-    this.#reporter = new ResultReporter(observer, (error) => this.#fail(error));
+    this.#passes = pathFilter(options);
+    this.#reporter = new ResultReporter(observer, this.#passes, (error) => this.#fail(error));
     this.#environment = environment;
     this.#log = environment.log ?? silentLogger;
     this.#journal = journal;
@@ -268,7 +270,7 @@ export class ScanRun {
       isKnown: (object) => this.#isKnown(object),
       boundary: (boundary) => this.#journal?.boundary(boundary),
       isHeld: () => this.#results.isFull,
-      passes: pathFilter(this.#options),
+      passes: this.#passes,
       ready: () => this.#pump(),
       failed: (source, error) => this.#sourceFailed(source, error),
     });

@@ -1,28 +1,47 @@
-import type { Finding } from '../result.ts';
+import type { Commit, Finding, Problem } from '../result.ts';
 import { commitPath } from '../source/commit-path.ts';
 import { redactSecret } from './redact.ts';
 
 /**
- * Removes secrets found in a commit message from the commit's subject, whichever finding shows it. Findings arrive in
- * the order of the listing, a commit's message before its blobs, so one commit is remembered.
+ * Removes secrets found in a commit message from the commit's subject, whichever finding shows it, and hides the
+ * subject if its message was not scanned completely. Findings arrive in the order of the listing, a commit's message
+ * before its blobs, so one commit is remembered.
  */
 export class SubjectCleaner {
+  readonly #isWanted: (path: string) => boolean;
   #commit = '';
   #subject = '';
+  /** Path of the last message that was not scanned completely. */
+  #incomplete = '';
+
+  /** @param isWanted whether the object at a path is scanned */
+  constructor(isWanted: (path: string) => boolean) {
+    this.#isWanted = isWanted;
+  }
 
   clean(finding: Finding): Finding {
     const { commit, path } = finding;
     if (commit === undefined) return finding;
-    if (path === commitPath(commit.id)) {
+    const messagePath = commitPath(commit.id);
+    if (path === messagePath) {
       const before = this.#commit === commit.id ? this.#subject : commit.subject;
       this.#commit = commit.id;
       this.#subject = withoutSecret(before, finding);
       // The message may contain more secrets than were found so far.
-      return { ...finding, commit: { ...commit, subject: redactSecret('') } };
+      return withSubject(finding, commit, redactSecret(''));
     }
-    if (this.#commit !== commit.id) return finding;
-    return { ...finding, commit: { ...commit, subject: this.#subject } };
+    if (this.#incomplete === messagePath || !this.#isWanted(messagePath))
+      return withSubject(finding, commit, redactSecret(''));
+    return this.#commit === commit.id ? withSubject(finding, commit, this.#subject) : finding;
   }
+
+  problem({ path, extent }: Problem): void {
+    if (extent !== 'notice' && path.startsWith(commitPath(''))) this.#incomplete = path;
+  }
+}
+
+function withSubject(finding: Finding, commit: Commit, subject: string): Finding {
+  return { ...finding, commit: { ...commit, subject } };
 }
 
 function withoutSecret(subject: string, { secret, encodings }: Finding): string {

@@ -181,6 +181,19 @@ describe('attacks on time', () => {
     await healthy.assertServed();
   });
 
+  it('closes connections that are half-closed after a frame, without an answer; the manager continues', async (t) => {
+    const { healthy, open, manager } = await setUp(t);
+    const connection = await open();
+    connection.socket.write(frameOf(submit('Hold', {})));
+    await eventually(() => manager.held.length === 1, 'the request to be held');
+    connection.socket.end();
+    await connection.end();
+    assert.equal(connection.answers.length, 0);
+    assert.equal(manager.held.length, 1);
+    manager.letGo();
+    await healthy.assertServed();
+  });
+
   it('closes idle connections, but not those waiting for a response', async (t) => {
     const { healthy, open, manager } = await setUp(t, { idle_ms: 2_000 });
     const waiting = await open();
