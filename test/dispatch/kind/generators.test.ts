@@ -14,6 +14,7 @@ const work = defineKind({
   name: 'work',
   input: z.object({ n: z.number() }),
   timeout_secs: 90,
+  timeout_basis: 'start',
   retry: { max_attempts: 3, backoff_secs: 2 },
   run: ({ n }) => n,
 });
@@ -149,11 +150,12 @@ describe('the nodes of a generator', () => {
           { n: 2 },
           { name: 'second', timeout_secs: 5, priority: 7, delay_secs: 1.5, policy: 'ContinueOnFailure' },
         ),
+        task(work, { n: 3 }, { timeout_basis: 'activity' }),
         task('HostGenerator', {}, { local_id: 'hosts', disabled: true }),
       ],
     });
     const { created } = await runOnce(kind);
-    const [first, second, third] = created.map(({ node }) => node as NewTaskNode);
+    const [first, second, active, third] = created.map(({ node }) => node as NewTaskNode);
     assert.deepEqual(
       [first!.task.name, first!.task.timeout_secs, first!.task.retry?.base_ms, first!.generates, first!.policy],
       ['work', 90, 2000, false, 'FailOnFailure'],
@@ -161,6 +163,10 @@ describe('the nodes of a generator', () => {
     assert.deepEqual(
       [second!.task.name, second!.task.timeout_secs, second!.task.priority, second!.task.delay_ms, second!.policy],
       ['second', 5, 7, 1500, 'ContinueOnFailure'],
+    );
+    assert.deepEqual(
+      [first, second, active, third].map((node) => node!.task.deadline_basis),
+      ['start', 'start', 'activity', 'activity'],
     );
     assert.deepEqual(
       [third!.task.name, third!.task.local_id, third!.generates, third!.disabled],

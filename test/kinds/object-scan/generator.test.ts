@@ -83,16 +83,22 @@ describe('the generator of scans', () => {
 
   it('creates tasks in the requested container, with the requested settings', async () => {
     const options = { exclude: ['d1', 'd2'], decode_depth: 0 };
-    const task = { timeout_secs: 120, policy: 'ContinueOnPartialFailure', retry: { max_attempts: 2 } };
+    const task = {
+      timeout_secs: 120,
+      timeout_basis: 'start',
+      policy: 'ContinueOnPartialFailure',
+      retry: { max_attempts: 2 },
+    };
     const { created, completion } = await generate({ options, into: 'scans', task });
     assert.equal(completion.outcome, 'succeeded', completion.reason);
     assert.equal(created.length, 1);
     const [{ node, parent }] = created as [NodeCreation];
     assert.ok(node.type === 'task');
     assert.deepEqual(
-      [parent, node.policy, node.task.kind, node.task.timeout_secs, node.task.retry?.max_attempts],
-      ['scans', 'ContinueOnPartialFailure', 'ObjectScan', 120, 2],
+      [parent, node.policy, node.task.kind, node.task.timeout_secs, node.task.deadline_basis],
+      ['scans', 'ContinueOnPartialFailure', 'ObjectScan', 120, 'start'],
     );
+    assert.equal(node.task.retry?.max_attempts, 2);
     assert.deepEqual(node.task.metadata, { ...sources(), options });
     assert.equal((completion.result as JsonObject)['objects'], 120 - 34);
   });

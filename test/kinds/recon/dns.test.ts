@@ -106,6 +106,16 @@ describe('a scan of names as a workflow', () => {
     assert.equal(dead.of('DnsScanAggregator')!['gone'], 0);
   });
 
+  it('creates tasks with the requested settings', async () => {
+    zone = { 'example.test/A': a('x', '10.0.0.1') };
+    const task = { timeout_secs: 120, timeout_basis: 'start', priority: 7 };
+    const input = { target: 'settings', targets: ['example.test'], types: ['A'], task };
+    const { results } = await runWorkflow(bench, generator(input));
+    const [scan] = results.filter(({ kind }) => kind === 'DnsScan');
+    const { timeout_secs, deadline_basis, priority } = (await bench.engine.getTask(scan!.task_id))!;
+    assert.deepEqual([timeout_secs, deadline_basis, priority], [120, 'start', 7]);
+  });
+
   it('prepends words to names, in large numbers too, and recognizes wildcard zones', async () => {
     const words = Array.from({ length: 3000 }, (_, n) => `word-${n}`);
     zone = {
