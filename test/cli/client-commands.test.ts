@@ -125,7 +125,7 @@ describe('batch', () => {
     const stdin = '[{"name":"","kind":"test.bad"},{"kind":"test.bad","name":"b","dependencies":[{"id":"nobody"}]}]';
     const ran = await heddle(['batch', 'submit', '-', '--url', server.url], { stdin });
     assert.equal(ran.code, 2);
-    assert.match(ran.stderr, /error VALIDATION_FAILED/);
+    assert.match(ran.stderr, /error\[VALIDATION_FAILED\]/);
     assert.match(ran.stderr, /tasks\[0\]\.name/);
     assert.match(ran.stderr, /hint: fix the errors listed above/);
     assert.equal(ran.stdout, '');
@@ -246,7 +246,7 @@ describe('task', () => {
     assert.match(failed.stdout, /Failure a task \([0-9a-f-]{36}\): disk full/);
     const again = await on('task', 'finish', good, '--status', 'Failure', '--reason', 'changed my mind');
     assert.equal(again.code, 1);
-    assert.match(again.stderr, /error CONFLICT/);
+    assert.match(again.stderr, /error\[CONFLICT\]/);
     assert.match((await on('task', 'explain', bad)).stdout, /It has ended \(failed\): disk full/);
   });
 
@@ -393,7 +393,7 @@ describe('URL of the server', () => {
     ]) {
       const ran = await heddle([...args, '--url', url]);
       assert.equal(ran.code, 4, args.join(' '));
-      assert.match(ran.stderr, /error NOT_HEDDLE/);
+      assert.match(ran.stderr, /error\[NOT_HEDDLE\]/);
     }
     stranger.close();
     stranger.closeAllConnections();
