@@ -14,11 +14,14 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 /** A failure whose message is meant for the user of the command: it is printed without a stack. */
 export class CommandFailure extends Error {
   readonly exitCode: ExitCode;
+  /** USAGE: nothing was tried. */
+  readonly code: 'USAGE' | 'FAILED';
 
-  constructor(message: string, options: { exitCode?: ExitCode; cause?: unknown } = {}) {
+  constructor(message: string, options: { exitCode?: ExitCode; code?: 'USAGE' | 'FAILED'; cause?: unknown } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'CommandFailure';
     this.exitCode = options.exitCode ?? EXIT.failed;
+    this.code = options.code ?? (this.exitCode === EXIT.usage ? 'USAGE' : 'FAILED');
   }
 }
 

@@ -12,7 +12,7 @@ import { countWords, hostRateNotice, planOf } from './recon/plan.ts';
 import { dnsRecords, tcpRecords, tlsRecords } from './recon/probes.ts';
 import { RecordWriter } from './recon/record-writer.ts';
 import { RECON_EXIT, type ReconExit, type ReconRequest, type ReconTerminal } from './recon/request.ts';
-import { refused, systemFault } from './scan/exit.ts';
+import { refused, systemFault, unwritable } from './scan/exit.ts';
 import { untilInterrupted } from './signals.ts';
 
 export { projectDiscoveryLine } from '../recon/projectdiscovery.ts';
@@ -102,8 +102,7 @@ class Run {
     if (interrupted.aborted) this.#end('interrupted');
     else interrupted.addEventListener('abort', () => this.#end('interrupted'), { once: true });
     terminal.onClosed((error) => {
-      if (error.code !== 'EPIPE')
-        this.#failure = refused(`cannot write to standard output: ${systemFault(error)}`, error);
+      if (error.code !== 'EPIPE') this.#failure = unwritable(error);
       this.#end(error.code === 'EPIPE' ? 'closed' : 'failed');
     });
   }

@@ -8,7 +8,7 @@ import { HeddleError } from '../domain/errors.ts';
 import { silentLogger } from '../runtime/logger.ts';
 import { systemClock } from './clock.ts';
 import { CommandFailure } from './failure.ts';
-import { refused, SCAN_EXIT, type ScanExit, systemFault } from './scan/exit.ts';
+import { refused, SCAN_EXIT, type ScanExit, unwritable } from './scan/exit.ts';
 import { withoutOwnFiles } from './scan/own-files.ts';
 import { baselineOf, ignoreListOf } from './scan/known.ts';
 import { optionsOf } from './scan/options.ts';
@@ -99,7 +99,7 @@ class Run {
     else interrupted.addEventListener('abort', () => this.#end('interrupted'), { once: true });
     terminal.onClosed((error) => {
       if (error.code !== 'EPIPE') {
-        this.#failure = refused(`cannot write to standard output: ${systemFault(error)}`, error);
+        this.#failure = unwritable(error);
         this.#end('failed');
       } else if (!hasFiles) this.#end('closed');
       // Reports in files are completed whether or not standard output is read.

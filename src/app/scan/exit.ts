@@ -18,6 +18,12 @@ export function refused(sentence: string, cause?: unknown): CommandFailure {
   return new CommandFailure(sentence, { exitCode: EXIT.usage, ...(cause === undefined ? {} : { cause }) });
 }
 
+/** Returns the failure to write what was found, which has the exit code of every error of a scan. */
+export function unwritable(cause: unknown): CommandFailure {
+  const message = `cannot write to standard output: ${systemFault(cause)}`;
+  return new CommandFailure(message, { code: 'FAILED', exitCode: SCAN_EXIT.error, cause });
+}
+
 const FAULTS: Readonly<Record<string, string>> = {
   ENOENT: 'no such file or directory',
   EACCES: 'permission denied',

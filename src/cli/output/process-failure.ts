@@ -1,6 +1,6 @@
 import type { CommanderError } from 'commander';
 
-import { EXIT, userMessageOf, type ExitCode } from '../../app/failure.ts';
+import { CommandFailure, EXIT, userMessageOf, type ExitCode } from '../../app/failure.ts';
 import type { FailureReport } from './failure.ts';
 
 /** Prints why the command line is invalid on standard error, unless a help text was shown instead. */
@@ -17,7 +17,7 @@ export function printFailure(argv: readonly string[], error: unknown): ExitCode 
   const stack = error instanceof Error ? error.stack : undefined;
   const sentence = userMessageOf(error) ?? stack ?? String(error);
   const { exitCode = EXIT.failed, faults = [] } = error as { exitCode?: ExitCode; faults?: readonly string[] };
-  const code = exitCode === EXIT.usage ? 'USAGE' : 'FAILED';
+  const code = error instanceof CommandFailure ? error.code : 'FAILED';
   tell(argv, { code, error: sentence, details: faults, exit_code: exitCode });
   return exitCode;
 }
