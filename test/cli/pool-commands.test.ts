@@ -116,7 +116,7 @@ test('runners are released, drained and terminated', async () => {
   assert.match((await pool('release', single.runners[0]!.id)).stdout, /^state +idle$/m);
   await pool('hold', '--class', 'large', '--count', '2');
   assert.match((await pool('drain', one!)).stdout, /^state +claimed, draining$/m);
-  assert.match((await pool('terminate', other!)).stdout, /^reason +by hand$/m);
+  assert.match((await pool('terminate', other!)).stdout, /^reason +terminated by a user$/m);
   const released = await pool('release', other!);
   assert.deepEqual([released.code, /it has ended/.test(released.stderr)], [1, true]);
   assert.equal((await pool('drain', randomUUID())).code, 3);

@@ -49,7 +49,7 @@ describe('tasks that need runners', { concurrency: false }, () => {
     assert.deepEqual(await claimKind(bench.engine), []);
     await assert.rejects(
       bench.engine.claim({ lanes: ['runners'], limit: 1, holder: 'test' }),
-      /have no runner, and nobody claims them/,
+      /have no runner, and are never claimed/,
     );
     for (const lane of ['runner:1', 'runner:', 'runner:x', 'runner:-3', 'runner:2.5', 'runner:2147483647', 'pool']) {
       await assert.rejects(

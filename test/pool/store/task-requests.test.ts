@@ -152,7 +152,7 @@ test('a task canceled before its start needs no runner', async () => {
   assert.equal(await sweep(), 2);
   assert.deepEqual(await statesOf(granted.runners), ['idle', 'idle']);
   for (const { request } of [granted, waiting]) assert.equal((await yard.request(request)).state, 'ended');
-  assert.match((await yard.request(waiting.request)).reason ?? '', /does not wait/);
+  assert.match((await yard.request(waiting.request)).reason ?? '', /no longer waits/);
 });
 
 test('a task paused before its start returns its runner, and gets one when it is resumed', async () => {
