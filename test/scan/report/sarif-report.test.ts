@@ -53,7 +53,7 @@ test('results name their rule by id and index; each rule is listed once, with he
 });
 
 test('rule metadata is always valid: tags unique and few, a name other than the id, a description', () => {
-  const tags = Array.from({ length: 30 }, (_, index) => `tag-${index}`);
+  const tags = ['secret', ...Array.from({ length: 30 }, (_, index) => `tag-${index}`)];
   const findings = ['internal-token', 'InternalToken', '...'].map((rule_id) =>
     finding({ rule_id, tags, description: '', secret: '' }),
   );
