@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 
 const QUEUED_STEPS = new URL('./queued-steps.ts', import.meta.url).pathname;
-const STEPS = 250_000;
+const STEPS = 1_000_000;
 
 /** Heap bytes as stated in docs/scan.md; `object` is the share of a step's object. */
 const BYTES_MAX = { fetch_sync: 128, scan: 208, enumerate: 208, object: 208 };
