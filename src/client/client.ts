@@ -1,23 +1,31 @@
-import type { NewActionDto } from '../http/wire/action.ts';
-import type { BatchChangeDto, BatchDetailDto, BatchDto, DagDto } from '../http/wire/batch.ts';
-import type { ActionDefinitionDto, RuleDefinitionDto } from '../http/wire/definition.ts';
-import type { DeliveryDto } from '../http/wire/delivery.ts';
-import type { ContainerExplanationDto, ExplanationDto } from '../http/wire/explanation.ts';
-import type { HealthDto, ReadyDto } from '../http/wire/health.ts';
-import type { NewTaskDto } from '../http/wire/new-task.ts';
-import type { RuleDto } from '../http/wire/rule.ts';
-import type { BasicTaskDto, TaskDto } from '../http/wire/task.ts';
-import type { ProgressDto, UpdateTaskDto } from '../http/wire/update.ts';
-import type { NewWorkflowDto } from '../http/wire/new-workflow.ts';
-import type { SubmissionWarningDto } from '../http/wire/submission-warning.ts';
 import type {
+  ActionDefinitionDto,
+  BasicTaskDto,
+  BatchChangeDto,
+  BatchDetailDto,
+  BatchDto,
   ChildrenDto,
+  ContainerExplanationDto,
+  DagDto,
+  DeliveryDto,
+  ExplanationDto,
+  HealthDto,
+  NewActionDto,
+  NewTaskDto,
+  NewWorkflowDto,
+  ProgressDto,
+  ReadyDto,
+  RuleDefinitionDto,
+  RuleDto,
+  SubmissionWarningDto,
   SubmittedWorkflowDto,
+  TaskDto,
   TaskResultDto,
+  UpdateTaskDto,
   WorkflowChangeDto,
   WorkflowDto,
   WorkflowTreeDto,
-} from '../http/wire/workflow.ts';
+} from './wire-types.ts';
 import { HeddleApiError } from './error.ts';
 import { ExecutorsClient } from './executors.ts';
 import { FindingsClient } from './findings.ts';

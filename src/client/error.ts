@@ -1,4 +1,4 @@
-import type { ProblemDto } from '../http/wire/problem.ts';
+import type { ProblemDto } from './wire-types.ts';
 
 /** A response of status 400 or above. `code` is stable, `details` names each field. */
 export class HeddleApiError extends Error {

@@ -1,4 +1,4 @@
-import type { ExecutorDto } from '../http/wire/executor.ts';
+import type { ExecutorDto } from './wire-types.ts';
 import type { Transport } from './transport.ts';
 
 /** The executors that a server sends remote events to. */

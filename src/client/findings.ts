@@ -1,4 +1,4 @@
-import type { FindingChangeDto, FindingDto, ScanTargetDto } from '../http/wire/finding.ts';
+import type { FindingChangeDto, FindingDto, ScanTargetDto } from './wire-types.ts';
 import type { Transport } from './transport.ts';
 
 export interface FindingListFilter {

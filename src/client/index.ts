@@ -1,2 +1,2 @@
 export * from './client.ts';
-export * from '../remote/client/index.ts';
+export type * from './wire-types.ts';

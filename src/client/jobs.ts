@@ -1,5 +1,12 @@
-import type { JobChangeDto, JobDetailDto, JobDto, JobRunDto, NewJobDto, OccurrenceDto } from '../http/wire/job.ts';
-import type { SubmissionWarningDto } from '../http/wire/submission-warning.ts';
+import type {
+  JobChangeDto,
+  JobDetailDto,
+  JobDto,
+  JobRunDto,
+  NewJobDto,
+  OccurrenceDto,
+  SubmissionWarningDto,
+} from './wire-types.ts';
 import type { Transport } from './transport.ts';
 import { warningsOf } from './warnings.ts';
 

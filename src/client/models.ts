@@ -1,4 +1,4 @@
-import type { ModelDto, ModelTargetDto } from '../http/wire/model.ts';
+import type { ModelDto, ModelTargetDto } from './wire-types.ts';
 import type { Transport } from './transport.ts';
 
 export interface ModelListFilter {

@@ -1,13 +1,16 @@
 import type {
   CensusDto,
+  HoldDto,
   PoolDto,
+  PoolRequestDetailDto,
+  PoolRequestDto,
   ProvisionDto,
   ProvisionedDto,
   RefreshedDto,
   ResourceClassDto,
+  RunnerDto,
   SampleDto,
-} from '../http/wire/pool.ts';
-import type { HoldDto, PoolRequestDetailDto, PoolRequestDto, RunnerDto } from '../http/wire/runner.ts';
+} from './wire-types.ts';
 import type { Transport } from './transport.ts';
 
 interface Page {

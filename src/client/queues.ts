@@ -1,4 +1,4 @@
-import type { DeadLetterDto, QueueDto, RedrivenDto } from '../http/wire/queue.ts';
+import type { DeadLetterDto, QueueDto, RedrivenDto } from './wire-types.ts';
 import type { Transport } from './transport.ts';
 
 interface Page {

@@ -1,4 +1,4 @@
-import type { SubmissionWarningDto } from '../http/wire/submission-warning.ts';
+import type { SubmissionWarningDto } from './wire-types.ts';
 
 /** Returns the warnings that the server sent in the header of a response. */
 export function warningsOf(response: Response): SubmissionWarningDto[] {

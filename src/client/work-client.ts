@@ -1,16 +1,16 @@
 import type {
-  ClaimedWorkDto,
   ClaimWorkDto,
+  ClaimedWorkDto,
   CompleteWorkDto,
   CreateChildrenDto,
   CreatedChildrenDto,
   FailWorkDto,
+  TaskResultDto,
   WorkDto,
   WorkHeartbeatDto,
   WorkOutcomeDto,
   WorkResultsDto,
-} from '../http/wire/work.ts';
-import type { TaskResultDto } from '../http/wire/workflow.ts';
+} from './wire-types.ts';
 import type { Transport } from './transport.ts';
 
 /** A claimed task as its worker's calls need it; `holder` if the claim named one. */
