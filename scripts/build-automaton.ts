@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const FOLDER = join(import.meta.dirname, '../src/scan/detect/keywords');
+const FOLDER = join(import.meta.dirname, '../packages/scan/src/detect/keywords');
 
 interface Compiler {
   main(

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 
 import { parse } from 'smol-toml';
 
-import { builtinRuleTexts } from '../src/scan/detect/rules/builtin.ts';
-import { parseRules } from '../src/scan/detect/rules/parse-rules.ts';
-import type { Rule } from '../src/scan/detect/rules/rule.ts';
+import { builtinRuleTexts } from '@heddle/scan/internal/detect/rules/builtin';
+import { parseRules } from '@heddle/scan/detect/rules/parse-rules';
+import type { Rule } from '@heddle/scan/detect/rules/rule';
 
 export const RULES_PAGE = 'docs/scan-rules-builtin.md';
 

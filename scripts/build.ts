@@ -8,9 +8,9 @@ import { chmodSync, cpSync, existsSync, globSync, readFileSync, rmSync, writeFil
 import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
 
-import { compileFrom } from '../src/scan/detect/compile-rules.ts';
-import { planBytes } from '../src/scan/detect/rules/builtin-plan.ts';
-import { loadRules } from '../src/scan/detect/rules/load-rules.ts';
+import { compileFrom } from '@heddle/scan/internal/detect/compile-rules';
+import { planBytes } from '@heddle/scan/internal/detect/rules/builtin-plan';
+import { loadRules } from '@heddle/scan/detect/rules/load-rules';
 
 const ROOT = join(import.meta.dirname, '..');
 const COMMAND = 'dist/cli/main.js';

@@ -2,7 +2,7 @@ import { run } from 'node:test';
 import type { EventData } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { patience } from '../test/support/patience.ts';
+import { patience } from '@heddle/test-support/patience';
 import { IdleProcessors } from './idle-processors.ts';
 import { endProcesses, MARK_VARIABLE } from './test-processes.ts';
 

@@ -3,9 +3,9 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { systemClock } from '../../src/runtime/clock.ts';
-import { silentLogger } from '../../src/runtime/log.ts';
-import { startEmbeddedPostgres } from '../../src/store/embedded/server.ts';
+import { systemClock } from '@heddle/base/clock';
+import { silentLogger } from '@heddle/base/log';
+import { startEmbeddedPostgres } from '@heddle/core/store/embedded/server';
 
 interface ServerAddress {
   /** Credentials of a role that may create databases. */

@@ -1,7 +1,7 @@
-import { PostgresQueue } from '../../src/queue/postgres.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
-import { silentLogger } from '../../src/runtime/log.ts';
-import type { Database } from '../../src/store/database.ts';
+import { PostgresQueue } from '@heddle/core/internal/queue/postgres';
+import { systemClock } from '@heddle/base/clock';
+import { silentLogger } from '@heddle/base/log';
+import type { Database } from '@heddle/core/store/database';
 import type { TransportShape } from '../src/subject.ts';
 import { carry, MESSAGE } from '../src/transport.ts';
 

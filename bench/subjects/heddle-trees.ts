@@ -1,9 +1,9 @@
-import type { LocalWorkerOptions } from '../../src/dispatch/local-worker.ts';
-import { LocalWorker } from '../../src/dispatch/local-worker.ts';
-import { ExecutorRegistry } from '../../src/dispatch/executor-registry.ts';
-import type { NewContainerNode, NewNode, NewTaskNode } from '../../src/domain/workflow.ts';
-import type { Engine, WorkflowSubmission } from '../../src/engine/port.ts';
-import { newId } from '../../src/runtime/random.ts';
+import type { LocalWorkerOptions } from 'heddle/internal/dispatch/local-worker';
+import { LocalWorker } from 'heddle/internal/dispatch/local-worker';
+import { ExecutorRegistry } from 'heddle/internal/dispatch/executor-registry';
+import type { NewContainerNode, NewNode, NewTaskNode } from '@heddle/base/vocabulary/workflow';
+import type { Engine, WorkflowSubmission } from '@heddle/core/engine/port';
+import { newId } from '@heddle/base/random';
 import { elapsedMs } from '../src/no-op.ts';
 import type { TreeShape } from '../src/subject.ts';
 

@@ -1,5 +1,5 @@
-import { PostgresBackend } from '../../src/pool/backends/postgres.ts';
-import type { Database } from '../../src/store/database.ts';
+import { PostgresBackend } from '@heddle/core/pool/backends/postgres';
+import type { Database } from '@heddle/core/store/database';
 import { poolCase } from '../src/runner-pool/case-load.ts';
 import { claimLoad, handOver } from '../src/runner-pool/claim-load.ts';
 import { openPoolDatabase } from '../src/runner-pool/database.ts';

@@ -1,16 +1,16 @@
 import { startFauxqs, type FauxqsServer } from 'fauxqs';
 
-import { DEFAULT_RESOURCE_CLASSES } from '../../src/domain/runner/resource-class.ts';
-import { SqsClassicBackend } from '../../src/pool/backends/sqs-classic.ts';
-import { SqsShardedBackend } from '../../src/pool/backends/sqs-sharded.ts';
-import { PostgresTypes } from '../../src/pool/store/postgres-launches.ts';
-import type { PostgresRunnerStore } from '../../src/pool/store/postgres.ts';
-import type { PoolBackend } from '../../src/pool/port/backend.ts';
-import { openQueue } from '../../src/queue/open.ts';
-import type { MessageQueue } from '../../src/queue/port.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
-import { silentLogger } from '../../src/runtime/log.ts';
-import type { Database } from '../../src/store/database.ts';
+import { DEFAULT_RESOURCE_CLASSES } from '@heddle/base/vocabulary/resource-class';
+import { SqsClassicBackend } from '@heddle/core/pool/backends/sqs-classic';
+import { SqsShardedBackend } from '@heddle/core/pool/backends/sqs-sharded';
+import { PostgresTypes } from '@heddle/core/pool/store/postgres-launches';
+import type { PostgresRunnerStore } from '@heddle/core/pool/store/postgres';
+import type { PoolBackend } from '@heddle/core/pool/port/backend';
+import { openQueue } from '@heddle/core/queue/open';
+import type { MessageQueue } from '@heddle/core/queue/port';
+import { systemClock } from '@heddle/base/clock';
+import { silentLogger } from '@heddle/base/log';
+import type { Database } from '@heddle/core/store/database';
 import { poolCase } from '../src/runner-pool/case-load.ts';
 import { openPoolDatabase } from '../src/runner-pool/database.ts';
 import type { CaseRun, PoolCase } from '../src/runner-pool/requests.ts';

@@ -1,7 +1,7 @@
-import { scanDns } from '../../src/recon/dns/scan.ts';
-import { RECON_DEFAULTS } from '../../src/recon/options.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
-import { systemRandom } from '../../src/runtime/random.ts';
+import { scanDns } from '@heddle/recon/dns/scan';
+import { RECON_DEFAULTS } from '@heddle/recon/options';
+import { systemClock } from '@heddle/base/clock';
+import { systemRandom } from '@heddle/base/random';
 import { nameOf } from '../src/recon/dns-server.ts';
 import type { LookupRequest, LookupRun, Subject } from '../src/subject.ts';
 

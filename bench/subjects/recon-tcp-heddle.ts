@@ -1,10 +1,10 @@
-import { createPace } from '../../src/recon/targets/pace.ts';
-import { createScope } from '../../src/recon/targets/scope.ts';
-import { parseTargets } from '../../src/recon/targets/target-list.ts';
-import { endpoints } from '../../src/recon/targets/endpoints.ts';
-import { scanTcp } from '../../src/recon/tcp/scan.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
-import { systemRandom } from '../../src/runtime/random.ts';
+import { createPace } from '@heddle/recon/targets/pace';
+import { createScope } from '@heddle/recon/targets/scope';
+import { parseTargets } from '@heddle/recon/targets/target-list';
+import { endpoints } from '@heddle/recon/targets/endpoints';
+import { scanTcp } from '@heddle/recon/tcp/scan';
+import { systemClock } from '@heddle/base/clock';
+import { systemRandom } from '@heddle/base/random';
 import type { Subject } from '../src/subject.ts';
 
 const ALL_PORTS = Array.from({ length: 65_535 }, (_, index) => index + 1);

@@ -1,7 +1,7 @@
-import type { Endpoint } from '../../src/recon/targets/port.ts';
-import { scanTls } from '../../src/recon/tls/scan.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
-import { systemRandom } from '../../src/runtime/random.ts';
+import type { Endpoint } from '@heddle/recon/targets/port';
+import { scanTls } from '@heddle/recon/tls/scan';
+import { systemClock } from '@heddle/base/clock';
+import { systemRandom } from '@heddle/base/random';
 import type { HandshakeRequest, HandshakeRun, Subject } from '../src/subject.ts';
 
 const CONCURRENCY = 64;

@@ -1,4 +1,4 @@
-import type { RemoteExecutor } from '../../src/remote/client/index.ts';
+import type { RemoteExecutor } from '@heddle/executor/internal/client/index';
 import { ExecutorSite } from '../src/remote-execution/executor-site.ts';
 import { measureDeadlines, measureMemory } from '../src/remote-execution/limits.ts';
 import { sendCalls } from '../src/remote-execution/load.ts';

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { measureCommand } from '../src/scan/command.ts';
 import type { Subject } from '../src/subject.ts';
 
-const COMMAND = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const COMMAND = fileURLToPath(new URL('../../packages/heddle/src/cli/main.ts', import.meta.url));
 
 export function createSubject(): Subject {
   return {

@@ -1,4 +1,4 @@
-import type { PoolOperations } from '../../src/pool/pool-port.ts';
+import type { PoolOperations } from '@heddle/core/pool/pool-port';
 
 const unused = (): never => {
   throw new Error('no request of the benches is for the pool of runners');

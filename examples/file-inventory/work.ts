@@ -2,7 +2,7 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-import type { BasicTaskDto } from '../../src/http/wire/task.ts';
+import type { BasicTaskDto } from 'heddle/http/wire/task';
 import {
   addMeasure,
   findFiles,

@@ -6,9 +6,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after } from 'node:test';
 
-import { HeddleProcess, type Environment } from '../app/heddle-process.ts';
-import { eventually } from '../support/eventually.ts';
-import { createTestDatabase } from '../support/postgres.ts';
+import { HeddleProcess, type Environment } from '@heddle/test-support/app/heddle-process';
+import { eventually } from '@heddle/test-support/eventually';
+import { createTestDatabase } from '@heddle/test-support/postgres';
 
 export type Json = Record<string, unknown>;
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { heddle } from '../app/heddle-process.ts';
-import { eventually } from '../support/eventually.ts';
+import { heddle } from '@heddle/test-support/app/heddle-process';
+import { eventually } from '@heddle/test-support/eventually';
 import { example, openDoor, openTarget } from './door.ts';
 
 interface Shown {

@@ -4,9 +4,9 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 
-import { HeddleProcess } from '../app/heddle-process.ts';
-import { eventually } from '../support/eventually.ts';
-import { temporaryDirectory } from '../support/postgres.ts';
+import { HeddleProcess } from '@heddle/test-support/app/heddle-process';
+import { eventually } from '@heddle/test-support/eventually';
+import { temporaryDirectory } from '@heddle/test-support/postgres';
 import type { Json } from './door.ts';
 import { call, sign } from './signed-client.ts';
 

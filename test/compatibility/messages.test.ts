@@ -12,7 +12,7 @@ import {
 } from '@aws-sdk/client-sqs';
 import { startFauxqs, type FauxqsServer } from 'fauxqs';
 
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '@heddle/test-support/eventually';
 import { type Door, example, type Json, openDoor } from './door.ts';
 
 const CREDENTIALS = { AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' };

@@ -11,19 +11,19 @@ import {
 } from '@aws-sdk/client-sqs';
 import { startFauxqs, type FauxqsServer } from 'fauxqs';
 
-import { DEFAULT_RESOURCE_CLASSES } from '../../src/domain/runner/resource-class.ts';
-import { byName, newCounts } from '../../src/pool/backends/queue-backend.ts';
-import { classQueueOf } from '../../src/pool/backends/sqs-classic.ts';
-import { PickupManager } from '../../src/pool/pickup/pickup-manager.ts';
-import { CLASSIC_POLICY } from '../../src/pool/pickup/policy.ts';
-import { PoolMessages } from '../../src/pool/pickup/pool-messages.ts';
-import type { RunnerRequest } from '../../src/pool/port/store.ts';
-import { checkQueueUrl, openSqsQueue } from '../../src/queue/open.ts';
-import type { MessageQueue } from '../../src/queue/port.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
-import { silentLogger } from '../../src/runtime/log.ts';
-import { systemRandom } from '../../src/runtime/random.ts';
-import { requestOf } from '../pool/backends/claim-book.ts';
+import { DEFAULT_RESOURCE_CLASSES } from '@heddle/base/vocabulary/resource-class';
+import { byName, newCounts } from '@heddle/core/internal/pool/backends/queue-backend';
+import { classQueueOf } from '@heddle/core/pool/backends/sqs-classic';
+import { PickupManager } from '@heddle/core/internal/pool/pickup/pickup-manager';
+import { CLASSIC_POLICY } from '@heddle/core/internal/pool/pickup/policy';
+import { PoolMessages } from '@heddle/core/internal/pool/pickup/pool-messages';
+import type { RunnerRequest } from '@heddle/core/pool/port/store';
+import { checkQueueUrl, openSqsQueue } from '@heddle/core/queue/open';
+import type { MessageQueue } from '@heddle/core/queue/port';
+import { systemClock } from '@heddle/base/clock';
+import { silentLogger } from '@heddle/base/log';
+import { systemRandom } from '@heddle/base/random';
+import { requestOf } from '@heddle/test-support/pool/backends/claim-book';
 import { example, type Json } from './door.ts';
 
 process.env['AWS_ACCESS_KEY_ID'] ??= 'test';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '@heddle/test-support/eventually';
 import { type Door, example, type Json, openDoor, openTarget, type Target } from './door.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;

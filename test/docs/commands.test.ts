@@ -3,8 +3,8 @@ import { test } from 'node:test';
 
 import type { Command } from 'commander';
 
-import { createProgram } from '../../src/cli/program.ts';
-import { inlineCode, readPages, type Page } from './pages.ts';
+import { createProgram } from 'heddle/internal/cli/program';
+import { inlineCode, readPages, type Page } from '@heddle/test-support/docs/pages';
 
 const SHELLS = new Set(['sh', 'bash', 'shell', 'console']);
 /** `heddle …`, also after `npm run heddle --` and as a container's command; ends at the shell's next word. */

@@ -3,13 +3,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
-import { parseWorkflow } from '../../src/domain/parse/workflow.ts';
-import { MAX_TASKS, NewTaskList } from '../../src/http/wire/new-task.ts';
-import { FaultList } from '../../src/http/validation/explain.ts';
-import { checkerOf } from '../../src/http/validation/check.ts';
-import { newId } from '../../src/runtime/random.ts';
-import { createTestServer } from '../http/server.ts';
-import { readPage, readPages, ROOT, tableRows } from './pages.ts';
+import { parseWorkflow } from '@heddle/core/domain/parse/workflow';
+import { MAX_TASKS, NewTaskList } from 'heddle/http/wire/new-task';
+import { FaultList } from 'heddle/internal/http/validation/explain';
+import { checkerOf } from 'heddle/internal/http/validation/check';
+import { newId } from '@heddle/base/random';
+import { createTestServer } from '@heddle/test-support/http/server';
+import { readPage, readPages, ROOT, tableRows } from '@heddle/test-support/docs/pages';
 
 interface OpenApi {
   paths: Record<string, Record<string, { security?: { bearer?: string[] }[] }>>;

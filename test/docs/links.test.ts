@@ -4,7 +4,7 @@ import { posix } from 'node:path';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
-import { anchorsOf, readPage, readPages, ROOT, type Page } from './pages.ts';
+import { anchorsOf, readPage, readPages, ROOT, type Page } from '@heddle/test-support/docs/pages';
 
 const pages = readPages();
 

@@ -3,12 +3,12 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
-import { SETTINGS } from '../../src/app/settings.ts';
-import { ERROR_CATALOGUE } from '../../src/domain/errors.ts';
-import { BATCH_WIRE_STATE, TASK_STATES } from '../../src/domain/task-state.ts';
-import { REMOTE_CODES } from '../../src/remote/protocol/codes.ts';
-import { createMetrics } from '../../src/runtime/metrics.ts';
-import { readPage, readPages, ROOT, tableRows } from './pages.ts';
+import { SETTINGS } from 'heddle/internal/app/settings';
+import { ERROR_CATALOGUE } from '@heddle/base/errors';
+import { BATCH_WIRE_STATE, TASK_STATES } from '@heddle/base/vocabulary/task-state';
+import { REMOTE_CODES } from '@heddle/executor/protocol/codes';
+import { createMetrics } from '@heddle/core/metrics/metrics';
+import { readPage, readPages, ROOT, tableRows } from '@heddle/test-support/docs/pages';
 
 const code = (cell: string): string => /^`([^`]+)`/.exec(cell)?.[1] ?? '';
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { readAck, readPoll, readSubmit } from '../../src/remote/manager/request-fields.ts';
-import { readDocument } from '../../src/remote/xmlrpc/reader.ts';
-import { readPage } from './pages.ts';
+import { readAck, readPoll, readSubmit } from '@heddle/executor/internal/manager/request-fields';
+import { readDocument } from '@heddle/executor/internal/xmlrpc/reader';
+import { readPage } from '@heddle/test-support/docs/pages';
 
 const page = readPage('docs/remote-protocol.md').text.replaceAll(/\s+/g, ' ');
 

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
-import { REMOTE_CODES } from '../../src/remote/protocol/codes.ts';
-import { REMOTE_METHODS } from '../../src/remote/protocol/messages.ts';
-import { readPage, ROOT, tableRows } from './pages.ts';
+import { REMOTE_CODES } from '@heddle/executor/protocol/codes';
+import { REMOTE_METHODS } from '@heddle/executor/protocol/messages';
+import { readPage, ROOT, tableRows } from '@heddle/test-support/docs/pages';
 
 const page = readPage('docs/remote-protocol.md');
 

@@ -10,10 +10,10 @@ import { HASH_TASKS_AT_ONCE } from '../../examples/file-inventory/dag.ts';
 import { startExample, type RunningExample } from '../../examples/file-inventory/run.ts';
 import { Service } from '../../examples/file-inventory/service.ts';
 import type { Report } from '../../examples/file-inventory/work.ts';
-import { HeddleClient } from '../../src/client/client.ts';
-import type { BasicTaskDto } from '../../src/http/wire/task.ts';
-import { startHeddle, type Heddle } from '../cli/heddle.ts';
-import { eventually } from '../support/eventually.ts';
+import { HeddleClient } from '@heddle/client/client';
+import type { BasicTaskDto } from 'heddle/http/wire/task';
+import { startHeddle, type Heddle } from '@heddle/test-support/cli/heddle';
+import { eventually } from '@heddle/test-support/eventually';
 
 const FILES: Readonly<Record<string, string>> = {
   'readme.md': '# One\n\ntwo',

@@ -5,9 +5,9 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 
-import { HeddleClient } from '../../src/client/client.ts';
-import { startHeddle, type Heddle } from '../cli/heddle.ts';
-import { eventually } from '../support/eventually.ts';
+import { HeddleClient } from '@heddle/client/client';
+import { startHeddle, type Heddle } from '@heddle/test-support/cli/heddle';
+import { eventually } from '@heddle/test-support/eventually';
 
 const WORKER = join(import.meta.dirname, '../../examples/python-worker/worker.py');
 

@@ -6,8 +6,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 
-import { eventually } from '../support/eventually.ts';
-import { DataDirectory, request } from '../app/heddle-process.ts';
+import { eventually } from '@heddle/test-support/eventually';
+import { DataDirectory, request } from '@heddle/test-support/app/heddle-process';
 
 const EXAMPLE = join(import.meta.dirname, '..', '..', 'examples', 'repository-survey');
 

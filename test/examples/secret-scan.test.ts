@@ -11,12 +11,12 @@ import { after, before, describe, it } from 'node:test';
 
 import { listen } from '../../examples/secret-scan/notified.ts';
 import { plant, plantedFiles } from '../../examples/secret-scan/plant.ts';
-import type { WorkerEvent } from '../../src/app/worker.ts';
-import { HeddleClient } from '../../src/client/client.ts';
-import type { Database } from '../../src/store/database.ts';
-import { heddle, HeddleProcess } from '../app/heddle-process.ts';
-import { eventually } from '../support/eventually.ts';
-import { createTestDatabase } from '../support/postgres.ts';
+import type { WorkerEvent } from 'heddle/internal/app/worker';
+import { HeddleClient } from '@heddle/client/client';
+import type { Database } from '@heddle/core/store/database';
+import { heddle, HeddleProcess } from '@heddle/test-support/app/heddle-process';
+import { eventually } from '@heddle/test-support/eventually';
+import { createTestDatabase } from '@heddle/test-support/postgres';
 
 type Workflow = Parameters<HeddleClient['submitWorkflow']>[0];
 type Ready = WorkerEvent & { event: 'ready' };

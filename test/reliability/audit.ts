@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { taskStateOf, type TaskState } from '../../src/domain/task-state.ts';
-import type { Database, Statement } from '../../src/store/database.ts';
+import { taskStateOf, type TaskState } from '@heddle/base/vocabulary/task-state';
+import type { Database, Statement } from '@heddle/core/store/database';
 
 /** Slots whose count is not what tasks hold of them and ready rows were promised: none, at any moment. */
 const WRONG_SLOTS: Statement = {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Agent } from 'undici';
-import { patience } from '../support/patience.ts';
+import { patience } from '@heddle/test-support/patience';
 
 export interface Answer {
   status: number;

@@ -3,18 +3,18 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 
-import { createEngine } from '../../src/engine/engine.ts';
-import { systemClock, type Clock } from '../../src/runtime/clock.ts';
-import { silentLogger } from '../../src/runtime/log.ts';
-import { systemRandom } from '../../src/runtime/random.ts';
-import type { TestDatabase } from '../support/postgres.ts';
+import { createEngine } from '@heddle/core/engine/engine';
+import { systemClock, type Clock } from '@heddle/base/clock';
+import { silentLogger } from '@heddle/base/log';
+import { systemRandom } from '@heddle/base/random';
+import type { TestDatabase } from '@heddle/test-support/postgres';
 import { CRASH_CALLS, NOT_ON_THE_PATH } from './crash-points.ts';
 import { Driver, Scenario } from './crash-scenario.ts';
 import { assertVerdict, finishedIn } from './crash-verdict.ts';
-import type { CrashPoint } from './crashing-database.ts';
+import type { CrashPoint } from '@heddle/test-support/reliability/crashing-database';
 import { Journal, type JournalLine } from './journal.ts';
 import { Lanes } from './lanes.ts';
-import { startChild } from './processes.ts';
+import { startChild } from '@heddle/test-support/reliability/processes';
 
 const LANES = 4;
 const CHILD_DEADLINE_MS = 60_000;

@@ -1,12 +1,12 @@
 /** Plays the scenario until it dies at the point given: `node crash-process.ts URL RUN POINT`. Its journal goes to stdout. */
 import { writeSync } from 'node:fs';
 
-import { createEngine } from '../../src/engine/engine.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
-import { silentLogger } from '../../src/runtime/log.ts';
-import { systemRandom } from '../../src/runtime/random.ts';
-import { openDatabase } from '../../src/store/database.ts';
-import { CrashingDatabase, type CrashPoint } from './crashing-database.ts';
+import { createEngine } from '@heddle/core/engine/engine';
+import { systemClock } from '@heddle/base/clock';
+import { silentLogger } from '@heddle/base/log';
+import { systemRandom } from '@heddle/base/random';
+import { openDatabase } from '@heddle/core/store/database';
+import { CrashingDatabase, type CrashPoint } from '@heddle/test-support/reliability/crashing-database';
 import { Driver, Scenario } from './crash-scenario.ts';
 import { finishedIn } from './crash-verdict.ts';
 import { Journal } from './journal.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { Action, NewTask } from '../../src/domain/task.ts';
+import type { Action, NewTask } from '@heddle/base/vocabulary/task';
 import type {
   ClaimedTask,
   ClaimRequest,
@@ -10,9 +10,9 @@ import type {
   ProgressResult,
   Report,
   Submission,
-} from '../../src/engine/port.ts';
-import { newId } from '../../src/runtime/random.ts';
-import { patience } from '../support/patience.ts';
+} from '@heddle/core/engine/port';
+import { newId } from '@heddle/base/random';
+import { patience } from '@heddle/test-support/patience';
 import type { Journal } from './journal.ts';
 
 /** What every task of the scenario comes to in the end. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 
-import { taskStateOf } from '../../src/domain/task-state.ts';
-import type { Database, Statement } from '../../src/store/database.ts';
+import { taskStateOf } from '@heddle/base/vocabulary/task-state';
+import type { Database, Statement } from '@heddle/core/store/database';
 import { assertSlotsAddUp, leftovers } from './audit.ts';
 import { COUNTED_UNITS, OUTCOMES, UNKEYED_UNITS } from './crash-scenario.ts';
 import { groupBy } from './intervals.ts';

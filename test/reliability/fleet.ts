@@ -1,5 +1,5 @@
-import { seededRandom, type Random } from '../../src/runtime/random.ts';
-import { startChild, type Child } from './processes.ts';
+import { seededRandom, type Random } from '@heddle/base/random';
+import { startChild, type Child } from '@heddle/test-support/reliability/processes';
 
 /** Servers of one database; some of them may be dead at any moment. */
 export class ServerFleet {

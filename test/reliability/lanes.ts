@@ -1,4 +1,4 @@
-import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import { createTestDatabase, type TestDatabase } from '@heddle/test-support/postgres';
 
 /** Databases of a test that dies at many points: each takes one point after the other. */
 export class Lanes {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 
-import { ManagerLoop } from '../../src/app/manager-loop.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
-import { silentLogger } from '../../src/runtime/log.ts';
-import { systemRandom } from '../../src/runtime/random.ts';
-import { benchOn, type Bench } from '../engine/manager/fixture.ts';
-import type { TestDatabase } from '../support/postgres.ts';
-import type { CrashPoint } from './crashing-database.ts';
+import { ManagerLoop } from 'heddle/internal/app/manager-loop';
+import { systemClock } from '@heddle/base/clock';
+import { silentLogger } from '@heddle/base/log';
+import { systemRandom } from '@heddle/base/random';
+import { benchOn, type Bench } from '@heddle/test-support/engine/manager/fixture';
+import type { TestDatabase } from '@heddle/test-support/postgres';
+import type { CrashPoint } from '@heddle/test-support/reliability/crashing-database';
 import { Lanes } from './lanes.ts';
 import { MANAGER_CRASH_CALLS } from './manager-crash-points.ts';
 import { drive } from './manager-drive.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { Bench } from '../engine/manager/fixture.ts';
-import { patience } from '../support/patience.ts';
+import type { Bench } from '@heddle/test-support/engine/manager/fixture';
+import { patience } from '@heddle/test-support/patience';
 import { hasEnded } from './manager-verdict.ts';
 import type { ManagerWorld } from './manager-world.ts';
 

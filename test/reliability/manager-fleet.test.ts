@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { MANAGER_QUEUE } from '../../src/domain/message.ts';
-import { seededRandom } from '../../src/runtime/random.ts';
-import { collection, newBench } from '../engine/manager/fixture.ts';
-import { patience } from '../support/patience.ts';
+import { MANAGER_QUEUE } from '@heddle/core/domain/message';
+import { seededRandom } from '@heddle/base/random';
+import { collection, newBench } from '@heddle/test-support/engine/manager/fixture';
+import { patience } from '@heddle/test-support/patience';
 import { assertClean, hasEnded } from './manager-verdict.ts';
 import { ManagerWorld } from './manager-world.ts';
-import { startChild, type Child } from './processes.ts';
+import { startChild, type Child } from '@heddle/test-support/reliability/processes';
 
 const LONG = process.env['HEDDLE_TEST_LONG'] === '1';
 const MANAGERS = LONG ? 10 : 3;

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 
-import { benchOn } from '../engine/manager/fixture.ts';
-import type { TestDatabase } from '../support/postgres.ts';
-import type { CrashPoint } from './crashing-database.ts';
+import { benchOn } from '@heddle/test-support/engine/manager/fixture';
+import type { TestDatabase } from '@heddle/test-support/postgres';
+import type { CrashPoint } from '@heddle/test-support/reliability/crashing-database';
 import { Lanes } from './lanes.ts';
 import { drive } from './manager-drive.ts';
 import { assertClean } from './manager-verdict.ts';
 import { ManagerWorld } from './manager-world.ts';
-import { startChild } from './processes.ts';
+import { startChild } from '@heddle/test-support/reliability/processes';
 
 /**
  * Where a manager's process kills itself: the calls of what receives messages, of what commits their effects, and of

@@ -1,13 +1,13 @@
 /** One manager until it is killed: `node manager-process.ts URL [POINT]`. At the point, where one is given, by itself. */
 import { writeSync } from 'node:fs';
 
-import { ManagerLoop } from '../../src/app/manager-loop.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
-import { silentLogger } from '../../src/runtime/log.ts';
-import { systemRandom } from '../../src/runtime/random.ts';
-import { openDatabase } from '../../src/store/database.ts';
-import { benchOn } from '../engine/manager/bench.ts';
-import { CrashingDatabase, type CrashPoint } from './crashing-database.ts';
+import { ManagerLoop } from 'heddle/internal/app/manager-loop';
+import { systemClock } from '@heddle/base/clock';
+import { silentLogger } from '@heddle/base/log';
+import { systemRandom } from '@heddle/base/random';
+import { openDatabase } from '@heddle/core/store/database';
+import { benchOn } from '@heddle/test-support/engine/manager/bench';
+import { CrashingDatabase, type CrashPoint } from '@heddle/test-support/reliability/crashing-database';
 
 const [url, point = 'null'] = process.argv.slice(2) as [string, string?];
 // A test that dies must not leave this behind.

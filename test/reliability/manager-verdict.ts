@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 
-import { taskStateOf, type TaskState } from '../../src/domain/task-state.ts';
-import type { MessageQueue } from '../../src/queue/port.ts';
-import type { Database, Statement } from '../../src/store/database.ts';
+import { taskStateOf, type TaskState } from '@heddle/base/vocabulary/task-state';
+import type { MessageQueue } from '@heddle/core/queue/port';
+import type { Database, Statement } from '@heddle/core/store/database';
 import { leftovers } from './audit.ts';
 import { CHILDREN, isEmpty, UNITS, type ManagerWorld } from './manager-world.ts';
 

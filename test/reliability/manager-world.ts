@@ -2,13 +2,13 @@
  * What stands around the manager: a sender of workflows and the workers of their kinds. Everything that they say is said
  * twice, out of order and late.
  */
-import type { JsonObject } from '../../src/domain/json.ts';
-import { MANAGER_QUEUE, workerQueueOf, type StartTaskMessage } from '../../src/domain/message.ts';
-import { createJobs } from '../../src/engine/schedule/jobs.ts';
-import type { MessageQueue, OutgoingMessage } from '../../src/queue/port.ts';
-import { newId, seededRandom, type Random } from '../../src/runtime/random.ts';
-import type { Statement } from '../../src/store/database.ts';
-import type { Bench } from '../engine/manager/fixture.ts';
+import type { JsonObject } from '@heddle/base/json';
+import { MANAGER_QUEUE, workerQueueOf, type StartTaskMessage } from '@heddle/core/domain/message';
+import { createJobs } from '@heddle/core/engine/schedule/jobs';
+import type { MessageQueue, OutgoingMessage } from '@heddle/core/queue/port';
+import { newId, seededRandom, type Random } from '@heddle/base/random';
+import type { Statement } from '@heddle/core/store/database';
+import type { Bench } from '@heddle/test-support/engine/manager/fixture';
 
 /** What the test itself works with, beside the managers. */
 export type Outside = Pick<Bench, 'database' | 'queue' | 'jobs'>;

@@ -1,6 +1,6 @@
-import type { Database, Queryable, Statement, TransactionOptions } from '../../src/store/database.ts';
-import { openTestDatabase } from '../support/postgres.ts';
-import { CrashingDatabase, type CrashPoint } from './crashing-database.ts';
+import type { Database, Queryable, Statement, TransactionOptions } from '@heddle/core/store/database';
+import { openTestDatabase } from '@heddle/test-support/postgres';
+import { CrashingDatabase, type CrashPoint } from '@heddle/test-support/reliability/crashing-database';
 
 const TERMINATE: Statement = {
   name: 'test.terminate',

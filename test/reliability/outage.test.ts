@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { newId, seededRandom } from '../../src/runtime/random.ts';
-import { migrate } from '../../src/store/migrate.ts';
-import type { Database } from '../../src/store/database.ts';
-import { eventually } from '../support/eventually.ts';
-import { openTestDatabase, startTestServer, type TestServer } from '../support/postgres.ts';
+import { newId, seededRandom } from '@heddle/base/random';
+import { migrate } from '@heddle/core/store/migrate';
+import type { Database } from '@heddle/core/store/database';
+import { eventually } from '@heddle/test-support/eventually';
+import { openTestDatabase, startTestServer, type TestServer } from '@heddle/test-support/postgres';
 import { auditedTasks, assertSlotsAddUp, leftovers } from './audit.ts';
 import { PersistentCaller, type Answer, type Call } from './callers.ts';
 import { ServerFleet } from './fleet.ts';

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 
-import { HeddleClient } from '../../src/client/client.ts';
-import { HeddleProcess } from '../app/heddle-process.ts';
-import { eventually } from '../support/eventually.ts';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import { HeddleClient } from '@heddle/client/client';
+import { HeddleProcess } from '@heddle/test-support/app/heddle-process';
+import { eventually } from '@heddle/test-support/eventually';
+import { createTestDatabase, type TestDatabase } from '@heddle/test-support/postgres';
 
 const KINDS = join(import.meta.dirname, 'poison-kinds.ts');
 const LONG = process.env['HEDDLE_TEST_LONG'] === '1';

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 
-import { HeddleClient } from '../../src/client/client.ts';
-import { MANAGER_QUEUE } from '../../src/domain/message.ts';
-import { encodeManagerMessage } from '../../src/domain/parse/encode.ts';
-import { PostgresQueue } from '../../src/queue/postgres.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
-import { silentLogger } from '../../src/runtime/log.ts';
-import { HeddleProcess } from '../app/heddle-process.ts';
-import { eventually } from '../support/eventually.ts';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import { HeddleClient } from '@heddle/client/client';
+import { MANAGER_QUEUE } from '@heddle/core/domain/message';
+import { encodeManagerMessage } from '@heddle/core/domain/parse/encode';
+import { PostgresQueue } from '@heddle/core/internal/queue/postgres';
+import { systemClock } from '@heddle/base/clock';
+import { silentLogger } from '@heddle/base/log';
+import { HeddleProcess } from '@heddle/test-support/app/heddle-process';
+import { eventually } from '@heddle/test-support/eventually';
+import { createTestDatabase, type TestDatabase } from '@heddle/test-support/postgres';
 
 const KINDS = join(import.meta.dirname, 'queue-kinds.ts');
 /** The shortest lease that can be set: a killed worker's task is another's within this time. */

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 
-import { HeddleClient } from '../../src/client/client.ts';
-import { HeddleProcess } from '../app/heddle-process.ts';
-import { modelsOf } from '../engine/models/seen.ts';
-import { Listeners } from '../kinds/recon/listeners.ts';
-import { eventually } from '../support/eventually.ts';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import { HeddleClient } from '@heddle/client/client';
+import { HeddleProcess } from '@heddle/test-support/app/heddle-process';
+import { modelsOf } from '@heddle/test-support/engine/models/seen';
+import { Listeners } from '@heddle/test-support/kinds/recon/listeners';
+import { eventually } from '@heddle/test-support/eventually';
+import { createTestDatabase, type TestDatabase } from '@heddle/test-support/postgres';
 
 const LEASE_SECS = 5;
 const WAIT_MS = 60_000;

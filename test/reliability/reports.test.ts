@@ -4,9 +4,9 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 
-import { seededRandom, type Random } from '../../src/runtime/random.ts';
-import { eventually } from '../support/eventually.ts';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import { seededRandom, type Random } from '@heddle/base/random';
+import { eventually } from '@heddle/test-support/eventually';
+import { createTestDatabase, type TestDatabase } from '@heddle/test-support/postgres';
 import { auditedTasks, assertSlotsAddUp, leftovers } from './audit.ts';
 import { PersistentCaller, type Answer, type Call } from './callers.ts';
 import { ServerFleet } from './fleet.ts';

@@ -1,6 +1,6 @@
 /** The body of `heddle server` for tests: configured by the environment, one line of JSON a life event. */
-import { configurationOfProcess } from '../../src/app/config.ts';
-import { runServer } from '../../src/app/server.ts';
+import { configurationOfProcess } from 'heddle/internal/app/config';
+import { runServer } from 'heddle/internal/app/server';
 
 // A test that dies must not leave its servers behind: its end closes this pipe.
 process.stdin.resume();

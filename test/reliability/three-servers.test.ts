@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { seededRandom } from '../../src/runtime/random.ts';
-import { eventually } from '../support/eventually.ts';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import { seededRandom } from '@heddle/base/random';
+import { eventually } from '@heddle/test-support/eventually';
+import { createTestDatabase, type TestDatabase } from '@heddle/test-support/postgres';
 import { auditedTasks, leftovers, Sampler, type AuditedTask, type OpenAttempt } from './audit.ts';
 import { PersistentCaller } from './callers.ts';
 import { ServerFleet } from './fleet.ts';

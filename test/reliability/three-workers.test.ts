@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { createEngine } from '../../src/engine/engine.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
-import { silentLogger } from '../../src/runtime/log.ts';
-import { newId, seededRandom, systemRandom } from '../../src/runtime/random.ts';
-import { eventually } from '../support/eventually.ts';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import { createEngine } from '@heddle/core/engine/engine';
+import { systemClock } from '@heddle/base/clock';
+import { silentLogger } from '@heddle/base/log';
+import { newId, seededRandom, systemRandom } from '@heddle/base/random';
+import { eventually } from '@heddle/test-support/eventually';
+import { createTestDatabase, type TestDatabase } from '@heddle/test-support/postgres';
 import { auditedTasks, leftovers, Sampler, type AuditedTask } from './audit.ts';
 import { groupBy, peakOf } from './intervals.ts';
-import { startChild, type Child } from './processes.ts';
+import { startChild, type Child } from '@heddle/test-support/reliability/processes';
 import { now } from './work-target.ts';
 import { makeWorkerTasks, WORKER_LIMITS, WORKER_TIMEOUT_SECS } from './worker-load.ts';
 

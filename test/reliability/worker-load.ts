@@ -1,5 +1,5 @@
-import type { NewTask, Rule } from '../../src/domain/task.ts';
-import { newId, type Random } from '../../src/runtime/random.ts';
+import type { NewTask, Rule } from '@heddle/base/vocabulary/task';
+import { newId, type Random } from '@heddle/base/random';
 
 export const WORKER_KINDS = ['ruled', 'free'] as const;
 /** Most `ruled` tasks at once: in all, and of one tenant. */

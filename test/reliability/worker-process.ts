@@ -1,14 +1,14 @@
 /** A worker of its own process: `node worker-process.ts URL`. What its executors do goes to stdout before they go on. */
 import { writeSync } from 'node:fs';
 
-import { LocalWorker } from '../../src/dispatch/local-worker.ts';
-import { ExecutorRegistry, type Executor } from '../../src/dispatch/executor-registry.ts';
-import { createEngine } from '../../src/engine/engine.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
-import { silentLogger } from '../../src/runtime/log.ts';
-import { Loop } from '../../src/runtime/loop.ts';
-import { systemRandom } from '../../src/runtime/random.ts';
-import { openDatabase } from '../../src/store/database.ts';
+import { LocalWorker } from 'heddle/internal/dispatch/local-worker';
+import { ExecutorRegistry, type Executor } from 'heddle/internal/dispatch/executor-registry';
+import { createEngine } from '@heddle/core/engine/engine';
+import { systemClock } from '@heddle/base/clock';
+import { silentLogger } from '@heddle/base/log';
+import { Loop } from '@heddle/base/loop';
+import { systemRandom } from '@heddle/base/random';
+import { openDatabase } from '@heddle/core/store/database';
 import { now } from './work-target.ts';
 import { WORKER_KINDS } from './worker-load.ts';
 

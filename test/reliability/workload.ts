@@ -1,5 +1,5 @@
-import type { TaskState } from '../../src/domain/task-state.ts';
-import type { Random } from '../../src/runtime/random.ts';
+import type { TaskState } from '@heddle/base/vocabulary/task-state';
+import type { Random } from '@heddle/base/random';
 
 /** What the target of a task's start is told to do; it travels as the body of the webhook. */
 export interface WorkPlan {

@@ -4,9 +4,9 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import type { ExecutorEndpoint } from '../../src/http/ports.ts';
-import { createTestServer } from '../http/server.ts';
-import type { TestServer } from '../http/server.ts';
+import type { ExecutorEndpoint } from 'heddle/internal/http/ports';
+import { createTestServer } from '@heddle/test-support/http/server';
+import type { TestServer } from '@heddle/test-support/http/server';
 import { launchBrowser } from './browser.ts';
 import { PageDriver } from './page-driver.ts';
 

@@ -4,11 +4,11 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import type { Findings, ScanBooks } from '../../src/engine/findings/port.ts';
-import { findingsOf, reported, runOf } from '../engine/findings/reported.ts';
-import { createTestServer } from '../http/server.ts';
-import type { TestServer } from '../http/server.ts';
-import { createTestDatabase } from '../support/postgres.ts';
+import type { Findings, ScanBooks } from '@heddle/core/engine/findings/port';
+import { findingsOf, reported, runOf } from '@heddle/test-support/engine/findings/reported';
+import { createTestServer } from '@heddle/test-support/http/server';
+import type { TestServer } from '@heddle/test-support/http/server';
+import { createTestDatabase } from '@heddle/test-support/postgres';
 import { launchBrowser } from './browser.ts';
 import { PageDriver } from './page-driver.ts';
 

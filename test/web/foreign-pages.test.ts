@@ -6,8 +6,8 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 
 import type { Browser, Page } from 'playwright-core';
 
-import type { Jobs } from '../../src/engine/schedule/port.ts';
-import { createTestServer, type TestServer } from '../http/server.ts';
+import type { Jobs } from '@heddle/core/engine/schedule/port';
+import { createTestServer, type TestServer } from '@heddle/test-support/http/server';
 import { launchBrowser } from './browser.ts';
 
 const ID = '00000000-0000-7000-8000-000000000000';

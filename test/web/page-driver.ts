@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 
-import { patience } from '../support/patience.ts';
+import { patience } from '@heddle/test-support/patience';
 
 const DEADLINE_MS = 60_000;
 const POLL_MS = 25;

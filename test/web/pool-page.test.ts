@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 
-import { PoolWorld } from '../http/pool-world.ts';
-import { createTestServer, type TestServer } from '../http/server.ts';
+import { PoolWorld } from '@heddle/test-support/http/pool-world';
+import { createTestServer, type TestServer } from '@heddle/test-support/http/server';
 import { launchBrowser } from './browser.ts';
 import { eventually, PageDriver } from './page-driver.ts';
 

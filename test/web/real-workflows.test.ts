@@ -4,12 +4,12 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import type { Outcome } from '../../src/domain/task-state.ts';
-import { createJobs } from '../../src/engine/schedule/jobs.ts';
-import { MANAGER_QUEUE, newBench } from '../engine/manager/fixture.ts';
-import type { Bench } from '../engine/manager/fixture.ts';
-import { createTestServer } from '../http/server.ts';
-import type { TestServer } from '../http/server.ts';
+import type { Outcome } from '@heddle/base/vocabulary/task-state';
+import { createJobs } from '@heddle/core/engine/schedule/jobs';
+import { MANAGER_QUEUE, newBench } from '@heddle/test-support/engine/manager/fixture';
+import type { Bench } from '@heddle/test-support/engine/manager/fixture';
+import { createTestServer } from '@heddle/test-support/http/server';
+import type { TestServer } from '@heddle/test-support/http/server';
 import { launchBrowser } from './browser.ts';
 import { PageDriver, eventually } from './page-driver.ts';
 

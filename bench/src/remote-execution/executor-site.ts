@@ -5,14 +5,14 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { makeDevelopmentCertificates } from '../../../src/app/remote/certs.ts';
-import type { ExecutorEvent } from '../../../src/app/remote/executor-events.ts';
-import { generateKeys } from '../../../src/app/remote/keys.ts';
-import { RemoteExecutor } from '../../../src/remote/client/index.ts';
-import type { Protocol } from '../../../src/remote/protocol/messages.ts';
+import { makeDevelopmentCertificates } from 'heddle/internal/app/remote/certs';
+import type { ExecutorEvent } from 'heddle/internal/app/remote/executor-events';
+import { generateKeys } from 'heddle/internal/app/remote/keys';
+import { RemoteExecutor } from '@heddle/executor/internal/client/index';
+import type { Protocol } from '@heddle/executor/protocol/messages';
 import { eventsModule } from './events.ts';
 
-const MAIN = join(import.meta.dirname, '../../../src/cli/main.ts');
+const MAIN = join(import.meta.dirname, '../../../packages/heddle/src/cli/main.ts');
 const CLIENT = 'bench';
 
 type Ready = ExecutorEvent & { event: 'ready' };

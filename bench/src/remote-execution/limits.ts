@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RemoteExecutor } from '../../../src/remote/client/index.ts';
+import type { RemoteExecutor } from '@heddle/executor/internal/client/index';
 import type { RemoteDeadlineRequest, RemoteDeadlineRun, RemoteMemoryRequest, RemoteMemoryRun } from '../subject.ts';
 import { CAP_MIB } from './events.ts';
 import type { ExecutorSite } from './executor-site.ts';

@@ -1,4 +1,4 @@
-import { seededRandom } from '../../../src/runtime/random.ts';
+import { seededRandom } from '@heddle/base/random';
 import { percentile } from '../statistics.ts';
 import type { RemoteLoad, RemoteRun } from '../subject.ts';
 

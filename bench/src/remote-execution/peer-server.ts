@@ -1,7 +1,7 @@
-import { openTcpListener } from '../../../src/remote/tcp/server.ts';
-import type { RemoteManager } from '../../../src/remote/manager/port.ts';
-import { systemClock } from '../../../src/runtime/clock.ts';
-import { silentLogger } from '../../../src/runtime/log.ts';
+import { openTcpListener } from '@heddle/executor/tcp/server';
+import type { RemoteManager } from '@heddle/executor/manager/port';
+import { systemClock } from '@heddle/base/clock';
+import { silentLogger } from '@heddle/base/log';
 import { FreshNodePool, PreForkedPool } from './pools.ts';
 import type { TaskPool } from './pools.ts';
 

@@ -2,9 +2,9 @@ import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { openTcpTransport } from '../../../src/remote/tcp/client.ts';
-import type { CallOptions, ClientTransport } from '../../../src/remote/client/port.ts';
-import { systemClock } from '../../../src/runtime/clock.ts';
+import { openTcpTransport } from '@heddle/executor/internal/tcp/client';
+import type { CallOptions, ClientTransport } from '@heddle/executor/client/port';
+import { systemClock } from '@heddle/base/clock';
 import { sendCalls } from './load.ts';
 import type { Subject } from '../subject.ts';
 

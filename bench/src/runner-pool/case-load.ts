@@ -1,8 +1,8 @@
-import type { RunnerMessage } from '../../../src/domain/runner/runner.ts';
-import type { PoolBackend, Served } from '../../../src/pool/port/backend.ts';
-import type { PostgresRunnerStore } from '../../../src/pool/store/postgres.ts';
-import { systemClock } from '../../../src/runtime/clock.ts';
-import type { Database } from '../../../src/store/database.ts';
+import type { RunnerMessage } from '@heddle/core/domain/runner/runner';
+import type { PoolBackend, Served } from '@heddle/core/pool/port/backend';
+import type { PostgresRunnerStore } from '@heddle/core/pool/store/postgres';
+import { systemClock } from '@heddle/base/clock';
+import type { Database } from '@heddle/core/store/database';
 import { idleType, wantedType, type CaseRun, type PoolCase } from './requests.ts';
 import { fillPool, openStore, requestOf } from './stock.ts';
 

@@ -1,5 +1,5 @@
-import type { Database } from '../../../src/store/database.ts';
-import { eventLoopTurn } from '../../../src/runtime/turn.ts';
+import type { Database } from '@heddle/core/store/database';
+import { eventLoopTurn } from '@heddle/base/turn';
 import { typeName, type ClaimRequest, type ClaimRun } from './requests.ts';
 import { fillPool, openStore, requestOf, restock } from './stock.ts';
 

@@ -1,8 +1,8 @@
-import { systemClock } from '../../../src/runtime/clock.ts';
-import { silentLogger } from '../../../src/runtime/log.ts';
-import { systemRandom } from '../../../src/runtime/random.ts';
-import { openDatabase, type Database } from '../../../src/store/database.ts';
-import { migrate } from '../../../src/store/migrate.ts';
+import { systemClock } from '@heddle/base/clock';
+import { silentLogger } from '@heddle/base/log';
+import { systemRandom } from '@heddle/base/random';
+import { openDatabase, type Database } from '@heddle/core/store/database';
+import { migrate } from '@heddle/core/store/migrate';
 import type { Environment } from '../subject.ts';
 
 const CONNECTIONS = 16;

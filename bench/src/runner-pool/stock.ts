@@ -1,9 +1,9 @@
-import { DEFAULT_RESOURCE_CLASSES } from '../../../src/domain/runner/resource-class.ts';
-import type { RunnerMessage } from '../../../src/domain/runner/runner.ts';
-import type { NewRequest, PoolTimes } from '../../../src/pool/port/store.ts';
-import { PostgresRunnerStore } from '../../../src/pool/store/postgres.ts';
-import { newId } from '../../../src/runtime/random.ts';
-import type { Database, Statement } from '../../../src/store/database.ts';
+import { DEFAULT_RESOURCE_CLASSES } from '@heddle/base/vocabulary/resource-class';
+import type { RunnerMessage } from '@heddle/core/domain/runner/runner';
+import type { NewRequest, PoolTimes } from '@heddle/core/pool/port/store';
+import { PostgresRunnerStore } from '@heddle/core/pool/store/postgres';
+import { newId } from '@heddle/base/random';
+import type { Database, Statement } from '@heddle/core/store/database';
 
 const HOUR_MS = 3_600_000;
 const CLASS = DEFAULT_RESOURCE_CLASSES[0]!;

@@ -2,7 +2,7 @@ import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'smol-toml';
 
-const BUILT_IN = join(import.meta.dirname, '../../../src/scan/detect/rules/builtin');
+const BUILT_IN = join(import.meta.dirname, '../../../packages/scan/src/detect/rules/builtin');
 
 /** Seven rules of the simplest form: a provider's prefix, then the token. */
 const FEW = [

@@ -1,0 +1,105 @@
+import type { TaskId } from '@heddle/base/ids';
+import type { JsonObject } from '@heddle/base/json';
+import type { Demand } from '@heddle/base/vocabulary/requirements';
+import type { Task } from '@heddle/base/vocabulary/task';
+import type { ContainerState, TaskState } from '@heddle/base/vocabulary/task-state';
+import type { Container } from '@heddle/base/vocabulary/workflow';
+
+/** Reasons why a task is not running, most important first. */
+export type Obstacle =
+  | { type: 'turn'; container: { id: string; local_id: string | null; state: ContainerState }; before: string[] }
+  | { type: 'expanding'; expected: number; created: number }
+  | {
+      type: 'parents';
+      parents: { id: TaskId; name: string; state: TaskState; requires_success: boolean }[];
+      total: number;
+    }
+  | {
+      type: 'rule';
+      rule: 'concurrency' | 'capacity';
+      kind: string;
+      fields: JsonObject;
+      max: number;
+      used: number;
+      holders: { id: TaskId; name: string; state: TaskState }[];
+    }
+  | { type: 'paused'; since: number }
+  | { type: 'delayed'; until: number; attempt: number }
+  /** `never`: no worker has ever asked for this kind, which may be misspelled. */
+  | { type: 'no_worker'; lane: string; last_seen: number | null; never?: { did_you_mean: string | null } }
+  | RunnerObstacle
+  | { type: 'queued'; ahead: number }
+  | { type: 'delivering'; tries: number; last_error: string | null; next_try_at: number | null };
+
+/** The task waits for the runners that it requires. */
+export interface RunnerObstacle {
+  type: 'runner';
+  /** Current request. */
+  requirements: Demand;
+  /** `unasked`: not requested from the pool yet; `held_back`: blocked by a rule; `granted`: about to begin. */
+  stage: 'unasked' | 'held_back' | 'waiting' | 'granted';
+  request_id: string | null;
+  /** Time of the request. */
+  since: number | null;
+  /** Earlier requests for the same class. */
+  ahead: number;
+  /**
+   * `global`: no idle runner; `local`: the idle runners do not match; `uncertain`: not all runners could be checked.
+   */
+  exhaustion: 'global' | 'local' | 'uncertain' | null;
+  /** Runners being launched for this and other requests. */
+  launching: number;
+  /** Error of the last launch. */
+  last_failure: string | null;
+  /** Runners granted. */
+  runners: { id: string; number: number; running: boolean }[];
+}
+
+/** Nodes that a generator announced, and how many of them exist. */
+export interface Expansion {
+  /** Number of announced nodes; null until it has announced any. */
+  expected: number | null;
+  /** Number of nodes that its current attempt created. */
+  created: number;
+  /** Number of announced nodes that do not exist; null until it has announced any. */
+  missing: number | null;
+  /** Ids of the existing nodes, as the generator sent them, in ascending order: the first 1,000. */
+  created_ids: string[];
+  /** Missing nodes whose messages were dead-lettered: the first 20. */
+  dead_letters: { id: string | null; reason: string }[];
+}
+
+export interface Explanation {
+  task: Task;
+  /** Summary in one sentence. */
+  summary: string;
+  obstacles: Obstacle[];
+  /** Null for a task that creates no nodes. */
+  expansion: Expansion | null;
+}
+
+/** Child that has not ended. */
+export type OpenChild =
+  | { type: 'task'; id: string; name: string; state: TaskState }
+  | { type: 'container'; id: string; name: string; state: ContainerState };
+
+/** Reasons why a container has not started or not ended, most important first. */
+export type ContainerObstacle =
+  | { type: 'workflow_paused' }
+  | Extract<Obstacle, { type: 'turn' }>
+  | {
+      /** Current child of a sequence; in a parallel container the first child that has not ended. */
+      type: 'children';
+      children: OpenChild[];
+      /** Children that have not ended, waiting ones included. */
+      open: number;
+    }
+  /** Generators elsewhere in the workflow that may still add children. */
+  | { type: 'fillers'; generators: { id: TaskId; name: string; state: TaskState }[]; total: number };
+
+export interface ContainerExplanation {
+  container: Container;
+  /** Summary in one sentence. */
+  summary: string;
+  obstacles: ContainerObstacle[];
+}

@@ -1,0 +1,155 @@
+import { BATCH_WIRE_STATE, isTerminal, taskStateOf, type TaskState, type TerminalState } from '@heddle/base/vocabulary/task-state';
+import type { Metrics } from '../metrics/metrics.ts';
+import type { Kinds } from '../store/kinds.ts';
+import type { DeliveriesMoved } from '../store/deliveries.ts';
+import type { Moved } from '../store/transitions.ts';
+import type { Signals } from './signals.ts';
+import type { EndedAttempt, Traces } from './traces/traces.ts';
+
+const PARENT_OUTCOME = {
+  succeeded: 'success',
+  failed: 'failure',
+  timed_out: 'failure',
+  partially_failed: 'failure',
+  canceled: 'canceled',
+  disabled: 'success',
+} as const satisfies Record<TerminalState, string>;
+
+/** Result codes of transitions, as the engine's port names them. */
+export const TRANSITION_RESULTS = [
+  'applied',
+  'retrying',
+  'unchanged',
+  'conflict',
+  'not_started',
+  'stale_attempt',
+  'not_found',
+] as const;
+
+/** Notifies metrics, traces and waiting loops of a committed transition. */
+export class Observer {
+  readonly #metrics: Metrics | undefined;
+  readonly #kinds: Kinds;
+  readonly #signals: Signals;
+  readonly #traces: Traces | null;
+
+  constructor(parts: { metrics: Metrics | undefined; kinds: Kinds; signals: Signals; traces: Traces | null }) {
+    this.#metrics = parts.metrics;
+    this.#kinds = parts.kinds;
+    this.#signals = parts.signals;
+    this.#traces = parts.traces;
+  }
+
+  async moved(moved: Moved): Promise<void> {
+    this.#signals.emit({
+      lanes: moved.lanes ?? [],
+      deliveries: (moved.deliveries ?? 0) > 0,
+      workflows: moved.workflows ?? [],
+    });
+    const { ended } = moved;
+    if (this.#traces !== null && ended !== null && ended !== undefined) await this.#traces.workflowsEnded(ended);
+    if (this.#metrics === undefined) return;
+    const kindIds = [...(moved.moved ?? []), ...(moved.cascaded ?? [])].map(([kind]) => kind);
+    await this.#learn(kindIds);
+    for (const [kind, from, to, durations, count] of moved.moved ?? []) {
+      this.#count(kind, taskStateOf(from), taskStateOf(to), durations ?? [], count ?? durations?.length ?? 1);
+    }
+    const unblocked = moved.unblocked ?? 0;
+    if (unblocked > 0) {
+      this.#metrics.tasksUnblocked.inc(unblocked);
+      this.#metrics.taskStatusTransitions.inc({ from_status: 'Waiting', to_status: 'Pending' }, unblocked);
+    }
+    for (const [kind, count] of moved.cascaded ?? []) {
+      this.#metrics.tasksFailedByDependency.inc(count);
+      this.#metrics.tasksCompleted.inc({ outcome: 'failure', kind: this.#name(kind) }, count);
+      this.#metrics.taskStatusTransitions.inc({ from_status: 'Waiting', to_status: 'Failure' }, count);
+    }
+    for (const [parent, count] of moved.propagations ?? []) this.#propagated(taskStateOf(parent), count);
+    this.#countLate(moved.codes ?? []);
+  }
+
+  /** Records the ended attempts that have a trace. */
+  attemptsEnded(ended: readonly EndedAttempt[]): void {
+    this.#traces?.attemptsEnded(ended);
+  }
+
+  /** Records started tasks (claimed, or started by a first heartbeat) with how long each was ready. */
+  async claimed(
+    from: 'pending' | 'claimed',
+    to: 'claimed' | 'running',
+    waits: readonly [number, number[]][],
+  ): Promise<void> {
+    if (this.#metrics === undefined) return;
+    await this.#learn(waits.map(([kind]) => kind));
+    for (const [kind, waitsMs] of waits) {
+      this.#metrics.taskStatusTransitions.inc(
+        { from_status: BATCH_WIRE_STATE[from], to_status: BATCH_WIRE_STATE[to] },
+        waitsMs.length,
+      );
+      if (to === 'running') this.#observeWaits(kind, waitsMs);
+    }
+  }
+
+  async delivered(moved: DeliveriesMoved): Promise<void> {
+    this.#signals.emit({ lanes: moved.lanes, deliveries: moved.deliveries > 0, workflows: moved.workflows ?? [] });
+    if (moved.settled !== null) await this.moved(moved.settled);
+    if (this.#metrics === undefined) return;
+    if (moved.conflicts > 0) this.#metrics.webhookIdempotentConflicts.inc(moved.conflicts);
+    if (moved.skipped > 0) this.#metrics.webhookIdempotentSkips.inc({ trigger: 'start' }, moved.skipped);
+    if (moved.begun === null) return;
+    await this.#learn(moved.begun.map(([kind]) => kind));
+    for (const [kind, waitsMs] of moved.begun) {
+      this.#metrics.taskStatusTransitions.inc({ from_status: 'Claimed', to_status: 'Running' }, waitsMs.length);
+      this.#observeWaits(kind, waitsMs);
+    }
+  }
+
+  /** Records ready tasks that concurrency rules blocked. */
+  refused(tasks: number): void {
+    if (tasks > 0) this.#metrics?.tasksBlockedByConcurrency.inc(tasks);
+  }
+
+  created(tasks: number, withDependencies: number): void {
+    this.#metrics?.tasksCreated.inc(tasks);
+    if (withDependencies > 0) this.#metrics?.tasksWithDependencies.inc(withDependencies);
+  }
+
+  #count(kindId: number, from: TaskState, to: TaskState, durationsMs: readonly number[], count: number): void {
+    const metrics = this.#metrics!;
+    const kind = this.#name(kindId);
+    metrics.taskStatusTransitions.inc({ from_status: BATCH_WIRE_STATE[from], to_status: BATCH_WIRE_STATE[to] }, count);
+    if (!isTerminal(to)) return;
+    if (to === 'canceled') metrics.tasksCancelled.inc(count);
+    if (to === 'timed_out') metrics.tasksTimedOut.inc(count);
+    if (to === 'canceled' || to === 'disabled') return;
+    const outcome = to === 'succeeded' ? 'success' : 'failure';
+    metrics.tasksCompleted.inc({ outcome, kind }, count);
+    for (const duration of durationsMs) metrics.taskDurationSeconds.observe({ kind, outcome }, duration / 1000);
+  }
+
+  #propagated(parent: TaskState, count: number): void {
+    if (isTerminal(parent))
+      this.#metrics!.dependencyPropagations.inc({ parent_outcome: PARENT_OUTCOME[parent] }, count);
+  }
+
+  #observeWaits(kindId: number, waitsMs: readonly number[]): void {
+    const kind = this.#name(kindId);
+    for (const wait of waitsMs) this.#metrics!.taskWaitSeconds.observe({ kind }, wait / 1000);
+  }
+
+  #countLate(codes: readonly number[]): void {
+    for (const code of codes) {
+      if (code === 2) this.#metrics!.lateReports.inc({ kind: 'repeated' });
+      else if (code === 3) this.#metrics!.lateReports.inc({ kind: 'conflict' });
+      else if (code === 5) this.#metrics!.lateReports.inc({ kind: 'stale_attempt' });
+    }
+  }
+
+  async #learn(kindIds: readonly number[]): Promise<void> {
+    if (kindIds.some((id) => this.#kinds.knownName(id) === undefined)) await this.#kinds.names(kindIds);
+  }
+
+  #name(kindId: number): string {
+    return this.#kinds.knownName(kindId) ?? 'unknown';
+  }
+}

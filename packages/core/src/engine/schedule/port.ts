@@ -1,0 +1,74 @@
+import type {
+  Job,
+  JobChange,
+  JobRun,
+  JobRunState,
+  JobWithDefinition,
+  ListedJob,
+  NewJob,
+} from '../../domain/schedule.ts';
+import type { ContainerState, TaskState } from '@heddle/base/vocabulary/task-state';
+
+/** Operations of the API on jobs. A key is a job's id or its name; the result is null if there is no such job. */
+export interface Jobs {
+  /** @throws HeddleError VALIDATION_FAILED; CONFLICT if the name is taken */
+  create(job: NewJob): Promise<JobWithDefinition>;
+  get(key: string): Promise<JobWithDefinition | null>;
+  /** Sorted by name, without definitions, each with the latest entry of its history. */
+  list(page: { paused?: boolean; offset: number; limit: number }): Promise<ListedJob[]>;
+  /**
+   * Updates a job. A new expression or time zone applies from now on.
+   *
+   * @throws HeddleError VALIDATION_FAILED; CONFLICT if the new name is taken
+   */
+  update(key: string, change: JobChange): Promise<JobWithDefinition | null>;
+  /** Deletes a job with its history; running runs continue. Returns whether there was one. */
+  remove(key: string): Promise<boolean>;
+  /** Pauses a job: its schedule starts nothing until it is resumed. */
+  pause(key: string): Promise<JobWithDefinition | null>;
+  /**
+   * Resumes a job. Its next occurrence is the first from now on; those that passed while it was paused do not count as
+   * missed.
+   *
+   * @throws HeddleError VALIDATION_FAILED if its expression or definition is invalid
+   */
+  resume(key: string): Promise<JobWithDefinition | null>;
+  /**
+   * Starts a job now, even if it is paused or used up; its schedule does not change.
+   *
+   * @throws HeddleError CONFLICT if its overlap policy does not allow another run; VALIDATION_FAILED if its definition
+   * is no longer valid
+   *
+   * @param once idempotency key: a repeat returns the current state of the first run, and starts nothing
+   * @param traceparent trace that its workflow continues if it starts at once; a run that waits begins its own
+   */
+  trigger(key: string, once?: string | null, traceparent?: string | null): Promise<JobRun | null>;
+  /** Returns its next occurrences, at most as many as it will still start; none while it is paused. */
+  upcoming(key: string, count: number): Promise<{ job: Job; times: number[] } | null>;
+  /** Returns the latest occurrence first. */
+  history(key: string, page: { state?: JobRunState; offset: number; limit: number }): Promise<JobRun[] | null>;
+}
+
+/** Ended workflow of a job. */
+export interface JobRunEnd {
+  workflow_id: string;
+  job_run_id: string;
+  root_state: Exclude<ContainerState, 'waiting' | 'running'>;
+  /** Milliseconds since the epoch. */
+  ended_at: number;
+  /** Number of its tasks by state. */
+  counts: Partial<Record<TaskState, number>>;
+  reason?: string | null;
+}
+
+/** Result of one pass over the due jobs. */
+export interface DueJobsResult {
+  started: number;
+  queued: number;
+  /** Occurrences recorded in the history without a run. */
+  skipped: number;
+  /** Jobs that were paused because they cannot be started. */
+  paused: number;
+  /** Whether the limit of due jobs was reached, so there may be more. */
+  more: boolean;
+}

@@ -1,0 +1,187 @@
+import { COMPLETION_POLICY_CODE } from '@heddle/base/vocabulary/completion-policy';
+import type { NewTask } from '@heddle/base/vocabulary/task';
+import type { EdgeRow, SpecRow, SubmissionRows, TaskRow } from '../store/submissions.ts';
+import type { EngineContext } from './context.ts';
+import type { TaskReads } from './flow/plan.ts';
+import type { Submission } from './port.ts';
+import { storedAction } from './outbox.ts';
+
+/** Effect of a new task's dependencies before it is stored: the number of open gates, or its early end. */
+export interface Fate {
+  open_gates: number;
+  linked: boolean;
+  ended?: { state: number; reason: string; cause: string | null };
+  place?: TreePlace;
+  /** Reads of the expressions in its input, if it holds any. */
+  reads?: TaskReads;
+}
+
+/** Generator attempt that created a node. */
+export interface Generator {
+  id: string;
+  attempt: number;
+}
+
+/** Position of a task in its workflow's tree. */
+export interface TreePlace {
+  container_id: string;
+  position: number;
+  policy: number;
+  /** Earlier siblings must end first. */
+  sealed: boolean;
+  generates: boolean;
+  generator: Generator | null;
+}
+
+const SHAPE_TYPE = { concurrency: 1, capacity: 2 } as const;
+
+/** Numbers of the kinds and rule shapes that some tasks name. */
+export interface Vocabulary {
+  kinds: ReadonlyMap<string, number>;
+  shapes: ReadonlyMap<string, number>;
+}
+
+/**
+ * Ensures that the kinds and rule shapes of these tasks exist, each looked up once. Uses its own connections, so it
+ * must not run inside a transaction: many of those at once would deadlock on the pool.
+ */
+export async function vocabularyOf(
+  context: EngineContext,
+  submissions: readonly { tasks: readonly NewTask[] }[],
+): Promise<Vocabulary> {
+  const names = new Set<string>();
+  const wanted = new Map<string, { kind: string; type: 1 | 2; fields: string[] }>();
+  for (const { tasks } of submissions) {
+    for (const task of tasks) {
+      names.add(task.kind);
+      for (const matcher of task.dedupe) names.add(matcher.kind);
+      for (const rule of task.rules) {
+        names.add(rule.matcher.kind);
+        const fields = sortedFields(rule.matcher.fields);
+        const type = SHAPE_TYPE[rule.type];
+        wanted.set(shapeKey(rule.matcher.kind, type, fields), { kind: rule.matcher.kind, type, fields });
+      }
+    }
+  }
+  const list = [...names];
+  const ids = await context.kinds.ids(list);
+  const kinds = new Map(list.map((name, index) => [name, ids[index]!]));
+  const shapes = new Map<string, number>();
+  for (const [key, shape] of wanted) {
+    shapes.set(key, await context.kinds.shape(kinds.get(shape.kind)!, shape.type, shape.fields));
+  }
+  return { kinds, shapes };
+}
+
+/** Collects the rows of submissions for one insert. */
+export class RowBuilder {
+  readonly rows: SubmissionRows;
+  readonly #vocabulary: Vocabulary;
+
+  constructor(vocabulary: Vocabulary) {
+    this.#vocabulary = vocabulary;
+    this.rows = { workflows: [], tasks: [], specs: [], edges: [], kindIds: [...vocabulary.kinds.values()] };
+  }
+
+  addWorkflow(submission: Submission, counts: { tasks: number; ended: number }, linked: boolean): void {
+    this.rows.workflows.push({
+      id: submission.workflow_id,
+      name: submission.name,
+      linked,
+      task_count: counts.tasks,
+      remaining: counts.tasks - counts.ended,
+      traceparent: submission.traceparent,
+    });
+  }
+
+  addEdge(edge: EdgeRow): void {
+    this.rows.edges.push(edge);
+  }
+
+  /** Omits absent members from the row, which saves parsing. */
+  addTask(task: NewTask, workflowId: string, fate: Fate): void {
+    const row: TaskRow = {
+      i: task.id,
+      w: workflowId,
+      k: this.#vocabulary.kinds.get(task.kind)!,
+      n: task.name,
+      t: task.timeout_secs,
+    };
+    if (task.local_id !== null) row.l = task.local_id;
+    if (task.deadline_basis === 'activity') row.b = 1;
+    if (task.priority !== 0) row.p = task.priority;
+    if (task.delay_ms > 0) row.d = task.delay_ms;
+    if (!isEmpty(task.metadata)) row.m = task.metadata;
+    if (task.expected_count !== null) row.e = task.expected_count;
+    if (task.policy !== undefined && task.policy !== 'FailOnFailure') row.y = COMPLETION_POLICY_CODE[task.policy];
+    if (fate.open_gates > 0) row.g = fate.open_gates;
+    if (fate.linked) row.x = true;
+    if (fate.ended !== undefined) {
+      row.z = fate.ended.state;
+      row.f = fate.ended.reason;
+      if (fate.ended.cause !== null) row.c = fate.ended.cause;
+    }
+    if (fate.place !== undefined) placeInTree(row, fate.place);
+    if (fate.reads !== undefined) row.v = true;
+    const spec = this.#specOf(task, fate.reads);
+    if (spec !== null) {
+      row.s = true;
+      if (task.actions.length > 0) row.a = true;
+      if (task.actions.some((action) => action.trigger === 'start')) row.h = true;
+      else if (task.requirements !== undefined) row.nr = true;
+      if (task.rules.length > 0) row.r = this.#shapesOf(task);
+      this.rows.specs.push(spec);
+    }
+    this.rows.tasks.push(row);
+  }
+
+  #specOf(task: NewTask, reads: TaskReads | undefined): SpecRow | null {
+    const isPlain = task.actions.length === 0 && task.rules.length === 0 && task.dedupe.length === 0;
+    if (isPlain && task.retry === null && task.requirements === undefined && reads === undefined) return null;
+    const spec: SpecRow = { i: task.id };
+    if (task.actions.length > 0) spec.actions = task.actions.map(storedAction);
+    if (task.rules.length > 0) spec.rules = { list: task.rules, shapes: this.#shapesOf(task) };
+    if (task.dedupe.length > 0) spec.dedupe = task.dedupe;
+    if (task.retry !== null) spec.retry = task.retry;
+    if (reads !== undefined) spec.reads = storedReads(reads);
+    if (task.requirements !== undefined) spec.requirements = task.requirements;
+    return spec;
+  }
+
+  #shapesOf(task: NewTask): [number, number][] {
+    return task.rules.map((rule) => {
+      const key = shapeKey(rule.matcher.kind, SHAPE_TYPE[rule.type], sortedFields(rule.matcher.fields));
+      return [this.#vocabulary.shapes.get(key)!, rule.max];
+    });
+  }
+}
+
+/** Omits empty values. */
+function storedReads({ nodes, data }: TaskReads): Partial<TaskReads> {
+  return { ...(isEmpty(nodes) ? {} : { nodes }), ...(data.length === 0 ? {} : { data }) };
+}
+
+function placeInTree(row: TaskRow, place: TreePlace): void {
+  row.cc = place.container_id;
+  row.q = place.position;
+  if (place.policy !== 0) row.y = place.policy;
+  if (place.sealed) row.sl = true;
+  if (place.generates) row.gn = true;
+  if (place.generator === null) return;
+  row.gg = place.generator.id;
+  row.ga = place.generator.attempt;
+}
+
+/** Avoids listing the keys, since most tasks of a large set have none or many. */
+function isEmpty(metadata: object): boolean {
+  for (const _key in metadata) return false;
+  return true;
+}
+
+export function sortedFields(fields: readonly string[]): string[] {
+  return [...new Set(fields)].sort();
+}
+
+function shapeKey(kind: string, type: 1 | 2, fields: readonly string[]): string {
+  return JSON.stringify([kind, type, fields]);
+}

@@ -1,0 +1,347 @@
+import type { JsonObject } from '@heddle/base/json';
+import type { Queryable, Statement } from './database.ts';
+import { submissionValues, type SubmissionRows } from './submissions.ts';
+import { numberArray, settleValues, uuidArray, type GivenBack, type Moved, type SettleInput } from './transitions.ts';
+
+/** Columns of a claimed task. */
+const COLUMNS = `c.id, c.workflow_id, c.kind_id, c.name, c.attempt, c.metadata, c.timeout_secs, c.deadline_basis, c.linked,
+      c.container_id, c.local_id, c.computed, c.waited_ms`;
+
+const NO_TASK = `null::uuid as id, null::uuid as workflow_id, null::integer as kind_id, null as name,
+      null::integer as attempt, null::jsonb as metadata, null::integer as timeout_secs, null::smallint as deadline_basis, null::boolean as linked,
+      null::uuid as container_id, null as local_id, null::boolean as computed, null::bigint as waited_ms`;
+
+/** Shape of a claim's rows: without or with the traces of the claimed tasks. */
+interface ClaimText {
+  columns: string;
+  /** Columns of a row without a task. */
+  noTask: string;
+  from: (claim: string) => string;
+}
+
+interface ClaimStatement {
+  plain: Statement;
+  traced: Statement;
+}
+
+const PLAIN: ClaimText = { columns: COLUMNS, noTask: NO_TASK, from: (claim) => claim };
+
+/** Traces cost one lookup of a set's workflows, and nothing unless requested. */
+const TRACED: ClaimText = {
+  columns: `${COLUMNS}, c.traceparent`,
+  noTask: `${NO_TASK}, null as traceparent`,
+  from: (claim) => `(with taken as materialized (select c.* from ${claim}),
+        traces as materialized (select traceparents_of(array(select distinct t.workflow_id from taken t)) as of_workflow)
+      select t.*, x.of_workflow ->> t.workflow_id::text as traceparent from taken t cross join traces x) c`,
+};
+
+const statement = (name: string, text: string): Statement => ({ name, text });
+
+const claimText = ({ columns, from }: ClaimText): string =>
+  `select ${columns} from ${from("claim($1::integer[], $2, $3, 'run', $4, $5, $6) c")}`;
+
+const CLAIM: ClaimStatement = {
+  plain: statement('tasks.claim', claimText(PLAIN)),
+  traced: statement('tasks.claim_traced', claimText(TRACED)),
+};
+
+/** The settle runs before the claim, as the outer side of the join. Claimed kinds are locked before their tasks. */
+const settleAndClaimText = ({ columns, noTask, from }: ClaimText): string => `with settled as materialized (
+      select settle($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, false, $6::uuid[], $7, $8) as moved
+      from lock_kinds($9::integer[]))
+    select s.moved, ${noTask}
+    from settled s
+    union all
+    select null, ${columns}
+    from ${from("settled s cross join lateral claim($9::integer[], $10, $11, 'run', $12, $13, $8) c")}`;
+
+const SETTLE_AND_CLAIM: ClaimStatement = {
+  plain: statement('tasks.settle_and_claim', settleAndClaimText(PLAIN)),
+  traced: statement('tasks.settle_and_claim_traced', settleAndClaimText(TRACED)),
+};
+
+/** The submission runs before the claim, as the outer side of the join. */
+const submitAndClaimText = ({ columns, noTask, from }: ClaimText): string => `with moment as materialized (
+      select coalesce($6::timestamptz, clock_timestamp()) as now),
+    stored as materialized (
+      select submit_tasks($1::jsonb, $2::json, $3::json, $4::json, $5::integer[], m.now) as lanes, m.now
+      from lock_kinds($5::integer[] || $7::integer[]), moment m)
+    select s.lanes, s.now, ${noTask}
+    from stored s
+    union all
+    select null, null, ${columns}
+    from ${from("stored s cross join lateral claim($7::integer[], $8, $9, 'run', $10, $11, s.now) c")}`;
+
+const SUBMIT_AND_CLAIM: ClaimStatement = {
+  plain: statement('workflows.submit_and_claim', submitAndClaimText(PLAIN)),
+  traced: statement('workflows.submit_and_claim_traced', submitAndClaimText(TRACED)),
+};
+
+const CLAIM_FOR_DELIVERY: Statement = {
+  name: 'tasks.claim_for_delivery',
+  text: `select id, kind_id, workflow_id, waited_ms from claim('{0}', $1, $2, 'deliver', $3, null, $4)`,
+};
+
+const SEEN: Statement = {
+  name: 'claimers.seen',
+  text: `with taken as (update kind set taken = true where id = any($1::integer[]) and not taken)
+    insert into claimer (lane, holder, seen_at)
+    select unnest($1::integer[]), $2, coalesce($3::timestamptz, clock_timestamp())
+    on conflict (lane, holder) do update set seen_at = excluded.seen_at`,
+};
+
+const HEARTBEAT: Statement = {
+  name: 'tasks.heartbeat',
+  text: `select heartbeat($1::uuid[], $2::integer[], $3::bigint[], $4::bigint[], $5, $6) as moved`,
+};
+
+const RELEASE: Statement = {
+  name: 'tasks.release',
+  text: `select release_attempts($1::uuid[], $2::integer[], $3) as moved`,
+};
+
+const FIND_HOLDERS: Statement = {
+  name: 'tasks.find_holders',
+  text: `select t.id as task_id, t.attempt, l.holder, t.starts_by_webhook
+    from task t left join lease l on l.id = t.lease_id where t.id = any($1::uuid[])`,
+};
+
+const PUT_BACK: Statement = {
+  name: 'tasks.put_back',
+  text: `select put_back_attempts($1::uuid[], $2::integer[], $3) as moved`,
+};
+
+const DISPATCHABLE: Statement = { name: 'kinds.dispatchable', text: `select kind_id from dispatchable($1, $2)` };
+
+const DISPATCH: Statement = {
+  name: 'tasks.dispatch',
+  text: `select ${TRACED.columns} from ${TRACED.from('dispatch($1, $2, $3, $4) c')}`,
+};
+
+const WORKERS_SEEN: Statement = {
+  name: 'claimers.workers_seen',
+  text: `select workers_seen($1::integer[], $2::text[], $3::integer[], $4)`,
+};
+
+const FORGET_CLAIMERS: Statement = {
+  name: 'claimers.forget',
+  text: `delete from claimer where seen_at < coalesce($1::timestamptz, clock_timestamp()) - interval '1 day'`,
+};
+
+export interface ClaimRow {
+  id: string;
+  workflow_id: string;
+  kind_id: number;
+  name: string;
+  attempt: number;
+  metadata: JsonObject;
+  timeout_secs: number;
+  /** 1: `activity`; 0: `start`. */
+  deadline_basis: number;
+  linked: boolean;
+  container_id: string | null;
+  local_id: string | null;
+  /** Its input holds expressions. */
+  computed: boolean;
+  waited_ms: number;
+  /** W3C trace context that its workflow was submitted with; absent if not requested. */
+  traceparent?: string | null;
+}
+
+/** Options of a claim beside its lanes. */
+export interface ClaimTerms {
+  limit: number;
+  holder: string;
+  claimTimeoutMs: number;
+  leaseMs: number | null;
+  traced: boolean;
+}
+
+export interface Claimed<Row> {
+  rows: Row[];
+  /** Number of ready tasks that rules blocked. */
+  refused: number;
+}
+
+function claimedOf<Row extends { id: string | null; waited_ms: number }>(rows: Row[]): Claimed<Row> {
+  const last = rows.at(-1);
+  if (last?.id !== null) return { rows, refused: 0 };
+  rows.pop();
+  return { rows, refused: last.waited_ms };
+}
+
+function statementFor({ plain, traced }: ClaimStatement, terms: ClaimTerms): Statement {
+  return terms.traced ? traced : plain;
+}
+
+export async function claimTasks(
+  queryable: Queryable,
+  lanes: readonly number[],
+  terms: ClaimTerms,
+  now: string | null,
+): Promise<Claimed<ClaimRow>> {
+  const values = [numberArray(lanes), terms.limit, terms.holder, terms.claimTimeoutMs, terms.leaseMs, now];
+  return claimedOf(await queryable.query<ClaimRow>(statementFor(CLAIM, terms), values));
+}
+
+/** Settles reports, then claims, in one statement. */
+export async function settleAndClaim(
+  queryable: Queryable,
+  input: SettleInput,
+  lanes: readonly number[],
+  terms: ClaimTerms,
+): Promise<{ moved: Moved; claimed: Claimed<ClaimRow> }> {
+  const { limit, holder, claimTimeoutMs, leaseMs } = terms;
+  const [first, ...rows] = await queryable.query<ClaimRow & { moved: Moved | null }>(
+    statementFor(SETTLE_AND_CLAIM, terms),
+    [...settleValues(input), numberArray(lanes), limit, holder, claimTimeoutMs, leaseMs],
+  );
+  return { moved: first!.moved!, claimed: claimedOf(rows) };
+}
+
+/** Stores submissions and, in the same transaction, claims from these lanes. */
+export async function submitAndClaim(
+  queryable: Queryable,
+  rows: SubmissionRows,
+  lanes: readonly number[],
+  terms: ClaimTerms,
+  now: string | null,
+): Promise<{ stored: { lanes: number[]; now: number }; claimed: Claimed<ClaimRow> }> {
+  const { limit, holder, claimTimeoutMs, leaseMs } = terms;
+  const [first, ...claimed] = await queryable.query<ClaimRow & { lanes: number[] | null; now: number | null }>(
+    statementFor(SUBMIT_AND_CLAIM, terms),
+    [...submissionValues(rows, now), numberArray(lanes), limit, holder, claimTimeoutMs, leaseMs],
+  );
+  return { stored: { lanes: first!.lanes!, now: first!.now! }, claimed: claimedOf(claimed) };
+}
+
+export async function claimTasksForDelivery(
+  queryable: Queryable,
+  limit: number,
+  holder: string,
+  claimTimeoutMs: number,
+  now: string | null,
+): Promise<Claimed<{ id: string; kind_id: number; workflow_id: string; waited_ms: number }>> {
+  return claimedOf(await queryable.query(CLAIM_FOR_DELIVERY, [limit, holder, claimTimeoutMs, now]));
+}
+
+export async function markClaimerSeen(
+  queryable: Queryable,
+  lanes: readonly number[],
+  holder: string,
+  now: string | null,
+): Promise<void> {
+  await queryable.query(SEEN, [numberArray(lanes), holder, now]);
+}
+
+export async function forgetClaimers(queryable: Queryable, now: string | null): Promise<void> {
+  await queryable.query(FORGET_CLAIMERS, [now]);
+}
+
+/** Result of heartbeats: a code for each id, in order: 0 applied, 1 ended, 2 not found, 3 stale attempt. */
+export interface Beaten {
+  codes: number[];
+  /** [kind, [waits in ms]] of attempts that started. */
+  begun?: [number, number[]][] | null;
+  lanes: number[];
+  workflows?: string[] | null;
+}
+
+/** Applies heartbeats of distinct tasks. */
+export async function recordHeartbeats(
+  queryable: Queryable,
+  beats: readonly { task_id: string; attempt: number; new_success: number; new_failures: number }[],
+  leaseMs: number,
+  now: string | null,
+): Promise<Beaten> {
+  const [row] = await queryable.query<{ moved: Beaten }>(HEARTBEAT, [
+    uuidArray(beats.map((beat) => beat.task_id)),
+    numberArray(beats.map((beat) => beat.attempt)),
+    numberArray(beats.map((beat) => beat.new_success)),
+    numberArray(beats.map((beat) => beat.new_failures)),
+    leaseMs,
+    now,
+  ]);
+  return row!.moved;
+}
+
+export interface HolderRow {
+  task_id: string;
+  attempt: number;
+  holder: string | null;
+  starts_by_webhook: boolean;
+}
+
+/** Returns the holders of these tasks' current attempts. */
+export async function findAttemptHolders(queryable: Queryable, ids: readonly string[]): Promise<HolderRow[]> {
+  return queryable.query<HolderRow>(FIND_HOLDERS, [uuidArray(ids)]);
+}
+
+interface OpenAttempt {
+  task_id: string;
+  attempt: number;
+}
+
+/** Result of requeued attempts; `given` is null if there were none. */
+export type Released = Moved & { given: GivenBack | null };
+
+/** Requeues attempts of distinct tasks that their workers release. */
+export async function releaseAttempts(
+  queryable: Queryable,
+  tasks: readonly OpenAttempt[],
+  now: string | null,
+): Promise<Released> {
+  return handBack(queryable, RELEASE, tasks, now);
+}
+
+/** Requeues attempts that were never handed out: they do not count as attempts. */
+export async function putBackAttempts(
+  queryable: Queryable,
+  tasks: readonly OpenAttempt[],
+  now: string | null,
+): Promise<Released> {
+  return handBack(queryable, PUT_BACK, tasks, now);
+}
+
+async function handBack(
+  queryable: Queryable,
+  statement: Statement,
+  tasks: readonly OpenAttempt[],
+  now: string | null,
+): Promise<Released> {
+  const [row] = await queryable.query<{ moved: Released }>(statement, [
+    uuidArray(tasks.map((task) => task.task_id)),
+    numberArray(tasks.map((task) => task.attempt)),
+    now,
+  ]);
+  return row!.moved;
+}
+
+/** Returns at most `limit` kinds whose queues have free capacity while tasks are ready. */
+export async function findDispatchable(queryable: Queryable, limit: number, now: string | null): Promise<number[]> {
+  return (await queryable.query<{ kind_id: number }>(DISPATCHABLE, [limit, now])).map((row) => row.kind_id);
+}
+
+export async function claimForQueue(
+  queryable: Queryable,
+  kind: number,
+  limit: number,
+  holder: string,
+  now: string | null,
+): Promise<Claimed<ClaimRow>> {
+  return claimedOf(await queryable.query<ClaimRow>(DISPATCH, [kind, limit, holder, now]));
+}
+
+/** One entry per lane and worker. */
+export async function markWorkersSeen(
+  queryable: Queryable,
+  seen: readonly { lane: number; worker: string; concurrency: number }[],
+  now: string | null,
+): Promise<void> {
+  await queryable.query(WORKERS_SEEN, [
+    numberArray(seen.map((entry) => entry.lane)),
+    seen.map((entry) => entry.worker),
+    numberArray(seen.map((entry) => entry.concurrency)),
+    now,
+  ]);
+}

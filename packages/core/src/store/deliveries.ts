@@ -1,0 +1,168 @@
+import type { NoticeAction } from '../domain/notification/notification.ts';
+import type { Action } from '@heddle/base/vocabulary/task';
+import type { Queryable, Statement } from './database.ts';
+import type { TracedAttempt } from './traces.ts';
+import { numberArray, uuidArray, type Moved } from './transitions.ts';
+
+const CLAIM: Statement = {
+  name: 'deliveries.claim',
+  text: `select id, task_id, workflow_id, attempt, trigger, ordinal, origin, action, tries, first_try_at, traceparent,
+      idempotency_key
+    from claim_deliveries($1, $2, $3, $4::text[], $5, $6)`,
+};
+
+const RENEW: Statement = {
+  name: 'deliveries.renew',
+  text: `update delivery d set next_try_at = coalesce($4::timestamptz, clock_timestamp()) + $3 * interval '1 millisecond'
+    from (select id, tries from unnest($1::uuid[], $2::integer[]) u(id, tries) order by id) u
+    where d.id = u.id and d.tries = u.tries and d.state = 'due' and d.holder is not null`,
+};
+
+const SETTLE: Statement = {
+  name: 'deliveries.settle',
+  text: `select settle_deliveries($1::jsonb, $2, $3) as moved`,
+};
+
+const LIST: Statement = {
+  name: 'deliveries.list',
+  text: `select id, task_id, workflow_id, attempt, trigger, ordinal, origin, action, tries, first_try_at, traceparent,
+      idempotency_key, state, next_try_at, last_status, last_error, created_at, delivered_at
+    from delivery
+    where ($1::text is null or state = $1) and ($2::uuid is null or task_id = $2)
+    order by created_at desc, id desc limit $3 offset $4`,
+};
+
+const REPLAY: Statement = {
+  name: 'deliveries.replay',
+  text: `update delivery set state = 'due', next_try_at = coalesce($2::timestamptz, clock_timestamp()), tries = 0,
+      first_try_at = null, holder = null, delivered_at = null
+    where id = any($1::uuid[]) and state = 'dead' and trigger <> 'start'
+    returning id`,
+};
+
+const RELEASE_STUCK: Statement = {
+  name: 'deliveries.release_stuck',
+  text: `select release_held(array(select task_id from delivery where state = 'held' order by created_at limit 1000),
+    coalesce($1::timestamptz, clock_timestamp())) as released`,
+};
+
+const COUNT_BY_STATE: Statement = {
+  name: 'deliveries.count_by_state',
+  text: `select state, count(*) as n from delivery where state in ('held', 'due', 'dead') group by state`,
+};
+
+export interface DeliveryRow {
+  id: string;
+  task_id: string;
+  workflow_id: string;
+  attempt: number;
+  trigger: (Action | NoticeAction)['trigger'];
+  ordinal: number;
+  origin: string;
+  action: (Action | NoticeAction) & { origin?: string };
+  tries: number;
+  first_try_at: number | null;
+  traceparent: string | null;
+  idempotency_key: string;
+}
+
+export interface DeliveryRecordRow extends DeliveryRow {
+  state: 'held' | 'due' | 'delivered' | 'dead';
+  next_try_at: number | null;
+  last_status: number | null;
+  last_error: string | null;
+  created_at: number;
+  delivered_at: number | null;
+}
+
+export interface DeliveryClaim {
+  holder: string;
+  limit: number;
+  perOrigin: number;
+  saturated: readonly string[];
+  leaseMs: number;
+}
+
+export function claimDueDeliveries(
+  queryable: Queryable,
+  claim: DeliveryClaim,
+  now: string | null,
+): Promise<DeliveryRow[]> {
+  return queryable.query<DeliveryRow>(CLAIM, [
+    claim.holder,
+    claim.limit,
+    claim.perOrigin,
+    claim.saturated,
+    claim.leaseMs,
+    now,
+  ]);
+}
+
+export async function renewTries(
+  queryable: Queryable,
+  tries: readonly { id: string; tries: number }[],
+  leaseMs: number,
+  now: string | null,
+): Promise<void> {
+  const ids = uuidArray(tries.map((entry) => entry.id));
+  await queryable.query(RENEW, [ids, numberArray(tries.map((entry) => entry.tries)), leaseMs, now]);
+}
+
+/** Result of one try, as settle_deliveries takes it. */
+export interface DeliveryResultRow {
+  i: string;
+  n: number;
+  o: 'delivered' | 'retry' | 'dead';
+  s: number | null;
+  e?: string;
+  d?: number;
+  c?: Action & { origin: string };
+}
+
+export interface DeliveriesMoved {
+  /** [kind, how long each waited from ready to started, ms]. */
+  begun: [number, number[]][] | null;
+  settled: Moved | null;
+  /** Attempts that failed with it whose workflows have a trace. */
+  attempts: TracedAttempt[] | null;
+  workflows: string[] | null;
+  /** Lanes where canceled attempts freed slots. */
+  lanes: number[];
+  deliveries: number;
+  /** Number of results for tries that another process had taken over. */
+  conflicts: number;
+  /** Starts that are not retried because their attempt has ended. */
+  skipped: number;
+}
+
+export async function settleTries(
+  queryable: Queryable,
+  results: readonly DeliveryResultRow[],
+  jitter: number,
+  now: string | null,
+): Promise<DeliveriesMoved> {
+  const [row] = await queryable.query<{ moved: DeliveriesMoved }>(SETTLE, [JSON.stringify(results), jitter, now]);
+  return row!.moved;
+}
+
+export function findDeliveries(
+  queryable: Queryable,
+  filter: { state?: string | undefined; task_id?: string | undefined; limit: number; offset: number },
+): Promise<DeliveryRecordRow[]> {
+  return queryable.query(LIST, [filter.state ?? null, filter.task_id ?? null, filter.limit, filter.offset]);
+}
+
+/** Makes dead deliveries due again, except starts whose attempt has ended. Returns their number. */
+export async function replayDead(queryable: Queryable, ids: readonly string[], now: string | null): Promise<number> {
+  return (await queryable.query(REPLAY, [uuidArray(ids), now])).length;
+}
+
+/** Releases deliveries that wait for a start delivery that is gone. */
+export async function releaseStuck(queryable: Queryable, now: string | null): Promise<number> {
+  const [row] = await queryable.query<{ released: number }>(RELEASE_STUCK, [now]);
+  return row!.released;
+}
+
+export function countDeliveries(queryable: Queryable): Promise<{ state: string; n: number }[]> {
+  return queryable.query(COUNT_BY_STATE);
+}

@@ -1,0 +1,268 @@
+import type { JsonObject } from '@heddle/base/json';
+import type { Queryable, Statement } from './database.ts';
+import { numberArray, uuidArray } from './transitions.ts';
+
+const SUBMIT: Statement = {
+  name: 'workflows.submit',
+  text: `with moment as materialized (select coalesce($6::timestamptz, clock_timestamp()) as now)
+    select submit_tasks($1::jsonb, $2::json, $3::json, $4::json, $5::integer[], m.now) as lanes, m.now from moment m`,
+};
+
+const FIND_DUPLICATES: Statement = {
+  name: 'workflows.find_duplicates',
+  text: `select n, task_id, probe_key::text as probe_key from find_duplicates($1::integer[], $2::jsonb)`,
+};
+
+const LOCK_PARENTS: Statement = {
+  name: 'workflows.lock_parents',
+  text: `select id from task where id = any($1::uuid[]) order by id for no key update`,
+};
+
+const READ_PARENTS: Statement = {
+  name: 'workflows.read_parents',
+  text: `select id, name, state, policy, cause, reason from task_all where id = any($1::uuid[])`,
+};
+
+const LINK_PARENTS: Statement = {
+  name: 'workflows.link_parents',
+  text: `update task set linked = true where id = any($1::uuid[]) and not linked`,
+};
+
+const ANNOUNCE_ENDED: Statement = {
+  name: 'workflows.announce_ended',
+  text: `select write_end_deliveries($1::uuid[], coalesce($2::timestamptz, clock_timestamp()))`,
+};
+
+const REMEMBER_KEY: Statement = {
+  name: 'idempotency.remember',
+  text: `insert into idempotency (route, key, body_hash, created_at)
+    values ($1, $2, $3, coalesce($4::timestamptz, clock_timestamp())) on conflict do nothing returning key`,
+};
+
+const RECALL_KEY: Statement = {
+  name: 'idempotency.recall',
+  text: `select body_hash, response from idempotency where route = $1 and key = $2`,
+};
+
+const ANSWER_KEY: Statement = {
+  name: 'idempotency.answer',
+  text: `update idempotency set response = $3::jsonb where route = $1 and key = $2`,
+};
+
+/** Sorted by key, so that two commits with common keys cannot deadlock. */
+const TAKE_KEYS: Statement = {
+  name: 'idempotency.take_set',
+  text: `insert into idempotency (route, key, body_hash, created_at)
+    select u.route, u.key, u.body_hash, coalesce($4::timestamptz, clock_timestamp())
+    from unnest($1::text[], $2::text[], $3::text[]) u(route, key, body_hash) order by u.route, u.key
+    on conflict do nothing returning route, key`,
+};
+
+const RECALL_KEYS: Statement = {
+  name: 'idempotency.recall_set',
+  text: `select i.route, i.key, i.body_hash
+    from unnest($1::text[], $2::text[]) u(route, key) join idempotency i on i.route = u.route and i.key = u.key`,
+};
+
+const RELEASE_KEYS: Statement = {
+  name: 'idempotency.release_set',
+  text: `delete from idempotency i using unnest($1::text[], $2::text[]) u(route, key)
+    where i.route = u.route and i.key = u.key`,
+};
+
+const FORGET_KEYS: Statement = {
+  name: 'idempotency.forget',
+  text: `delete from idempotency where created_at < coalesce($1::timestamptz, clock_timestamp()) - interval '1 day'`,
+};
+
+/** Row of store_tasks, where the letters are explained. */
+export interface TaskRow {
+  i: string;
+  w: string;
+  k: number;
+  n: string;
+  l?: string;
+  t: number;
+  b?: number;
+  p?: number;
+  d?: number;
+  m?: JsonObject;
+  e?: number;
+  g?: number;
+  x?: boolean;
+  h?: boolean;
+  s?: boolean;
+  a?: boolean;
+  r?: [number, number][];
+  z?: number;
+  f?: string;
+  c?: string;
+  cc?: string;
+  q?: number;
+  y?: number;
+  sl?: boolean;
+  gn?: boolean;
+  gg?: string;
+  ga?: number;
+  v?: boolean;
+  nr?: boolean;
+}
+
+export interface EdgeRow {
+  p: string;
+  c: string;
+  r: boolean;
+  /** Crosses workflows. */
+  x?: boolean;
+  /** The parent has ended already. */
+  d?: boolean;
+}
+
+export interface SpecRow {
+  i: string;
+  actions?: unknown;
+  rules?: unknown;
+  dedupe?: unknown;
+  retry?: unknown;
+  reads?: unknown;
+  requirements?: unknown;
+}
+
+export interface WorkflowRow {
+  id: string;
+  name: string | null;
+  linked: boolean;
+  task_count: number;
+  remaining: number;
+  traceparent: string | null;
+}
+
+export interface SubmissionRows {
+  workflows: WorkflowRow[];
+  tasks: TaskRow[];
+  specs: SpecRow[];
+  edges: EdgeRow[];
+  kindIds: readonly number[];
+}
+
+/** Inserts everything in one statement. Returns the lanes where tasks became ready, and the time (ms). */
+export async function insertSubmissions(
+  queryable: Queryable,
+  rows: SubmissionRows,
+  now: string | null,
+): Promise<{ lanes: number[]; now: number }> {
+  const [row] = await queryable.query<{ lanes: number[]; now: number }>(SUBMIT, submissionValues(rows, now));
+  return row!;
+}
+
+/** Parameters of submit_tasks($1 … $6). */
+export function submissionValues(rows: SubmissionRows, now: string | null): unknown[] {
+  return [
+    JSON.stringify(rows.workflows),
+    JSON.stringify(rows.tasks),
+    rows.specs.length > 0 ? JSON.stringify(rows.specs) : null,
+    rows.edges.length > 0 ? JSON.stringify(rows.edges) : null,
+    numberArray(rows.kindIds),
+    now,
+  ];
+}
+
+/** Asks whether tasks of shape `s` with metadata like `m` exist in one of the states `t`. */
+export interface DedupeProbe {
+  n: number;
+  s: number;
+  m: JsonObject;
+  t: number[];
+}
+
+export interface DedupeAnswer {
+  n: number;
+  task_id: string | null;
+  probe_key: string;
+}
+
+/** Returns one answer per probe, in order; holds the keys locked until the transaction ends. */
+export function findDuplicates(
+  queryable: Queryable,
+  kindIds: readonly number[],
+  probes: readonly DedupeProbe[],
+): Promise<DedupeAnswer[]> {
+  return queryable.query(FIND_DUPLICATES, [numberArray(kindIds), JSON.stringify(probes)]);
+}
+
+export interface ParentRow {
+  id: string;
+  name: string;
+  state: number;
+  policy: number;
+  cause: string | null;
+  reason: string | null;
+}
+
+/** Locks tasks that tasks of other workflows will depend on, then reads their current states. */
+export async function lockParents(queryable: Queryable, ids: readonly string[]): Promise<Map<string, ParentRow>> {
+  await queryable.query(LOCK_PARENTS, [uuidArray(ids)]);
+  const rows = await queryable.query<ParentRow>(READ_PARENTS, [uuidArray(ids)]);
+  await queryable.query(LINK_PARENTS, [uuidArray(ids)]);
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+export async function announceEnded(queryable: Queryable, ids: readonly string[], now: string | null): Promise<void> {
+  await queryable.query(ANNOUNCE_ENDED, [uuidArray(ids), now]);
+}
+
+/**
+ * Takes an idempotency key for this transaction. Null: it is new; otherwise the body and the response of its first use.
+ * Waits for a concurrent first request.
+ */
+export async function takeIdempotencyKey(
+  queryable: Queryable,
+  route: string,
+  key: string,
+  bodyHash: string,
+  now: string | null,
+): Promise<{ body_hash: string; response: unknown } | null> {
+  const taken = await queryable.query(REMEMBER_KEY, [route, key, bodyHash, now]);
+  if (taken.length > 0) return null;
+  const [row] = await queryable.query<{ body_hash: string; response: unknown }>(RECALL_KEY, [route, key]);
+  return row ?? null;
+}
+
+export async function answerIdempotencyKey(
+  queryable: Queryable,
+  route: string,
+  key: string,
+  response: string,
+): Promise<void> {
+  await queryable.query(ANSWER_KEY, [route, key, response]);
+}
+
+interface KeyName {
+  route: string;
+  key: string;
+}
+
+/** Takes distinct keys for this transaction. Returns for each null if it is new, else the body of its first use. */
+export async function takeIdempotencyKeys(
+  queryable: Queryable,
+  keys: readonly (KeyName & { body_hash: string })[],
+  now: string | null,
+): Promise<(string | null)[]> {
+  const nameOf = ({ route, key }: KeyName): string => JSON.stringify([route, key]);
+  const columns = [keys.map(({ route }) => route), keys.map(({ key }) => key)];
+  const bodies = keys.map(({ body_hash }) => body_hash);
+  const taken = new Set((await queryable.query<KeyName>(TAKE_KEYS, [...columns, bodies, now])).map(nameOf));
+  if (taken.size === keys.length) return keys.map(() => null);
+  const known = await queryable.query<KeyName & { body_hash: string }>(RECALL_KEYS, columns);
+  const bodyOf = new Map(known.map((row) => [nameOf(row), row.body_hash]));
+  return keys.map((key) => (taken.has(nameOf(key)) ? null : (bodyOf.get(nameOf(key)) ?? null)));
+}
+
+/** Releases keys that this transaction took for rejected requests. */
+export async function releaseIdempotencyKeys(queryable: Queryable, keys: readonly KeyName[]): Promise<void> {
+  await queryable.query(RELEASE_KEYS, [keys.map(({ route }) => route), keys.map(({ key }) => key)]);
+}
+
+export async function forgetIdempotencyKeys(queryable: Queryable, now: string | null): Promise<void> {
+  await queryable.query(FORGET_KEYS, [now]);
+}

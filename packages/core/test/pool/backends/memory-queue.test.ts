@@ -1,0 +1,11 @@
+import { MemoryQueue } from '../../../src/queue/memory.ts';
+import { VirtualClock } from '@heddle/base/clock';
+import { backendSuite } from './suite.ts';
+import { openWorld, QUEUE_DRIVERS } from './worlds.ts';
+
+for (const driver of QUEUE_DRIVERS) {
+  backendSuite(`${driver} over queues in memory`, (policy) => {
+    const clock = new VirtualClock();
+    return Promise.resolve(openWorld(driver, new MemoryQueue({ clock }), policy, clock));
+  });
+}

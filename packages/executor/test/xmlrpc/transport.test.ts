@@ -1,0 +1,10 @@
+import { openXmlRpcTransport } from '../../src/xmlrpc/client.ts';
+import { openXmlRpcListener } from '../../src/xmlrpc/server.ts';
+import { describeTransport } from '../transports/suite.ts';
+
+describeTransport({
+  protocol: 'xmlrpc',
+  progress: false,
+  open: (options) => openXmlRpcListener(options),
+  transport: (endpoint, tls, clock) => openXmlRpcTransport(endpoint, tls, { clock }),
+});

@@ -1,0 +1,24 @@
+import { isTokenLive } from '@heddle/core/domain/token';
+import type { Clock } from '@heddle/base/clock';
+import type { TokenStore } from '@heddle/core/store/tokens';
+import { CommandFailure } from './failure.ts';
+import { isLoopback } from './listener.ts';
+import type { SettingValues } from './settings.ts';
+
+/**
+ * Returns whether requests need a bearer token: always beyond loopback.
+ * @throws CommandFailure if tokens are required and the database has none
+ */
+export async function requireTokens(settings: SettingValues, tokens: TokenStore, clock: Clock): Promise<boolean> {
+  const { host } = settings;
+  const beyondLoopback = !isLoopback(host);
+  if (!beyondLoopback && !settings.requireTokens) return false;
+  const now = clock.now();
+  if ((await tokens.list()).some((token) => isTokenLive(token, now))) return true;
+  const why = beyondLoopback ? `HOST=${host} listens beyond loopback` : 'HEDDLE_REQUIRE_TOKENS is on';
+  throw new CommandFailure(
+    `${why}, which requires bearer tokens, and none exists yet: ` +
+      'create one with `heddle token create --name NAME --scope admin`' +
+      (beyondLoopback ? ', or listen on loopback (HOST=127.0.0.1)' : ''),
+  );
+}

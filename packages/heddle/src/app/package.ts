@@ -1,0 +1,31 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** The package's directory, from `src/app` and from `dist/app` alike. */
+export const PACKAGE_DIRECTORY = join(import.meta.dirname, '../../../..');
+
+/** Directory of the built console. */
+export const PAGE_DIRECTORY = join(PACKAGE_DIRECTORY, 'web', 'dist');
+
+interface Manifest {
+  version: string;
+  engines: { node: string };
+}
+
+function readManifest(): Manifest {
+  return JSON.parse(readFileSync(join(PACKAGE_DIRECTORY, 'package.json'), 'utf8')) as Manifest;
+}
+
+const manifest = readManifest();
+
+export const VERSION = manifest.version;
+
+/** The oldest Node that runs Heddle, such as `22.19`. */
+export const NODE_MIN = manifest.engines.node.replace(/^>=/, '');
+
+/** Returns whether this version of Node, such as `24.1.0`, is new enough. */
+export function isNodeSupported(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const [majorMin = 0, minorMin = 0] = NODE_MIN.split('.').map(Number);
+  return major > majorMin || (major === majorMin && minor >= minorMin);
+}

@@ -1,0 +1,119 @@
+import { readFileSync } from 'node:fs';
+
+import { RECON_DEFAULTS, type ProbeEnvironment } from '@heddle/recon/options';
+import type { DnsRecord, ReconRecord } from '@heddle/recon/records';
+import { Permutation } from '@heddle/recon/targets/permutation';
+import type { EndpointSource } from '@heddle/recon/targets/port';
+import type { TargetList } from '@heddle/recon/targets/target-list';
+import { refused, systemFault } from '../scan/exit.ts';
+import type { ResolvedTargets } from './aims.ts';
+import { wordsOf } from './plan.ts';
+import type { DnsRequest, TcpRequest, TlsRequest } from './request.ts';
+
+/** Loaded on first use: each probe is a large module. */
+export async function tcpRecords(
+  request: TcpRequest,
+  endpoints: EndpointSource,
+  environment: ProbeEnvironment,
+): Promise<AsyncIterable<ReconRecord>> {
+  const { scanTcp } = await import('@heddle/recon/tcp/scan');
+  const options = {
+    endpoints,
+    method: request.method,
+    states: request.allStates ? (['open', 'closed', 'filtered'] as const) : (['open'] as const),
+    retries: request.retries,
+    timeout_ms: request.timeoutMs ?? (await tcpTimeoutMs(request, environment)),
+    concurrency: request.concurrency,
+    banner: request.banner,
+  };
+  return scanTcp(options, environment);
+}
+
+async function tcpTimeoutMs({ method }: TcpRequest, { random }: ProbeEnvironment): Promise<number> {
+  if (method === 'connect') return RECON_DEFAULTS.connect_timeout_ms;
+  if (method === 'syn') return RECON_DEFAULTS.syn_timeout_ms;
+  const { openSyn } = await import('@heddle/recon/tcp/syn/open-syn');
+  const { available } = await openSyn(random);
+  return available ? RECON_DEFAULTS.syn_timeout_ms : RECON_DEFAULTS.connect_timeout_ms;
+}
+
+export async function tlsRecords(
+  request: TlsRequest,
+  endpoints: EndpointSource,
+  environment: ProbeEnvironment,
+): Promise<AsyncIterable<ReconRecord>> {
+  const { scanTls } = await import('@heddle/recon/tls/scan');
+  const options = {
+    endpoints,
+    timeout_ms: request.timeoutMs ?? RECON_DEFAULTS.tls_timeout_ms,
+    concurrency: request.concurrency,
+    starttls: request.starttls,
+    alpn: request.alpn,
+    certificates: request.certificates,
+    enumerate_versions: request.versions,
+    enumerate_ciphers: request.ciphers,
+    roots: request.roots.map(readRoots),
+  };
+  return scanTls(options, environment);
+}
+
+function readRoots(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw refused(`--roots ${path}: ${systemFault(error)}`, error);
+  }
+}
+
+/** @param words number of words; null if not counted */
+export async function dnsRecords(
+  request: DnsRequest,
+  { targets, scope, seed, words }: Pick<ResolvedTargets, 'targets' | 'scope'> & { seed: number; words: number | null },
+  environment: ProbeEnvironment,
+): Promise<AsyncIterable<ReconRecord>> {
+  const { scanDns } = await import('@heddle/recon/dns/scan');
+  const domains = [...targets.names, ...targets.pinnedHosts.filter(({ ip }) => ip === null).map(({ host }) => host)];
+  const hasAddresses = domains.length < targets.size;
+  const names = hostsOf(targets, seed);
+  const { wordlist } = request;
+  const options = {
+    names: wordlist === undefined ? names : withWords(names, domains, wordlist),
+    total: words === null ? null : targets.size + words * domains.length,
+    // Names are not queried for PTR along with other types, and addresses for nothing else.
+    types: hasAddresses && !request.types.includes('PTR') ? [...request.types, 'PTR' as const] : request.types,
+    resolvers: request.resolvers,
+    retries: request.retries,
+    timeout_ms: request.timeoutMs ?? RECON_DEFAULTS.dns_timeout_ms,
+    in_flight: RECON_DEFAULTS.dns_in_flight,
+    wildcards: request.wildcards || wordlist !== undefined,
+    scope,
+  };
+  const records = scanDns(options, environment);
+  return wordlist === undefined || request.allStates ? records : answered(records, new Set(domains));
+}
+
+/** Names and addresses in a random order. */
+function* hostsOf(targets: TargetList, seed: number): Generator<string, void> {
+  const order = new Permutation(targets.size, seed);
+  for (let index = 0; index < targets.size; index += 1) yield targets.at(order.at(index)).host;
+}
+
+async function* withWords(
+  names: Iterable<string>,
+  domains: readonly string[],
+  wordlist: string,
+): AsyncGenerator<string, void> {
+  const { expandNames } = await import('@heddle/recon/dns/wordlist');
+  yield* names;
+  yield* expandNames(domains, wordsOf(wordlist));
+}
+
+/** Of the names made from words, keeps those that exist: most do not, and a wildcard proves nothing about them. */
+async function* answered(
+  records: AsyncIterable<DnsRecord>,
+  domains: ReadonlySet<string>,
+): AsyncGenerator<DnsRecord, void> {
+  for await (const record of records) {
+    if (domains.has(record.host) || (record.ttl !== null && record.wildcard !== true)) yield record;
+  }
+}

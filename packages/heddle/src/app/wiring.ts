@@ -1,0 +1,368 @@
+import { hostname } from 'node:os';
+
+import { DeliveryLoop } from '../dispatch/delivery-loop.ts';
+import { createGuardedAgent } from '../dispatch/guarded-agent.ts';
+import { retentionLoop } from '../dispatch/retention-loop.ts';
+import { DEFAULT_RETRY_SCHEDULES, type RetrySchedules } from '../dispatch/retry-schedule.ts';
+import { SsrfGuard, validateWebhookUrl, type SsrfPolicy } from '../dispatch/ssrf.ts';
+import { StartLoop } from '../dispatch/start-loop.ts';
+import type { ResourceClass } from '@heddle/base/vocabulary/resource-class';
+import { createSharedData } from '@heddle/core/engine/data/shared-data';
+import type { TransactionalEngine } from '@heddle/core/engine/engine';
+import { createManager } from '@heddle/core/engine/manager/manager';
+import { createNotices } from '@heddle/core/engine/notices/notices';
+import type { Engine, Findings, Models } from '@heddle/core/engine/port';
+import type { JobContext } from '@heddle/core/engine/schedule/context';
+import { createJobs } from '@heddle/core/engine/schedule/jobs';
+import type { Jobs } from '@heddle/core/engine/schedule/port';
+import { buildServer, type App } from '../http/server.ts';
+import { openQueue, type OpenedQueue } from '@heddle/core/queue/open';
+import type { MessageQueue } from '@heddle/core/queue/port';
+import { CircuitBreaker, type BreakerState } from '@heddle/base/breaker';
+import type { Clock } from '@heddle/base/clock';
+import type { Logger } from '@heddle/base/log';
+import { createMetrics, type Metrics } from '@heddle/core/metrics/metrics';
+import { newId, type Random } from '@heddle/base/random';
+import type { Tracing } from '@heddle/base/trace';
+import type { Database } from '@heddle/core/store/database';
+import { DefinitionStore } from '@heddle/core/store/definitions';
+import { SecretStore } from '@heddle/core/store/secrets';
+import { TokenStore } from '@heddle/core/store/tokens';
+import { requireTokens } from './access.ts';
+import type { Configuration } from './config.ts';
+import { EXAMPLE_NAMES } from './example-names.ts';
+import { findingsOf } from './findings.ts';
+import { gaugeLoop } from './gauges.ts';
+import { startKinds } from './kinds.ts';
+import { indexUpkeepLoop } from './index-upkeep.ts';
+import { freePort, isLoopback, listenFailure, localUrl } from './listener.ts';
+import { mailServerOf } from './mail.ts';
+import { inboxKeepMs, ManagerLoop } from './manager-loop.ts';
+import { modelsOf } from './models.ts';
+import { writeOrReadPolicy } from './pool/shared-policy.ts';
+import { startPool, type StartedPool } from './pool/start.ts';
+import { announceQueuedKinds } from './queued-kinds.ts';
+import { startReconRetention } from './recon-retention.ts';
+import { PAGE_DIRECTORY, VERSION } from './package.ts';
+import { openProcessDatabase, openProcessEngine, openTracing } from './process-parts.ts';
+import { watchExecutors, type ConfiguredExecutors } from './remote/executors.ts';
+import { requireSchema } from './schema-state.ts';
+import type { SettingValues } from './settings.ts';
+import { SigningIdentity } from './signing-keys.ts';
+import type { StopSequence } from './stop-sequence.ts';
+
+export interface SystemOptions {
+  settings: SettingValues;
+  /** Values given by flags, by variable; passed on to runners that this process starts. */
+  flags: Configuration['flags'];
+  databaseUrl: string;
+  /** Development lets webhooks call loopback. */
+  development: boolean;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  /** Receives what is started, in order. */
+  stopping: StopSequence;
+}
+
+/** A running Heddle. */
+export interface System {
+  readonly port: number;
+  /** URL for programs of this machine. */
+  readonly url: string;
+  /** URL for webhook targets. */
+  readonly hostUrl: string;
+  readonly tokensRequired: boolean;
+  readonly engine: Engine;
+  readonly tokens: TokenStore;
+}
+
+/** Time that running webhooks get to finish when the system stops. */
+const DELIVERY_GRACE_MS = 3_000;
+const CONNECT_TIMEOUT_MS = 10_000;
+const RETENTION_ROWS = 5_000;
+const RETENTION_INTERVAL_MS = 60_000;
+
+/** What every part is given. */
+interface Base extends SystemOptions {
+  metrics: Metrics;
+  tracing: Tracing;
+  breaker: CircuitBreaker;
+  database: Database;
+}
+
+/**
+ * Starts everything on a database of the right schema, in this order: metrics and traces, the pool behind its breaker,
+ * stores and keys, the engine, the HTTP server, the loops. `stopping` ends them in reverse order, so that running
+ * webhooks can still respond and accepted work is committed.
+ */
+export async function startSystem(options: SystemOptions): Promise<System> {
+  const base = await startBase(options);
+  const { settings, database, clock, random, log, stopping } = base;
+  await requireSchema(database);
+  const stores = {
+    tokens: new TokenStore({ database, clock, random }),
+    definitions: new DefinitionStore({ database, clock }),
+    secrets: new SecretStore({ database, clock, random }),
+  };
+  const tokensRequired = await requireTokens(settings, stores.tokens, clock);
+  const { queue } = await startQueue(base);
+  const { classes } = await writeOrReadPolicy(database, settings, log);
+  const engine = startEngine(base, queue, classes);
+  const { pool, desk } = await startPool({ ...base, queue, classes });
+  const jobs: JobContext = { database, queue, log, newId, now: () => null };
+  // Determined before the server is built, because handles contain it.
+  const port = await freePort(settings);
+  const hostUrl = settings.hostUrl ?? localUrl(settings.host, port);
+  const policy = ssrfPolicy(base);
+  const { secrets } = stores;
+  const { webhookSecrets: webhookKeys } = settings;
+  const identity = await SigningIdentity.load({ secrets, webhookKeys, hostUrl, version: VERSION, clock, log });
+  identity.start();
+  stopping.add('the signing keys', () => identity.stop());
+  const findings = findingsOf(base.database, base.settings);
+  const models = modelsOf(base.database, base.settings);
+  startReconRetention(base, [findings, models]);
+  const executors = watchExecutors(base);
+  const parts = { engine, jobs: createJobs(jobs), findings, models, executors, pool, ...stores };
+  await startHttp(base, { ...parts, queue, classes, hostUrl, port, policy, tokensRequired });
+  startLoops(base, { engine, queue }, identity, policy);
+  startManager(base, { engine, queue, jobs, desk });
+  announceQueuedKinds({ ...base, kinds: settings.queuedKinds, engine });
+  // Anyone who can reach a loopback listener can read the working directory anyway.
+  const defaultScanRoot = base.development && isLoopback(settings.host) ? process.cwd() : null;
+  const followedNames = base.development && settings.examples ? EXAMPLE_NAMES : [];
+  const notices = createNotices({ database: base.database, log: base.log });
+  const ssrf = (url: string): string | null => validateWebhookUrl(url, policy);
+  const shared = createSharedData(base);
+  const remote = { executors, tracing: base.tracing };
+  await startKinds({
+    ...base,
+    engine,
+    notices,
+    shared,
+    ssrf,
+    findings,
+    models,
+    defaultScanRoot,
+    followedNames,
+    remote,
+  });
+  return { port, url: localUrl(settings.host, port), hostUrl, tokensRequired, engine, tokens: stores.tokens };
+}
+
+async function startBase(options: SystemOptions): Promise<Base> {
+  const { settings, clock, log, stopping } = options;
+  const metrics = createMetrics();
+  const tracing = await openTracing(settings, log);
+  stopping.add('tracing', () => tracing.shutdown());
+  let logged: BreakerState = 'closed';
+  const breaker = new CircuitBreaker({
+    enabled: settings.breakerEnabled,
+    failureThreshold: settings.breakerFailureThreshold,
+    failureWindowMs: settings.breakerFailureWindowSecs * 1000,
+    // The pool tries each second, and one connection shows that the database is available.
+    recoveryTimeoutMs: 0,
+    successThreshold: 1,
+    clock,
+    onTransition: (to_state) => {
+      metrics.circuitBreakerStateTransitions.inc({ to_state });
+      const isProbe = to_state === 'half_open' || (to_state === 'open' && logged === 'open');
+      log[isProbe ? 'debug' : 'warn']({ to_state }, `database circuit breaker is ${to_state}`);
+      if (!isProbe) logged = to_state;
+    },
+    onRejection: () => metrics.circuitBreakerRejections.inc(),
+  });
+  const database = openProcessDatabase(
+    { role: 'server', settings },
+    {
+      url: options.databaseUrl,
+      clock,
+      log,
+      random: options.random,
+      breaker,
+      metrics: {
+        queryDuration: (query, seconds) => metrics.dbQueryDurationSeconds.observe({ query }, seconds),
+        slowQuery: (query) => metrics.slowQueries.inc({ query }),
+      },
+    },
+  );
+  stopping.add('the database pool', () => database.close());
+  return { ...options, metrics, tracing, breaker, database };
+}
+
+function startEngine(base: Base, queue: MessageQueue, classes: readonly ResourceClass[]): TransactionalEngine {
+  const { database, clock, random, log, metrics, tracing, settings, stopping } = base;
+  const engine = openProcessEngine(
+    { role: 'server', settings },
+    { database, queue, clock, random, log, metrics, tracing, resourceClasses: classes },
+  );
+  stopping.add('the engine', () => engine.close());
+  return engine;
+}
+
+/** Stopped after the loops that use it, and its own services before it. */
+async function startQueue({ settings, database, clock, random, log, stopping }: Base): Promise<OpenedQueue> {
+  const opened = await openQueue({ url: settings.queueUrl, database, clock, random, log });
+  stopping.add('the queue', () => opened.queue.close());
+  for (const service of opened.services) {
+    service.start();
+    stopping.add('a service of the queue', () => service.stop());
+  }
+  return opened;
+}
+
+interface ManagerParts {
+  engine: TransactionalEngine;
+  queue: MessageQueue;
+  jobs: JobContext;
+  desk: StartedPool['desk'];
+}
+
+function startManager(base: Base, { engine, queue, jobs, desk }: ManagerParts): void {
+  const { settings, database, clock, random, log, metrics, stopping } = base;
+  const holder = `${hostname()}/${process.pid}`;
+  const manager = createManager({ engine, database, queue, jobs, desk, clock, log, metrics, newId, holder });
+  const loop = new ManagerLoop({
+    manager,
+    queue,
+    engine,
+    receivers: Math.min(settings.managerReceivers, settings.poolMaxSize),
+    intervalMs: settings.workerLoopIntervalMs,
+    inboxKeepMs: inboxKeepMs(settings, queue),
+    clock,
+    random,
+    log,
+  });
+  loop.start();
+  stopping.add('the manager', () => loop.stop());
+}
+
+function ssrfPolicy({ settings, development, log }: Base): SsrfPolicy {
+  if (settings.skipSsrfValidation) log.warn({}, 'webhooks may call any address: SKIP_SSRF_VALIDATION is on');
+  else if (development) log.info({}, 'webhooks may call this machine (loopback): running `heddle up`');
+  return {
+    skipAll: settings.skipSsrfValidation,
+    allowLoopback: development,
+    blockedHostnames: settings.blockedHostnames,
+    blockedSuffixes: settings.blockedSuffixes,
+    allowedHosts: settings.allowedHosts,
+    allowedCidrs: settings.allowedCidrs,
+  };
+}
+
+interface HttpParts {
+  engine: Engine;
+  jobs: Jobs;
+  findings: Findings;
+  models: Models;
+  executors: ConfiguredExecutors | null;
+  pool: StartedPool['pool'];
+  queue: MessageQueue;
+  classes: readonly ResourceClass[];
+  tokens: TokenStore;
+  definitions: DefinitionStore;
+  secrets: SecretStore;
+  hostUrl: string;
+  port: number;
+  policy: SsrfPolicy;
+  tokensRequired: boolean;
+}
+
+async function startHttp(base: Base, parts: HttpParts): Promise<void> {
+  const { settings, database, breaker, metrics, tracing, log, clock, stopping } = base;
+  const { executors, queue, classes, hostUrl, port, policy, tokensRequired, ...handed } = parts;
+  const app: App = buildServer({
+    ...handed,
+    executors: { list: () => executors?.list() ?? [] },
+    queues: queue,
+    metrics,
+    tracing,
+    log,
+    clock,
+    database,
+    breaker,
+    newId,
+    config: {
+      hostUrl,
+      pagination: { default: settings.paginationDefault, max: settings.paginationMax },
+      bodyLimitBytes: settings.bodyLimitBytes,
+      authRequired: tokensRequired,
+      metricsPublic: settings.metricsPublic,
+      ssrf: (url) => validateWebhookUrl(url, policy),
+      resourceClasses: classes,
+      pageDirectory: PAGE_DIRECTORY,
+      version: VERSION,
+      ...(isLoopback(settings.host) ? { allowedHosts: namesOf(settings, hostUrl) } : {}),
+    },
+  });
+  stopping.add('the HTTP server', () => app.close());
+  try {
+    await app.listen({ host: settings.host, port });
+  } catch (error) {
+    throw listenFailure(error, settings.host, port);
+  }
+}
+
+/** Names that requests may address the server by, beside those of loopback. */
+function namesOf({ host, allowedRequestHosts }: SettingValues, hostUrl: string): string[] {
+  return [host, new URL(hostUrl).hostname, ...allowedRequestHosts];
+}
+
+function startLoops(
+  base: Base,
+  { engine, queue }: Pick<HttpParts, 'engine' | 'queue'>,
+  identity: SigningIdentity,
+  policy: SsrfPolicy,
+): void {
+  const { settings, clock, random, log, metrics, tracing, stopping } = base;
+  const agent = createGuardedAgent({
+    guard: new SsrfGuard(policy),
+    connectionsPerOrigin: settings.webhookConcurrencyPerHost,
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+  });
+  stopping.add('the webhook connections', () => agent.destroy());
+  const mail = mailServerOf(settings, clock);
+  stopping.add('the mail server', async () => mail?.close());
+  const intervalMs = settings.workerLoopIntervalMs;
+  const holder = `${hostname()}/${process.pid}`;
+  const common = { engine, clock, log, metrics };
+  const deliveries = new DeliveryLoop({
+    ...common,
+    agent,
+    policy,
+    identity,
+    mail,
+    schedules: retrySchedules(settings),
+    tryLimitMs: settings.webhookTimeoutSecs * 1000,
+    random,
+    tracing,
+    holder,
+    permits: settings.webhookConcurrency,
+    permitsPerOrigin: Math.min(settings.webhookConcurrencyPerHost, settings.webhookConcurrency),
+    intervalMs,
+  });
+  const retentionMs = Math.max(1000, Math.min(RETENTION_INTERVAL_MS, (settings.archiveAfterSecs * 1000) / 2));
+  const services = {
+    gauges: gaugeLoop({ ...common, queue, database: base.database }),
+    'index upkeep': indexUpkeepLoop(base),
+    retention: retentionLoop({ ...common, intervalMs: retentionMs, limit: RETENTION_ROWS }),
+  };
+  for (const [name, service] of Object.entries(services)) {
+    service.start();
+    stopping.add(`the ${name} loop`, () => service.stop());
+  }
+  deliveries.start();
+  stopping.add('webhook delivery', () => deliveries.stop(DELIVERY_GRACE_MS));
+  const starts = new StartLoop({ ...common, deliveries, holder, intervalMs });
+  starts.start();
+  stopping.add('the start loop', () => starts.stop());
+}
+
+function retrySchedules(settings: SettingValues): RetrySchedules {
+  const { start, end } = DEFAULT_RETRY_SCHEDULES;
+  return {
+    start: { ...start, give_up_secs: settings.webhookStartGiveUpSecs },
+    end: { ...end, give_up_secs: settings.webhookEndGiveUpSecs },
+  };
+}

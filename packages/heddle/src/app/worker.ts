@@ -1,0 +1,244 @@
+import { hostname } from 'node:os';
+
+import { createSharedData } from '@heddle/core/engine/data/shared-data';
+import { conditional } from '../kinds/conditional/conditional.ts';
+import { dataKinds } from '../kinds/data/data-kinds.ts';
+import type { KindDefinition } from '@heddle/kit/define-kind';
+import { engineResults, type ResultReader } from '../dispatch/kind/result-stream.ts';
+import { QueueWorker } from '../dispatch/worker/queue-worker.ts';
+import { engineControl, type TaskControl } from '../dispatch/worker/task-control.ts';
+import { openQueue } from '@heddle/core/queue/open';
+import { systemClock } from '@heddle/base/clock';
+import type { Logger } from '@heddle/base/log';
+import { Loop } from '@heddle/base/loop';
+import { systemRandom } from '@heddle/base/random';
+import type { Tracing } from '@heddle/base/trace';
+import type { Database } from '@heddle/core/store/database';
+import { pollAttempts } from './attempt-watch.ts';
+import type { Configuration } from './config.ts';
+import { requireReachable } from './database-access.ts';
+import { findRunningDatabase } from './embedded.ts';
+import { findingsOf } from './findings.ts';
+import { CommandFailure, ConfigurationError, EXIT, type ExitCode } from './failure.ts';
+import { loadKinds, selectKinds } from './kind-modules.ts';
+import { modelsOf } from './models.ts';
+import { readPolicy } from './pool/shared-policy.ts';
+import { processLog, type LogSink } from './process-log.ts';
+import { openProcessDatabase, openProcessEngine, openTracing } from './process-parts.ts';
+import { reconKinds } from './recon-kinds.ts';
+import { openExecutors } from './remote/executors.ts';
+import { remoteKinds } from './remote-kinds.ts';
+import { requireSchema } from './schema-state.ts';
+import { warnUnknownVariables } from './unknown-variables.ts';
+import { accessServer, type ServerAddress } from './server-access.ts';
+import { workerScanKinds } from './scan-kinds.ts';
+import type { SettingValues } from './settings.ts';
+import { aborted, untilInterrupted } from './signals.ts';
+import { StopSequence } from './stop-sequence.ts';
+import { surviveStrayRejections } from './stray-rejections.ts';
+
+/** Lifecycle events of a worker process, for the terminal and for scripts. */
+export type WorkerEvent =
+  | {
+      event: 'ready';
+      worker: string;
+      pid: number;
+      kinds: readonly string[];
+      concurrency: number;
+      queue: string;
+      /** Source of cancellations and results; null if there is none. */
+      asks: 'database' | 'server' | null;
+    }
+  | { event: 'stopping'; running: number }
+  | { event: 'stopped'; succeeded: number; failed: number }
+  | { event: 'forced' };
+
+export interface WorkerOptions {
+  configuration: Configuration;
+  /** Kinds to run; if empty, all of the modules, and the scanning ones if something may be scanned. */
+  kinds: readonly string[];
+  /** URL of a server, for a worker without a database. */
+  server: ServerAddress | null;
+  tell: (event: WorkerEvent) => void;
+  /** Receives the log; standard error by default. */
+  logSink?: LogSink;
+}
+
+const HEALTH_INTERVAL_MS = 60_000;
+
+/** What the parts of one start share. */
+interface Start {
+  settings: SettingValues;
+  /** The kinds of the configured modules. */
+  modules: readonly KindDefinition[];
+  /** Kinds to run; if empty, all of the modules, and the built-in ones that may scan. */
+  names: readonly string[];
+  server: ServerAddress | null;
+  log: Logger;
+  stopping: StopSequence;
+}
+
+/** `heddle worker`: runs tasks from the queues of its kinds until it is interrupted. */
+export async function runWorker(options: WorkerOptions): Promise<ExitCode> {
+  const { configuration, server, tell, logSink } = options;
+  const { values: settings } = configuration;
+  const log = processLog(settings, logSink);
+  warnUnknownVariables(configuration, log);
+  requireKinds(settings, options.kinds);
+  const modules = await loadKinds(settings.kindModules, process.cwd());
+  return untilInterrupted(
+    async (stop) => {
+      const stopping = new StopSequence(systemClock, log);
+      try {
+        const { worker, ready } = await startWorker({ settings, modules, names: options.kinds, server, log, stopping });
+        log.info({ kinds: ready.kinds, queue: ready.queue }, `worker ${ready.worker} is receiving tasks`);
+        tell(ready);
+        await aborted(stop);
+        tell({ event: 'stopping', running: worker.counts().running });
+        await worker.stop(settings.workerDrainSecs * 1000);
+        const { succeeded, ...others } = worker.counts().ended;
+        tell({ event: 'stopped', succeeded, failed: Object.values(others).reduce((sum, count) => sum + count, 0) });
+      } finally {
+        await stopping.stop();
+      }
+      return EXIT.ok;
+    },
+    () => tell({ event: 'forced' }),
+  );
+}
+
+async function startWorker(start: Start): Promise<{ worker: QueueWorker; ready: WorkerEvent & { event: 'ready' } }> {
+  const { settings, log, stopping } = start;
+  surviveStrayRejections(log, stopping);
+  const common = { clock: systemClock, random: systemRandom, log };
+  const tracing = await openTracing(settings, log);
+  stopping.add('tracing', () => tracing.shutdown());
+  const database = await openWorkerDatabase(start);
+  const { control, results, asks } = await accessOf(start, database, tracing);
+  const kinds = kindsOf(start, database, control, tracing);
+  const { queue } = await openQueue({ url: settings.queueUrl, database, ...common }).catch((error: unknown) => {
+    throw new CommandFailure(error instanceof Error ? error.message : String(error), { cause: error });
+  });
+  stopping.add('the queue', () => queue.close());
+  const name = `${hostname()}/${process.pid}`;
+  const concurrency = settings.workerConcurrency;
+  const leaseMs = settings.workerLeaseSecs * 1000;
+  const worker = new QueueWorker({
+    queue,
+    kinds,
+    worker: name,
+    concurrency,
+    leaseMs,
+    control,
+    results,
+    tracing,
+    ...common,
+  });
+  worker.start();
+  const health = healthLoop(worker, log);
+  health.start();
+  stopping.add('the health line', () => health.stop());
+  const names = kinds.map((kind) => kind.name);
+  const { pid } = process;
+  return { worker, ready: { event: 'ready', worker: name, pid, kinds: names, concurrency, queue: queue.driver, asks } };
+}
+
+/** @throws ConfigurationError if there is nothing to run */
+function requireKinds(settings: SettingValues, names: readonly string[]): void {
+  const { kindModules, scanRoots, reconScope, remoteExecutors } = settings;
+  if (kindModules.length + scanRoots.length + reconScope.length + remoteExecutors.length + names.length > 0) return;
+  throw new ConfigurationError([
+    '--module (HEDDLE_MODULES): name at least one module that exports kinds; or set HEDDLE_SCAN_ROOTS (what to scan), HEDDLE_RECON_SCOPE (what may be probed) or HEDDLE_EXECUTORS (executors for remote events)',
+  ]);
+}
+
+/** A worker scans, probes and sends remote events only if its scope is configured or the kind is named. */
+function kindsOf(
+  { settings, modules, names, log, stopping }: Start,
+  database: Database | null,
+  control: TaskControl | null,
+  tracing: Tracing,
+): readonly KindDefinition[] {
+  const books = database === null ? null : findingsOf(database, settings);
+  const models = database === null ? null : modelsOf(database, settings);
+  const scanning = workerScanKinds({ settings, books, clock: systemClock });
+  const watch = control === null ? null : pollAttempts({ control, clock: systemClock, log });
+  const probing = reconKinds({ settings, models, clock: systemClock, watch });
+  const executors = openExecutors({ settings, clock: systemClock, random: systemRandom, log });
+  stopping.add('the executors', async () => executors?.close());
+  const remote = remoteKinds({ executors, tracing });
+  const withOwn = (own: readonly KindDefinition[]): KindDefinition[] => [
+    ...modules,
+    ...own.filter(({ name }) => modules.every((kind) => kind.name !== name)),
+  ];
+  // Every server decides conditionals and moves data; a worker does so if the kind is named for it.
+  const moving =
+    database === null || models === null
+      ? []
+      : dataKinds({ models, shared: createSharedData({ database }), clock: systemClock });
+  if (names.length > 0) {
+    return selectKinds(withOwn([...scanning, ...probing, ...remote, ...moving, conditional()]), names);
+  }
+  const { scanRoots, reconScope } = settings;
+  return withOwn([...(scanRoots.length > 0 ? scanning : []), ...(reconScope.length > 0 ? probing : []), ...remote]);
+}
+
+/** The configured database, or that of a `heddle up` on this machine; null if external queues make it unnecessary. */
+async function openWorkerDatabase({ settings, server, log, stopping }: Start): Promise<Database | null> {
+  const url = settings.databaseUrl ?? (await findRunningDatabase(settings.dataDir))?.url ?? null;
+  if (url === null) {
+    if (settings.queueUrl !== 'postgres') return null;
+    throw new ConfigurationError([
+      `DATABASE_URL: is required where the queues are in PostgreSQL, and no \`heddle up\` runs in ${settings.dataDir}`,
+    ]);
+  }
+  // A database that happens to run here need not belong to the server that was named.
+  if (settings.databaseUrl === null && server !== null && settings.queueUrl !== 'postgres') return null;
+  const common = { clock: systemClock, random: systemRandom, log };
+  const database = openProcessDatabase({ role: 'worker', settings }, { url, ...common });
+  stopping.add('the database pool', () => database.close());
+  await requireReachable(database, url);
+  await requireSchema(database);
+  return database;
+}
+
+interface Access {
+  control: TaskControl | null;
+  results: ResultReader | null;
+  asks: 'database' | 'server' | null;
+}
+
+async function accessOf(
+  { settings, server, log, stopping }: Start,
+  database: Database | null,
+  tracing: Tracing,
+): Promise<Access> {
+  if (database !== null) {
+    const { classes: resourceClasses } = await readPolicy(database, settings);
+    const parts = { database, clock: systemClock, random: systemRandom, log, tracing, resourceClasses };
+    const engine = openProcessEngine({ role: 'worker', settings }, parts);
+    stopping.add('the engine', () => engine.close());
+    return { control: engineControl(engine), results: engineResults(engine), asks: 'database' };
+  }
+  if (server !== null) return { ...accessServer(server), asks: 'server' };
+  log.warn(
+    {},
+    'neither DATABASE_URL nor HEDDLE_URL is set: handlers are not notified of cancellation and cannot read results',
+  );
+  return { control: null, results: null, asks: null };
+}
+
+/** Logs one line a minute about what the worker does; none at the start. */
+function healthLoop(worker: QueueWorker, log: Logger): Loop {
+  let begun = false;
+  const runOnce = (): Promise<'idle'> => {
+    if (!begun) {
+      begun = true;
+      return Promise.resolve('idle');
+    }
+    const { running, waiting, ended } = worker.counts();
+    log.info({ running, waiting, ...ended }, `${running} tasks running, ${ended.succeeded} succeeded since the start`);
+    return Promise.resolve('idle');
+  };
+  return new Loop({ name: 'health', intervalMs: HEALTH_INTERVAL_MS, clock: systemClock, log, runOnce });
+}

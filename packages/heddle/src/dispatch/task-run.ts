@@ -1,0 +1,68 @@
+import type { Coalescer } from '@heddle/base/coalescer';
+import type { Logger } from '@heddle/base/log';
+import type { ClaimedTask, ProgressReport, ProgressResult } from '@heddle/core/engine/port';
+import type { TaskContext } from './executor-registry.ts';
+
+/** What the runs of one worker share. */
+export interface RunEnvironment {
+  readonly log: Logger;
+  readonly progress: Coalescer<ProgressReport, ProgressResult>;
+  /** Whether the worker has stopped waiting: a signal requested now is aborted from the start. */
+  readonly stopped: boolean;
+}
+
+/** The context of one running task. Most tasks use little of it, so everything is created on demand. */
+export class TaskRun implements TaskContext {
+  readonly task: ClaimedTask;
+  readonly #environment: RunEnvironment;
+  #abort: AbortController | undefined;
+  #log: Logger | undefined;
+
+  constructor(task: ClaimedTask, environment: RunEnvironment) {
+    this.task = task;
+    this.#environment = environment;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController();
+      if (this.#environment.stopped) this.abort('the worker stopped');
+    }
+    return this.#abort.signal;
+  }
+
+  /** Whether the executor listens to its signal. */
+  get listens(): boolean {
+    return this.#abort !== undefined && !this.#abort.signal.aborted;
+  }
+
+  get log(): Logger {
+    const { id, kind, attempt } = this.task;
+    return (this.#log ??= this.#environment.log.child({ task_id: id, kind, attempt }));
+  }
+
+  get traceparent(): string | null {
+    return this.task.traceparent ?? null;
+  }
+
+  /** A separate function, so that executors may destructure the context. */
+  get progress(): TaskContext['progress'] {
+    return (newSuccess, newFailures) => this.#count(newSuccess, newFailures);
+  }
+
+  #count(newSuccess: number, newFailures: number): Promise<ProgressResult> {
+    const { id: task_id, attempt } = this.task;
+    const report = { task_id, attempt, new_success: newSuccess, new_failures: newFailures, idempotency_key: null };
+    const counted = this.#environment.progress.add(report).then((result) => {
+      if (result === 'terminal' || result === 'not_found') this.abort('the task has ended');
+      return result;
+    });
+    // An executor that does not await its progress must not crash the process.
+    counted.catch((error: unknown) => this.log.warn({ err: error }, 'could not count progress'));
+    return counted;
+  }
+
+  abort(why: string): void {
+    this.#abort?.abort(new Error(why));
+  }
+}

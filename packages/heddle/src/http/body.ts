@@ -1,0 +1,42 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+
+import { HeddleError } from '@heddle/base/errors';
+import { parseStrictJson } from '@heddle/base/json/parse';
+import { limitsOf } from './body-limits.ts';
+
+/**
+ * Parses bodies strictly. A fault is kept until the hooks before validation, so that it is reported like any other and
+ * the connection stays open.
+ */
+export function readBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    const state = request.heddle;
+    state.bodyBytes = body.length;
+    if (body.length === 0) {
+      done(null, undefined);
+      return;
+    }
+    try {
+      const { bodyRoot = '', bodyDepth, body: limits } = request.routeOptions.config;
+      done(null, parseStrictJson(body, bodyRoot, bodyDepth, limitsOf(limits)));
+    } catch (error) {
+      if (!(error instanceof HeddleError)) throw error;
+      state.bodyFault = error;
+      done(null, undefined);
+    }
+  });
+  app.addHook('preValidation', (request, _reply, done) => {
+    const { bodyFault } = request.heddle;
+    done(bodyFault ?? unwantedBody(request) ?? undefined);
+  });
+}
+
+/** Rejects a body where none is expected, which would be ignored; an empty object is accepted. */
+function unwantedBody(request: FastifyRequest): HeddleError | null {
+  const { body, routeOptions } = request;
+  if (request.is404 || routeOptions.schema === undefined || routeOptions.schema.body !== undefined) return null;
+  if (body === undefined || body === null) return null;
+  if (typeof body === 'object' && Object.keys(body).length === 0) return null;
+  return new HeddleError('VALIDATION_FAILED', undefined, { details: ['body: must be absent; send no body'] });
+}

@@ -1,0 +1,144 @@
+import type { KnownClasses } from '@heddle/core/domain/runner/parse-requirements';
+import type { ApiToken } from '@heddle/core/domain/token';
+import type { Engine } from '@heddle/core/engine/port';
+import type { Findings } from '@heddle/core/engine/findings/port';
+import type { Models } from '@heddle/core/engine/models/port';
+import type { Jobs } from '@heddle/core/engine/schedule/port';
+import type { PoolOperations } from '@heddle/core/pool/pool-port';
+import type { BreakerState } from '@heddle/base/breaker';
+import type { Clock } from '@heddle/base/clock';
+import type { Logger } from '@heddle/base/log';
+import type { Metrics } from '@heddle/core/metrics/metrics';
+import type { Tracing } from '@heddle/base/trace';
+
+/** Finds tokens; implemented by the store. */
+export interface TokenReader {
+  findByHash(hash: Uint8Array): Promise<ApiToken | null>;
+  /** Records that the token was used. */
+  touch(id: string, atMs: number): Promise<void>;
+}
+
+export type DefinitionType = 'rule' | 'action';
+
+/** A stored rule or action, in the wire form in which it was given. */
+export interface Definition {
+  name: string;
+  body: unknown;
+  /** Milliseconds since the epoch. */
+  updated_at: number;
+}
+
+export interface DefinitionRepository {
+  /** Returns those of the names that exist, by name. */
+  find(type: DefinitionType, names: readonly string[]): Promise<Map<string, Definition>>;
+  list(type: DefinitionType): Promise<Definition[]>;
+  put(type: DefinitionType, name: string, body: unknown): Promise<Definition>;
+  /** Returns whether it existed. */
+  remove(type: DefinitionType, name: string): Promise<boolean>;
+}
+
+/** The keys that sign handles: the current one first, then those being rotated out. */
+export interface SigningKeys {
+  keys(purpose: 'handle'): Promise<readonly Uint8Array[]>;
+}
+
+export interface HttpConfig {
+  /** The public base URL. */
+  hostUrl: string;
+  pagination: { default: number; max: number };
+  bodyLimitBytes: number;
+  /** Whether requests need a bearer token. */
+  authRequired: boolean;
+  /** Whether `/metrics` requires none. */
+  metricsPublic: boolean;
+  /** Returns why a webhook may not call an address; null if it may. */
+  ssrf: (url: string) => string | null;
+  /** Resource classes of the pool; null or absent if unknown, and any name is accepted. */
+  resourceClasses?: KnownClasses;
+  /** Directory of the built console; null if there is none. */
+  pageDirectory: string | null;
+  version: string;
+  /** Names in `Host` accepted without a token, beside those of loopback; absent for any, as beyond loopback. */
+  allowedHosts?: readonly string[];
+  /** Milliseconds after a task's end during which its handles remain valid. Default one hour. */
+  handleGraceMs?: number;
+  /** Maximum open event streams. Default 256. */
+  maxEventStreams?: number;
+  /** How long a health check waits for the database, milliseconds. Default 2,000. */
+  healthTimeoutMs?: number;
+}
+
+/** The queue operations of the API, implemented by the queue. Times are milliseconds since the epoch. */
+export interface Queues {
+  depth(queue: string): Promise<{ visible: number; in_flight: number; delayed: number; dead: number }>;
+  listDead(queue: string | null, page: { offset: number; limit: number }): Promise<QueuedDeadLetter[]>;
+  redrive(queue: string, ids: readonly string[] | null): Promise<number>;
+}
+
+/** The executors shown by the API. Times are milliseconds since the epoch. */
+export interface Executors {
+  /** Their status at the last response. */
+  list(): readonly ExecutorEndpoint[];
+}
+
+export interface ExecutorEndpoint {
+  /** The name that tasks use. */
+  executor: string;
+  endpoint: string;
+  state: 'unknown' | 'healthy' | 'degraded' | 'draining' | 'unreachable';
+  in_flight: number;
+  answered_at: number | null;
+  last_error: { at: number; message: string } | null;
+  clock_offset_ms: number | null;
+  status: ExecutorStatus | null;
+}
+
+export interface ExecutorStatus {
+  version: string;
+  tier: string;
+  workers: number;
+  busy: number;
+  queue_depth: number;
+  max_pending_tasks: number;
+  uptime_seconds: number;
+  recent: readonly {
+    correlation_id: string;
+    event_name: string;
+    status: string;
+    code?: string;
+    created_at: string;
+    duration_ms?: number;
+  }[];
+}
+
+interface QueuedDeadLetter {
+  id: string;
+  queue: string;
+  body: string;
+  reason: string;
+  receive_count: number;
+  sent_at: number;
+  died_at: number;
+}
+
+export interface ServerDependencies {
+  engine: Engine;
+  jobs: Jobs;
+  findings: Omit<Findings, 'retain'>;
+  models: Omit<Models, 'retain' | 'latestRuns'>;
+  executors: Executors;
+  pool: PoolOperations;
+  queues: Queues;
+  tokens: TokenReader;
+  definitions: DefinitionRepository;
+  secrets: SigningKeys;
+  metrics: Metrics;
+  tracing: Tracing;
+  log: Logger;
+  clock: Clock;
+  database: { ping(): Promise<void>; stats(): { size: number; idle: number; waiting: number } };
+  breaker: { readonly state: BreakerState };
+  /** Generates a task or batch id. */
+  newId: () => string;
+  config: HttpConfig;
+}

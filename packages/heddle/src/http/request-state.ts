@@ -1,0 +1,68 @@
+import type { FastifyRequest } from 'fastify';
+
+import { grants, type TokenScope } from '@heddle/core/domain/token';
+import type { HeddleError } from '@heddle/base/errors';
+import type { BodyLimits } from './body-limits.ts';
+
+/** State that one request passes from hook to hook. */
+export interface RequestState {
+  startedAt: number;
+  /** The trace context to propagate; null if there is none. */
+  traceparent: string | null;
+  /** Ends the request's span, if there is one. */
+  endSpan: ((status: number) => void) | null;
+  /** The attempt of a valid handle; null if the caller has no handle. */
+  handleAttempt: number | null;
+  /** The name of the token that authorized it; null if none was needed. */
+  tokenName: string | null;
+  /** Scopes of that token; null if none was needed. */
+  scopes: readonly TokenScope[] | null;
+  /** The batch that this request would create. */
+  batchId: string | null;
+  bodyFault: HeddleError | null;
+  bodyBytes: number;
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The scope that the route requires; null for a public route. */
+    scope?: TokenScope | null;
+    /** Whether a task's signed handle can replace a token. */
+    handle?: boolean;
+    /** Whether pages of other sites may not even read it. */
+    sameOrigin?: boolean;
+    /** Prefix of paths into the body. */
+    bodyRoot?: string;
+    /** Limit of the body if it is larger than one object. */
+    body?: BodyLimits;
+    /** Nesting depth of the body if it is larger than usual. */
+    bodyDepth?: number;
+  }
+  interface FastifyRequest {
+    heddle: RequestState;
+  }
+}
+
+export function newRequestState(startedAt: number): RequestState {
+  return {
+    startedAt,
+    traceparent: null,
+    endSpan: null,
+    handleAttempt: null,
+    tokenName: null,
+    scopes: null,
+    batchId: null,
+    bodyFault: null,
+    bodyBytes: 0,
+  };
+}
+
+/** Returns whether the caller may see stored secrets of requests: those who may replace them. */
+export function seesSecrets({ heddle: { scopes } }: FastifyRequest): boolean {
+  return scopes === null || grants(scopes, 'operate');
+}
+
+/** The pattern of the route that serves the request, never its URL. */
+export function routeOf(request: FastifyRequest): string {
+  return request.routeOptions.url ?? 'unknown';
+}

@@ -1,0 +1,106 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type, type Static } from 'typebox';
+
+import { kindsForWorkers } from '@heddle/core/engine/known-kinds';
+import type { Submission, SubmitResult } from '@heddle/core/engine/port';
+import { isTerminal } from '@heddle/base/vocabulary/task-state';
+import { MANY_TASKS } from '../body-limits.ts';
+import { buildSubmission, readIdempotencyKey } from '../submit/submission.ts';
+import { TASKS_PATH } from '../submit/read-tasks.ts';
+import { warnOfKinds } from '../submit/warnings.ts';
+import { NewTaskList } from '../wire/new-task.ts';
+import { createdTaskToWire, TaskDto, TaskIdDto, taskToWire } from '../wire/task.ts';
+import type { App, RouteContext } from './context.ts';
+import { documented } from './document.ts';
+import { SubmitQuery } from './parameters.ts';
+
+const BATCH_HEADER = {
+  'X-Batch-ID': 'The batch.',
+  'X-Warnings': 'Warnings for the submitter: a JSON array of objects with code, kind, did_you_mean and message.',
+};
+
+const description = `Creates the tasks of an array as one batch, all or none. Dependencies name local ids (\`id\`) of the same
+request, in any order. An empty array results in 204. A task that its dedupe strategy skips is omitted from the
+response; if all are, the response is 204. With the header \`Idempotency-Key\` a repeat returns the first response and creates
+nothing. With \`Prefer: return=minimal\` the response has only ids.`;
+
+export function submitRoutes(app: App, context: RouteContext): void {
+  app.route({
+    method: 'POST',
+    url: '/task',
+    config: { scope: 'submit', bodyRoot: TASKS_PATH, body: MANY_TASKS },
+    schema: {
+      ...documented({
+        summary: 'Create tasks',
+        description,
+        tag: 'Tasks',
+        scope: 'submit',
+        answers: {
+          201: {
+            description: 'The created tasks, in the order of the request.',
+            schema: Type.Array(Type.Union([TaskDto, TaskIdDto])),
+            headers: BATCH_HEADER,
+          },
+          204: { description: 'Nothing to create.', headers: BATCH_HEADER },
+        },
+        problems: [413, 415, 422, 429],
+      }),
+      querystring: SubmitQuery,
+      // Checked by the handler, which validates all tasks and their dependencies before it responds.
+      body: NewTaskList,
+    },
+    onRequest: (request, _reply, done) => {
+      request.heddle.batchId = context.newId();
+      done();
+    },
+    handler: (request, reply) => submit(request, reply, context),
+  });
+}
+
+async function submit(request: FastifyRequest, reply: FastifyReply, context: RouteContext): Promise<unknown> {
+  const { body } = request;
+  if (Array.isArray(body) && body.length === 0) return reply.code(204).send();
+  const submission = await buildSubmission(body, {
+    batchId: request.heddle.batchId!,
+    name: (request.query as Static<typeof SubmitQuery>).batch_name ?? null,
+    traceparent: request.heddle.traceparent,
+    idempotencyKey: readIdempotencyKey(request.headers['idempotency-key']),
+    newId: context.newId,
+    definitions: context.definitions,
+    ssrf: context.config.ssrf,
+    resourceClasses: context.config.resourceClasses ?? null,
+  });
+  const result = await context.operations.submit(submission);
+  void reply.header('x-batch-id', result.workflow_id);
+  await warnOfKinds(context.engine, kindsForWorkers(submission.tasks), request, reply);
+  const created = result.tasks
+    .map((task, index) => ({ task, index }))
+    .filter(({ task }) => task.deduplicated_to === null);
+  if (created.length === 0) return reply.code(204).send();
+  if (prefersMinimal(request)) {
+    void reply.header('preference-applied', 'return=minimal');
+    return reply.code(201).send(created.map(({ task }) => ({ id: task.id })));
+  }
+  return reply
+    .code(201)
+    .send(await Promise.all(created.map(({ index }) => createdTask(index, submission, result, context))));
+}
+
+/** New tasks need not be read back, unless one ended at once (its deduplicated parent had failed). */
+async function createdTask(
+  index: number,
+  submission: Submission,
+  result: SubmitResult,
+  context: RouteContext,
+): Promise<TaskDto> {
+  const created = result.tasks[index]!;
+  if (isTerminal(created.state)) {
+    const stored = await context.engine.getTask(created.id);
+    if (stored) return taskToWire(stored);
+  }
+  return createdTaskToWire(submission.tasks[index]!, created, result.workflow_id, result.created_at);
+}
+
+export function prefersMinimal(request: FastifyRequest): boolean {
+  return /(^|[,;\s])return\s*=\s*"?minimal"?\s*($|[,;])/i.test(String(request.headers.prefer ?? ''));
+}

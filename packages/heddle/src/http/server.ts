@@ -1,0 +1,130 @@
+import fastify from 'fastify';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+
+import { HeddleError } from '@heddle/base/errors';
+import { guardRequests, TokenGate } from './auth.ts';
+import { limitBodies } from './body-limits.ts';
+import { readBodies } from './body.ts';
+import { answerBrokenRequests } from './broken-requests.ts';
+import { refuseForeignRequests } from './foreign-requests.ts';
+import { Handles } from './handles.ts';
+import { EventStreams } from './live/event-streams.ts';
+import { observeRequests } from './observe.ts';
+import { describeApi } from './openapi.ts';
+import { Operations } from './operations.ts';
+import { limitPipelining } from './pipelining.ts';
+import type { ServerDependencies } from './ports.ts';
+import { answerBadAddress, answerProblems } from './problems.ts';
+import { batchRoutes } from './routes/batches.ts';
+import type { App, RouteContext } from './routes/context.ts';
+import { definitionRoutes } from './routes/definitions.ts';
+import { eventRoutes } from './routes/events.ts';
+import { executorRoutes } from './routes/executors.ts';
+import { findingRoutes } from './routes/findings.ts';
+import { modelRoutes } from './routes/models.ts';
+import { jobRoutes } from './routes/jobs.ts';
+import { pageRoutes } from './routes/page.ts';
+import { poolRoutes } from './routes/pool.ts';
+import { queueRoutes } from './routes/queues.ts';
+import { reportRoutes } from './routes/report.ts';
+import { serviceRoutes } from './routes/service.ts';
+import { submitRoutes } from './routes/submit.ts';
+import { taskListRoutes } from './routes/task-list.ts';
+import { taskRoutes } from './routes/task.ts';
+import { webhookRoutes } from './routes/webhooks.ts';
+import { workRoutes } from './routes/work.ts';
+import { workflowRoutes } from './routes/workflows.ts';
+import { addSecurityHeaders } from './security-headers.ts';
+import { answerUnmatched } from './unmatched.ts';
+import { compileValidator } from './validation/compiler.ts';
+import { WorkflowNode } from './wire/new-workflow.ts';
+import { WorkflowTreeNode } from './wire/workflow.ts';
+
+export type { App } from './routes/context.ts';
+
+/** Maximum length of a path segment; names are shorter, and their routes report longer ones. */
+const PARAMETER_MAX_CHARS = 1000;
+/** Time limit for a request to arrive, including its body. */
+const REQUEST_TIMEOUT_MS = 300_000;
+
+/**
+ * Builds the HTTP server, ready to listen. `close()` ends event streams, lets running requests finish, and commits
+ * accepted work.
+ */
+export function buildServer(dependencies: ServerDependencies): App {
+  const { engine, clock, log, config } = dependencies;
+  const app: App = fastify({
+    bodyLimit: config.bodyLimitBytes,
+    forceCloseConnections: 'idle',
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    // The hook below rejects these instead, with a problem document.
+    return503OnClosing: false,
+    clientErrorHandler: answerBrokenRequests(log),
+    frameworkErrors: (_error, request, reply) => answerBadAddress(request, reply),
+    routerOptions: { maxParamLength: PARAMETER_MAX_CHARS },
+  }).withTypeProvider<TypeBoxTypeProvider>();
+  const context: RouteContext = {
+    ...dependencies,
+    operations: new Operations(engine),
+    handles: new Handles(dependencies.secrets, clock, config.handleGraceMs),
+    streams: new EventStreams({ engine, clock, log }, config.maxEventStreams),
+  };
+  app.setValidatorCompiler(compileValidator);
+  // Recursive schemas are referenced by name.
+  for (const schema of [WorkflowNode, WorkflowTreeNode]) app.addSchema(schema);
+  app.setSerializerCompiler(() => (data) => JSON.stringify(data));
+
+  // Hooks run in this order for each request: limit the connection, measure, authorize, read.
+  limitPipelining(app);
+  observeRequests(app, dependencies);
+  addSecurityHeaders(app);
+  refuseWhileClosing(app, context.streams);
+  refuseForeignRequests(app, config);
+  guardRequests(app, new TokenGate(dependencies.tokens, clock), context.handles, config);
+  readBodies(app);
+  limitBodies(app, config.bodyLimitBytes);
+  answerProblems(app, log);
+  answerUnmatched(app);
+
+  app.register(async (scope) => {
+    const routed = scope.withTypeProvider<TypeBoxTypeProvider>();
+    await describeApi(routed, config.version, config.hostUrl);
+    addRoutes(routed, context);
+    await pageRoutes(routed, context);
+  });
+
+  app.addHook('preClose', () => context.streams.close());
+  app.addHook('onClose', () => context.operations.drain());
+  return app;
+}
+
+function refuseWhileClosing(app: App, streams: EventStreams): void {
+  app.addHook('onRequest', (_request, reply, done) => {
+    if (!streams.closing) {
+      done();
+      return;
+    }
+    void reply.header('connection', 'close');
+    done(new HeddleError('SHUTTING_DOWN'));
+  });
+}
+
+function addRoutes(app: App, context: RouteContext): void {
+  submitRoutes(app, context);
+  taskListRoutes(app, context);
+  taskRoutes(app, context);
+  reportRoutes(app, context);
+  batchRoutes(app, context);
+  workflowRoutes(app, context);
+  workRoutes(app, context);
+  jobRoutes(app, context);
+  findingRoutes(app, context);
+  modelRoutes(app, context);
+  executorRoutes(app, context);
+  queueRoutes(app, context);
+  poolRoutes(app, context);
+  eventRoutes(app, context);
+  webhookRoutes(app, context);
+  definitionRoutes(app, context);
+  serviceRoutes(app, context);
+}

@@ -1,0 +1,45 @@
+import { Type, type TSchema } from 'typebox';
+
+import { DEADLINE_BASES, DEADLINE_BASIS_DEFAULT } from '@heddle/base/vocabulary/task';
+import { BATCH_WIRE_STATES, type BatchWireState } from '@heddle/base/vocabulary/task-state';
+
+/** One of a fixed set of strings. */
+export function oneOf<const Names extends string[]>(names: readonly [...Names], options: Record<string, unknown> = {}) {
+  return Type.Unsafe<Names[number]>(Type.Enum([...names], { type: 'string', ...options }));
+}
+
+export const COUNT_MAX = 2_147_483_647;
+export const TIMEOUT_MAX_SECS = 86_400;
+export const TIMEOUT_DEFAULT_SECS = 3600;
+
+export const TimeoutBasis = oneOf(DEADLINE_BASES, {
+  default: DEADLINE_BASIS_DEFAULT,
+  description: 'Start of the timeout: the last activity (counters and heartbeats), or the start of the attempt.',
+});
+
+const UUID_PATTERN = '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$';
+
+export const Uuid = (description: string) =>
+  Type.String({ format: 'uuid', pattern: UUID_PATTERN, patternMeaning: 'a UUID', description });
+
+export const Timestamp = (description: string) =>
+  Type.String({ description: `${description} (RFC 3339, UTC)`, examples: ['2026-01-01T00:00:00.000Z'] });
+
+export const nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
+
+export const Metadata = (description: string) =>
+  Type.Record(Type.String(), Type.Unknown(), { description, additionalProperties: true });
+
+export const Status = Type.Unsafe<BatchWireState>(
+  oneOf(BATCH_WIRE_STATES as BatchWireState[], { description: 'Status of a task.' }),
+);
+
+export const Count = (description: string) => Type.Integer({ minimum: 0, maximum: COUNT_MAX, description });
+
+export function isoTime(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+export function isoTimeOrNull(ms: number | null): string | null {
+  return ms === null ? null : isoTime(ms);
+}

@@ -1,0 +1,137 @@
+import { Type, type Static } from 'typebox';
+
+import {
+  COMMENT_CHARACTERS_MAX,
+  FINDING_STATES,
+  TRIAGE_STATES,
+  type ScanRun,
+  type ScanTarget,
+  type TrackedFinding,
+} from '@heddle/core/domain/finding';
+import { isoTime, isoTimeOrNull, nullable, oneOf, Timestamp, Uuid } from './basics.ts';
+
+const Many = (description: string) => Type.Integer({ minimum: 0, description });
+
+export const FindingStateWire = oneOf([...FINDING_STATES], {
+  description:
+    '`new`: first found by the latest run, or found again after it was gone; `known`: also found by earlier runs; `gone`: not found by a complete run.',
+});
+
+export const TriageStateWire = oneOf([...TRIAGE_STATES], {
+  description: 'Triage status; scans do not change it.',
+});
+
+const TriageDto = Type.Object(
+  {
+    state: TriageStateWire,
+    by: nullable(Type.String({ description: 'Name of the token that set it.' })),
+    at: nullable(Timestamp('When it was set')),
+    comment: nullable(Type.String()),
+  },
+  { additionalProperties: false },
+);
+
+export const FindingDto = Type.Object(
+  {
+    id: Uuid('The finding.'),
+    target: Type.String({ description: 'The scanned target, as named by the workflow.' }),
+    fingerprint: Type.String({ description: '32 hexadecimal digits of rule, path and secret.' }),
+    rule_id: Type.String(),
+    description: Type.String({ description: 'What the rule finds.' }),
+    tags: Type.Array(Type.String()),
+    path: Type.String({ description: 'The object; entries of archives follow their archive after `!`.' }),
+    redacted: Type.String({ description: 'The beginning of the secret. The secret itself is stored nowhere.' }),
+    occurrences: Many('Number of occurrences of the secret in the object.'),
+    line: Many('From 1; this and the following members describe the first occurrence.'),
+    column: Many('From 1, in bytes.'),
+    end_line: Many('Where the match ends.'),
+    end_column: Many('Where the match ends.'),
+    entropy: Type.Number({ description: 'Bits a character.' }),
+    encodings: Type.Array(Type.String(), { description: 'Encodings of the secret, outermost first: `base64`.' }),
+    commit: nullable(
+      Type.Object({ id: Type.String(), author: Type.String(), date: Type.String() }, { additionalProperties: false }),
+    ),
+    state: FindingStateWire,
+    runs: Many('Runs that found it.'),
+    first_seen: Timestamp('Start of the first run that found it'),
+    last_seen: Timestamp('Start of the latest run that found it'),
+    gone_at: nullable(Timestamp('Start of the run that no longer found it')),
+    triage: TriageDto,
+  },
+  { additionalProperties: false, title: 'Finding' },
+);
+export type FindingDto = Static<typeof FindingDto>;
+
+export const FindingChangeDto = Type.Object(
+  {
+    triage: TriageStateWire,
+    comment: Type.Optional(
+      nullable(
+        Type.String({
+          minLength: 1,
+          maxLength: COMMENT_CHARACTERS_MAX,
+          pattern: '^[^\\u0000]*$',
+          patternMeaning: 'string without NUL',
+          description: 'Reason; replaces the previous comment.',
+        }),
+      ),
+    ),
+  },
+  { additionalProperties: false, title: 'FindingChange' },
+);
+export type FindingChangeDto = Static<typeof FindingChangeDto>;
+
+const counts = {
+  new: Many('New in this run.'),
+  known: Many('Found by this and earlier runs.'),
+  gone: Many('Gone since this run.'),
+};
+
+export const ScanRunDto = Type.Object(
+  {
+    id: Uuid('The task that merged the run.'),
+    number: Type.Integer({ minimum: 1, description: 'From 1, by target.' }),
+    started_at: Timestamp('When merging began'),
+    ended_at: nullable(Timestamp('When it ended')),
+    complete: Type.Boolean({ description: 'Whether it covered everything; only then are findings gone.' }),
+    ...counts,
+    by_rule: Type.Array(Type.Object({ rule_id: Type.String(), ...counts }, { additionalProperties: false })),
+  },
+  { additionalProperties: false },
+);
+
+export const ScanTargetDto = Type.Object(
+  {
+    target: Type.String(),
+    runs: Many('Runs so far.'),
+    last_run: nullable(ScanRunDto),
+  },
+  { additionalProperties: false, title: 'ScanTarget' },
+);
+export type ScanTargetDto = Static<typeof ScanTargetDto>;
+
+export function findingToWire(finding: TrackedFinding): FindingDto {
+  const { first_seen, last_seen, gone_at, triage, tags, encodings, ...rest } = finding;
+  return {
+    ...rest,
+    tags: [...tags],
+    encodings: [...encodings],
+    first_seen: isoTime(first_seen),
+    last_seen: isoTime(last_seen),
+    gone_at: isoTimeOrNull(gone_at),
+    triage: { ...triage, at: isoTimeOrNull(triage.at) },
+  };
+}
+
+export function scanTargetToWire({ target, runs, last_run }: ScanTarget): ScanTargetDto {
+  return { target, runs, last_run: last_run === null ? null : runToWire(last_run) };
+}
+
+function runToWire({ target: _, started_at, ended_at, by_rule, ...run }: ScanRun): Static<typeof ScanRunDto> {
+  return {
+    ...run,
+    started_at: isoTime(started_at),
+    ended_at: isoTimeOrNull(ended_at),
+    by_rule: by_rule.map((rule) => ({ ...rule })),
+  };
+}

@@ -1,0 +1,71 @@
+import type { ReportedFinding } from '@heddle/core/domain/finding';
+import type { JsonObject } from '@heddle/base/json';
+import { emptyMetrics } from '@heddle/scan/graph/metrics';
+import type { Problem, TaskMetrics } from '@heddle/scan/result';
+
+/** The result of an `ObjectScan` task. */
+export interface ScanTaskResult {
+  outcome: 'complete' | 'incomplete';
+  /** Without secrets; those that exceed a result are in chunks before these. */
+  findings: readonly ReportedFinding[];
+  /** Chunks of this attempt. */
+  chunks: number;
+  attempt: number;
+  finding_count: number;
+  /** Findings that were not stored because the worker has no database. */
+  findings_lost: number;
+  objects: number;
+  bytes: number;
+  problem_count: number;
+  /** The first problems. */
+  problems: readonly Problem[];
+  duration_ms: number;
+  /** Counters of the scan's steps in all threads. */
+  metrics: TaskMetrics;
+}
+
+const FINGERPRINT = /^[0-9a-f]{32}$/;
+
+/**
+ * Validates the result of such a task, from any worker.
+ *
+ * @throws Error if it is not such a result
+ */
+export function readTaskResult(taskId: string, data: unknown): ScanTaskResult {
+  const result = data as Partial<ScanTaskResult> | null;
+  const isResult =
+    typeof result === 'object' &&
+    result !== null &&
+    (result.outcome === 'complete' || result.outcome === 'incomplete') &&
+    Array.isArray(result.findings) &&
+    Number.isSafeInteger(result.chunks) &&
+    Number.isSafeInteger(result.attempt);
+  if (!isResult) throw new Error(`the result of the task ${taskId} is not an ObjectScan result`);
+  for (const finding of result.findings!) requireFinding(taskId, finding);
+  return { ...(result as ScanTaskResult), metrics: readMetrics(taskId, result.metrics) };
+}
+
+/** Workers of an older version report none; counters of a newer one are ignored. */
+function readMetrics(taskId: string, data: Partial<TaskMetrics> | undefined): TaskMetrics {
+  const metrics = emptyMetrics();
+  for (const name of Object.keys(metrics) as (keyof TaskMetrics)[]) {
+    const value = data?.[name] ?? 0;
+    if (!Number.isSafeInteger(value) || value < 0)
+      throw new Error(`the result of the task ${taskId}: metrics.${name} must be an integer from 0`);
+    metrics[name] = value;
+  }
+  return metrics;
+}
+
+function requireFinding(taskId: string, finding: Partial<ReportedFinding> | null): void {
+  const { fingerprint, rule_id, path, redacted, description, occurrences } = finding ?? {};
+  const texts = [rule_id, path, redacted, description];
+  if (FINGERPRINT.test(fingerprint ?? '') && texts.every((text) => typeof text === 'string') && occurrences! > 0)
+    return;
+  throw new Error(`a finding of the task ${taskId} has no fingerprint, rule, path or count`);
+}
+
+/** Converts the result to its stored form. */
+export function asJson(result: ScanTaskResult): JsonObject {
+  return result as unknown as JsonObject;
+}

@@ -1,0 +1,119 @@
+/** Findings over the API, on a real PostgreSQL. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+
+import type { Findings, ScanBooks } from '@heddle/core/engine/findings/port';
+import { newId } from '@heddle/base/random';
+import { findingsOf, reported, runOf } from '@heddle/test-support/engine/findings/reported';
+import { createTestDatabase } from '@heddle/test-support/postgres';
+import { createTestServer, type Problem, type TestServer } from '@heddle/test-support/http/server';
+
+interface Finding {
+  id: string;
+  path: string;
+  state: string;
+  first_seen: string;
+  gone_at: string | null;
+  triage: { state: string; by: string | null; at: string | null; comment: string | null };
+}
+
+let findings: Findings & ScanBooks;
+let server: TestServer;
+
+before(async () => {
+  const { database } = await createTestDatabase();
+  findings = findingsOf(database);
+  server = await createTestServer({ findings });
+  const commit = { id: 'c0ffee', author: 'Ann', date: '2026-01-01T00:00:00Z' };
+  await runOf(findings, 'repo', [reported(1), reported(2, { path: 'lib/x.ts', commit })]);
+  await runOf(findings, 'repo', [reported(2, { path: 'lib/x.ts' }), reported(3)]);
+  await runOf(findings, 'other/one', [reported(1)]);
+});
+
+after(() => server.app.close());
+
+async function get<Answer>(url: string, status = 200): Promise<Answer> {
+  const response = await server.app.inject(url);
+  assert.equal(response.statusCode, status, response.body);
+  return response.json<Answer>();
+}
+
+const list = async (query = ''): Promise<string[]> =>
+  (await get<Finding[]>(`/v1/findings${query}`)).map(({ path, state }) => `${state} ${path}`);
+
+test('lists findings with filters, newest first, page by page', async () => {
+  assert.equal((await list()).length, 4);
+  assert.deepEqual(await list('?target=repo'), ['new src/file-3.ts', 'known lib/x.ts', 'gone src/file-1.ts']);
+  assert.deepEqual(await list('?target=repo&state=known'), ['known lib/x.ts']);
+  assert.deepEqual(await list('?path=lib/'), ['known lib/x.ts']);
+  assert.deepEqual(await list('?rule=made-up-token&target=other%2Fone'), ['new src/file-1.ts']);
+  assert.deepEqual(await list('?triage=ignored'), []);
+  assert.deepEqual(await list('?since=2199-01-01'), []);
+  assert.equal((await list('?since=2020-01-01T00:00:00%2B01:00')).length, 4);
+  const first = await get<Finding[]>('/v1/findings?page_size=3');
+  const rest = await get<Finding[]>(`/v1/findings?page_size=3&after=${first[2]!.id.toUpperCase()}`);
+  assert.deepEqual([first.length, rest.length], [3, 1]);
+});
+
+test('returns one finding, without its secret', async () => {
+  const [listed] = await get<Finding[]>('/v1/findings?path=lib/');
+  const finding = await get<Finding & Record<string, unknown>>(`/v1/findings/${listed!.id}`);
+  assert.deepEqual(finding, listed);
+  assert.equal(finding['redacted'], 'mut_***');
+  assert.equal(finding['commit'], null, 'as the latest run says');
+  assert.ok(!('secret' in finding) && !('match' in finding));
+  assert.ok(Number.isFinite(Date.parse(finding.first_seen)));
+  const missing = await get<Problem>(`/v1/findings/${newId()}`, 404);
+  assert.match(missing.details[0]!, /^finding_id: no finding has the id /);
+});
+
+test('records the triage of a finding, and by which token', async () => {
+  const guarded = await createTestServer({ findings, config: { authRequired: true } });
+  guarded.tokens.add('ann-token', ['operate'], { name: 'ann' });
+  guarded.tokens.add('reader', ['read']);
+  const [listed] = await get<Finding[]>('/v1/findings?path=src/file-3');
+  const url = `/v1/findings/${listed!.id}`;
+  const change = (token: string, payload: object) =>
+    guarded.app.inject({ method: 'PATCH', url, payload, headers: { authorization: `Bearer ${token}` } });
+  const ignored = await change('ann-token', { triage: 'ignored', comment: 'made up' });
+  const { triage } = ignored.json<Finding>();
+  assert.deepEqual([triage.state, triage.by, triage.comment], ['ignored', 'ann', 'made up']);
+  assert.ok(Date.parse(triage.at!) > 0);
+  assert.deepEqual(await list('?triage=ignored'), ['new src/file-3.ts']);
+  const reopened = (await change('ann-token', { triage: 'open' })).json<Finding>();
+  assert.deepEqual([reopened.triage.state, reopened.triage.comment], ['open', null]);
+  assert.equal((await change('reader', { triage: 'open' })).statusCode, 403);
+  const wrong = (await change('ann-token', { triage: 'maybe', why: 1 })).json<Problem>();
+  assert.equal(wrong.details.length, 2);
+  assert.equal((await guarded.app.inject(url)).statusCode, 401);
+  await guarded.app.close();
+});
+
+test('lists targets with their latest runs', async () => {
+  const targets =
+    await get<{ target: string; runs: number; last_run: Record<string, unknown> }[]>('/v1/findings/targets');
+  assert.deepEqual(
+    targets.map(({ target, runs }) => [target, runs]),
+    [
+      ['other/one', 1],
+      ['repo', 2],
+    ],
+  );
+  const { number, complete, by_rule } = targets[1]!.last_run;
+  assert.deepEqual([number, complete, by_rule], [2, true, [{ rule_id: 'made-up-token', new: 1, known: 1, gone: 1 }]]);
+});
+
+test('rejects invalid filters by name', async () => {
+  for (const query of [
+    'state=old',
+    'since=yesterday',
+    'since=2026-13-45',
+    'after=1',
+    `after=${newId()}`,
+    'targets=x',
+    'path=',
+  ]) {
+    const { details } = await get<Problem>(`/v1/findings?${query}`, 400);
+    assert.ok(details[0]!.startsWith(query.split('=')[0]!), details[0]);
+  }
+});

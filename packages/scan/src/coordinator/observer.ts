@@ -1,0 +1,29 @@
+import type { Clock } from '@heddle/base/clock';
+import type { Logger } from '@heddle/base/logger';
+import type { LiveCounts } from '../graph/live.ts';
+import type { Finding, Problem, ScanProgress } from '../result.ts';
+
+/**
+ * Receives the results of a scan. Findings and problems arrive in the order of the objects; a returned promise is
+ * awaited before the next one.
+ */
+export interface ScanObserver {
+  onFinding(finding: Finding): void | Promise<void>;
+  onProblem(problem: Problem): void | Promise<void>;
+  /** Called a few times per second, and at the end. */
+  onProgress?(progress: ScanProgress): void;
+}
+
+/** The environment of a scan. */
+export interface ScanEnvironment {
+  clock: Clock;
+  log?: Logger;
+  /** Aborts the run: its outcome is `aborted`. */
+  signal?: AbortSignal;
+  /** File that keeps the run's state, so that an interrupted run can resume. */
+  statePath?: string;
+  /** Entry module of the worker threads; their own by default. */
+  workerEntry?: URL;
+  /** Receives the resources each thread still holds when it ends, this thread last: all zero, however the run ended. */
+  onThreadEnd?(live: LiveCounts): void;
+}

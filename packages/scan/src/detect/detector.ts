@@ -1,0 +1,116 @@
+import { type Clock, systemClock } from '@heddle/base/clock';
+import type { DetectionOptions } from '../options.ts';
+import type { CompiledRules } from './compile-rules.ts';
+import { excludedRules, RuleGate } from './gate.ts';
+import { type ObjectContext, decodeUtf8 } from './object-scan.ts';
+import { DetectionPlan } from './plan.ts';
+import { ChunkedObject, type Staging } from './chunked-object.ts';
+import { ESCAPE_CONTEXT } from './decode/encoded-text.ts';
+import { PIECE_BYTES } from './decode/pieces.ts';
+import type { Detection, Detector, ObjectDetector } from './port.ts';
+
+/** Limits of the buffers that `Detector.allocate` hands out. */
+export interface DetectorLimits {
+  buffers_max: number;
+  buffer_bytes: number;
+}
+
+const NOT_ASCII = /[^\x00-\x7f]/;
+
+/** New bytes that are copied or decoded at once. */
+const STAGED_BYTES = 256 * 1024;
+
+export type DetectorOptions = Pick<DetectionOptions, 'decode_depth' | 'inline_ignores' | 'rule_timeout_ms'>;
+
+/** Creates the detector of one thread from compiled rules. */
+export function createDetector(
+  rules: CompiledRules,
+  options: DetectorOptions,
+  limits: DetectorLimits,
+  clock: Clock = systemClock,
+): Detector {
+  return new RuleSetDetector(rules, options, limits, clock);
+}
+
+class RuleSetDetector implements Detector {
+  readonly overlap: number;
+  readonly #options: DetectorOptions;
+  readonly #limits: DetectorLimits;
+  readonly #clock: Clock;
+  readonly #plan: DetectionPlan;
+  readonly #staging: Staging;
+  readonly #scratch: readonly number[];
+  #buffers = 0;
+
+  constructor(rules: CompiledRules, options: DetectorOptions, limits: DetectorLimits, clock: Clock) {
+    this.#options = options;
+    this.#limits = limits;
+    this.#clock = clock;
+    const levels = options.decode_depth;
+    const buffers = limits.buffers_max * (limits.buffer_bytes + 64) + levels * (PIECE_BYTES + 64);
+    const own = (overlap: number): number => overlap + STAGED_BYTES + 64;
+    this.#plan = new DetectionPlan(
+      rules,
+      levels > 0 ? PIECE_BYTES + 2 * ESCAPE_CONTEXT : 0,
+      (overlap) => buffers + own(overlap),
+    );
+    const { before, after, scanner } = this.#plan;
+    // A UTF-16 unit has two bytes, and a chunk may begin within one.
+    this.overlap = levels > 0 ? 2 * (before + after) + 2 : before + after;
+    this.#staging = { address: scanner.allocate(before + after + STAGED_BYTES), new_bytes: STAGED_BYTES };
+    this.#scratch = Array.from({ length: levels }, () => scanner.allocate(PIECE_BYTES));
+  }
+
+  allocate(length: number): Uint8Array {
+    if (length > this.#limits.buffer_bytes || this.#buffers >= this.#limits.buffers_max) {
+      throw new Error(`detector: at most ${this.#limits.buffers_max} buffers of ${this.#limits.buffer_bytes} bytes`);
+    }
+    this.#buffers++;
+    const address = this.#plan.scanner.allocate(length);
+    return new Uint8Array(this.#plan.scanner.bytes.buffer, address, length);
+  }
+
+  begin(path: string, commit?: string): ObjectDetector | null {
+    const bytes = NOT_ASCII.test(path) ? Buffer.from(path, 'utf8').toString('latin1') : path;
+    const out = excludedRules(this.#plan, bytes, commit);
+    if (out === null) return null;
+    const byPath = this.#detectPath(bytes, commit);
+    if (this.#plan.rules.length === out.size && byPath.length === 0) return null;
+    const gate = new RuleGate(out, this.#clock, this.#options.rule_timeout_ms);
+    const inline_ignores = this.#options.inline_ignores;
+    const context: ObjectContext = {
+      plan: this.#plan,
+      gate,
+      path: bytes,
+      commit,
+      inline_ignores,
+      scratch: this.#scratch,
+    };
+    return new ChunkedObject(context, gate, this.#staging, byPath);
+  }
+
+  /** Applies path-only rules; their findings are placed at the object's beginning. */
+  #detectPath(path: string, commit: string | undefined): Detection[] {
+    const rules = this.#plan.pathRules.filter(
+      (each) =>
+        !each.rule.skip_report &&
+        each.path.test(path) &&
+        !each.allowlists.some((list) => list.allowsObject(path, commit)),
+    );
+    return rules.map(({ rule }) => ({
+      rule_id: rule.id,
+      description: rule.description,
+      tags: rule.tags,
+      line: 1,
+      column: 1,
+      end_line: 1,
+      end_column: 1,
+      offset: 0,
+      length: 0,
+      match: decodeUtf8(path),
+      secret: '',
+      entropy: 0,
+      encodings: [],
+    }));
+  }
+}

@@ -1,0 +1,84 @@
+import { HeddleError } from '@heddle/base/errors';
+import { ScanRun } from './coordinator/scan-run.ts';
+import type { ScanEnvironment, ScanObserver } from './coordinator/observer.ts';
+import { type Checkpoint, StateJournal } from './coordinator/state-journal.ts';
+import { compileRules } from './detect/compile-rules.ts';
+import { emptyMetrics } from './graph/metrics.ts';
+import { BUFFER_LEN_MAX } from './graph/limits.ts';
+import type { ScanOptions, SourceSpec } from './options.ts';
+import { pathFilter } from './path-filter.ts';
+import type { ScanSummary } from './result.ts';
+import { openSource } from './source/open-source.ts';
+import type { ObjectSource } from './source/port.ts';
+
+export type { ScanEnvironment, ScanObserver } from './coordinator/observer.ts';
+
+/**
+ * Scans the sources. Findings and problems go to the observer in the order of the objects; the summary is returned.
+ * Rejects with VALIDATION_FAILED if the options, a source or a rule set cannot be used, and with any error of the
+ * observer; an object that cannot be scanned is a problem, not a rejection.
+ */
+export async function startScan(
+  options: ScanOptions,
+  observer: ScanObserver,
+  environment: ScanEnvironment,
+): Promise<ScanSummary> {
+  const startedAt = environment.clock.monotonic();
+  checkOptions(options);
+  const rules = compileRules(options.detection);
+  const journal = environment.statePath === undefined ? null : StateJournal.open(environment.statePath, options);
+  const sources: ObjectSource[] = [];
+  try {
+    await openSources(options, sources);
+    const run = new ScanRun(
+      options,
+      rules,
+      sources,
+      observer,
+      environment,
+      journal,
+      journal?.checkpoint ?? initialCheckpoint(),
+    );
+    if (journal !== null) await run.replay(journal.replay());
+    return await run.run(startedAt);
+  } finally {
+    for (const source of sources) await source.close();
+    journal?.close();
+  }
+}
+
+function initialCheckpoint(): Checkpoint {
+  return { position: { source: 0, cursor: 'start' }, next_index: 0, metrics: emptyMetrics() };
+}
+
+async function openSources({ sources, exclude }: ScanOptions, opened: ObjectSource[]): Promise<void> {
+  const passes = pathFilter({ include: [], exclude });
+  for (const spec of sources) opened.push(await openOne(spec, (path) => !passes(path)));
+}
+
+async function openOne(spec: SourceSpec, prune: (path: string) => boolean): Promise<ObjectSource> {
+  try {
+    return await openSource(spec, { prune });
+  } catch (error) {
+    if (error instanceof HeddleError) throw error;
+    const message = error instanceof Error ? error.message : String(error);
+    throw new HeddleError('VALIDATION_FAILED', message, { cause: error });
+  }
+}
+
+function checkOptions(options: ScanOptions): void {
+  const { threads, frontier_capacity, chunk_bytes, archives, object_bytes_max } = options;
+  const nested = archives.enabled ? archives.budgets.depth_max : 0;
+  const details = [
+    ...outside('threads', threads, 1, 1024),
+    ...outside('frontier_capacity', frontier_capacity, nested + 1, 2 ** 20),
+    ...outside('chunk_bytes', chunk_bytes, 1, BUFFER_LEN_MAX),
+    ...outside('object_bytes_max', object_bytes_max, 0, Number.MAX_SAFE_INTEGER),
+  ];
+  if (details.length > 0) throw new HeddleError('VALIDATION_FAILED', details.join('; '), { details });
+}
+
+function outside(field: string, value: number, min: number, max: number): string[] {
+  if (Number.isSafeInteger(value) && value >= min && value <= max) return [];
+  return [`${field}: must be between ${min} and ${max}`];
+}

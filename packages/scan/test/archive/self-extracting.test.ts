@@ -1,0 +1,120 @@
+/**
+ * Archives behind programs and scripts, and LZMA files: recognized whatever their parameters, without false positives.
+ */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { crc32, gzipSync } from 'node:zlib';
+
+import { detectUnsupported } from '../../src/archive/detect.ts';
+import { STUB_BYTES_MAX } from '../../src/archive/embedded.ts';
+import { optionsFor, scan, temporaryFolder, write } from '../scan-fixture.ts';
+
+const MIB = 1024 * 1024;
+const SEVEN_ZIP = readFileSync(join(import.meta.dirname, 'fixtures/tree.7z'));
+
+const hex = (text: string): Buffer => Buffer.from(text, 'hex');
+
+function program(bytes: number): Buffer {
+  return Buffer.concat([Buffer.from('MZ'), Buffer.alloc(bytes - 2, 0x90)]);
+}
+
+/** The first blocks of RAR files, by their description. */
+function rar4(): Buffer {
+  const header = Buffer.concat([Buffer.from([0x73, 0, 0, 13, 0]), Buffer.alloc(6)]);
+  const checksum = Buffer.alloc(2);
+  checksum.writeUInt16LE(crc32(header) & 0xffff);
+  return Buffer.concat([Buffer.from('Rar!\x1a\x07\0', 'latin1'), checksum, header, Buffer.alloc(20)]);
+}
+
+function rar5(): Buffer {
+  const header = Buffer.from([5, 1, 0, 0, 0, 0]);
+  const checksum = Buffer.alloc(4);
+  checksum.writeUInt32LE(crc32(header));
+  return Buffer.concat([Buffer.from('Rar!\x1a\x07\x01\0', 'latin1'), checksum, header, Buffer.alloc(20)]);
+}
+
+function lha(): Buffer {
+  const header = Buffer.concat([Buffer.from('-lh5-'), Buffer.alloc(13), Buffer.from([0, 1]), Buffer.from('aaa')]);
+  const sum = header.reduce((all, byte) => all + byte, 0) & 0xff;
+  return Buffer.concat([Buffer.from([header.length, sum]), header, Buffer.alloc(20)]);
+}
+
+function cabinet(): Buffer {
+  const header = Buffer.alloc(40);
+  header.write('MSCF');
+  header.writeUInt32LE(1000, 8);
+  header.set([3, 1], 24);
+  return header;
+}
+
+test('embedded archives are recognized by their header, not by their signature alone', () => {
+  const script = Buffer.from('#!/bin/sh\ntail -n +3 "$0" | tar xz\nexit\n');
+  const named: readonly (readonly [string, Buffer])[] = [
+    ['7z', SEVEN_ZIP],
+    ['RAR', rar4()],
+    ['RAR', rar5()],
+    ['LHA', lha()],
+    ['cabinet', cabinet()],
+  ];
+  for (const [name, archive] of named) {
+    for (const stub of [program(5000), Buffer.concat([hex('7f454c46'), Buffer.alloc(5000)]), script]) {
+      assert.equal(detectUnsupported(Buffer.concat([stub, archive])), `${name}, self-extracting`);
+    }
+    const broken = Buffer.from(archive.subarray(0, 12));
+    assert.equal(detectUnsupported(Buffer.concat([program(5000), broken, Buffer.alloc(100, 0x41)])), null, name);
+  }
+  assert.equal(detectUnsupported(Buffer.concat([script, gzipSync('x')])), 'gzip, self-extracting');
+  // Programs that read archives contain the signatures.
+  const constants = Buffer.from('PK\x03\x04PK\x01\x02 7z\xbc\xaf\x27\x1c\0Rar!\x1a\x07\0-lh5-\0MSCF\0\0\0\0', 'latin1');
+  assert.equal(detectUnsupported(Buffer.concat([program(100), constants, Buffer.alloc(64, 0x41)])), null);
+});
+
+test('a stub may be large and end anywhere in a chunk; nothing is searched beyond the limit', async (t) => {
+  const folder = temporaryFolder(t);
+  const chunk = optionsFor(folder).chunk_bytes;
+  const stubs = { large: 3 * MIB, 'at-end': chunk - 7, 'before-end': 2 * chunk - 31, beyond: STUB_BYTES_MAX + chunk };
+  for (const [name, bytes] of Object.entries(stubs))
+    write(join(folder, name), Buffer.concat([program(bytes), SEVEN_ZIP]));
+  write(join(folder, 'plain'), program(2 * chunk));
+  const { problems, summary } = await scan(optionsFor(folder));
+  assert.deepEqual(
+    problems.map(({ path, code, extent }) => [path.slice(folder.length + 1), code, extent]),
+    ['at-end', 'before-end', 'large'].map((name) => [name, 'unsupported_archive', 'partial']),
+  );
+  assert.match(problems[0]!.message, /^archives of the format 7z, self-extracting are not opened/);
+  assert.equal(summary.outcome, 'incomplete');
+  const strict = optionsFor(folder);
+  const failed = await scan({ ...strict, archives: { ...strict.archives, policy: 'fail-run' } });
+  assert.equal(failed.summary.outcome, 'aborted');
+});
+
+/** Created by Python's `lzma`: literal context bits, literal position bits, position bits, dictionary. */
+const LZMA = {
+  'lc0 lp2 pb1 64K':
+    '3f00000100ffffffffffffffff0035994b9b22a6f3e982d9d81fb31148cab24234dddb0d0c178e9ff8d2b0c5102eb8a5d78167dffdb3a100',
+  'lc4 lp0 pb0 3M':
+    '0400003000ffffffffffffffff00359a170e00e9aec86a412cf6867d4b06396cc1f999310ac18aa2e0c720d933bbe4b21975e7feaa3ac0',
+  'lc0 lp0 pb0 4K, long':
+    '0000100000ffffffffffffffff00359a747fc74405fa19660fc6d7d2714eead11445b668f564ed0566ed9996d5d455b82f9c8366448582377be548bbc5fa02e653570da50087e10cb16db1737b808ac85b466fccf041967104378e625178e6efffffda584000',
+  'lc1 lp1 pb1 1M, zeros':
+    '3700001000ffffffffffffffff00006ffdffffa3b7ff441f9af8f38b465fcd862b4ecdd2d4f12029fcccd5ffffef298000',
+};
+
+test('an LZMA file is recognized by its content, whatever its parameters and name', () => {
+  for (const [parameters, text] of Object.entries(LZMA)) {
+    const bytes = hex(text);
+    assert.equal(detectUnsupported(bytes, 'data.bin'), 'LZMA', parameters);
+    if (parameters.endsWith('zeros')) continue;
+    const stated = Buffer.from(bytes);
+    stated.writeBigUInt64LE(parameters.endsWith('long') ? 18_400n : 46n, 5);
+    assert.equal(detectUnsupported(stated, 'data.bin'), 'LZMA', `${parameters}, with its size`);
+    const damaged = Buffer.concat([bytes.subarray(0, 14), Buffer.alloc(200, 0xa5)]);
+    assert.equal(detectUnsupported(damaged, 'data.bin'), null, `${parameters}, damaged`);
+  }
+  const table = Buffer.alloc(400);
+  for (let at = 0; at < 400; at += 20) table.set([1, 0, 0, 16, 0, 16], at);
+  for (const bytes of [table, Buffer.alloc(400), Buffer.from('\x3f\0\0\x01\0 text')])
+    assert.equal(detectUnsupported(bytes, 'data.bin'), null);
+});

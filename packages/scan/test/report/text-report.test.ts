@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import type { Paint } from '../../src/report/report.ts';
+import { TextReport } from '../../src/report/text-report.ts';
+import { visible } from '../../src/report/visible.ts';
+import { finding, summary, Written } from './fixture.ts';
+
+const plain: Paint = (_style, text) => text;
+
+function report(): { written: Written; report: TextReport } {
+  const written = new Written();
+  return { written, report: new TextReport(written, { paint: plain, withSummary: true }) };
+}
+
+test('findings are blocks under their file, with a location that terminals can open', () => {
+  const { written, report: text } = report();
+  text.finding(finding({ secret: 'ghp_***', match: 'TOKEN=ghp_***' }));
+  text.finding(finding({ line: 9, secret: 'ghp_***', match: 'ghp_***' }));
+  text.finding(finding({ path: 'b.zip!c.txt', encodings: ['base64', 'url'] }));
+  text.end(summary({ reported: 3, findings: 3 }));
+  assert.equal(written.lines.filter((line) => line === 'src/app.env').length, 1);
+  assert.match(written.text, /^ {4}at +src\/app\.env:3:7$/m);
+  assert.match(written.text, /^ {4}at +src\/app\.env:9:7$/m);
+  assert.match(written.text, /^\nb\.zip!c\.txt$/m);
+  assert.match(written.text, /encoded +base64, then url/);
+  assert.match(written.text, /fingerprint 0123456789abcdef0123456789abcdef/);
+  assert.match(written.text, /✖ 3 secrets in 2 objects, 4\.8 MiB in 1\.5 s \(3\.3 MB\/s\)/);
+});
+
+test('names and contents cannot control the terminal', () => {
+  const { written, report: text } = report();
+  const evil = 'a\u001b]0;owned\u0007\u001b[2J\r\n\u202egnp.exe\u0000\u009b31m';
+  text.finding(finding({ path: evil, match: evil, secret: evil, description: evil, rule_id: evil }));
+  text.problem({ code: 'unreadable', path: evil, message: evil, extent: 'skipped' });
+  text.end(summary({ reported: 1, outcome: 'aborted', reason: evil }));
+  assert.doesNotMatch(written.text, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
+  assert.match(written.text, /a\\e\]0;owned\\x07\\e\[2J\\r\\n\\u202egnp\.exe\\x00\\x9b31m/);
+});
+
+test('unpaired surrogates are escaped, pairs stay', () => {
+  assert.equal(visible('\ud83d|😀|\ude00'), '\\ud83d|😀|\\ude00');
+});
+
+test('problems are grouped by reason with advice, a few listed, the others counted', () => {
+  const { written, report: text } = report();
+  for (let index = 0; index < 7; index += 1) {
+    text.problem({ code: 'encrypted', path: `${index}.zip`, message: 'it needs a password', extent: 'skipped' });
+  }
+  text.problem({ code: 'entry_bytes_budget', path: 'a.zip!b', message: 'it is large', extent: 'partial' });
+  text.problem({ code: 'special_file', path: 'fifo', message: 'a pipe', extent: 'notice' });
+  text.end(summary({ outcome: 'incomplete' }));
+  assert.match(written.text, /! 8 problems: not everything was scanned/);
+  assert.match(written.text, /encrypted: 7 \(unpack them/);
+  assert.match(written.text, /4\.zip: it needs a password/);
+  assert.doesNotMatch(written.text, /5\.zip/);
+  assert.match(written.text, /and 2 more/);
+  assert.match(written.text, /a\.zip!b: it is large \(partly scanned\)/);
+  assert.match(written.text, /note: not regular files .*: 1/);
+});
+
+test('the reason of an aborted scan is shown once', () => {
+  const told = (reason: string): string => {
+    const { written, report: text } = report();
+    text.problem({ code: 'source_failed', path: 'shop', message: 'no such repository', extent: 'partial' });
+    text.end(summary({ outcome: 'aborted', reason }));
+    return written.text;
+  };
+  assert.equal(told('shop: no such repository').match(/no such repository/g)?.length, 1);
+  assert.match(told('shop: no such repository'), /✖ the scan was aborted$/m);
+  assert.match(told('it was stopped'), /✖ the scan was aborted: it was stopped$/m);
+});
+
+test('a baseline is summarized in numbers, with a caveat for missing findings of an incomplete scan', () => {
+  const told = (outcome: 'complete' | 'incomplete'): string => {
+    const { written, report: text } = report();
+    text.end(summary({ outcome, baseline: { known: 3, gone: 2 }, ignored: 1 }));
+    return written.text;
+  };
+  assert.match(told('complete'), /✔ no new secrets in/);
+  assert.match(told('complete'), /baseline: 3 findings known, 2 findings no longer found$/m);
+  assert.match(told('incomplete'), /no longer found or not scanned/);
+  assert.match(told('complete'), /ignored by fingerprint: 1 finding/);
+});
+
+test('without its summary, a clean scan prints nothing', () => {
+  const written = new Written();
+  new TextReport(written, { paint: plain, withSummary: false }).end(summary());
+  assert.equal(written.text, '');
+});

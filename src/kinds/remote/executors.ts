@@ -1,8 +1,0 @@
-import type { RemoteExecutor } from '../../remote/client/remote-executor.ts';
-
-/** The executors that tasks may name. */
-export interface Executors {
-  /** Returns the named executor, or the first one without a name; null if there is none of that name. */
-  find(name: string | null): Pick<RemoteExecutor, 'submit' | 'cancel'> | null;
-  readonly names: readonly string[];
-}
