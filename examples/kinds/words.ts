@@ -3,7 +3,7 @@
  * sums the counts. Run them with `heddle up --module examples/kinds/words.ts`, or in a separate worker with `heddle
  * worker --module examples/kinds/words.ts`; `words.json` is a workflow of them.
  */
-import { defineKind, into, PartialFailure, task, type StandardSchema } from 'heddle';
+import { defineKind, into, PartialFailure, task, type StandardSchema } from '@heddle/kit';
 
 /** Any Standard Schema library works (zod, valibot, arktype); this schema is written by hand. */
 function texts<Name extends string>(name: Name): StandardSchema<Record<Name, string[]>> {

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 
-import { defineEvent } from 'heddle/event';
+import { defineEvent } from '@heddle/kit/event';
 
 /** Finds the largest primes below a number: takes a while, reports progress and can be canceled. */
 export const primes = defineEvent({

@@ -1,5 +1,5 @@
 /** Inputs are validated by any Standard Schema (zod, valibot, …); this one is written by hand to need no package. */
-import type { StandardSchema } from 'heddle';
+import type { StandardSchema } from '@heddle/kit';
 
 type Member = 'text' | 'texts';
 type Shape = Record<string, Member>;

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 
-import { defineKind, into, task } from 'heddle';
+import { defineKind, into, task } from '@heddle/kit';
 import { addMeasure, findFiles, hashFile, languageOf, measureFile, totalOf } from '../file-inventory/files.ts';
 import type { Languages, Measure } from '../file-inventory/files.ts';
 import { shape } from './input.ts';

@@ -10,7 +10,7 @@ import { HASH_TASKS_AT_ONCE } from '../../examples/file-inventory/dag.ts';
 import { startExample, type RunningExample } from '../../examples/file-inventory/run.ts';
 import { Service } from '../../examples/file-inventory/service.ts';
 import type { Report } from '../../examples/file-inventory/work.ts';
-import { HeddleClient } from '@heddle/client/client';
+import { HeddleClient } from '@heddle/client';
 import type { BasicTaskDto } from 'heddle/http/wire/task';
 import { startHeddle, type Heddle } from '@heddle/test-support/cli/heddle';
 import { eventually } from '@heddle/test-support/eventually';

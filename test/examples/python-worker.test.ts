@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 
-import { HeddleClient } from '@heddle/client/client';
+import { HeddleClient } from '@heddle/client';
 import { startHeddle, type Heddle } from '@heddle/test-support/cli/heddle';
 import { eventually } from '@heddle/test-support/eventually';
 

@@ -12,7 +12,7 @@ import { after, before, describe, it } from 'node:test';
 import { listen } from '../../examples/secret-scan/notified.ts';
 import { plant, plantedFiles } from '../../examples/secret-scan/plant.ts';
 import type { WorkerEvent } from 'heddle/internal/app/worker';
-import { HeddleClient } from '@heddle/client/client';
+import { HeddleClient } from '@heddle/client';
 import type { Database } from '@heddle/core/store/database';
 import { heddle, HeddleProcess } from '@heddle/test-support/app/heddle-process';
 import { eventually } from '@heddle/test-support/eventually';

@@ -18,7 +18,7 @@ import { startChild } from '@heddle/test-support/reliability/processes';
 
 const LANES = 4;
 const CHILD_DEADLINE_MS = 60_000;
-const SOURCE = join(import.meta.dirname, '../../src');
+const SOURCE = join(import.meta.dirname, '../../packages');
 
 const LONG = process.env['HEDDLE_TEST_LONG'] === '1';
 /** Within a transaction, the moment after a statement differs little from the moment before the next one. */
@@ -46,7 +46,7 @@ function nameOf({ statement, call, when }: CrashPoint): string {
 
 /** Plays the scenario in a process of its own up to the point; resolves with what it told. */
 async function playUntil(url: string, run: string, point: CrashPoint | null): Promise<Journal> {
-  const child = startChild('crash-process.ts', [url, run, JSON.stringify(point)]);
+  const child = startChild(join(import.meta.dirname, 'crash-process.ts'), [url, run, JSON.stringify(point)]);
   const timeout = AbortSignal.timeout(CHILD_DEADLINE_MS);
   timeout.addEventListener('abort', () => void child.kill());
   const how = await child.ended;

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { seededRandom, type Random } from '@heddle/base/random';
 import { startChild, type Child } from '@heddle/test-support/reliability/processes';
 
@@ -39,7 +40,7 @@ export class ServerFleet {
 
   /** Starts the server at a place of the fleet and resolves when it answers. */
   async start(place: number): Promise<void> {
-    const child = startChild('server-process.ts', [], this.#environment);
+    const child = startChild(join(import.meta.dirname, 'server-process.ts'), [], this.#environment);
     const { url } = await child.told('ready');
     this.#members[place] = { child, url: url as string };
   }

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -51,7 +52,7 @@ class Managers {
   }
 
   #launch(): Child {
-    return startChild('manager-process.ts', [this.#url]);
+    return startChild(join(import.meta.dirname, 'manager-process.ts'), [this.#url]);
   }
 }
 

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 
@@ -45,14 +46,14 @@ describe('a manager’s process that is killed', { concurrency: 2 }, () => {
     const world = new ManagerWorld(`kill${index}`, index);
     // The workers and the sender; the managers are processes of their own.
     const outside = benchOn(lane.database);
-    const first = startChild('manager-process.ts', [lane.url, JSON.stringify(point)]);
+    const first = startChild(join(import.meta.dirname, 'manager-process.ts'), [lane.url, JSON.stringify(point)]);
     let how: number | string | undefined;
     void first.ended.then((ended) => (how = ended));
     await first.told('ready');
     await world.begin(outside);
     await drive(outside, world, () => how !== undefined);
     assert.equal(how, 'SIGKILL', `${nameOf(point)} was not reached: ${first.errors()}`);
-    const second = startChild('manager-process.ts', [lane.url]);
+    const second = startChild(join(import.meta.dirname, 'manager-process.ts'), [lane.url]);
     await drive(outside, world);
     await second.kill();
     await assertClean(lane.database, outside.queue, world);

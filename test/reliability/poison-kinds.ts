@@ -2,7 +2,7 @@
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { defineKind, type JsonObject } from 'heddle';
+import { defineKind, type JsonObject } from '@heddle/kit';
 
 const tell = (line: object): void => void writeSync(1, `${JSON.stringify(line)}\n`);
 

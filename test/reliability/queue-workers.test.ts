@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 
-import { HeddleClient } from '@heddle/client/client';
+import { HeddleClient } from '@heddle/client';
 import { MANAGER_QUEUE } from '@heddle/core/domain/message';
 import { encodeManagerMessage } from '@heddle/core/domain/parse/encode';
 import { PostgresQueue } from '@heddle/core/internal/queue/postgres';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 
-import { HeddleClient } from '@heddle/client/client';
+import { HeddleClient } from '@heddle/client';
 import { HeddleProcess } from '@heddle/test-support/app/heddle-process';
 import { modelsOf } from '@heddle/test-support/engine/models/seen';
 import { Listeners } from '@heddle/test-support/kinds/recon/listeners';

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -42,7 +43,7 @@ describe(`three workers, killed at random (HEDDLE_TEST_SEED=${SEED})`, () => {
   });
 
   async function start(place: number): Promise<void> {
-    const child = startChild('worker-process.ts', [test.url]);
+    const child = startChild(join(import.meta.dirname, 'worker-process.ts'), [test.url]);
     all.push(child);
     workers[place] = child;
     await child.told('ready');

@@ -23,12 +23,12 @@ describe('rooms', () => {
 
   test('an upward arrow is refused, whatever its form', () => {
     for (const text of [
-      `import { x } from '../../packages/core/test/engine/submit.ts';`,
-      `import type { X } from '../../packages/core/test/engine/submit.ts';`,
-      `export * from '../../packages/core/test/engine/submit.ts';`,
-      `import '../../packages/core/test/engine/submit.ts';`,
-      `const x = await import('../../packages/core/test/engine/submit.ts');`,
-      `let x: import('../../packages/core/test/engine/submit.ts').X;`,
+      `import { x } from '../engine/submit.ts';`,
+      `import type { X } from '../engine/submit.ts';`,
+      `export * from '../engine/submit.ts';`,
+      `import '../engine/submit.ts';`,
+      `const x = await import('../engine/submit.ts');`,
+      `let x: import('../engine/submit.ts').X;`,
     ]) {
       const findings = check('src/store/tasks.ts', `\n${text}\n`);
       assert.deepEqual(lines(findings), [2], text);
@@ -37,19 +37,19 @@ describe('rooms', () => {
   });
 
   test('a downward arrow and one within the room pass', () => {
-    assert.deepEqual(check('src/engine/submit.ts', `import { x } from '../../packages/core/test/store/tasks.ts';\nimport './port.ts';`), []);
+    assert.deepEqual(check('src/engine/submit.ts', `import { x } from '../store/tasks.ts';\nimport './port.ts';`), []);
   });
 
   test('dispatch sees the port of the engine and no more of it', () => {
-    assert.deepEqual(check('src/dispatch/worker.ts', `import type { Engine } from '../../packages/core/test/engine/port.ts';`), []);
-    assert.equal(check('src/dispatch/worker.ts', `import type { Engine } from '../../packages/core/test/engine/submit.ts';`).length, 1);
+    assert.deepEqual(check('src/dispatch/worker.ts', `import type { Engine } from '../engine/port.ts';`), []);
+    assert.equal(check('src/dispatch/worker.ts', `import type { Engine } from '../engine/submit.ts';`).length, 1);
   });
 
   test('the client takes only types of the wire', () => {
-    assert.deepEqual(check('src/client/client.ts', `import type { T } from '../../packages/heddle/test/http/wire/task.ts';`), []);
-    const findings = check('src/client/client.ts', `import { type T } from '../../packages/heddle/test/http/wire/task.ts';`);
+    assert.deepEqual(check('src/client/client.ts', `import type { T } from '../http/wire/task.ts';`), []);
+    const findings = check('src/client/client.ts', `import { type T } from '../http/wire/task.ts';`);
     assert.match(findings[0]?.message ?? '', /import type/);
-    assert.equal(check('src/client/client.ts', `import type { T } from '@heddle/test-support/http/server';`).length, 1);
+    assert.equal(check('src/client/client.ts', `import type { T } from '../http/server.ts';`).length, 1);
   });
 
   test('the domain imports nothing, not even of Node', () => {
@@ -59,17 +59,17 @@ describe('rooms', () => {
   });
 
   test('app imports every room but the command line, which alone imports it', () => {
-    assert.deepEqual(check('src/app/up.ts', `import '../../packages/core/test/engine/a.ts';\nimport '../http/a.ts';`), []);
-    assert.equal(check('src/app/up.ts', `import '../../packages/heddle/test/cli/main.ts';`).length, 1);
-    assert.deepEqual(check('src/cli/main.ts', `import '../../packages/heddle/test/app/up.ts';`), []);
-    assert.equal(check('src/http/server.ts', `import '../../packages/heddle/test/app/up.ts';`).length, 1);
+    assert.deepEqual(check('src/app/up.ts', `import '../engine/a.ts';\nimport '../http/a.ts';`), []);
+    assert.equal(check('src/app/up.ts', `import '../cli/main.ts';`).length, 1);
+    assert.deepEqual(check('src/cli/main.ts', `import '../app/up.ts';`), []);
+    assert.equal(check('src/http/server.ts', `import '../app/up.ts';`).length, 1);
   });
 
   test('no file outside a room, and no import out of the house', () => {
     assert.equal(check('src/main.ts', '').length, 1);
     assert.deepEqual(check('src/index.ts', ''), []);
     assert.equal(check('src/attic/x.ts', '').length, 1);
-    assert.equal(check('src/app/up.ts', `import '@heddle/test-support/postgres';`).length, 1);
+    assert.equal(check('src/app/up.ts', `import '../../test/support/postgres.ts';`).length, 1);
   });
 
   test('every arrow of the table leads to a room that exists in it', () => {

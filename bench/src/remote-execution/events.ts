@@ -46,5 +46,5 @@ export function eventsModule(): string {
     const fields = Object.entries({ name, ...options }).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
     return `  defineEvent({ ${fields.join(', ')}, run: ${run.toString()} }),\n`;
   });
-  return `import { defineEvent } from 'heddle/event';\n\nexport default [\n${definitions.join('')}];\n`;
+  return `import { defineEvent } from '@heddle/kit/event';\n\nexport default [\n${definitions.join('')}];\n`;
 }

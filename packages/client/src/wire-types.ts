@@ -743,6 +743,18 @@ export interface NewTaskDto {
 
 export type NewTaskList = NewTaskDto[];
 
+export interface NewContainerDto {
+  /** A UUID is the id of the node; any other string is a name for it, unique within the workflow. The UUID of the root is the id of the workflow: a repeat with the same one changes nothing. */
+  id?: string;
+  /** A name, unique within the workflow, beside a UUID in `id`. */
+  local_id?: string;
+  /** Which child outcomes let the sequence continue. Default "FailOnFailure". */
+  policy?: 'FailOnFailure' | 'ContinueOnPartialFailure' | 'ContinueOnFailure';
+  /** Whether its children run sequentially or in parallel. */
+  mode: 'sequential' | 'parallel';
+  children: readonly WorkflowNode[];
+}
+
 export interface NewTreeTaskDto {
   /** A UUID is the id of the node; any other string is a name for it, unique within the workflow. The UUID of the root is the id of the workflow: a repeat with the same one changes nothing. */
   id?: string;
@@ -790,19 +802,7 @@ export interface NewWorkflowDto {
 }
 
 /** A container with its children, or a task. */
-export type WorkflowNode =
-  | {
-      /** A UUID is the id of the node; any other string is a name for it, unique within the workflow. The UUID of the root is the id of the workflow: a repeat with the same one changes nothing. */
-      id?: string;
-      /** A name, unique within the workflow, beside a UUID in `id`. */
-      local_id?: string;
-      /** Which child outcomes let the sequence continue. Default "FailOnFailure". */
-      policy?: 'FailOnFailure' | 'ContinueOnPartialFailure' | 'ContinueOnFailure';
-      /** Whether its children run sequentially or in parallel. */
-      mode: 'sequential' | 'parallel';
-      children: WorkflowNode[];
-    }
-  | NewTreeTaskDto;
+export type WorkflowNode = NewContainerDto | NewTreeTaskDto;
 
 /** Exactly one of these. */
 export interface ChannelDto {
@@ -1618,6 +1618,45 @@ export interface TaskResultDto {
   data: unknown;
 }
 
+export interface TreeContainerDto {
+  type: 'container';
+  /** The node. */
+  id: string;
+  parent_id: string | null;
+  local_id: string | null;
+  /** Its position among its siblings. */
+  position: number;
+  /** Which child outcomes let the sequence continue. */
+  policy: 'FailOnFailure' | 'ContinueOnPartialFailure' | 'ContinueOnFailure';
+  /** State of a node. */
+  state: WorkflowState;
+  reason: string | null;
+  started_at: string | null;
+  ended_at: string | null;
+  mode: 'sequential' | 'parallel';
+  counts: {
+    /** Its children. */
+    children: number;
+    /** Unfinished children. */
+    open: number;
+    succeeded: number;
+    /** Failed or canceled. */
+    failed: number;
+    timed_out: number;
+    partially_failed: number;
+    /** Skipped children, which do not count. */
+    disabled: number;
+    /** Tolerated failures: those that the policies of the children allow. */
+    tolerated: number;
+  };
+  /** Generators elsewhere in the workflow that may still add children. */
+  fillers: number;
+  /** By position. */
+  children: WorkflowTreeNode[];
+  /** Number of children that this response omits; `GET /v1/workflows/{workflow_id}/containers/{container_id}/children` has them. */
+  children_omitted: number;
+}
+
 export interface TreeTaskDto {
   type: 'task';
   /** The node. */
@@ -1717,47 +1756,8 @@ export interface WorkflowTreeDto {
   archived: boolean;
   /** Some containers omit children; `children_omitted` is their number. */
   truncated: boolean;
-  root: WorkflowTreeNode;
+  root: TreeContainerDto;
 }
 
 /** A container with its children, or a task. */
-export type WorkflowTreeNode =
-  | {
-      type: 'container';
-      /** The node. */
-      id: string;
-      parent_id: string | null;
-      local_id: string | null;
-      /** Its position among its siblings. */
-      position: number;
-      /** Which child outcomes let the sequence continue. */
-      policy: 'FailOnFailure' | 'ContinueOnPartialFailure' | 'ContinueOnFailure';
-      /** State of a node. */
-      state: WorkflowState;
-      reason: string | null;
-      started_at: string | null;
-      ended_at: string | null;
-      mode: 'sequential' | 'parallel';
-      counts: {
-        /** Its children. */
-        children: number;
-        /** Unfinished children. */
-        open: number;
-        succeeded: number;
-        /** Failed or canceled. */
-        failed: number;
-        timed_out: number;
-        partially_failed: number;
-        /** Skipped children, which do not count. */
-        disabled: number;
-        /** Tolerated failures: those that the policies of the children allow. */
-        tolerated: number;
-      };
-      /** Generators elsewhere in the workflow that may still add children. */
-      fillers: number;
-      /** By position. */
-      children: WorkflowTreeNode[];
-      /** Number of children that this response omits; `GET /v1/workflows/{workflow_id}/containers/{container_id}/children` has them. */
-      children_omitted: number;
-    }
-  | TreeTaskDto;
+export type WorkflowTreeNode = TreeContainerDto | TreeTaskDto;

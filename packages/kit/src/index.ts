@@ -1,4 +1,4 @@
-/** The entry point for modules with kinds and events: `import { defineKind } from 'heddle'`. */
+/** The entry point for modules with kinds and events: `import { defineKind } from '@heddle/kit'`. */
 export { FinalFailure } from './final-failure.ts';
 export { RunnersLost } from './runners-lost.ts';
 export { PartialFailure } from './partial-failure.ts';

@@ -82,7 +82,8 @@ class Linker {
 
   /** Returns the expression for an imported module. */
   #moduleOf(path: string, from: string): string {
-    return from.startsWith('.') ? this.link(join(dirname(path), from)).variable : `require('${from}')`;
+    const inside = from.startsWith('.') ? join(dirname(path), from) : from;
+    return from.startsWith('.') || this.#sources.has(from) ? this.link(inside).variable : `require('${from}')`;
   }
 }
 

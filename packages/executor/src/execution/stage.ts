@@ -9,10 +9,12 @@ import { WARM_UP } from './child/package-name.ts';
 import type { EventCode } from './port.ts';
 
 /** Source folders that make up a task process. */
-const FOLDERS = ['execution/child', 'execution/starter', 'definition'] as const;
+const FOLDERS = ['execution/child', 'execution/starter'] as const;
 /** Modules that they share with the executor. */
 const SHARED = ['execution/priority'] as const;
 const HERE = fileURLToPath(new URL('..', import.meta.url));
+/** What events import, and the process that runs them. */
+const EVENT_PACKAGE = '@heddle/kit/event';
 /** Path of the runtime inside a jail or container. */
 export const SANDBOX_RUNTIME = '/heddle';
 /** Script that Node starts with; the package that events import lies next to it. */
@@ -148,15 +150,15 @@ async function makeReadableByAll(path: string): Promise<void> {
 /** Writes the bootstrap and the package for events, each bundled without imports so that it loads in one step. */
 async function writeRuntime(to: string, starter: string): Promise<void> {
   const sources = await sourcesOf(FOLDERS, SHARED);
-  const extension = sources.has('definition/index.ts') ? 'ts' : 'js';
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   const bootstrap = bundle(sources, `execution/child/main.${extension}`);
   await writeFile(starter, bundle(sources, `execution/starter/main.${extension}`).code, { mode: 0o444 });
-  const definition = bundle(sources, `definition/index.${extension}`);
-  const exports = { '.': './index.mjs', './event': './index.mjs' };
+  const definition = bundle(sources, EVENT_PACKAGE);
+  const exports = { './event': './index.mjs' };
   const files = {
     [BOOTSTRAP]: bootstrap.code,
-    [WARM_UP.file]: `import { defineEvent } from 'heddle/event';\nexport default defineEvent({ name: '${WARM_UP.event}', run: () => null });\n`,
-    'package/package.json': JSON.stringify({ name: 'heddle', exports }),
+    [WARM_UP.file]: `import { defineEvent } from '${EVENT_PACKAGE}';\nexport default defineEvent({ name: '${WARM_UP.event}', run: () => null });\n`,
+    'package/package.json': JSON.stringify({ name: '@heddle/kit', exports }),
     'package/index.mjs': `${definition.code}export const ${definition.exported.join(',\n  ')};\n`,
   };
   await mkdir(join(to, 'package'), { recursive: true, mode: 0o755 });
@@ -172,9 +174,20 @@ async function sourcesOf(folders: readonly string[], single: readonly string[]):
   }
   const extension = paths[0]!.endsWith('.ts') ? 'ts' : 'js';
   paths.push(...single.map((name) => `${name}.${extension}`));
-  const texts = await Promise.all(paths.map((path) => readFile(join(HERE, path), 'utf8')));
-  const plain = paths.some((path) => path.endsWith('.ts')) ? await withoutTypes(texts) : texts;
-  return new Map(paths.map((path, index) => [path, plain[index]!]));
+  const files = new Map([...paths.map((path) => [path, join(HERE, path)] as const), ...(await eventPackage())]);
+  const texts = await Promise.all([...files.values()].map((file) => readFile(file, 'utf8')));
+  const plain = extension === 'ts' ? await withoutTypes(texts) : texts;
+  return new Map([...files.keys()].map((path, index) => [path, plain[index]!]));
+}
+
+/** Returns the files of the package that events import, by the path that imports among them lead to. */
+async function eventPackage(): Promise<readonly (readonly [path: string, file: string])[]> {
+  const entry = fileURLToPath(import.meta.resolve(EVENT_PACKAGE));
+  const names = (await readdir(dirname(entry))).filter((name) => /(?<!\.d)\.(ts|js)$/.test(name));
+  return names.map((name) => {
+    const file = join(dirname(entry), name);
+    return [file === entry ? EVENT_PACKAGE : `${dirname(EVENT_PACKAGE)}/${name}`, file] as const;
+  });
 }
 
 const STRIP = `

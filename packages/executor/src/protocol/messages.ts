@@ -1,3 +1,4 @@
+import type { Tier } from '@heddle/kit/event/tier';
 import type { JsonObject, JsonValue } from '@heddle/base/json';
 import type { RemoteCode } from './codes.ts';
 
@@ -146,6 +147,4 @@ export interface RecentTask {
   duration_ms?: number;
 }
 
-/** Sandbox tiers, weakest isolation first. */
-export const TIERS = ['pooled', 'process', 'jail', 'container'] as const;
-export type Tier = (typeof TIERS)[number];
+export { TIERS, type Tier } from '@heddle/kit/event/tier';

@@ -11,7 +11,7 @@ import { npmPack, NpmRegistry } from './sources/npm-registry.ts';
 /** Sets up a registry with a package of two events. */
 async function setUp(t: Parameters<typeof directory>[0] & Parameters<typeof npmPack>[0]) {
   const text = [
-    "import { defineEvent } from 'heddle/event';",
+    "import { defineEvent } from '@heddle/kit/event';",
     "export const a = defineEvent({ name: 'A', run: () => 'a' });",
     "export const b = defineEvent({ name: 'B', run: () => 'b' });",
   ].join('\n');

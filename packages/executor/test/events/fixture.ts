@@ -31,7 +31,7 @@ export async function write(below: string, files: Readonly<Record<string, string
 /** Returns a module with one event; `result` is the expression it returns. */
 export function eventModule(name: string, result = 'args', options = ''): string {
   return [
-    "import { defineEvent } from 'heddle/event';",
+    "import { defineEvent } from '@heddle/kit/event';",
     `export default defineEvent({ name: '${name}', ${options} run: (args, context) => (${result}) });`,
     '',
   ].join('\n');

@@ -50,7 +50,7 @@ test("event code is never evaluated in the registry's process", async (t) => {
   await chmod(loaded, 0o777);
   const recording = [
     "import { writeFileSync } from 'node:fs';",
-    "import { defineEvent } from 'heddle/event';",
+    "import { defineEvent } from '@heddle/kit/event';",
     `writeFileSync(${JSON.stringify(`${loaded}/`)} + process.pid, '');`,
     "export default defineEvent({ name: 'Pid', run: () => process.pid });",
   ].join('\n');
@@ -70,7 +70,7 @@ test('every module directly in a directory registers its events; subdirectories 
     'events/one.js': "export { default } from './lib/shared.js';",
     'events/lib/shared.js': eventModule('One', '"one"'),
     'events/two.ts': [
-      "import { defineEvent, type EventContext } from 'heddle/event';",
+      "import { defineEvent, type EventContext } from '@heddle/kit/event';",
       "export const a = defineEvent({ name: 'Two.a', run: (args: object, context: EventContext) => 'a' });",
       "export const b = defineEvent({ name: 'Two.b', idempotent: true, memory_mb: 9999, tier: 'jail', run: () => 'b' });",
     ].join('\n'),
@@ -160,7 +160,7 @@ test('names of Object members work as event names', async (t) => {
   const below = await directory(t);
   const names = ['constructor', '__proto__', 'toString'];
   const text = [
-    "import { defineEvent } from 'heddle/event';",
+    "import { defineEvent } from '@heddle/kit/event';",
     `export default ${JSON.stringify(names)}.map((name) => defineEvent({ name, run: () => name }));`,
   ].join('\n');
   await write(below, { 'e/index.js': text });

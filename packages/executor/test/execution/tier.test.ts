@@ -94,7 +94,7 @@ function check(tier: ExecutionTier, name: Tier): void {
     await using code = await AttackCode.make();
     writeFileSync(
       join(code.directory, 'loaded.ts'),
-      `import { defineEvent } from 'heddle/event';
+      `import { defineEvent } from '@heddle/kit/event';
        const at = Date.now();
        export default defineEvent({ name: 'loaded', run: () => at as number });`,
     );
@@ -215,7 +215,7 @@ test('a pooled process is replaced after its maximum number of jobs', async (t) 
     return;
   }
   await using code = await AttackCode.make();
-  const source = `import { defineEvent } from 'heddle/event'; export default defineEvent({ name: 'pid', run: () => process.pid });`;
+  const source = `import { defineEvent } from '@heddle/kit/event'; export default defineEvent({ name: 'pid', run: () => process.pid });`;
   writeFileSync(join(code.directory, 'pid.ts'), source);
   const pids: unknown[] = [];
   const changes = { memory_mb: 256 };

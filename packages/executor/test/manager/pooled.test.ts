@@ -11,7 +11,7 @@ import { silentLogger } from '@heddle/base/log';
 import { Fixture } from './fixture.ts';
 
 const EVENTS = `
-  import { defineEvent } from 'heddle/event';
+  import { defineEvent } from '@heddle/kit/event';
   export const echo = defineEvent({ name: 'Echo', run: (args) => ({ args, pid: process.pid }) });
   export const endless = defineEvent({
     name: 'Endless',

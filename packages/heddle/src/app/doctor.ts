@@ -11,7 +11,7 @@ import { checkDatabase } from './doctor-database.ts';
 import { findRunningDatabase, hasDatabase } from './embedded.ts';
 import { ConfigurationError, userMessageOf } from './failure.ts';
 import { isLoopback, listenFailure, localUrl, probePort } from './listener.ts';
-import { isNodeSupported, NODE_MIN, PAGE_DIRECTORY } from './package.ts';
+import { isNodeSupported, NODE_MIN, pageDirectory } from './package.ts';
 import type { SettingValues } from './settings.ts';
 
 const PROBE_TIMEOUT_MS = 2_000;
@@ -125,7 +125,7 @@ async function isHeddle(url: string): Promise<boolean> {
 }
 
 function checkPage(): Check {
-  if (existsSync(join(PAGE_DIRECTORY, 'index.html'))) return ok('page', PAGE_DIRECTORY);
+  if (existsSync(join(pageDirectory(), 'index.html'))) return ok('page', pageDirectory());
   return warn('page', 'is not built; the API works without it', 'node scripts/build-page.ts');
 }
 

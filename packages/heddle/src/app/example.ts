@@ -3,11 +3,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-import { HeddleClient } from '@heddle/client/client';
+import { HeddleClient } from '@heddle/client';
 import type { Random } from '@heddle/base/random';
 import type { Clock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
-import { PACKAGE_DIRECTORY } from './package.ts';
+import { EXAMPLES_DIRECTORY } from './package.ts';
 import type { SettingValues } from './settings.ts';
 import type { StopSequence } from './stop-sequence.ts';
 import type { System } from './wiring.ts';
@@ -80,7 +80,7 @@ export async function startExample(options: ExampleOptions, stop: AbortSignal): 
 }
 
 function runFile(): string | null {
-  const directory = join(PACKAGE_DIRECTORY, 'examples', NAME);
+  const directory = join(EXAMPLES_DIRECTORY, NAME);
   return ['run.js', 'run.ts'].map((file) => join(directory, file)).find((file) => existsSync(file)) ?? null;
 }
 

@@ -6,24 +6,15 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { isKindDefinition, type KindDefinition } from '@heddle/kit/define-kind';
 import { CommandFailure, ConfigurationError } from './failure.ts';
 
-const SUFFIX = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
-/** This package as modules import it: next to this file's directory, in source or built. */
-const OWN_NAMES: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    heddle: '../index',
-    'heddle/client': '../client/index',
-    'heddle/event': '../remote/definition/index',
-  }).map(([name, path]) => [name, new URL(path + SUFFIX, import.meta.url).href]),
-);
-
 let hooked = false;
 
-/** Lets modules import this package by its names, wherever they are and whether or not it is installed there. */
-function resolveOwnName(): void {
+/** Lets modules import the packages of Heddle, the very ones that run here, wherever the modules are. */
+function resolveOwnPackages(): void {
   if (hooked) return;
   hooked = true;
   registerHooks({
-    resolve: (specifier, context, next) => next(OWN_NAMES.get(specifier) ?? specifier, context),
+    resolve: (specifier, context, next) =>
+      next(specifier, specifier.startsWith('@heddle/') ? { ...context, parentURL: import.meta.url } : context),
   });
 }
 
@@ -34,7 +25,7 @@ function resolveOwnName(): void {
  * @throws CommandFailure that names the module and what is wrong with it
  */
 export async function loadKinds(paths: readonly string[], directory: string): Promise<KindDefinition[]> {
-  resolveOwnName();
+  resolveOwnPackages();
   const byName = new Map<string, { kind: KindDefinition; path: string }>();
   for (const path of paths) {
     const kinds = kindsOf(await load(path, resolve(directory, path)));
@@ -80,7 +71,7 @@ async function load(path: string, file: string): Promise<Record<string, unknown>
 /** Includes the location: the head of the stack for a syntax error, else its first line outside this package. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const own = fileURLToPath(new URL('../../../../src/', import.meta.url));
+  const own = fileURLToPath(new URL('../', import.meta.url));
   const places = [...(error.stack ?? '').matchAll(/(?:^|file:\/\/)(\/[^\s():]+:\d+)/gm)].map((match) => match[1]!);
   const place = places.find((each) => !each.startsWith(own));
   return `${error.name}: ${error.message}${place === undefined ? '' : ` (${place})`}`;

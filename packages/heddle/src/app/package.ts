@@ -1,11 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 /** The package's directory, from `src/app` and from `dist/app` alike. */
 export const PACKAGE_DIRECTORY = join(import.meta.dirname, '../../../..');
 
-/** Directory of the built console. */
-export const PAGE_DIRECTORY = join(PACKAGE_DIRECTORY, 'web', 'dist');
+/** In the repository the examples lie beside the packages; the published package contains them. */
+export const EXAMPLES_DIRECTORY = join(PACKAGE_DIRECTORY, import.meta.url.endsWith('.ts') ? '../..' : '.', 'examples');
+
+/** Returns the directory of the built console. */
+export function pageDirectory(): string {
+  return fileURLToPath(new URL('dist', import.meta.resolve('@heddle/web/package.json')));
+}
 
 interface Manifest {
   version: string;

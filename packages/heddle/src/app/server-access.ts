@@ -1,5 +1,5 @@
-import { HeddleApiError } from '@heddle/client/error';
-import { HeddleClient } from '@heddle/client/client';
+import { HeddleApiError } from '@heddle/client';
+import { HeddleClient } from '@heddle/client';
 import type { ResultReader } from '../dispatch/kind/result-stream.ts';
 import { controlBy, type TaskControl } from '../dispatch/worker/task-control.ts';
 import type { JsonValue } from '@heddle/base/json';

@@ -43,7 +43,7 @@ import { writeOrReadPolicy } from './pool/shared-policy.ts';
 import { startPool, type StartedPool } from './pool/start.ts';
 import { announceQueuedKinds } from './queued-kinds.ts';
 import { startReconRetention } from './recon-retention.ts';
-import { PAGE_DIRECTORY, VERSION } from './package.ts';
+import { pageDirectory, VERSION } from './package.ts';
 import { openProcessDatabase, openProcessEngine, openTracing } from './process-parts.ts';
 import { watchExecutors, type ConfiguredExecutors } from './remote/executors.ts';
 import { requireSchema } from './schema-state.ts';
@@ -291,7 +291,7 @@ async function startHttp(base: Base, parts: HttpParts): Promise<void> {
       metricsPublic: settings.metricsPublic,
       ssrf: (url) => validateWebhookUrl(url, policy),
       resourceClasses: classes,
-      pageDirectory: PAGE_DIRECTORY,
+      pageDirectory: pageDirectory(),
       version: VERSION,
       ...(isLoopback(settings.host) ? { allowedHosts: namesOf(settings, hostUrl) } : {}),
     },

@@ -21,7 +21,7 @@ describe('modules with kinds', () => {
   it('export kinds by default or by name, single or in arrays, each once; they can import this package anywhere', async () => {
     const one = write(
       'one.ts',
-      `import { defineKind, type KindContext } from 'heddle';
+      `import { defineKind, type KindContext } from '@heddle/kit';
        export const b = defineKind({ name: 'b', run: (_input, { attempt }: KindContext) => attempt });
        export const a = defineKind({ name: 'a', run: () => 1 });
        export const notes = ['not a kind'];
@@ -29,7 +29,7 @@ describe('modules with kinds', () => {
     );
     const two = write(
       'two.mjs',
-      `import { defineKind } from 'heddle';
+      `import { defineKind } from '@heddle/kit';
        export default defineKind({ name: 'c', run: () => 1 });`,
     );
     assert.deepEqual(await namesOf(one, two), ['a', 'b', 'c']);
@@ -38,9 +38,9 @@ describe('modules with kinds', () => {
   it('can import the executor client and its errors', async () => {
     const path = write(
       'remote.ts',
-      `import { defineKind, FinalFailure } from 'heddle';
-       import { RemoteExecutor, RemoteFailure } from 'heddle/client';
-       import { defineEvent } from 'heddle/event';
+      `import { defineKind, FinalFailure } from '@heddle/kit';
+       import { RemoteExecutor, RemoteFailure } from '@heddle/executor/client';
+       import { defineEvent } from '@heddle/kit/event';
        const failure = new RemoteFailure('FORBIDDEN');
        if (!(failure instanceof Error) || failure.code !== 'FORBIDDEN') throw new Error('another failure');
        if (new FinalFailure('never again').name !== 'FinalFailure') throw new Error('another failure');
@@ -63,11 +63,11 @@ describe('modules with kinds', () => {
     );
     await assert.rejects(
       namesOf(
-        write('option.ts', `import { defineKind } from 'heddle';\nexport default defineKind({ name: 'a', run: 5 });`),
+        write('option.ts', `import { defineKind } from '@heddle/kit';\nexport default defineKind({ name: 'a', run: 5 });`),
       ),
       /TypeError: defineKind\(a\): run must be a function \(.*\/option\.ts:2\)$/,
     );
-    const define = `import { defineKind } from 'heddle'; export default defineKind({ name: 'twice', run: () => 1 });`;
+    const define = `import { defineKind } from '@heddle/kit'; export default defineKind({ name: 'twice', run: () => 1 });`;
     await assert.rejects(
       namesOf(write('first.ts', define), write('second.ts', define)),
       /The kind twice is defined twice: in first\.ts and in second\.ts; give one of them another name/,
@@ -77,7 +77,7 @@ describe('modules with kinds', () => {
   it('can be run in part', async () => {
     const path = write(
       'many.ts',
-      `import { defineKind } from 'heddle';
+      `import { defineKind } from '@heddle/kit';
        export default ['x', 'y', 'z'].map((name) => defineKind({ name, run: () => name }));`,
     );
     const kinds = await loadKinds([path], directory);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
 import { loadConfiguration } from '../../src/app/config.ts';
-import { HeddleClient } from '@heddle/client/client';
+import { HeddleClient } from '@heddle/client';
 import { openQueue } from '@heddle/core/queue/open';
 import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 
-import { HeddleClient } from '@heddle/client/client';
+import { HeddleClient } from '@heddle/client';
 import { accessServer } from '../../src/app/server-access.ts';
 import type { WorkerEvent } from '../../src/app/worker.ts';
 import { newId } from '@heddle/base/random';
@@ -103,7 +103,7 @@ describe('a handler with an unhandled rejection', () => {
       const path = join(directory, 'stray.ts');
       writeFileSync(
         path,
-        `import { defineKind } from 'heddle';
+        `import { defineKind } from '@heddle/kit';
          export default defineKind({ name: 'stray', run() { void Promise.reject(new Error('left behind')); return 1; } });`,
       );
       const { url: ownDatabase } = await createTestDatabase();

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 
-import { HeddleClient } from '@heddle/client/client';
+import { HeddleClient } from '@heddle/client';
 import { Output } from '../../src/cli/output/output.ts';
 import { watchBatch } from '../../src/cli/output/progress.ts';
 import { systemClock, VirtualClock } from '@heddle/base/clock';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
-import { HeddleApiError, HeddleClient } from '@heddle/client/client';
+import { HeddleApiError, HeddleClient } from '@heddle/client';
 import { readEvents, type ServerEvent } from '@heddle/client/internal/event-stream';
 import type { NewTaskDto } from '../../src/http/wire/new-task.ts';
 import { createTestServer, type TestServer } from '@heddle/test-support/http/server';

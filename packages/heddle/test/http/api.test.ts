@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
-import { HeddleClient, type BatchEvent } from '@heddle/client/client';
+import { HeddleClient, type BatchEvent } from '@heddle/client';
 import type { JsonObject } from '@heddle/base/json';
 import { createEngine } from '@heddle/core/engine/engine';
 import type { Engine } from '@heddle/core/engine/port';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 
-import { HeddleClient, type BatchEvent } from '@heddle/client/client';
+import { HeddleClient, type BatchEvent } from '@heddle/client';
 import { systemClock } from '@heddle/base/clock';
 import { eventually } from '@heddle/test-support/eventually';
 import { createTestServer, task, type Problem, type TestServer } from '@heddle/test-support/http/server';

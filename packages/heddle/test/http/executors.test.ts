@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
-import { HeddleClient } from '@heddle/client/client';
+import { HeddleClient } from '@heddle/client';
 import type { ExecutorEndpoint } from '../../src/http/ports.ts';
 import { createTestServer, type TestServer } from '@heddle/test-support/http/server';
 

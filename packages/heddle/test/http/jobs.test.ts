@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
-import type { HeddleApiError } from '@heddle/client/error';
-import { HeddleClient } from '@heddle/client/client';
+import type { HeddleApiError } from '@heddle/client';
+import { HeddleClient } from '@heddle/client';
 import { VirtualClock } from '@heddle/base/clock';
 import type { NewJobDto } from '../../src/http/wire/job.ts';
 import { contextOn } from '@heddle/test-support/engine/schedule/fixture';

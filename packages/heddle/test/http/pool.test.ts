@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 
-import { HeddleClient, type HeddleApiError } from '@heddle/client/client';
+import { HeddleClient, type HeddleApiError } from '@heddle/client';
 import { eventually } from '@heddle/test-support/eventually';
 import { PoolWorld } from '@heddle/test-support/http/pool-world';
 import { createTestServer, type Problem, type TestServer } from '@heddle/test-support/http/server';

@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 
 import { createEngine } from '@heddle/core/engine/engine';
 import type { Engine } from '@heddle/core/engine/port';
-import { HeddleClient } from '@heddle/client/client';
+import { HeddleClient } from '@heddle/client';
 import type { WorkDto } from '../../src/http/wire/work.ts';
 import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';

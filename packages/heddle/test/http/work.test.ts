@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
-import { HeddleApiError, HeddleClient } from '@heddle/client/client';
+import { HeddleApiError, HeddleClient } from '@heddle/client';
 import { createEngine } from '@heddle/core/engine/engine';
 import type { Engine } from '@heddle/core/engine/port';
 import { systemClock } from '@heddle/base/clock';

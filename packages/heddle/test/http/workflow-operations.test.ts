@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { Compile } from 'typebox/compile';
 import type { TSchema } from 'typebox';
 
-import { HeddleApiError, HeddleClient, type WorkflowEvent } from '@heddle/client/client';
+import { HeddleApiError, HeddleClient, type WorkflowEvent } from '@heddle/client';
 import { parseNode } from '@heddle/core/domain/parse/workflow';
 import { createEngine } from '@heddle/core/engine/engine';
 import type { Engine, Report } from '@heddle/core/engine/port';

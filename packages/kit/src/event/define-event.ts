@@ -1,6 +1,6 @@
 import type { JsonObject } from '@heddle/base/json';
 import type { SchemaInput, SchemaOutput, StandardSchema } from '@heddle/base/standard-schema';
-import type { Tier } from '@heddle/executor/protocol/messages';
+import { type Tier, TIERS } from './tier.ts';
 import type { EventContext } from './event-context.ts';
 
 // This folder is loaded inside the sandbox together with event code: it may import only types from outside.
@@ -50,7 +50,6 @@ export interface EventDefinition<Args = never> {
 }
 
 const NAME = /^[A-Za-z0-9_.-]{1,200}$/;
-const EVENT_TIERS = ['pooled', 'process', 'jail', 'container'] as const satisfies readonly Tier[];
 const TIMEOUT_SECS = { min: 1, max: 86_400 } as const;
 const MEMORY_MB = { min: 16, max: 65_536 } as const;
 
@@ -70,8 +69,8 @@ export function defineEvent(options: EventOptions<StandardSchema> | UncheckedEve
   }
   requireWhole(name, 'timeout_secs', timeout_secs, TIMEOUT_SECS);
   requireWhole(name, 'memory_mb', memory_mb, MEMORY_MB);
-  if (tier !== undefined && !EVENT_TIERS.includes(tier)) {
-    throw new TypeError(`defineEvent(${name}): tier must be one of ${EVENT_TIERS.join(', ')} (got ${tier as string})`);
+  if (tier !== undefined && !TIERS.includes(tier)) {
+    throw new TypeError(`defineEvent(${name}): tier must be one of ${TIERS.join(', ')} (got ${tier as string})`);
   }
   if (idempotent !== undefined && typeof idempotent !== 'boolean') {
     throw new TypeError(`defineEvent(${name}): idempotent must be true or false`);

@@ -32,9 +32,9 @@ after(async () => {
   rmSync(COMPILE_CACHE, { recursive: true, force: true });
 });
 
-/** Starts a script of this directory. It ends with the test at the latest. */
+/** Starts a script. It ends with the test at the latest. @param script its absolute path */
 export function startChild(script: string, args: readonly string[], environment: Record<string, string> = {}): Child {
-  const child = spawn(process.execPath, [join(import.meta.dirname, script), ...args], {
+  const child = spawn(process.execPath, [script, ...args], {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...process.env, NODE_TEST_CONTEXT: undefined, NODE_COMPILE_CACHE: COMPILE_CACHE, ...environment },
   });

@@ -5,8 +5,8 @@ import { pathToFileURL } from 'node:url';
 import { type EventDefinition, eventsOf } from '@heddle/kit/event';
 import { ChildFailure, failureOf, messageOf } from './failure.ts';
 
-/** Specifiers that event modules may import even without an installed package. */
-const OWN_NAMES: readonly string[] = ['heddle/event', 'heddle'];
+/** What event modules may import even without an installed package. */
+const OWN_NAME = '@heddle/kit/event';
 
 /** Returns the URL of a file next to the bootstrap. */
 export function nextToBootstrap(path: string): string {
@@ -18,7 +18,7 @@ export function resolveOwnPackage(): void {
   const url = nextToBootstrap('package/index.mjs');
   registerHooks({
     resolve: (specifier, context, nextResolve) =>
-      OWN_NAMES.includes(specifier) ? { url, shortCircuit: true } : nextResolve(specifier, context),
+      specifier === OWN_NAME ? { url, shortCircuit: true } : nextResolve(specifier, context),
   });
 }
 

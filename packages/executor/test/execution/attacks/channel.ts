@@ -1,6 +1,6 @@
 import { closeSync, readSync, writeSync } from 'node:fs';
 
-import { defineEvent } from 'heddle/event';
+import { defineEvent } from '@heddle/kit/event';
 
 /** Descriptor for frames to the executor. */
 const CHANNEL = 3;

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 
-import { defineEvent } from 'heddle/event';
+import { defineEvent } from '@heddle/kit/event';
 
 export default [
   defineEvent({ name: 'endings.abort', run: () => process.abort() }),

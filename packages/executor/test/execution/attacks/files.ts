@@ -11,7 +11,7 @@ import {
   writeSync,
 } from 'node:fs';
 
-import { defineEvent } from 'heddle/event';
+import { defineEvent } from '@heddle/kit/event';
 
 /** Returns the error code of an attempt; null if it succeeded. */
 function codeOf(attempt: () => unknown): string | null {

@@ -1,3 +1,3 @@
-import { defineEvent } from 'heddle/event';
+import { defineEvent } from '@heddle/kit/event';
 
 export default defineEvent({ name: 'healthy', run: (args) => ({ got: args }) });

@@ -1,4 +1,4 @@
-import { defineEvent } from 'heddle/event';
+import { defineEvent } from '@heddle/kit/event';
 
 const wrong: string[] = [];
 if (wrong.length === 0) throw new Error('wrong while it was loaded');

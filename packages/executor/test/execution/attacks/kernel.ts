@@ -1,6 +1,6 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 
-import { defineEvent } from 'heddle/event';
+import { defineEvent } from '@heddle/kit/event';
 
 /** Load address of the program. */
 const BASE = 0x40_0000;

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 
-import { defineEvent } from 'heddle/event';
+import { defineEvent } from '@heddle/kit/event';
 
 export default [
   defineEvent({ name: 'leftovers.none', run: () => process.pid }),

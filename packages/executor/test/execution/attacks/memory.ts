@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 
-import { defineEvent } from 'heddle/event';
+import { defineEvent } from '@heddle/kit/event';
 
 const MIB = 1024 * 1024;
 

@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { connect } from 'node:net';
 import { createSocket } from 'node:dgram';
 
-import { defineEvent } from 'heddle/event';
+import { defineEvent } from '@heddle/kit/event';
 
 function connected(host: string, port: number): Promise<string> {
   return new Promise((resolve) => {

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 
-import { defineEvent } from 'heddle/event';
+import { defineEvent } from '@heddle/kit/event';
 
 const block = Buffer.alloc(64 * 1024, 120);
 

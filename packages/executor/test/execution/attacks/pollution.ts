@@ -1,4 +1,4 @@
-import { defineEvent } from 'heddle/event';
+import { defineEvent } from '@heddle/kit/event';
 
 export default [
   defineEvent({

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-import { defineEvent } from 'heddle/event';
+import { defineEvent } from '@heddle/kit/event';
 
 /** Returns the priority of each thread of this process, and of its session if the kernel has autogroups. */
 export default defineEvent({

@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-import { defineEvent } from 'heddle/event';
+import { defineEvent } from '@heddle/kit/event';
 
 /** Returns the error code of an attempt; null if it succeeded. */
 function codeOf(attempt: () => unknown): string | null {

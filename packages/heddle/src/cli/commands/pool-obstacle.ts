@@ -1,4 +1,4 @@
-import type { HeddleClient } from '@heddle/client/client';
+import type { HeddleClient } from '@heddle/client';
 
 /** Returns what keeps launches of the class from continuing; null if nothing known does. */
 export async function obstacleOf(client: HeddleClient, resourceClass: string): Promise<string | null> {

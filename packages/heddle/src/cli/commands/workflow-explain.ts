@@ -1,4 +1,4 @@
-import type { HeddleClient } from '@heddle/client/client';
+import type { HeddleClient } from '@heddle/client';
 import { isId, type ClientContext } from '../output/client-command.ts';
 import { UsageFailure } from '../output/failure.ts';
 import type { Output } from '../output/output.ts';

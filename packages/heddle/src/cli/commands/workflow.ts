@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 
-import type { HeddleClient } from '@heddle/client/client';
+import type { HeddleClient } from '@heddle/client';
 import {
   clientCommand,
   parseId,

@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { Readable } from 'node:stream';
 
 import { systemClock, type Clock } from '../../app/clock.ts';
-import { HeddleClient } from '@heddle/client/client';
+import { HeddleClient } from '@heddle/client';
 import { CLIENT_EXIT, type ClientExit } from './exit-codes.ts';
 import { reportOf, writeFailure } from './failure.ts';
 import { Output, type OutputStream } from './output.ts';

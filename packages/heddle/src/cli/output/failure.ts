@@ -1,4 +1,4 @@
-import { HeddleApiError } from '@heddle/client/client';
+import { HeddleApiError } from '@heddle/client';
 import { CommandFailure } from '../../app/failure.ts';
 import { CLIENT_EXIT, type ClientExit } from './exit-codes.ts';
 import type { Output } from './output.ts';

@@ -1,4 +1,4 @@
-import type { HeddleClient } from '@heddle/client/client';
+import type { HeddleClient } from '@heddle/client';
 import { BatchProgress, type Followed, type FollowedTask, type Transition } from './batch-progress.ts';
 import type { Output } from './output.ts';
 import { ProgressBars } from './progress-bars.ts';

@@ -1,4 +1,4 @@
-import type { BatchEvent, HeddleClient, WorkflowEvent } from '@heddle/client/client';
+import type { BatchEvent, HeddleClient, WorkflowEvent } from '@heddle/client';
 
 /** The response types of the API, from the typed client. */
 type Answer<Method extends (...given: never[]) => Promise<unknown>> = Awaited<ReturnType<Method>>;

@@ -1,4 +1,4 @@
-import type { HeddleClient } from '@heddle/client/client';
+import type { HeddleClient } from '@heddle/client';
 import { BatchProgress, type FollowedTask } from './batch-progress.ts';
 import type { Output } from './output.ts';
 import { displayFor, writeUnsuccessful, type WatchOptions } from './progress.ts';

@@ -116,7 +116,7 @@ export interface NewContainerDto {
 
 export type NewNodeDto = NewContainerDto | NewTreeTaskDto;
 
-const NewContainer = Type.Object(
+export const NewContainerDto = Type.Object(
   {
     ...nodeProperties,
     mode: Type.Unsafe<ContainerMode>(
@@ -128,7 +128,7 @@ const NewContainer = Type.Object(
 );
 
 /** Named in the API description, because it is recursive. */
-export const WorkflowNode = Type.Union([NewContainer, NewTreeTaskDto], {
+export const WorkflowNode = Type.Union([NewContainerDto, NewTreeTaskDto], {
   $id: 'WorkflowNode',
   description: 'A container with its children, or a task.',
 });

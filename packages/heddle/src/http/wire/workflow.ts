@@ -141,7 +141,7 @@ export interface TreeContainerDto extends ContainerDto {
   children_omitted: number;
 }
 
-const TreeContainer = Type.Object(
+export const TreeContainerDto = Type.Object(
   {
     ...containerProperties,
     children: Type.Array(Type.Unsafe<TreeNodeDto>({ $ref: 'WorkflowTreeNode#' }), {
@@ -155,7 +155,7 @@ const TreeContainer = Type.Object(
 );
 
 /** Named in the API description, because it is recursive. */
-export const WorkflowTreeNode = Type.Union([TreeContainer, TreeTaskDto], {
+export const WorkflowTreeNode = Type.Union([TreeContainerDto, TreeTaskDto], {
   $id: 'WorkflowTreeNode',
   description: 'A container with its children, or a task.',
 });

@@ -9,7 +9,7 @@ import { after, before, describe, test } from 'node:test';
 import { TransportFailure } from '@heddle/executor/client/port';
 import { RemoteFailure } from '@heddle/executor/protocol/codes';
 import { seededRandom } from '@heddle/base/random';
-import type { RemoteExecutor } from '@heddle/client/internal/index';
+import type { RemoteExecutor } from '@heddle/executor/client';
 import { eventually } from '@heddle/test-support/eventually';
 import { temporaryDirectory } from '@heddle/test-support/postgres';
 import { endpointOf, ExecutorSite, lastingPort, TRACING_EVENTS } from './executor-process.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 
 import { probePort } from '../../../src/app/listener.ts';
 import type { ExecutorEvent } from '../../../src/app/remote/executor-events.ts';
-import { RemoteExecutor } from '@heddle/client/internal/index';
+import { RemoteExecutor } from '@heddle/executor/client';
 import { eventually } from '@heddle/test-support/eventually';
 import { temporaryDirectory } from '@heddle/test-support/postgres';
 import { heddle, HeddleProcess, type Environment } from '@heddle/test-support/app/heddle-process';

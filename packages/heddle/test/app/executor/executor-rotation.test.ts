@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 
-import { RemoteExecutor, type ClientTls } from '@heddle/client/internal/index';
+import { RemoteExecutor, type ClientTls } from '@heddle/executor/client';
 import { openByProtocol } from '@heddle/executor/internal/client/open-transport';
 import { PROTOCOLS } from '@heddle/executor/protocol/messages';
 import { eventually } from '@heddle/test-support/eventually';

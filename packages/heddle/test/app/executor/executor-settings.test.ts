@@ -6,7 +6,7 @@ import { test } from 'node:test';
 
 import { stringify } from 'yaml';
 
-import { RemoteExecutor } from '@heddle/client/internal/index';
+import { RemoteExecutor } from '@heddle/executor/client';
 import { loadConfiguration } from '../../../src/app/config.ts';
 import { heddle, HeddleProcess } from '@heddle/test-support/app/heddle-process';
 import { endpointOf, EXAMPLE_EVENTS, ExecutorSite, type Ready } from './executor-process.ts';

@@ -61,7 +61,7 @@ test('tasks run as the users of the settings, in the jail and without', { skip }
   const site = await new ExecutorSite().prepare();
   const events = join(site.path, 'events');
   await mkdir(events);
-  const module = `import { defineEvent } from 'heddle/event';
+  const module = `import { defineEvent } from '@heddle/kit/event';
     export default ['jail', 'process'].map((tier) => defineEvent({ name: tier, tier, run: () => process.getuid() }));`;
   writeFileSync(join(events, 'users.mjs'), module);
   try {

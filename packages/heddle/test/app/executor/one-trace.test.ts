@@ -9,7 +9,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 
-import { HeddleClient } from '@heddle/client/client';
+import { HeddleClient } from '@heddle/client';
 import { newId } from '@heddle/base/random';
 import { eventually } from '@heddle/test-support/eventually';
 import { createTestDatabase } from '@heddle/test-support/postgres';
@@ -79,7 +79,7 @@ describe('one trace', { concurrency: false }, () => {
     const modulePath = join(site.path, 'carry.ts');
     writeFileSync(
       modulePath,
-      `import { defineKind } from 'heddle';
+      `import { defineKind } from '@heddle/kit';
        export default defineKind({ name: 'Carry', run: (input, { traceparent }) => ({ traceparent }) });`,
     );
     const common = { DATABASE_URL: database, WORKER_LOOP_INTERVAL_MS: '50' };

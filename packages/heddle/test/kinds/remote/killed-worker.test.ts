@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 
-import { HeddleClient } from '@heddle/client/client';
+import { HeddleClient } from '@heddle/client';
 import type { JsonObject } from '@heddle/base/json';
 import type { Listener } from '@heddle/executor/listener';
 import { systemClock } from '@heddle/base/clock';

@@ -2,7 +2,7 @@
 import { appendFileSync, existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { defineKind, RunnersLost, type StandardSchema } from 'heddle';
+import { defineKind, RunnersLost, type StandardSchema } from '@heddle/kit';
 
 interface Input {
   directory: string;

@@ -12,7 +12,7 @@ import { eventually } from '@heddle/test-support/eventually';
 import { createTestDatabase, type TestDatabase } from '@heddle/test-support/postgres';
 import { POLICY, type YardPoint } from './yard-settings.ts';
 
-const SCRIPT = join('..', 'app', 'pool', 'processes', 'yard-server.ts');
+const SCRIPT = join(import.meta.dirname, 'yard-server.ts');
 const GONE_MS = 60_000;
 
 interface Note {
