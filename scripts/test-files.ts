@@ -103,7 +103,7 @@ async function runFile(path: string, options: RunOptions): Promise<FileResult> {
   const stream = run({
     files: [file],
     cwd: options.root,
-    execArgv: ['--import', `${options.root}/test/support/cheap-promises.ts`],
+    execArgv: ['--import', `${options.root}/packages/test-support/src/cheap-promises.ts`],
     // A test that hangs fails a little before its file is killed, so that the report can name it.
     timeout: timeoutMs * 0.9,
     env: { ...process.env, [MARK_VARIABLE]: mark },

@@ -1,5 +1,5 @@
 /**
- * `npm test [-- PATTERN...]`: runs the tests of `test/` on one PostgreSQL. A pattern is a part of a file's path
+ * `npm test [-- PATTERN...]`: runs the tests of all packages, and those of `test/`, on one PostgreSQL. A pattern is a part of a file's path
  * (`engine/claim`); with patterns, only the matching files run. The last line of the output is the summary. If only a few
  * files fail, they run once more, alone; the summary names those that then passed as flaky, and in CI they fail the run.
  * Every process that the tests started is ended with them, however the run ends.
@@ -51,7 +51,7 @@ function requireNode(): void {
 }
 
 function selectFiles(patterns: readonly string[]): string[] {
-  const all = globSync('test/**/*.test.ts', { cwd: ROOT }).map((path) => path.replaceAll('\\', '/'));
+  const all = globSync(['test/**/*.test.ts', 'packages/*/test/**/*.test.ts'], { cwd: ROOT }).map((path) => path.replaceAll('\\', '/'));
   const chosen = (path: string): boolean => patterns.length === 0 || patterns.some((part) => path.includes(part));
   return all.filter(chosen).sort();
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { checkAmbient } from './tidy/ambient.ts';
 import { checkDocumented, checkImported, type Manifest } from './tidy/dependencies.ts';
-import { checkCycles, checkRooms } from './tidy/imports.ts';
+import { checkCycles, checkDoors, checkRooms } from './tidy/imports.ts';
 import { checkNames } from './tidy/names.ts';
 import { ROOMS } from './tidy/rooms.ts';
 import { checkSize } from './tidy/size.ts';
@@ -15,19 +15,29 @@ import { checkWording } from './tidy/wording.ts';
 
 const paths = listFiles();
 const texts = readTexts(paths);
-const code = texts.filter(({ path }) => path.startsWith('src/'));
-const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Manifest;
+const manifests = paths.filter((path) => /^(?:packages\/[^/]+\/|web\/)?package\.json$/.test(path));
+const code = texts.filter(
+  ({ path }) => /^packages\/[^/]+\/src\//.test(path) && !path.startsWith('packages/test-support/'),
+);
+
+function manifestAt(path: string): Manifest {
+  return JSON.parse(readFileSync(join(ROOT, path), 'utf8')) as Manifest;
+}
 
 function assertTidy(findings: readonly Finding[]): void {
   assert.equal(findings.length, 0, `\n${format(findings)}\n`);
 }
 
 test('there is a house to look at', () => {
-  assert.ok(code.length > 0, 'no file of src/ was found: the checks below would hold for nothing');
+  assert.ok(code.length > 0, 'no source was found: the checks below would hold for nothing');
 });
 
 test('each room imports only the rooms it may', () => {
   assertTidy(checkRooms(code, ROOMS));
+});
+
+test('packages enter each other by their exports', () => {
+  assertTidy(checkDoors(code));
 });
 
 test('no import cycle', () => {
@@ -59,9 +69,13 @@ test('no two prepared statements have one name', () => {
 });
 
 test('every dependency is explained', () => {
-  assertTidy(checkDocumented(manifest, readFileSync(join(ROOT, 'docs/dependencies.md'), 'utf8')));
+  assertTidy(checkDocumented(manifests.map(manifestAt), readFileSync(join(ROOT, 'docs/dependencies.md'), 'utf8')));
 });
 
 test('the published code imports only what is installed with it', () => {
-  assertTidy(checkImported(code, manifest));
+  for (const path of manifests.filter((each) => each.startsWith('packages/'))) {
+    const sources = code.filter((source) => source.path.startsWith(path.replace('package.json', 'src/')));
+    const { devDependencies } = manifestAt('package.json');
+    assertTidy(checkImported(sources, { ...manifestAt(path), ...(devDependencies && { devDependencies }) }));
+  }
 });

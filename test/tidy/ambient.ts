@@ -3,9 +3,9 @@ import { roomOf } from './imports.ts';
 import { AMBIENT_FILES, AMBIENT_ROOMS } from './rooms.ts';
 import { type Finding, isTypeScript, lineOf, parse, type SourceText, visit } from './source.ts';
 
-const CLOCK = 'take a Clock (src/runtime/clock.ts) as a parameter';
-const RANDOM = 'take a Random, or newId (src/runtime/random.ts), as a parameter';
-const ENVIRONMENT = 'take the setting as a parameter; src/app reads the configuration';
+const CLOCK = 'take a Clock (@heddle/base/clock) as a parameter';
+const RANDOM = 'take a Random, or newId (@heddle/base/random), as a parameter';
+const ENVIRONMENT = 'take the setting as a parameter; app reads the configuration';
 
 /** Members of global objects that read or move the world outside, with the remedy. */
 const MEMBERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -41,7 +41,7 @@ export function checkAmbient(sources: readonly SourceText[]): Finding[] {
 }
 
 function mustBeGiven(path: string): boolean {
-  if (!path.startsWith('src/') || !isTypeScript(path) || AMBIENT_FILES.includes(path)) return false;
+  if (!isTypeScript(path) || AMBIENT_FILES.includes(path)) return false;
   return !AMBIENT_ROOMS.includes(roomOf(path) ?? '');
 }
 
@@ -49,7 +49,7 @@ function findAmbient(source: SourceText): Finding[] {
   const file = parse(source);
   const findings: Finding[] = [];
   const report = (node: ts.Node, what: string, remedy: string): void => {
-    const message = `${what} is only for src/{${AMBIENT_ROOMS.join(',')}}; ${remedy}`;
+    const message = `${what} is only for ${AMBIENT_ROOMS.join(' and ')}; ${remedy}`;
     findings.push({ path: source.path, line: lineOf(file, node), message });
   };
   const declared = declaredNames(file);

@@ -4,6 +4,7 @@ import { type Finding, isTypeScript, type SourceText } from './source.ts';
 
 /** The parts of package.json that the checks read. */
 export interface Manifest {
+  name: string;
   dependencies?: Readonly<Record<string, string>>;
   devDependencies?: Readonly<Record<string, string>>;
   optionalDependencies?: Readonly<Record<string, string>>;
@@ -12,12 +13,13 @@ export interface Manifest {
 const DOCUMENT = 'docs/dependencies.md';
 
 /** Holds that every dependency has its line in the document, with a reason, and the other way round. */
-export function checkDocumented(manifest: Manifest, document: string): Finding[] {
+export function checkDocumented(manifests: readonly Manifest[], document: string): Finding[] {
   const documented = documentedNames(document);
   const declared = new Set(
-    [manifest.dependencies, manifest.devDependencies, manifest.optionalDependencies].flatMap((s) =>
-      Object.keys(s ?? {}),
-    ),
+    manifests
+      .flatMap((each) => [each.dependencies, each.devDependencies, each.optionalDependencies])
+      .flatMap((names) => Object.keys(names ?? {}))
+      .filter((name) => !manifests.some((own) => own.name === name)),
   );
   const findings: Finding[] = [];
   for (const name of declared) {
@@ -46,9 +48,9 @@ function documentedNames(document: string): Map<string, number> {
 /** Holds that the published code imports only what is installed with it, and loads optional packages only when used. */
 export function checkImported(sources: readonly SourceText[], manifest: Manifest): Finding[] {
   const findings: Finding[] = [];
-  for (const source of sources.filter(({ path }) => path.startsWith('src/') && isTypeScript(path))) {
+  for (const source of sources.filter(({ path }) => isTypeScript(path))) {
     for (const edge of importsOf(source)) {
-      if (edge.to !== null || isBuiltin(edge.specifier)) continue;
+      if (edge.specifier.startsWith('.') || isBuiltin(edge.specifier)) continue;
       const message = importBreach(edge.specifier, edge.typeOnly, edge.dynamic, manifest);
       if (message !== null) findings.push({ path: source.path, line: edge.line, message });
     }
@@ -67,5 +69,5 @@ function importBreach(specifier: string, typeOnly: boolean, dynamic: boolean, ma
     return `'${name}' is optional; load it with \`await import()\` where it is used, and name it in the error when it is missing`;
   }
   if (typeOnly && manifest.devDependencies?.[`@types/${name}`] !== undefined) return null;
-  return `'${name}' is not among the dependencies of package.json; the published package would lack it`;
+  return `'${name}' is not among the dependencies of ${manifest.name}; the published package would lack it`;
 }

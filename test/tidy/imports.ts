@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import ts from 'typescript';
-import type { Room } from './rooms.ts';
+import { PACKAGES_OF_ROOMS, PURE_BASE, type Room } from './rooms.ts';
 import { type Finding, isTypeScript, lineOf, parse, type SourceText, visit } from './source.ts';
 
 /** One import, re-export, dynamic import or type import of a file. */
@@ -24,7 +24,7 @@ export function importsOf(source: SourceText): ImportEdge[] {
   const add = (node: ts.Node, target: ts.Node | undefined, kind: { typeOnly: boolean; dynamic: boolean }): void => {
     if (target === undefined || !ts.isStringLiteralLike(target)) return;
     const specifier = target.text;
-    const to = specifier.startsWith('.') ? posix.join(posix.dirname(source.path), specifier) : null;
+    const to = specifier.startsWith('.') ? posix.join(posix.dirname(source.path), specifier) : fileOfPackage(specifier);
     edges.push({ from: source.path, line: lineOf(file, node), specifier, to, ...kind });
   };
   visit(file, (node) => {
@@ -42,21 +42,53 @@ export function importsOf(source: SourceText): ImportEdge[] {
   return edges;
 }
 
-/** The room of a file of `src/`; null for a file outside, or one that lies in `src/` itself but for the package's entry. */
+/** A source file, as the rooms see it: its room, and its path within the room. */
+interface Place {
+  room: string;
+  path: string;
+}
+
+/** Returns the room of a source file; null for a file outside, and for one beside the rooms of its package. */
 export function roomOf(path: string): string | null {
-  if (path === 'src/index.ts') return 'index.ts';
-  const [top, room, ...rest] = path.split('/');
-  return top === 'src' && room !== undefined && rest.length > 0 ? room : null;
+  return placeOf(path)?.room ?? null;
+}
+
+function placeOf(path: string): Place | null {
+  const [, name, inside] = /^packages\/([^/]+)\/src\/(.+)$/.exec(path) ?? [];
+  if (name === undefined || inside === undefined) return null;
+  if (name === 'base' && PURE_BASE.some((pure) => inside.startsWith(pure))) return { room: 'vocabulary', path: inside };
+  if (!PACKAGES_OF_ROOMS.includes(name)) return { room: name, path: inside };
+  const [room = '', ...rest] = inside.split('/');
+  return rest.length === 0 ? null : { room, path: rest.join('/') };
+}
+
+/** Returns the file that another package's specifier means, such as `@heddle/core/engine/port`. */
+function fileOfPackage(specifier: string): string | null {
+  const [, name, inside = 'index'] = /^@heddle\/([^/]+)(?:\/(?:internal\/)?(.+))?$/.exec(specifier) ?? [];
+  return name === undefined ? null : `packages/${name}/src/${inside}.ts`;
+}
+
+/** Holds that the product's code enters other packages only by their public exports. */
+export function checkDoors(sources: readonly SourceText[]): Finding[] {
+  return sources.flatMap((source) =>
+    importsOf(source)
+      .filter(({ specifier }) => /^(?:@heddle\/[^/]+|heddle)\/internal\//.test(specifier))
+      .map(({ line, specifier }) => ({
+        path: source.path,
+        line,
+        message: `'${specifier}' is for tests; use an export of the package, or add one to its package.json`,
+      })),
+  );
 }
 
 /** Holds the arrows between the rooms: who may import whom. */
 export function checkRooms(sources: readonly SourceText[], rooms: Readonly<Record<string, Room>>): Finding[] {
   const findings: Finding[] = [];
-  for (const source of sources.filter(({ path }) => path.startsWith('src/') && isTypeScript(path))) {
+  for (const source of sources.filter(({ path }) => isTypeScript(path))) {
     const name = roomOf(source.path);
     const room = name === null ? undefined : rooms[name];
     if (name === null || room === undefined) {
-      const message = `is in no known room; move it to one of src/{${Object.keys(rooms).join(',')}}/`;
+      const message = `is in no known room; move it to one of: ${Object.keys(rooms).join(', ')}`;
       findings.push({ path: source.path, line: 1, message });
       continue;
     }
@@ -73,25 +105,18 @@ function breach(name: string, room: Room, edge: ImportEdge): string | null {
     if (room.packages !== false) return null;
     return `${name} is pure and may not import '${edge.specifier}'; take the value as a parameter, or move this code to a higher room`;
   }
-  const target = roomOf(edge.to);
-  if (target === null) return `'${edge.specifier}' lies outside the rooms of src/; move what is needed into a room`;
-  if (target === name || allows(room.imports, edge.to, room.except)) return null;
-  if (allows(room.types ?? [], edge.to)) {
-    return edge.typeOnly
-      ? null
-      : `${name} may import only types of '${edge.specifier}'; write \`import type\`, or move the code to a lower room`;
-  }
-  const allowed = [...room.imports, ...(room.types ?? []).map((entry) => `types of ${entry}`)].join(', ');
+  const target = placeOf(edge.to);
+  if (target === null) return `'${edge.specifier}' lies outside the rooms; move what is needed into a room`;
+  if (target.room === name || allows(room.imports, target, room.except)) return null;
+  const allowed = room.imports.join(', ');
   return (
-    `${name} may not import ${target} ('${edge.specifier}'); it may import: ${allowed === '' ? 'nothing' : allowed}. ` +
+    `${name} may not import ${target.room} ('${edge.specifier}'); it may import: ${allowed === '' ? 'nothing' : allowed}. ` +
     `Turn the arrow round (a parameter or a port), or move the code`
   );
 }
 
-function allows(entries: readonly string[], path: string, except: readonly string[] = []): boolean {
-  const inRooms = path.slice('src/'.length);
-  const matches = (entry: string): boolean =>
-    entry === '*' || inRooms === entry || inRooms === `${entry}.ts` || inRooms.startsWith(`${entry}/`);
+function allows(entries: readonly string[], { room, path }: Place, except: readonly string[] = []): boolean {
+  const matches = (entry: string): boolean => entry === '*' || entry === room || entry === `${room}/${path}`;
   return entries.some(matches) && !except.some(matches);
 }
 

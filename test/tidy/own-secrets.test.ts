@@ -6,10 +6,13 @@ import { test } from 'node:test';
 
 const ROOT = join(import.meta.dirname, '../..');
 /** What is no part of the repository. */
-const LEFT_OUT = ['node_modules', 'dist', 'coverage', 'keys', '.git'].flatMap((name) => ['--exclude', `/${name}`]);
+const LEFT_OUT = ['node_modules', 'dist', 'coverage', 'keys', 'build', '.git'].flatMap((name) => [
+  '--exclude',
+  `/${name}`,
+]);
 
 test('a scan of the repository finds no secret but those that .heddleignore lists', () => {
-  const args = ['src/cli/main.ts', 'scan', '.', '--json', '--quiet', '--threads', '2', ...LEFT_OUT];
+  const args = ['packages/heddle/src/cli/main.ts', 'scan', '.', '--json', '--quiet', '--threads', '2', ...LEFT_OUT];
   const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: ROOT, maxBuffer: 64 * 1024 * 1024 });
   const lines = stdout.toString().trim().split('\n');
   const records = lines.map((line) => JSON.parse(line) as Record<string, unknown>);

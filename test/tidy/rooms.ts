@@ -1,4 +1,4 @@
-/** What one room of `src/` may import, besides its own files. */
+/** What one room may import, besides its own files. */
 export interface Room {
   /**
    * Rooms whose files may be imported, or single files of a room: `domain`, `engine/port.ts`. `*` is every room
@@ -6,40 +6,72 @@ export interface Room {
    */
   imports: readonly string[];
   except?: readonly string[];
-  /** Rooms or files of which only types may be imported (`import type`). */
-  types?: readonly string[];
   /** False where not even packages and Node's own modules may be imported: the room is pure. */
   packages?: boolean;
 }
 
+/** Files of `base` that are pure: the words and the errors that all packages share. A file, or a folder. */
+export const PURE_BASE: readonly string[] = [
+  'vocabulary/',
+  'parse/',
+  'errors.ts',
+  'ids.ts',
+  'json.ts',
+  'special-networks.ts',
+  'standard-schema.ts',
+  'suggest.ts',
+];
+
+/** Packages whose folders are rooms of their own; any other package is one room, named like it. */
+export const PACKAGES_OF_ROOMS: readonly string[] = ['core', 'heddle'];
+
 /** The rooms of the house, lowest first. An arrow that is not here is refused. */
 export const ROOMS: Readonly<Record<string, Room>> = {
-  domain: { imports: [], packages: false },
-  runtime: { imports: ['domain'] },
-  expression: { imports: ['domain'] },
-  store: { imports: ['domain', 'runtime'] },
-  queue: { imports: ['domain', 'runtime', 'store'] },
-  engine: { imports: ['domain', 'runtime', 'expression', 'store', 'queue'] },
-  scan: { imports: ['domain', 'runtime'] },
-  recon: { imports: ['domain', 'runtime'] },
-  remote: { imports: ['domain', 'runtime'] },
-  pool: { imports: ['domain', 'runtime', 'queue', 'store'] },
-  kinds: { imports: ['domain', 'runtime', 'expression', 'engine/port.ts', 'scan', 'recon', 'remote', 'pool'] },
-  dispatch: { imports: ['domain', 'runtime', 'expression', 'engine/port.ts', 'queue', 'kinds'] },
-  http: { imports: ['domain', 'runtime', 'expression', 'engine', 'pool'] },
-  /** Programs import all of it; the page, which runs in browsers, only `client.ts`. */
-  client: { imports: ['remote/client'], types: ['http/wire'] },
+  vocabulary: { imports: [], packages: false },
+  base: { imports: ['vocabulary'] },
+  kit: { imports: ['vocabulary', 'base'] },
+  client: { imports: [], packages: false },
+  domain: { imports: ['vocabulary'], packages: false },
+  metrics: { imports: ['vocabulary', 'base', 'domain'] },
+  expression: { imports: ['vocabulary', 'domain'] },
+  store: { imports: ['vocabulary', 'base', 'domain', 'metrics'] },
+  queue: { imports: ['vocabulary', 'base', 'domain', 'metrics', 'store'] },
+  engine: { imports: ['vocabulary', 'base', 'domain', 'metrics', 'expression', 'store', 'queue'] },
+  pool: { imports: ['vocabulary', 'base', 'domain', 'metrics', 'queue', 'store'] },
+  scan: { imports: ['vocabulary', 'base'] },
+  recon: { imports: ['vocabulary', 'base'] },
+  executor: { imports: ['vocabulary', 'base', 'kit'] },
+  kinds: {
+    imports: [
+      'vocabulary',
+      'base',
+      'kit',
+      'domain',
+      'metrics',
+      'expression',
+      'engine/port.ts',
+      'scan',
+      'recon',
+      'executor',
+      'pool',
+    ],
+  },
+  dispatch: {
+    imports: ['vocabulary', 'base', 'kit', 'domain', 'metrics', 'expression', 'engine/port.ts', 'queue', 'kinds'],
+  },
+  http: { imports: ['vocabulary', 'base', 'domain', 'metrics', 'expression', 'engine', 'pool'] },
   cli: { imports: ['client', 'app'] },
   app: { imports: ['*'], except: ['cli'] },
-  /** What modules with kinds import by the package's name. */
-  'index.ts': { imports: ['kinds/definition', 'remote/definition', 'domain'] },
 };
 
 /** Rooms that may touch the clock, randomness, timers and the environment; everybody else is given them. */
-export const AMBIENT_ROOMS: readonly string[] = ['runtime', 'app'];
+export const AMBIENT_ROOMS: readonly string[] = ['base', 'app'];
 
 /** Single files with the same right: entries of processes, of Heddle and of a task. */
-export const AMBIENT_FILES: readonly string[] = ['src/cli/main.ts', 'src/remote/execution/child/main.ts'];
+export const AMBIENT_FILES: readonly string[] = [
+  'packages/heddle/src/cli/main.ts',
+  'packages/executor/src/execution/child/main.ts',
+];
 
 export const LIMITS = {
   file_lines_guideline: 300,

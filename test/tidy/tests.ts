@@ -11,7 +11,7 @@ const EXCLUSIONS = new Set(['skip', 'todo']);
 
 /** Holds that tests wait on signals, that none is left out silently, and that none runs alone. */
 export function checkTests(sources: readonly SourceText[]): Finding[] {
-  return sources.filter(({ path }) => /^test\/.*\.test\.ts$/.test(path)).flatMap(findInTest);
+  return sources.filter(({ path }) => /^(?:packages\/[^/]+\/)?test\/.*\.test\.ts$/.test(path)).flatMap(findInTest);
 }
 
 function findInTest(source: SourceText): Finding[] {

@@ -4,12 +4,7 @@ export { RunnersLost } from './runners-lost.ts';
 export { PartialFailure } from './partial-failure.ts';
 export type { EarlierResult, KindContext, KindRunner, KindTask } from './context.ts';
 export { defineKind } from './define-kind.ts';
-export type {
-  KindDefinition,
-  KindOptions,
-  RetryOptions,
-  UncheckedKindOptions,
-} from './define-kind.ts';
+export type { KindDefinition, KindOptions, RetryOptions, UncheckedKindOptions } from './define-kind.ts';
 export { into, parallel, sequential, task } from './nodes.ts';
 export type {
   ContainerNode,

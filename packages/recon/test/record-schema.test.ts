@@ -12,12 +12,7 @@ import { scanDns } from '../src/dns/scan.ts';
 import { projectDiscoveryLine } from '../src/projectdiscovery.ts';
 import { ProjectDiscoveryLineSchema } from '../src/projectdiscovery-schema.ts';
 import type { DnsRecord, PortRecord, ReconRecord, TlsRecord } from '../src/records.ts';
-import {
-  DnsRecordSchema,
-  PortRecordSchema,
-  ReconRecordSchema,
-  TlsRecordSchema,
-} from '../src/record-schema.ts';
+import { DnsRecordSchema, PortRecordSchema, ReconRecordSchema, TlsRecordSchema } from '../src/record-schema.ts';
 import { scanTcp } from '../src/tcp/scan.ts';
 import { makeCertificate, makeHierarchy } from '@heddle/test-support/certificates';
 import { reply, startNameServer } from '@heddle/test-support/name-server';

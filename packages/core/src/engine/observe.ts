@@ -1,4 +1,10 @@
-import { BATCH_WIRE_STATE, isTerminal, taskStateOf, type TaskState, type TerminalState } from '@heddle/base/vocabulary/task-state';
+import {
+  BATCH_WIRE_STATE,
+  isTerminal,
+  taskStateOf,
+  type TaskState,
+  type TerminalState,
+} from '@heddle/base/vocabulary/task-state';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Kinds } from '../store/kinds.ts';
 import type { DeliveriesMoved } from '../store/deliveries.ts';

@@ -1,5 +1,13 @@
 import type { JsonObject } from '@heddle/base/json';
-import type { Action, DedupeMatcher, Dependency, RetryPolicy, Rule, Task, WorkflowSummary } from '@heddle/base/vocabulary/task';
+import type {
+  Action,
+  DedupeMatcher,
+  Dependency,
+  RetryPolicy,
+  Rule,
+  Task,
+  WorkflowSummary,
+} from '@heddle/base/vocabulary/task';
 import type { Demand } from '@heddle/base/vocabulary/requirements';
 import { taskStateOf, TASK_STATE_CODE, type ContainerState, type TaskState } from '@heddle/base/vocabulary/task-state';
 import type { Queryable, Statement } from './database.ts';

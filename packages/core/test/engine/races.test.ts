@@ -5,7 +5,15 @@ import type { Rule } from '@heddle/base/vocabulary/task';
 import { VirtualClock } from '@heddle/base/clock';
 import { newId } from '@heddle/base/random';
 import type { Statement } from '../../src/store/database.ts';
-import { claimKind, drain, newBench, newTask, submitTasks, succeed, type Bench } from '@heddle/test-support/engine/fixture';
+import {
+  claimKind,
+  drain,
+  newBench,
+  newTask,
+  submitTasks,
+  succeed,
+  type Bench,
+} from '@heddle/test-support/engine/fixture';
 
 /** Races between transactions, each run many times with everything at once; each fails when its remedy is taken out. */
 describe('races', { concurrency: false }, () => {

@@ -13,7 +13,12 @@ import type { SignedRequest, SignedResponse } from '../../src/protocol/envelope.
 import { VirtualClock } from '@heddle/base/clock';
 import { seededRandom } from '@heddle/base/random';
 import { drive } from './drive.ts';
-import { CREDENTIALS, directTransport, MemoryExecutor, type Run } from '@heddle/test-support/executor/client/memory-executor';
+import {
+  CREDENTIALS,
+  directTransport,
+  MemoryExecutor,
+  type Run,
+} from '@heddle/test-support/executor/client/memory-executor';
 
 interface Bench {
   clock: VirtualClock;

@@ -3,12 +3,7 @@ import assert from 'node:assert/strict';
 import { RemoteFailure } from '../../src/protocol/codes.ts';
 import type { SignedRequest } from '../../src/protocol/envelope.ts';
 import { XmlRpcReader } from '../../src/xmlrpc/reader.ts';
-import {
-  readRequestStruct,
-  readResponseStruct,
-  requestStruct,
-  responseStruct,
-} from '../../src/xmlrpc/structs.ts';
+import { readRequestStruct, readResponseStruct, requestStruct, responseStruct } from '../../src/xmlrpc/structs.ts';
 import { writeCall, writeFault, writeResponse } from '../../src/xmlrpc/writer.ts';
 import type { Random } from '@heddle/base/random';
 import { below, mutate, pick, pieces, text } from './mutate.ts';

@@ -2,13 +2,7 @@ import assert from 'node:assert/strict';
 
 import { RemoteFailure } from '../../src/protocol/codes.ts';
 import { appendFrame, type Frame, FrameReader } from '../../src/tcp/frames.ts';
-import {
-  HeaderFault,
-  readRequest,
-  readResponse,
-  requestHeader,
-  responseHeader,
-} from '../../src/tcp/header.ts';
+import { HeaderFault, readRequest, readResponse, requestHeader, responseHeader } from '../../src/tcp/header.ts';
 import type { Random } from '@heddle/base/random';
 import { below, mutate, pick, pieces, text } from './mutate.ts';
 

@@ -7,12 +7,7 @@ import { join } from 'node:path';
 
 import { RemoteFailure } from '../../src/protocol/codes.ts';
 import type { SignedRequest } from '../../src/protocol/envelope.ts';
-import {
-  deriveClientKey,
-  deriveSigningKeys,
-  signRequest,
-  type RequestFields,
-} from '../../src/protocol/mac.ts';
+import { deriveClientKey, deriveSigningKeys, signRequest, type RequestFields } from '../../src/protocol/mac.ts';
 import { openAuthenticator, type AuthenticatorOptions } from '../../src/security/authenticator.ts';
 import { memoryKeyRing } from '../../src/security/key-ring.ts';
 import type { Authenticator, Caller, Received } from '../../src/security/port.ts';

@@ -8,7 +8,15 @@ import { VirtualClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
 import { eventually } from '@heddle/test-support/eventually';
 import { inDirectory, openFixture, outcome, received, signed, type Fixture } from './fixture.ts';
-import { ISSUER, makeToken, privateJwk, publicJwk, publicPem, writeKeys, type TokenOptions } from '@heddle/test-support/executor/security/token-fixture';
+import {
+  ISSUER,
+  makeToken,
+  privateJwk,
+  publicJwk,
+  publicPem,
+  writeKeys,
+  type TokenOptions,
+} from '@heddle/test-support/executor/security/token-fixture';
 
 type Attack = TokenOptions & { name: string; text?: string | null; peer?: string[]; code: string; says?: string };
 

@@ -63,7 +63,10 @@ describe('modules with kinds', () => {
     );
     await assert.rejects(
       namesOf(
-        write('option.ts', `import { defineKind } from '@heddle/kit';\nexport default defineKind({ name: 'a', run: 5 });`),
+        write(
+          'option.ts',
+          `import { defineKind } from '@heddle/kit';\nexport default defineKind({ name: 'a', run: 5 });`,
+        ),
       ),
       /TypeError: defineKind\(a\): run must be a function \(.*\/option\.ts:2\)$/,
     );

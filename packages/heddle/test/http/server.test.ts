@@ -11,7 +11,13 @@ import type { InjectOptions } from 'fastify';
 import { HeddleError } from '@heddle/base/errors';
 import { createLogger } from '@heddle/base/log';
 import { eventually } from '@heddle/test-support/eventually';
-import { createTestServer, task, type Problem, type TestServer, type TestServerOptions } from '@heddle/test-support/http/server';
+import {
+  createTestServer,
+  task,
+  type Problem,
+  type TestServer,
+  type TestServerOptions,
+} from '@heddle/test-support/http/server';
 
 const ID = '00000000-0000-7000-8000-000000000000';
 

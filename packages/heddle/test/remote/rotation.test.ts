@@ -14,11 +14,7 @@ import type { Listener } from '@heddle/executor/listener';
 import type { RemoteManager } from '@heddle/executor/manager/port';
 import { isAnswerTo, signRequest, signResponse, verifyResponse } from '@heddle/executor/protocol/mac';
 import { openAuthenticator } from '@heddle/executor/security/authenticator';
-import {
-  clientSigner,
-  readClientCredentials,
-  type ClientSigner,
-} from '@heddle/executor/security/client-credentials';
+import { clientSigner, readClientCredentials, type ClientSigner } from '@heddle/executor/security/client-credentials';
 import { openKeyRingFile } from '@heddle/executor/security/key-ring';
 import { RevokedCertificates } from '@heddle/executor/security/revoked-certificates';
 import type { Authenticator } from '@heddle/executor/internal/security/port';

@@ -4,7 +4,13 @@ import { createHash } from 'node:crypto';
 import type { ApiToken, TokenScope } from '@heddle/core/domain/token';
 import type { Engine } from '@heddle/core/engine/port';
 import type { Jobs } from '@heddle/core/engine/schedule/port';
-import type { Definition, DefinitionRepository, HttpConfig, Queues, ServerDependencies } from 'heddle/internal/http/ports';
+import type {
+  Definition,
+  DefinitionRepository,
+  HttpConfig,
+  Queues,
+  ServerDependencies,
+} from 'heddle/internal/http/ports';
 import { buildServer, type App } from 'heddle/internal/http/server';
 import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';

@@ -7,7 +7,15 @@ import type { Delivery } from '../../../src/engine/port.ts';
 import { putCollectionData } from '../../../src/store/collection-data.ts';
 import type { Statement } from '../../../src/store/database.ts';
 import { createJobs } from '../../../src/engine/schedule/jobs.ts';
-import { benchOn, feed, MANAGER_QUEUE, newBench, newId, run, type Bench } from '@heddle/test-support/engine/manager/fixture';
+import {
+  benchOn,
+  feed,
+  MANAGER_QUEUE,
+  newBench,
+  newId,
+  run,
+  type Bench,
+} from '@heddle/test-support/engine/manager/fixture';
 
 const HOOK = 'https://hooks.example.com/heddle';
 const WEBHOOK = { webhook: { url: HOOK } };

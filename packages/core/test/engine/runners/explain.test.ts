@@ -3,7 +3,15 @@ import { before, describe, test } from 'node:test';
 
 import type { Explanation } from '../../../src/engine/explanation.ts';
 import { claimKind, newTask, submitTasks } from '@heddle/test-support/engine/fixture';
-import { endRunner, grant, LARGE, needy, newRunnerBench, pass, type RunnerBench } from '@heddle/test-support/engine/runners/fixture';
+import {
+  endRunner,
+  grant,
+  LARGE,
+  needy,
+  newRunnerBench,
+  pass,
+  type RunnerBench,
+} from '@heddle/test-support/engine/runners/fixture';
 
 describe('why a task that needs a runner is not running', { concurrency: false }, () => {
   let bench: RunnerBench;

@@ -3,7 +3,15 @@ import { test } from 'node:test';
 
 import type { Database, Statement } from '../../../src/store/database.ts';
 import { submitTasks } from '@heddle/test-support/engine/fixture';
-import { endRunner, grant, claimAt, needy, newRunnerBench, pass, type RunnerBench } from '@heddle/test-support/engine/runners/fixture';
+import {
+  endRunner,
+  grant,
+  claimAt,
+  needy,
+  newRunnerBench,
+  pass,
+  type RunnerBench,
+} from '@heddle/test-support/engine/runners/fixture';
 
 const TASKS = 10_000;
 /** As many as step 7 requires. */

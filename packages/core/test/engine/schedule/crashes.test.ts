@@ -7,7 +7,14 @@ import { createJobs } from '../../../src/engine/schedule/jobs.ts';
 import { startDueJobs } from '../../../src/engine/schedule/start-due-jobs.ts';
 import { seededRandom } from '@heddle/base/random';
 import type { Database, Queryable } from '../../../src/store/database.ts';
-import { MINUTE_MS, newJob, newJobBench, statesOf, told, type JobBench } from '@heddle/test-support/engine/schedule/fixture';
+import {
+  MINUTE_MS,
+  newJob,
+  newJobBench,
+  statesOf,
+  told,
+  type JobBench,
+} from '@heddle/test-support/engine/schedule/fixture';
 
 class Crash extends Error {}
 

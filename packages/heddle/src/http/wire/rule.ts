@@ -1,7 +1,12 @@
 import { Type, type Static } from 'typebox';
 
 import type { DedupeMatcher, Rule } from '@heddle/base/vocabulary/task';
-import { BATCH_WIRE_STATE, statesOfBatchWire, type BatchWireState, type TaskState } from '@heddle/base/vocabulary/task-state';
+import {
+  BATCH_WIRE_STATE,
+  statesOfBatchWire,
+  type BatchWireState,
+  type TaskState,
+} from '@heddle/base/vocabulary/task-state';
 import { Reference } from './action.ts';
 import { COUNT_MAX, oneOf, Status } from './basics.ts';
 

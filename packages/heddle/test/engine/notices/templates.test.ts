@@ -5,7 +5,11 @@ import { describe, it } from 'node:test';
 import type { HeddleError } from '@heddle/base/errors';
 import type { JsonObject, JsonValue } from '@heddle/base/json';
 import { parseWorkflow } from '@heddle/core/domain/parse/workflow';
-import { compileNotification, NOTIFICATION_STEPS_MAX, TASK_VARIABLES } from '@heddle/core/internal/engine/notices/render';
+import {
+  compileNotification,
+  NOTIFICATION_STEPS_MAX,
+  TASK_VARIABLES,
+} from '@heddle/core/internal/engine/notices/render';
 import { readVariables } from '@heddle/core/internal/engine/notices/variables';
 import { SLICE_STEPS } from '@heddle/core/expression/meter';
 import { newId } from '@heddle/base/random';
