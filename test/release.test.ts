@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 
-const read = (path: string): string => readFileSync(join(import.meta.dirname, '..', path), 'utf8');
+const ROOT = join(import.meta.dirname, '..');
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
 /** Asserts that each piece stands in the text; white space at the ends of lines does not matter. */
 function assertHolds(text: string, pieces: readonly string[]): void {
@@ -59,12 +60,25 @@ describe('the image', () => {
       const shell = ['-euc', planned.slice(0, planned.lastIndexOf('&&'))];
       const env = { ...process.env, TARGETARCH: architecture };
       const cwd = mkdtempSync(join(tmpdir(), 'heddle-image-'));
-      for (const name of ['package.json', 'package-lock.json']) writeFileSync(join(cwd, name), read(name));
+      const manifests = globSync(['packages/*/package.json', 'web/package.json'], { cwd: ROOT });
+      for (const name of ['package.json', 'package-lock.json', ...manifests]) {
+        mkdirSync(dirname(join(cwd, name)), { recursive: true });
+        writeFileSync(join(cwd, name), read(name));
+      }
       const added = execFileSync('sh', shell, { cwd, env, encoding: 'utf8' });
       rmSync(cwd, { recursive: true });
       assert.deepEqual(added.match(/@koromix\/koffi-\S+/g), [`@koromix/koffi-linux-${cpu}`]);
     });
   }
+
+  test('knows every package: for the installation, and as what it runs', () => {
+    const names = globSync('packages/*', { cwd: ROOT }).map((path) => path.replace('packages/', ''));
+    for (const name of names) {
+      const copies = dockerfile.split(`COPY packages/${name}/package.json packages/${name}/\n`).length - 1;
+      assert.equal(copies, 2, name);
+      if (name !== 'test-support') assert.match(dockerfile, new RegExp(`^COPY --from=build /heddle/build/${name} `, 'm'));
+    }
+  });
 
   test('holds what the default tier of executors and scans of repositories call', () => {
     assert.match(dockerfile, /apt-get install .*\bbubblewrap\b.*\bgit\b/);
@@ -76,7 +90,8 @@ describe('the image', () => {
       'package.json',
       'package-lock.json',
       'tsconfig.build.json',
-      'src',
+      'packages',
+      'docs',
       'scripts',
       'web',
       'examples',

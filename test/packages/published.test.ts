@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { existsSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { promisify } from 'node:util';
+
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
+import { publint } from 'publint';
+import { formatMessage } from 'publint/utils';
+
+const run = promisify(execFile);
+const ROOT = join(import.meta.dirname, '../..');
+const BUILD = join(ROOT, 'build');
+const PACKAGES = ['base', 'client', 'core', 'executor', 'heddle', 'kit', 'recon', 'scan', 'web'] as const;
+const CLIENT_MAX_BYTES = 200_000;
+
+let directory: string;
+const tarballs = new Map<string, string>();
+
+before(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'heddle-packages-'));
+  await run(process.execPath, ['scripts/build.ts'], { cwd: ROOT });
+  for (const name of PACKAGES) {
+    const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', directory], { cwd: join(BUILD, name) });
+    tarballs.set(name, join(directory, stdout.trim()));
+  }
+});
+after(() => rmSync(directory, { recursive: true, force: true }));
+
+/** Installs packages in a new project, as a user would; what they need of each other is among them. */
+async function install(...names: readonly string[]): Promise<string> {
+  const project = mkdtempSync(join(directory, 'project-'));
+  writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'project', private: true, type: 'module' }));
+  const files = names.map((name) => tarballs.get(name)!);
+  const flags = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', '--silent', '--omit=optional'];
+  await run('npm', ['install', ...flags, ...files], { cwd: project });
+  return project;
+}
+
+function installed(project: string): string[] {
+  const modules = join(project, 'node_modules');
+  return readdirSync(modules).flatMap((name) =>
+    name.startsWith('@') ? readdirSync(join(modules, name)).map((inner) => `${name}/${inner}`) : [name],
+  );
+}
+
+function bytesIn(path: string): number {
+  const files = globSync('**/*', { cwd: path }).map((file) => statSync(join(path, file)));
+  return files.reduce((sum, file) => sum + (file.isFile() ? file.size : 0), 0);
+}
+
+for (const name of PACKAGES) {
+  describe(`the package ${name}`, () => {
+    test('has a valid manifest, and exports that exist', async () => {
+      const { messages, pkg } = await publint({ pkgDir: join(BUILD, name), level: 'warning', strict: true });
+      assert.deepEqual(messages.map((message) => formatMessage(message, pkg as Record<string, unknown>)), []);
+    });
+
+    test('has types that resolve', async () => {
+      const data = createPackageFromTarballData(new Uint8Array(readFileSync(tarballs.get(name)!)));
+      const result = await checkPackage(data);
+      if (result.types === false) return assert.equal(name, 'web');
+      // Packages of ES modules alone: `require` loads them as such.
+      const problems = result.problems.filter(({ kind }) => kind !== 'CJSResolvesToESM');
+      assert.deepEqual(problems, []);
+    });
+
+    test('has no source maps', () => {
+      assert.deepEqual(globSync('**/*.map', { cwd: join(BUILD, name, 'dist') }), []);
+    });
+  });
+}
+
+test('the client is small and comes alone', async () => {
+  const project = await install('client');
+  assert.deepEqual(installed(project), ['@heddle/client']);
+  const bytes = bytesIn(join(project, 'node_modules'));
+  assert.ok(bytes < CLIENT_MAX_BYTES, `${bytes} bytes`);
+});
+
+test('the scanner comes without a database, a web server or a console', async () => {
+  const project = await install('base', 'scan');
+  const names = installed(project);
+  for (const absent of ['pg', 'fastify', 'react', '@heddle/core']) assert.ok(!names.includes(absent), absent);
+  writeFileSync(
+    join(project, 'scan.js'),
+    `import { scan } from '@heddle/scan';\nprocess.stdout.write(typeof scan);\n`,
+  );
+  const { stdout } = await run(process.execPath, ['scan.js'], { cwd: project });
+  assert.equal(stdout, 'function');
+});
+
+describe('all of it', () => {
+  let project: string;
+  before(async () => {
+    project = await install(...PACKAGES);
+  });
+
+  test('has a command that starts and knows its files', async () => {
+    const command = join(project, 'node_modules', '.bin', 'heddle');
+    const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+    assert.match((await run(command, ['--version'])).stdout, new RegExp(version.replaceAll('.', '\\.')));
+    const planted = join(project, 'planted');
+    mkdirSync(planted);
+    writeFileSync(join(planted, 'key.env'), `AWS_ACCESS_KEY_ID=${['AKIA', 'QZ3MXV7N2KLPW4TD'].join('')}\n`);
+    const found = await run(command, ['scan', planted, '--json', '--quiet']).catch((error: unknown) => error);
+    assert.match((found as { stdout: string }).stdout, /"type":"finding"/);
+    assert.ok(existsSync(join(project, 'node_modules', '@heddle', 'web', 'dist', 'index.html')));
+  });
+
+  for (const [module, moduleResolution] of [
+    ['node16', 'node16'],
+    ['esnext', 'bundler'],
+  ] as const)
+    test(`has types under the resolution ${moduleResolution}`, async () => {
+      writeFileSync(
+        join(project, 'use.ts'),
+        `import { HeddleClient, type TaskDto } from '@heddle/client';
+import { defineKind, type KindContext } from '@heddle/kit';
+import { defineEvent } from '@heddle/kit/event';
+import { RemoteExecutor } from '@heddle/executor/client';
+import { scan } from '@heddle/scan';
+export const client = new HeddleClient({ baseUrl: 'http://127.0.0.1:8085' });
+export const kind = defineKind({ name: 'greet', run: (task: { input: unknown }, _context: KindContext) => task.input });
+export const event = defineEvent({ name: 'ping', run: () => 'pong' });
+export const used: unknown[] = [RemoteExecutor, scan];
+export const task = (id: string): Promise<TaskDto> => client.getTask(id);
+// @ts-expect-error: inner files are no export
+import '@heddle/core/internal/engine/submit';
+`,
+      );
+      const options = ['--noEmit', '--strict', '--skipLibCheck', '--target', 'es2024', '--types', 'node'];
+      const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+      const types = ['--typeRoots', join(ROOT, 'node_modules', '@types')];
+      const args = [tsc, ...options, ...types, '--module', module, '--moduleResolution', moduleResolution, 'use.ts'];
+      const { stdout } = await run(process.execPath, args, { cwd: project }).catch((error: unknown) => error as { stdout: string });
+      assert.equal(stdout, '');
+    });
+});
