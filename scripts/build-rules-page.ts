@@ -34,7 +34,7 @@ ${rules} rules for ${providers} services and kinds of keys, in ${families.length
 the form of their tokens, by its prefix, length and alphabet; where a token is but a run of characters, by the name that
 it is assigned to. Rules tagged \`generic\` know no provider and give way where another rule finds the same secret.
 
-The rules are TOML files in \`src/scan/detect/rules/builtin/\`, in the format that is also read from rule files of your own;
+The rules are TOML files in \`packages/scan/src/detect/rules/builtin/\`, in the format that is also read from rule files of your own;
 a file of your own with \`[extend]\` and \`useDefault = true\` adds to them, changes them by \`id\`, or leaves some out with
 \`disabledRules\`. This page is written by \`node scripts/build-rules-page.ts\`.
 `;

@@ -51,7 +51,9 @@ function requireNode(): void {
 }
 
 function selectFiles(patterns: readonly string[]): string[] {
-  const all = globSync(['test/**/*.test.ts', 'packages/*/test/**/*.test.ts'], { cwd: ROOT }).map((path) => path.replaceAll('\\', '/'));
+  const all = globSync(['test/**/*.test.ts', 'packages/*/test/**/*.test.ts'], { cwd: ROOT }).map((path) =>
+    path.replaceAll('\\', '/'),
+  );
   const chosen = (path: string): boolean => patterns.length === 0 || patterns.some((part) => path.includes(part));
   return all.filter(chosen).sort();
 }

@@ -65,7 +65,7 @@ describe('the image', () => {
         mkdirSync(dirname(join(cwd, name)), { recursive: true });
         writeFileSync(join(cwd, name), read(name));
       }
-      const added = execFileSync('sh', shell, { cwd, env, encoding: 'utf8' });
+      const added = execFileSync('sh', shell, { cwd, env, encoding: 'utf8', stdio: 'pipe' });
       rmSync(cwd, { recursive: true });
       assert.deepEqual(added.match(/@koromix\/koffi-\S+/g), [`@koromix/koffi-linux-${cpu}`]);
     });
@@ -76,7 +76,8 @@ describe('the image', () => {
     for (const name of names) {
       const copies = dockerfile.split(`COPY packages/${name}/package.json packages/${name}/\n`).length - 1;
       assert.equal(copies, 2, name);
-      if (name !== 'test-support') assert.match(dockerfile, new RegExp(`^COPY --from=build /heddle/build/${name} `, 'm'));
+      if (name !== 'test-support')
+        assert.match(dockerfile, new RegExp(`^COPY --from=build /heddle/build/${name} `, 'm'));
     }
   });
 

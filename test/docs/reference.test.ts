@@ -44,8 +44,8 @@ test('the table of metrics has each metric, its type and its labels', async () =
 });
 
 test('every documented metric is used in the code', () => {
-  const source = readFileSync(join(ROOT, 'src/runtime/metrics.ts'), 'utf8');
-  const users = globSync('src/**/*.ts', { cwd: ROOT })
+  const source = readFileSync(join(ROOT, 'packages/core/src/metrics/metrics.ts'), 'utf8');
+  const users = globSync('packages/*/src/**/*.ts', { cwd: ROOT })
     .filter((path) => !path.endsWith('metrics.ts'))
     .map((path) => readFileSync(join(ROOT, path), 'utf8'))
     .join('\n');

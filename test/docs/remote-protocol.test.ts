@@ -28,7 +28,7 @@ test('the table of requests has every method', () => {
 
 test('the gRPC service is the one that is served, without its comments', () => {
   const shown = /```proto\n([^]*?)```/.exec(text())?.[1];
-  const served = readFileSync(join(ROOT, 'src/remote/grpc/heddle-remote.proto'), 'utf8');
+  const served = readFileSync(join(ROOT, 'packages/executor/src/grpc/heddle-remote.proto'), 'utf8');
   assert.equal(shown, served.replaceAll(/^ *\/\/.*\n/gm, ''));
 });
 
@@ -41,7 +41,7 @@ interface Vector {
 }
 
 test('the test vectors of the page are those of the code', () => {
-  const file = join(ROOT, 'test/remote/protocol/mac-vectors.json');
+  const file = join(ROOT, 'packages/executor/test/protocol/mac-vectors.json');
   const { vectors } = JSON.parse(readFileSync(file, 'utf8')) as { vectors: Vector[] };
   const shown = [...text().matchAll(/```text\nsecret {10}([^]*?)```/g)].map(([, block]) => block!);
   assert.equal(shown.length, 3);

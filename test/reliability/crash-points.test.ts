@@ -18,7 +18,7 @@ import { startChild } from '@heddle/test-support/reliability/processes';
 
 const LANES = 4;
 const CHILD_DEADLINE_MS = 60_000;
-const SOURCE = join(import.meta.dirname, '../../packages');
+const SOURCE = join(import.meta.dirname, '../../packages/core/src');
 
 const LONG = process.env['HEDDLE_TEST_LONG'] === '1';
 /** Within a transaction, the moment after a statement differs little from the moment before the next one. */

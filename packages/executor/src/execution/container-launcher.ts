@@ -1,7 +1,7 @@
 import { attachedProcess } from './attached-process.ts';
 import { engineCommand } from './engine-command.ts';
 import type { Launcher, TaskProcess } from './launcher.ts';
-import { PACKAGE_INSTALLED } from './child/package-name.ts';
+import { PACKAGE_DIRECTORY, PACKAGE_INSTALLED } from './child/package-name.ts';
 import { nodeFlags } from './limits.ts';
 import type { TierSettings } from './options.ts';
 import type { EventCode } from './port.ts';
@@ -20,7 +20,6 @@ const REMOVE_MS_MAX = 10_000;
 /** Path of the event's code inside a container. */
 const EVENT = '/event';
 /** Path at which event code finds this package without bringing a copy. */
-const PACKAGE = '/node_modules/heddle';
 
 export interface ContainerParts {
   readonly settings: TierSettings;
@@ -90,7 +89,7 @@ export function containerParameters({
     ...['--ulimit', 'core=0', '--ulimit', `nofile=${openFiles}:${openFiles}`, '--ulimit', `fsize=${tmpBytes}`],
     ...['--tmpfs', `/tmp:rw,nosuid,nodev,noexec,size=${tmpBytes},mode=1777`, '--workdir', '/tmp'],
     ...['--mount', `type=bind,source=${runtime},target=${SANDBOX_RUNTIME},readonly`],
-    ...['--mount', `type=bind,source=${runtime}/package,target=${PACKAGE},readonly`],
+    ...['--mount', `type=bind,source=${runtime}/package,target=${PACKAGE_DIRECTORY},readonly`],
     ...['--mount', `type=bind,source=${directory},target=${EVENT},readonly`],
     ...variables.flatMap(([variable, value]) => ['--env', `${variable}=${value}`]),
     ...container.parameters,

@@ -5,7 +5,7 @@ import type { ControlGroup } from './control-groups.ts';
 import { childOf, onlyChildOf } from './child-processes.ts';
 import type { Launcher, TaskProcess } from './launcher.ts';
 import { librariesOf } from './libraries.ts';
-import { PACKAGE_INSTALLED } from './child/package-name.ts';
+import { PACKAGE_DIRECTORY, PACKAGE_INSTALLED } from './child/package-name.ts';
 import { limitedBy, nodeFlags } from './limits.ts';
 import type { EventCode } from './port.ts';
 import { lowerPriority, restorePriority } from './priority.ts';
@@ -25,7 +25,6 @@ const PIPES_CLOSE_MS = 10_000;
 const NODE = '/usr/bin/node';
 const EVENT = '/event';
 /** Path at which event code finds this package without bringing a copy. */
-const PACKAGE = '/node_modules/heddle';
 /** Excludes `zero`: shared mappings of it use memory that no process limit counts. */
 const DEVICES = ['null', 'random', 'urandom'] as const;
 /** First descriptor after those of the channel. */
@@ -146,7 +145,7 @@ function fixedParameters({ settings, stage, node }: LauncherParts, libraries: re
     ...libraries.flatMap((path) => ['--ro-bind', path, path]),
     ...['--ro-bind', node, NODE],
     ...['--ro-bind', stage.runtime, SANDBOX_RUNTIME],
-    ...['--ro-bind', join(stage.runtime, 'package'), PACKAGE],
+    ...['--ro-bind', join(stage.runtime, 'package'), PACKAGE_DIRECTORY],
     ...['--proc', '/proc'],
     ...DEVICES.flatMap((name) => ['--dev-bind', `/dev/${name}`, `/dev/${name}`]),
     ...['--perms', '0700', '--size', String(settings.tmpBytes), '--tmpfs', '/tmp'],

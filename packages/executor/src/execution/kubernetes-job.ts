@@ -1,3 +1,4 @@
+import { PACKAGE_DIRECTORY } from './child/package-name.ts';
 import type { TierSettings } from './options.ts';
 import { SANDBOX_RUNTIME } from './stage.ts';
 
@@ -9,7 +10,7 @@ export const POD_FOLDERS = {
   runtime: SANDBOX_RUNTIME,
   event: '/event',
   /** Path at which code in `event` finds this package without bringing a copy. */
-  package: '/node_modules/heddle',
+  package: PACKAGE_DIRECTORY,
 } as const;
 
 /** User of tasks: `nobody`, which owns nothing. */

@@ -71,9 +71,11 @@ async function load(path: string, file: string): Promise<Record<string, unknown>
 /** Includes the location: the head of the stack for a syntax error, else its first line outside this package. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const own = fileURLToPath(new URL('../', import.meta.url));
+  const own = [new URL('../', import.meta.url).href, import.meta.resolve('@heddle/kit')].map((url) =>
+    fileURLToPath(new URL('./', url)),
+  );
   const places = [...(error.stack ?? '').matchAll(/(?:^|file:\/\/)(\/[^\s():]+:\d+)/gm)].map((match) => match[1]!);
-  const place = places.find((each) => !each.startsWith(own));
+  const place = places.find((each) => !own.some((folder) => each.startsWith(folder)));
   return `${error.name}: ${error.message}${place === undefined ? '' : ` (${place})`}`;
 }
 

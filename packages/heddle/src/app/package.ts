@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The package's directory, from `src/app` and from `dist/app` alike. */
-export const PACKAGE_DIRECTORY = join(import.meta.dirname, '../../../..');
+export const PACKAGE_DIRECTORY = join(import.meta.dirname, '..', '..');
 
 /** In the repository the examples lie beside the packages; the published package contains them. */
 export const EXAMPLES_DIRECTORY = join(PACKAGE_DIRECTORY, import.meta.url.endsWith('.ts') ? '../..' : '.', 'examples');

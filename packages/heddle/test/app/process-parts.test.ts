@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
@@ -116,7 +117,7 @@ describe('from settings to the options of a process', () => {
   });
 
   it('no process opens an engine, a database or traces without it', () => {
-    const past = globSync('src/app/**/*.ts').filter((path) => {
+    const past = globSync(join(import.meta.dirname, '../../src/app/**/*.ts')).filter((path) => {
       // The database of a short command.
       if (/process-parts|database-access/.test(path)) return false;
       return /\b(createEngine|openDatabase|createTracer)\(/.test(readFileSync(path, 'utf8'));

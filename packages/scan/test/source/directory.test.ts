@@ -80,13 +80,10 @@ describe('directory source', () => {
     const { objects } = await listAll(await openSource({ type: 'path', path: `${sample}/./b/../b//` }));
     assert.equal(objects[0]?.path, `${sample}/b/deep/er/three.txt`);
     const here = await listAll(
-      await openSource(
-        { type: 'path', path: '.' },
-        { prune: (path) => path !== 'src' && !path.startsWith('src/scan') },
-      ),
+      await openSource({ type: 'path', path: '.' }, { prune: (path) => !/^packages(?:\/scan(?:\/|$)|$)/.test(path) }),
     );
     assert.ok(here.objects.some(({ path }) => path === 'package.json'));
-    assert.ok(here.objects.some(({ path }) => path === 'src/scan/source/port.ts'));
+    assert.ok(here.objects.some(({ path }) => path === 'packages/scan/src/source/port.ts'));
     assert.ok(!here.objects.some(({ path }) => path.startsWith('test/')));
   });
 
