@@ -31,7 +31,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['test/**/*.ts'],
+    files: ['test/**/*.ts', 'packages/*/test/**/*.ts', 'packages/test-support/**/*.ts'],
     rules: {
       // node:test returns promises that the runner itself awaits.
       '@typescript-eslint/no-floating-promises': 'off',

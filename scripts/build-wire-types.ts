@@ -102,6 +102,7 @@ function typeOf(schema: Schema, nameFor: (schema: Schema) => string | null): str
     case 'boolean':
     case 'null':
       return schema.type;
+    case undefined:
     default:
       return 'unknown';
   }
