@@ -18,14 +18,15 @@ begin
 
   with decided as materialized (
     select g.child_id, g.closed, g.cause,
-      g.cause is not null and (l.state = 0 or (l.state = 5 and l.paused_from in (0, 1))) as fails,
-      g.cause is null and l.state = 0 and l.open_gates = g.closed as opens
+      g.cause is not null and (l.state = :waiting
+        or (l.state = :paused and l.paused_from in (:waiting, :pending))) as fails,
+      g.cause is null and l.state = :waiting and l.open_gates = g.closed as opens
     from unnest(p_children, p_closed, p_causes) g(child_id, closed, cause)
     join unnest(v_locked, v_states, v_from, v_gates) l(id, state, paused_from, open_gates) on l.id = g.child_id
   ), moved as (
     update task t set
       open_gates = t.open_gates - c.closed,
-      state = case when c.fails then 11 when c.opens then 1 else t.state end,
+      state = case when c.fails then :failed when c.opens then :pending else t.state end,
       run_at = case when c.opens then greatest(t.run_at, p_now) else t.run_at end,
       updated_at = case when c.fails or c.opens then p_now else t.updated_at end,
       ended_at = case when c.fails then p_now else t.ended_at end,
@@ -57,11 +58,11 @@ begin
     with recursive falls as (
       select t.id, t.policy from edge e join task t on t.id = e.child_id
       where e.parent_id = p_id and e.requires_success and not e.crosses
-        and (t.state = 0 or (t.state = 5 and t.paused_from in (0, 1)))
+        and (t.state = :waiting or (t.state = :paused and t.paused_from in (:waiting, :pending)))
       union
       select t.id, t.policy from falls f join edge e on e.parent_id = f.id join task t on t.id = e.child_id
-      where not passes(f.policy, 11::smallint) and e.requires_success and not e.crosses
-        and (t.state = 0 or (t.state = 5 and t.paused_from in (0, 1)))
+      where not passes(f.policy, :failed::smallint) and e.requires_success and not e.crosses
+        and (t.state = :waiting or (t.state = :paused and t.paused_from in (:waiting, :pending)))
     )
     select f.id from falls f);
 end $$;
@@ -167,7 +168,8 @@ begin
     failed_ids := failed_ids || v_next;
     v_front := v_next;
     if p_succeeded then
-      propagations := jsonb_build_array(jsonb_build_array(10, (select sum(c.closed) from unnest(v_closed) c(closed))));
+      propagations := jsonb_build_array(jsonb_build_array(:succeeded,
+        (select sum(c.closed) from unnest(v_closed) c(closed))));
     end if;
   end loop;
   if not p_succeeded then propagations := propagations_of(p_parents || failed_ids); end if;
@@ -177,7 +179,7 @@ end $$;
 create or replace function reason_of(p_cause uuid)
 returns text language sql stable as $$
   select 'the task it depends on, "' || left(r.name, 200) || '" (' || r.id || '), '
-    || case r.state when 14 then 'was canceled' when 12 then 'timed out' else 'failed' end
+    || case r.state when :canceled then 'was canceled' when :timed_out then 'timed out' else 'failed' end
   from task r where r.id = p_cause
 $$;
 
@@ -282,8 +284,9 @@ begin
     select x.value as action, x.value ->> 'trigger' as trigger,
       (row_number() over (order by x.ord) - 1)::smallint as ordinal
     from jsonb_array_elements(sp.actions) with ordinality x(value, ord)
-    where x.value ->> 'trigger' = case when t.state = 10 then 'success' when t.state in (11, 12, 13) then 'failure'
-      when t.state = 14 and t.deadline_at is not null then 'cancel' end) a
+    where x.value ->> 'trigger' = case when t.state = :succeeded then 'success'
+      when t.state in (:failed, :timed_out, :partially_failed) then 'failure'
+      when t.state = :canceled and t.deadline_at is not null then 'cancel' end) a
   cross join lateral (
     select exists (select 1 from delivery s
       where s.task_id = t.id and s.attempt = t.attempt and s.trigger = 'start' and s.state = 'due') as held) h

@@ -47,7 +47,8 @@ begin
   end if;
   if not p_expire and p_extras is null then
     select array_agg(l.id), array_agg(l.workflow_id), array_agg(l.lease_id), array_agg(l.attempt), array_agg(l.kind_id),
-      array_agg(l.state), array_agg(l.started_at), bool_and(l.state in (2, 3)), bool_or(l.linked), bool_or(l.has_spec),
+      array_agg(l.state), array_agg(l.started_at), bool_and(l.state in (:claimed, :running)), bool_or(l.linked),
+        bool_or(l.has_spec),
       bool_or(l.has_actions), bool_or(l.holds), array_agg(l.container_id), bool_or(l.container_id is not null)
     into v_ids, v_workflows, v_leases, v_attempts, v_kinds, v_froms, v_started, v_open, v_linked, v_spec, v_actions, v_holds,
       v_containers, v_in_trees
@@ -75,22 +76,26 @@ begin
       l.holds, l.container_id,
       l.started_at,
       case
-        when l.id is null then 6
-        when r.attempt <> l.attempt then 5
-        when l.state >= 10 then case when l.state = r.target then 2 else 3 end
-        when l.state in (0, 1) or (l.state = 5 and l.paused_from in (0, 1)) then 4
-        when not p_expire and (l.state = 4 or l.paused_from = 4) then case when r.target = 10 then 2 else 3 end
-        when p_expire and (l.state = 5 or l.deadline_at is null or l.deadline_at > v_now) then 3
-        else 0
+        when l.id is null then :result_not_found
+        when r.attempt <> l.attempt then :result_stale_attempt
+        when l.state >= :terminal then case when l.state = r.target then :result_unchanged else :result_conflict end
+        when l.state in (:waiting, :pending)
+          or (l.state = :paused and l.paused_from in (:waiting, :pending)) then :result_not_started
+        when not p_expire and (l.state = :expanding or l.paused_from = :expanding) then case
+          when r.target = :succeeded then :result_unchanged else :result_conflict end
+        when p_expire and (l.state = :paused or l.deadline_at is null or l.deadline_at > v_now) then :result_conflict
+        else :result_applied
       end::smallint as code
     from unnest(p_ids, p_attempts, p_states, p_reasons) with ordinality r(id, attempt, target, reason, ord)
     left join locked l on l.id = r.id
   ), accepted as (
-    select * from decided where code = 0
+    select * from decided where code = :result_applied
   )
   select
-    (select array_agg(d.code order by d.ord) from decided d where exists (select 1 from decided x where x.code <> 0)),
-    (select array_agg(d.state order by d.ord) from decided d where exists (select 1 from decided x where x.code <> 0)),
+    (select array_agg(d.code order by d.ord) from decided d
+      where exists (select 1 from decided x where x.code <> :result_applied)),
+    (select array_agg(d.state order by d.ord) from decided d
+      where exists (select 1 from decided x where x.code <> :result_applied)),
     array_agg(a.id), array_agg(a.workflow_id), array_agg(a.lease_id), array_agg(a.target),
     nullif(array_agg(a.reason), array_fill(null::text, array[count(*)::integer])),
     bool_or(a.linked), bool_or(a.has_spec), bool_or(a.has_actions), bool_or(a.holds),
@@ -120,9 +125,9 @@ begin
   end if;
   if cardinality(v_expanding) > 0 then
     -- Their reports are accepted, but they have not ended.
-    v_codes := coalesce(v_codes, array_fill(0::smallint, array[cardinality(p_ids)]));
+    v_codes := coalesce(v_codes, array_fill(:result_applied::smallint, array[cardinality(p_ids)]));
     v_moved := (
-      select json_agg(json_build_array(t.kind_id, 3, case when e.id is null then u.target else 4 end,
+      select json_agg(json_build_array(t.kind_id, :running, case when e.id is null then u.target else :expanding end,
         case when e.id is null then json_build_array((date_part('epoch', v_now - t.started_at) * 1000)::bigint) end, 1))
       from unnest(v_ids, v_to) u(id, target) join task t on t.id = u.id left join unnest(v_expanding) e(id) on e.id = u.id);
     select array_agg(u.id), array_agg(u.workflow_id), array_agg(u.lease_id), array_agg(u.target),
@@ -180,7 +185,7 @@ begin
   if p_spec and (11::smallint = any(p_to) or 12::smallint = any(p_to)) then
     select array_agg(t.id), array_agg(p_now + retry_delay(sp.retry, t.attempt, t.id, p_jitter)) into v_retry, v_retry_at
     from unnest(p_ids, p_to) u(id, target) join task t on t.id = u.id join task_spec sp on sp.task_id = t.id
-    where u.target in (11, 12) and t.attempt < (sp.retry ->> 'max_attempts')::integer
+    where u.target in (:failed, :timed_out) and t.attempt < (sp.retry ->> 'max_attempts')::integer
       and (p_final is null or t.id <> all(p_final));
   end if;
 
@@ -192,19 +197,21 @@ begin
           as durations
       from (
         select t.kind_id, t.state, t.started_at,
-          case when r.id is null then u.target when t.state = 5 then 5 when t.open_gates > 0 then 0 else 1 end as target
+          case when r.id is null then u.target when t.state = :paused then :paused when t.open_gates > 0 then :waiting
+            else :pending end as target
         from unnest(p_ids, p_to) u(id, target) join task t on t.id = u.id
         left join unnest(v_retry) r(id) on r.id = u.id) m
       group by m.kind_id, m.state, m.target) g;
     update task t set
-      state = case when t.state = 5 then 5 when t.open_gates > 0 then 0 else 1 end,
-      paused_from = case when t.state = 5 then 1 end,
+      state = case when t.state = :paused then :paused when t.open_gates > 0 then :waiting else :pending end,
+      paused_from = case when t.state = :paused then :pending end,
       run_at = r.run_at, updated_at = p_now, started_at = null, deadline_at = null, lease_id = null, slots = null,
       reason = r.reason
     from (select v.id, v.run_at, u.reason from unnest(v_retry, v_retry_at) v(id, run_at)
           join unnest(p_ids, p_reasons) u(id, reason) on u.id = v.id) r
-    where t.id = r.id and (t.state + 0) in (2, 3, 4, 5);
-    v_lanes := v_lanes || make_ready(array(select t.id from task t where t.id = any(v_retry) and (t.state + 0) = 1), p_now);
+    where t.id = r.id and (t.state + 0) in (:claimed, :running, :expanding, :paused);
+    v_lanes := v_lanes || make_ready(array(select t.id from task t where t.id = any(v_retry)
+      and (t.state + 0) = :pending), p_now);
     select coalesce(array_agg(u.id), '{}'), coalesce(array_agg(u.workflow_id), '{}') into v_ended, v_workflows
     from unnest(p_ids, p_workflows) u(id, workflow_id) where u.id <> all(v_retry);
     if p_containers is not null then
@@ -212,21 +219,24 @@ begin
       from unnest(p_ids, p_containers) u(id, container_id) where u.id <> all(v_retry);
     end if;
     -- From here on the answer cannot be "all applied as asked".
-    v_codes := array(select coalesce(case when q.id = any(v_retry) then 1 end, p_codes[q.ord], 0)
+    v_codes := array(select coalesce(case
+      when q.id = any(v_retry) then :result_retrying end, p_codes[q.ord], :result_applied)
       from unnest(p_asked) with ordinality q(id, ord) order by q.ord)::smallint[];
   end if;
 
   if v_retry is null and p_reasons is null and 10 = all(p_to) then
-    update task t set state = 10, ended_at = p_now, updated_at = p_now, reason = null, lease_id = null, slots = null,
+    update task t set state = :succeeded, ended_at = p_now, updated_at = p_now, reason = null, lease_id = null,
+      slots = null,
       paused_at = null, paused_from = null
-    where t.id = any(p_ids) and (t.state + 0) in (2, 3, 4, 5);
+    where t.id = any(p_ids) and (t.state + 0) in (:claimed, :running, :expanding, :paused);
   else
     update task t set
       state = u.target, ended_at = p_now, updated_at = p_now,
-      reason = coalesce(u.reason, case when u.target <> 10 then t.reason end),
+      reason = coalesce(u.reason, case when u.target <> :succeeded then t.reason end),
       lease_id = null, slots = null, paused_at = null, paused_from = null
     from unnest(p_ids, p_to, p_reasons) u(id, target, reason)
-    where t.id = u.id and (t.state + 0) in (2, 3, 4, 5) and (v_retry is null or t.id <> all(v_retry));
+    where t.id = u.id and (t.state + 0) in (:claimed, :running, :expanding, :paused)
+      and (v_retry is null or t.id <> all(v_retry));
   end if;
 
   select * into v_after from conclude(v_ended, v_workflows, p_linked, 10 = all(p_to), p_actions, p_leases, v_slots,
@@ -272,12 +282,12 @@ declare
 begin
   select array_agg(t.id), array_agg(t.lease_id) into v_ids, v_leases
   from unnest(p_ids, p_codes) u(id, code) join task t on t.id = u.id
-  where u.code in (2, 3) and t.state >= 10 and t.lease_id is not null;
+  where u.code in (:result_unchanged, :result_conflict) and t.state >= :terminal and t.lease_id is not null;
   if v_ids is null then return '{}'; end if;
   select array_agg(h.slot), array_agg(slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count))
   into v_slots, v_amounts
   from task t, unnest(t.slots) h(slot) where t.id = any(v_ids);
-  update task set slots = null, lease_id = null where id = any(v_ids) and state >= 10;
+  update task set slots = null, lease_id = null where id = any(v_ids) and state >= :terminal;
   perform close_leases(v_leases);
   return return_slots(v_slots, v_amounts);
 end $$;
