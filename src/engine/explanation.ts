@@ -1,6 +1,7 @@
 import type { TaskId } from '../domain/ids.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { Demand } from '../domain/runner/requirements.ts';
+import type { Exhaustion } from '../domain/runner/state.ts';
 import type { Task } from '../domain/task.ts';
 import type { ContainerState, TaskState } from '../domain/task-state.ts';
 import type { Container } from '../domain/workflow.ts';
@@ -46,7 +47,7 @@ export interface RunnerObstacle {
   /**
    * `global`: no idle runner; `local`: the idle runners do not match; `uncertain`: not all runners could be checked.
    */
-  exhaustion: 'global' | 'local' | 'uncertain' | null;
+  exhaustion: Exhaustion | null;
   /** Runners being launched for this and other requests. */
   launching: number;
   /** Error of the last launch. */

@@ -1,5 +1,5 @@
 import { COMPLETION_POLICY_CODE } from '../domain/completion-policy.ts';
-import { REQUEST_STATE_CODES, RUNNER_STATE_CODES } from '../domain/runner/state.ts';
+import { EXHAUSTIONS, REQUEST_STATE_CODES, RUNNER_STATE_CODES } from '../domain/runner/state.ts';
 import { TASK_STATE_CODE } from '../domain/task-state.ts';
 import { CONTAINER_MODE_CODE } from '../domain/workflow.ts';
 
@@ -53,7 +53,7 @@ export const SQL_NAMES: ReadonlyMap<string, number> = new Map([
   ...prefixed('node', PLACEMENT_CODE),
   ...prefixed('rule', RULE_TYPE_CODE),
   ...prefixed('lane', LANE_CODE),
-  ...prefixed('exhausted', { global: 0, local: 1, uncertain: 2 }),
+  ...prefixed('exhausted', codesOf(EXHAUSTIONS)),
   ...prefixed('source', { task: 0, holder: 1 }),
   ...prefixed('timeout_since', { start: 0, activity: 1 }),
   ...Object.entries(CONTAINER_MODE_CODE),
@@ -62,9 +62,24 @@ export const SQL_NAMES: ReadonlyMap<string, number> = new Map([
   ['continue_on_failure', COMPLETION_POLICY_CODE.ContinueOnFailure],
 ]);
 
-/** Replaces the names of codes in SQL; `::type` and array slices such as `x[1:n]` stay as they are. */
+const LITERAL = /'(?:[^']|'')*'|"[^"]*"/;
+const COMMENT = /--.*|\/\*[^]*?\*\//;
+/** Neither `::type` nor the second bound of an array slice, such as `x[first:last]`. */
+const NAME = /(?<![:\w\])]):([a-z_]\w*)/;
+const TOKENS = new RegExp(`${LITERAL.source}|${COMMENT.source}|${NAME.source}`, 'g');
+
+/**
+ * Replaces the names of codes in SQL, outside literals and comments.
+ *
+ * @throws Error for an unknown name, which is a programming error
+ */
 export function withCodes(sql: string): string {
-  return sql.replaceAll(/(?<![:\w\]']):([a-z_]+)\b/g, (text, name: string) => SQL_NAMES.get(name)?.toString() ?? text);
+  return sql.replaceAll(TOKENS, (text, name: string | undefined) => {
+    if (name === undefined) return text;
+    const code = SQL_NAMES.get(name);
+    if (code === undefined) throw new Error(`unknown name :${name} in SQL; store/sql-names.ts has the names of codes`);
+    return String(code);
+  });
 }
 
 function codesOf<Name extends string>(names: readonly Name[]): Record<Name, number> {

@@ -1,4 +1,5 @@
 import type { Queryable, Statement } from './database.ts';
+import { withCodes } from './sql-names.ts';
 import type { TracedAttempt } from './traces.ts';
 
 /** Result of a transition; absent members mean "none". Kinds and lanes are ids. */
@@ -74,7 +75,7 @@ const UNARCHIVE: Statement = {
 
 const FIND_OPEN_TASKS: Statement = {
   name: 'tasks.find_open',
-  text: `select id from task where workflow_id = $1 and (state + 0) < 10 order by id`,
+  text: withCodes(`select id from task where workflow_id = $1 and (state + 0) < :terminal order by id`),
 };
 
 const PROMOTE_DELAYED: Statement = { name: 'tasks.promote_delayed', text: `select promote_delayed($1, $2) as moved` };

@@ -84,7 +84,8 @@ end $$;
 -- Describes a node that did not succeed.
 create or replace function bad_end_of(p_state smallint)
 returns text language sql immutable as $$
-  select case p_state when 14 then 'was canceled' when 12 then 'timed out' when 13 then 'partially failed' else 'failed' end
+  select case p_state when :canceled then 'was canceled' when :timed_out then 'timed out'
+    when :partially_failed then 'partially failed' else 'failed' end
 $$;
 
 -- Stops sequences at nodes that they do not tolerate: disables every later child that has not ended, with its

@@ -182,7 +182,7 @@ begin
     into v_slots, v_amounts
     from task t, unnest(t.slots) h(slot) where t.id = any(p_ids);
   end if;
-  if p_spec and (11::smallint = any(p_to) or 12::smallint = any(p_to)) then
+  if p_spec and (:failed::smallint = any(p_to) or :timed_out::smallint = any(p_to)) then
     select array_agg(t.id), array_agg(p_now + retry_delay(sp.retry, t.attempt, t.id, p_jitter)) into v_retry, v_retry_at
     from unnest(p_ids, p_to) u(id, target) join task t on t.id = u.id join task_spec sp on sp.task_id = t.id
     where u.target in (:failed, :timed_out) and t.attempt < (sp.retry ->> 'max_attempts')::integer
@@ -224,7 +224,7 @@ begin
       from unnest(p_asked) with ordinality q(id, ord) order by q.ord)::smallint[];
   end if;
 
-  if v_retry is null and p_reasons is null and 10 = all(p_to) then
+  if v_retry is null and p_reasons is null and :succeeded = all(p_to) then
     update task t set state = :succeeded, ended_at = p_now, updated_at = p_now, reason = null, lease_id = null,
       slots = null,
       paused_at = null, paused_from = null
@@ -239,7 +239,7 @@ begin
       and (v_retry is null or t.id <> all(v_retry));
   end if;
 
-  select * into v_after from conclude(v_ended, v_workflows, p_linked, 10 = all(p_to), p_actions, p_leases, v_slots,
+  select * into v_after from conclude(v_ended, v_workflows, p_linked, :succeeded = all(p_to), p_actions, p_leases, v_slots,
     v_amounts, p_now, v_containers);
   if v_codes is not null then
     v_states := array(select t.state from unnest(p_asked) with ordinality q(id, ord) left join task t on t.id = q.id

@@ -81,7 +81,7 @@ begin
       count(*) filter (where m.state = :timed_out)::integer as timed_out,
       count(*) filter (where m.state = :partially_failed)::integer as partially_failed,
       count(*) filter (where m.state = :disabled)::integer as disabled,
-      count(*) filter (where m.state between 11 and 14 and passes(m.policy, m.state))::integer as tolerated
+      count(*) filter (where m.state between :failed and :canceled and passes(m.policy, m.state))::integer as tolerated
     from unnest(v_containers) r(id)
     left join lateral (
       select t.state, t.policy from task t where t.container_id = r.id

@@ -262,7 +262,8 @@ begin
       reason = case
         when x.fails and x.cause is not null then x.reason
         when x.fails then 'the task it depends on, "' || left(x.name, 200) || '" (' || x.parent_id || '), '
-        || case x.state when 14 then 'was canceled' when 12 then 'timed out' else 'failed' end else t.reason end,
+          || case x.state when :canceled then 'was canceled' when :timed_out then 'timed out' else 'failed' end
+        else t.reason end,
       updated_at = v_now
     from (
       select c.id, p.cause, p.id as parent_id, p.name, p.state, p.reason,

@@ -33,7 +33,7 @@ begin
     on conflict do nothing returning id
   ), made as (
     insert into runner (id, provider, batch_id, shape_id, state, threshold, created_at, state_since)
-    select u.id, w.provider, w.id, w.shape_id, 0, after_ms(v_now, p_times, 'created_ms'), v_now, v_now
+    select u.id, w.provider, w.id, w.shape_id, :runner_created, after_ms(v_now, p_times, 'created_ms'), v_now, v_now
     from batches b join wanted w on w.id = b.id, unnest(w.runner_ids) with ordinality u(id, n)
     where v_room is null or w.before + u.n <= v_room
     order by w.ord, u.n

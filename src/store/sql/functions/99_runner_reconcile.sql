@@ -88,7 +88,7 @@ begin
       and not exists (select 1 from unnest(p_there) u(id) where u.id = r.provider_id)
   )
   select array_agg(m.id) filter (where m.doubted_at is null or m.seen >= m.doubted_at),
-    (array_agg(m.id) filter (where m.doubted_at <= v_second and m.seen < m.doubted_at))[:p_limit]
+    (array_agg(m.id) filter (where m.doubted_at <= v_second and m.seen < m.doubted_at))[1:p_limit]
   into v_doubted, v_over from missing m where m.seen <= v_fresh;
   v_over := coalesce(v_over, '{}');
   if cardinality(v_over) > 0 then

@@ -48,7 +48,7 @@ begin
     from fresh f join runner_tenant t on t.tenant = f.tenant
   ), stored as (
     insert into runner_request as q (id, shape_id, tenant, count, rank, state, source, run, task_id, attempt, created_at, expires_at)
-    select t.id, t.shape_id, t.tenant, t.count, t.rank, 0, t.source, t.run,
+    select t.id, t.shape_id, t.tenant, t.count, t.rank, :request_waiting, t.source, t.run,
       case when t.source = :source_task then t.run::uuid end, t.attempt, v_now, t.expires_at
     from turned t order by t.id
     on conflict (id) do update set state = :request_waiting, rank = excluded.rank, shape_id = excluded.shape_id,
@@ -62,7 +62,7 @@ begin
   )
   select array_agg(s.id) into v_asked from stored s;
   if v_asked is null then return 0; end if;
-  if 0 = any(p_sources) then perform runner_set_aside(v_asked); end if;
+  if :source_task = any(p_sources) then perform runner_set_aside(v_asked); end if;
   perform runner_tell_pool(p_times);
   return cardinality(v_asked);
 end $$;

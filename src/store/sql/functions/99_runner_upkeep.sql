@@ -172,8 +172,8 @@ begin
     where r.state < :runner_terminated and r.state > :runner_created
       and coalesce(l.seen_at, r.state_since) <= p_now - p_silent
   )
-  select (array_agg(s.id) filter (where s.doubted_at is null or s.seen >= s.doubted_at))[:p_limit],
-    (array_agg(s.id) filter (where s.doubted_at <= p_now - p_doubt and s.seen < s.doubted_at))[:p_limit]
+  select (array_agg(s.id) filter (where s.doubted_at is null or s.seen >= s.doubted_at))[1:p_limit],
+    (array_agg(s.id) filter (where s.doubted_at <= p_now - p_doubt and s.seen < s.doubted_at))[1:p_limit]
   into o_doubted, o_lost from silent s;
 end $$;
 
