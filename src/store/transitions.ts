@@ -31,21 +31,19 @@ interface MovedRow {
   moved: Moved;
 }
 
-const SETTLE: Statement = {
-  name: 'tasks.settle',
-  text: `select settle($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, false, $6::uuid[], $7, $8) as moved`,
-};
+/** The first six parameters of statements that settle reports; `$7` and `$8` are the jitter and the time. */
+export const REPORTS = 'row($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, $6::uuid[])::reports';
+
+const SETTLE: Statement = { name: 'tasks.settle', text: `select settle(${REPORTS}, false, $7, $8) as moved` };
 
 const SETTLE_WITH_RESULTS: Statement = {
   name: 'tasks.settle_with_results',
-  text: `select settle_with_results(
-    $1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, $6::uuid[], $7, $8, $9::jsonb) as moved`,
+  text: `select settle_with_results(${REPORTS}, $7, $8, $9::jsonb) as moved`,
 };
 
 const SETTLE_WITH_NOTICES: Statement = {
   name: 'tasks.settle_with_notices',
-  text: `select settle_with_notices(
-    $1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, $6::uuid[], $7, $8, $9::jsonb, $10::jsonb) as moved`,
+  text: `select settle_with_notices(${REPORTS}, $7, $8, $9::jsonb, $10::jsonb) as moved`,
 };
 
 const UPDATE: Statement = {
@@ -118,7 +116,7 @@ export interface SettleInput {
   now: string | null;
 }
 
-/** Parameters of `settle($1 … $8)`. */
+/** Values of `$1` to `$8`: REPORTS, the jitter and the time. */
 export function settleValues(input: SettleInput): unknown[] {
   const reasons = input.reasons.some((reason) => reason !== null) ? input.reasons : null;
   return [

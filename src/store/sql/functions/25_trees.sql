@@ -166,7 +166,7 @@ returns json language plpgsql set plan_cache_mode = force_generic_plan set enabl
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_ids uuid[];
-  v_tasks record;
+  v_set settling;
 begin
   v_ids := array(
     select g.task_id from generator g join task t on t.id = g.task_id
@@ -176,20 +176,19 @@ begin
     return null;
   end if;
   perform lock_workflows(v_ids);
-  select array_agg(l.id) as ids, array_agg(l.workflow_id) as workflows, array_agg(l.lease_id) as leases,
-    array_agg(l.container_id) as containers, bool_or(l.has_spec) as spec, bool_or(l.has_actions) as actions,
-    bool_or(l.slots is not null) as holds,
+  select array_agg(l.id), array_agg(l.workflow_id), array_agg(l.lease_id), array_agg(l.container_id),
+    bool_or(l.has_spec), bool_or(l.has_actions), bool_or(l.slots is not null),
     json_agg(json_build_array(l.kind_id, :expanding, :succeeded,
       json_build_array((extract(epoch from v_now - l.started_at) * 1000)::bigint)))
-      as moved
-  into v_tasks
+  into v_set.ids, v_set.workflows, v_set.leases, v_set.containers, v_set.has_spec, v_set.has_actions, v_set.holds,
+    v_set.moved
   from (select * from task t where t.id = any(v_ids) and (t.state + 0) = :expanding order by t.id for no key update) l;
-  if v_tasks.ids is null then return null; end if;
-  update generator set open = false where task_id = any(v_tasks.ids);
-  return settle_accepted(v_tasks.ids, v_tasks.workflows, v_tasks.leases,
-    array_fill(:succeeded::smallint, array[cardinality(v_tasks.ids)]), null, true, v_tasks.spec, v_tasks.actions,
-      v_tasks.holds,
-    p_jitter, v_now, null, null, v_tasks.moved, '{}', v_tasks.ids, v_tasks.containers);
+  if v_set.ids is null then return null; end if;
+  update generator set open = false where task_id = any(v_set.ids);
+  v_set.targets := array_fill(:succeeded::smallint, array[cardinality(v_set.ids)]);
+  v_set.linked := true;
+  v_set.lanes := '{}';
+  return settle_accepted(v_set, v_set.ids, p_jitter, v_now);
 end $$;
 
 -- Generators that ended in another way are not checked again. Locked ones are skipped, since nothing depends on them.

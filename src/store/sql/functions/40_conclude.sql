@@ -200,16 +200,12 @@ returns integer[] language sql as $$
 $$;
 
 -- Everything that follows from tasks having ended: their children's gates, leases, slots, end deliveries, and their
--- workflows' counts. p_workflows, p_leases, p_slots and p_amounts are what the transition that ended them saw; p_linked
--- and p_actions say whether any of them has dependencies or actions, so that sets without them pay nothing for either.
--- p_containers: their containers, null if none of them is in a tree.
-create or replace function conclude(p_ids uuid[], p_workflows uuid[], p_linked boolean, p_succeeded boolean, p_actions boolean,
-  p_leases bigint[], p_slots bigint[], p_amounts bigint[], p_now timestamptz, p_containers uuid[],
-  out cascaded uuid[], out unblocked integer, out lanes integer[], out deliveries integer, out ended uuid[],
-  out propagations jsonb)
+-- workflows' counts.
+create or replace function conclude(p_ending ending, p_now timestamptz, out cascaded uuid[], out unblocked integer,
+  out lanes integer[], out deliveries integer, out ended uuid[], out propagations jsonb)
 language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
-  v_workflows uuid[] := p_workflows;
+  v_workflows uuid[] := p_ending.workflows;
   v_crosses boolean;
   v_left record;
 begin
@@ -217,29 +213,29 @@ begin
   unblocked := 0;
   lanes := '{}';
   deliveries := 0;
-  if p_linked then
+  if p_ending.linked then
     select p.failed_ids, p.unblocked, p.lanes, p.crosses, p.propagations
     into cascaded, unblocked, lanes, v_crosses, propagations
-    from propagate(p_ids, p_succeeded, p_now) p;
+    from propagate(p_ending.ids, p_ending.succeeded, p_now) p;
     if v_crosses then
       insert into relay (parent_id, created_at)
-      select distinct e.parent_id, p_now from edge e where e.parent_id = any(p_ids || cascaded) and e.crosses
+      select distinct e.parent_id, p_now from edge e where e.parent_id = any(p_ending.ids || cascaded) and e.crosses
       on conflict do nothing;
     end if;
     if cardinality(cascaded) > 0 then
       v_workflows := v_workflows || array(select t.workflow_id from task t where t.id = any(cascaded));
     end if;
   end if;
-  if p_containers is not null then
-    select * into v_left from leave_containers(p_ids, p_containers, p_succeeded, p_now);
+  if p_ending.containers is not null then
+    select * into v_left from leave_containers(p_ending.ids, p_ending.containers, p_ending.succeeded, p_now);
     unblocked := unblocked + v_left.unblocked;
     lanes := lanes || v_left.lanes;
     v_workflows := v_workflows || v_left.workflows;
   end if;
-  perform close_leases(p_leases);
-  lanes := lanes || return_slots(p_slots, p_amounts);
-  if p_actions or cardinality(cascaded) > 0 then
-    deliveries := write_end_deliveries(p_ids || cascaded, p_now);
+  perform close_leases(p_ending.leases);
+  lanes := lanes || return_slots(p_ending.slots, p_ending.amounts);
+  if p_ending.has_actions or cardinality(cascaded) > 0 then
+    deliveries := write_end_deliveries(p_ending.ids || cascaded, p_now);
   end if;
   ended := count_ended(v_workflows, p_now);
 end $$;

@@ -56,9 +56,7 @@ begin
     and t.deadline_at <= v_now;
   if v_ids is not null then
     v_traced := (select json_agg(a) from traced_attempts(v_ids, v_now) a);
-    v_settled := settle(v_ids, v_attempts, array_fill(:timed_out::smallint, array[cardinality(v_ids)]), v_reasons, null,
-      true,
-      null, p_jitter, v_now);
+    v_settled := settle(reports_of(v_ids, v_attempts, :timed_out, v_reasons), true, p_jitter, v_now);
   end if;
   if v_lapsing then v_lost := take_back_lost(v_tasks, v_leases, p_jitter, v_now); end if;
   if v_waiting then v_queued := sweep_queued(v_tasks, v_leases, p_jitter, v_now); end if;
@@ -143,9 +141,7 @@ begin
   if v_ids is null then return null; end if;
   v_traced := (select json_agg(a) from traced_attempts(v_ids, p_now) a);
   if v_worn is not null then
-    v_settled := settle(v_worn, v_attempts, array_fill(:failed::smallint, array[cardinality(v_worn)]), v_reasons, null,
-      false,
-      null, p_jitter, p_now);
+    v_settled := settle(reports_of(v_worn, v_attempts, :failed, v_reasons), false, p_jitter, p_now);
     v_ids := array(select i.id from unnest(v_ids) i(id) where i.id <> all(v_worn));
   end if;
   return json_build_object('failed', v_settled, 'requeued', give_back(v_ids, p_now), 'attempts', v_traced);
@@ -283,8 +279,8 @@ begin
   if v_failed is not null then
     select c.lanes || v_lanes, c.deliveries, c.cascaded, c.propagations, c.ended
     into v_lanes, v_deliveries, v_cascaded, v_further, v_ended
-    from conclude(v_failed, array(select t.workflow_id from task t where t.id = any(v_failed)), true, false, true,
-      null, null, null, v_now, null) c;
+    from conclude(row(v_failed, array(select t.workflow_id from task t where t.id = any(v_failed)), null, null, null, null,
+      true, true, false)::ending, v_now) c;
   end if;
   return json_build_object('lanes', v_lanes, 'deliveries', v_deliveries, 'cascaded', kinds_of(v_failed || v_cascaded),
     'propagations', coalesce(v_propagations, '[]') || coalesce(v_further, '[]'),

@@ -36,8 +36,7 @@ begin
   if v_ids is not null then
     v_failed := v_ids;
     v_traced := (select json_agg(a) from traced_attempts(v_ids, p_now) a);
-    v_settled := settle(v_ids, v_attempts, array_fill(:failed::smallint, array[cardinality(v_ids)]), v_reasons, null, false,
-      null, p_jitter, p_now);
+    v_settled := settle(reports_of(v_ids, v_attempts, :failed, v_reasons), false, p_jitter, p_now);
   end if;
 
   v_unread := array(

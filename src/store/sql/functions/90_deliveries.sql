@@ -152,8 +152,7 @@ begin
   end if;
   if v_failed is not null then
     v_traced := (select json_agg(a) from traced_attempts(v_failed, v_now) a);
-    v_settled := settle(v_failed, v_attempts, array_fill(:failed::smallint, array[cardinality(v_failed)]), v_reasons, null,
-      false, null, p_jitter, v_now);
+    v_settled := settle(reports_of(v_failed, v_attempts, :failed, v_reasons), false, p_jitter, v_now);
   end if;
   if v_cancel is not null then
     update task set has_spec = true, has_actions = true where id = any(v_cancel) and not has_actions;
@@ -201,19 +200,18 @@ end $$;
 
 -- settle_with_results, with notices of succeeded tasks: [{i: id, n: [content with its origin], u: once per run of the
 -- workflow}]. Of tasks that notify once, the first of a run does; the member `sent` of the others' results is false.
-create or replace function settle_with_notices(p_ids uuid[], p_attempts integer[], p_states smallint[], p_reasons text[],
-  p_extras jsonb, p_workflows uuid[], p_jitter double precision, p_now timestamptz, p_results jsonb, p_notices jsonb)
+create or replace function settle_with_notices(p_reports reports, p_jitter double precision, p_now timestamptz,
+  p_results jsonb, p_notices jsonb)
 returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
-  v_settled json := settle_with_results(p_ids, p_attempts, p_states, p_reasons, p_extras, p_workflows, p_jitter, p_now,
-    p_results);
+  v_settled json := settle_with_results(p_reports, p_jitter, p_now, p_results);
   v_telling uuid[];
   v_silent uuid[];
   v_written integer;
 begin
   v_telling := array(
-    select u.id from unnest(p_ids) with ordinality u(id, ord)
+    select u.id from unnest(p_reports.ids) with ordinality u(id, ord)
     join jsonb_to_recordset(p_notices) as x(i uuid) on x.i = u.id
     join task t on t.id = u.id
     where t.state = :succeeded and coalesce((v_settled -> 'codes' ->> (u.ord - 1)::integer)::integer,
