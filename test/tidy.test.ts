@@ -9,6 +9,7 @@ import { checkNames } from './tidy/names.ts';
 import { ROOMS } from './tidy/rooms.ts';
 import { checkSize } from './tidy/size.ts';
 import { type Finding, format, listFiles, readTexts, ROOT } from './tidy/source.ts';
+import { checkSqlCodes } from './tidy/sql.ts';
 import { checkStatements } from './tidy/statements.ts';
 import { checkTests } from './tidy/tests.ts';
 import { checkWording } from './tidy/wording.ts';
@@ -66,6 +67,10 @@ test('tests wait on signals, and none is left out silently', () => {
 
 test('no two prepared statements have one name', () => {
   assertTidy(checkStatements(code));
+});
+
+test('SQL names the codes that it compares and stores', () => {
+  assertTidy(checkSqlCodes(code));
 });
 
 test('every dependency is explained', () => {

@@ -7,6 +7,7 @@ import { checkNames } from './names.ts';
 import { ROOMS } from './rooms.ts';
 import { checkSize } from './size.ts';
 import { type Finding, format, type SourceText } from './source.ts';
+import { checkSqlCodes } from './sql.ts';
 import { checkStatements } from './statements.ts';
 import { checkTests } from './tests.ts';
 import { checkWording } from './wording.ts';
@@ -86,7 +87,7 @@ describe('rooms', () => {
     assert.equal(check('packages/core/src/main.ts', '').length, 1);
     assert.deepEqual(check('packages/kit/src/index.ts', ''), []);
     assert.equal(check('packages/core/src/attic/x.ts', '').length, 1);
-    assert.equal(check('packages/heddle/src/app/up.ts', `import '../../test/support/postgres.ts';`).length, 1);
+    assert.equal(check('packages/heddle/src/app/up.ts', `import '@heddle/test-support/postgres';`).length, 1);
   });
 
   test('every arrow of the table leads to a room that exists in it', () => {
@@ -139,6 +140,32 @@ describe('cycles', () => {
 
   test('imports inside strings and comments are none', () => {
     assert.deepEqual(importsOf(file('src/a/x.ts', `// import './y.ts';\nconst s = "import './y.ts'";`)), []);
+  });
+});
+
+describe('codes in SQL', () => {
+  const inFunction = (text: string): Finding[] => checkSqlCodes([file('src/store/sql/functions/claim.sql', text)]);
+  const inStatement = (sql: string): Finding[] => checkSqlCodes([file('src/store/x.ts', `\nconst x = \`${sql}\`;`)]);
+
+  for (const sql of [
+    'select id from task where state = 1',
+    'select id from task t where (t.state + 0) < 10',
+    'select id from task t where t.paused_from in (2, 3)',
+    'select 10 = all(p_to)',
+    'select case p_state when 14 then null end',
+    'select 3::smallint',
+    'select id from ready where lane < 0',
+    'update task set state = 5',
+  ])
+    test(`refuses ${sql}`, () => {
+      assert.deepEqual(lines(inFunction(`\n${sql}`)), [2]);
+      assert.deepEqual(lines(inStatement(sql)), [2]);
+    });
+
+  test('names, parameters, other numbers, literals and comments pass', () => {
+    const sql = `select 'state = 1', $3::smallint[], tries = 0 from task where state = :pending and (state + 0) = any($1)`;
+    assert.deepEqual(inFunction(`-- state = 1\n${sql}`), []);
+    assert.deepEqual(inStatement(sql), []);
   });
 });
 

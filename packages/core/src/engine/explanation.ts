@@ -1,6 +1,7 @@
 import type { TaskId } from '@heddle/base/ids';
 import type { JsonObject } from '@heddle/base/json';
 import type { Demand } from '@heddle/base/vocabulary/requirements';
+import type { Exhaustion } from '../domain/runner/state.ts';
 import type { Task } from '@heddle/base/vocabulary/task';
 import type { ContainerState, TaskState } from '@heddle/base/vocabulary/task-state';
 import type { Container } from '@heddle/base/vocabulary/workflow';
@@ -46,7 +47,7 @@ export interface RunnerObstacle {
   /**
    * `global`: no idle runner; `local`: the idle runners do not match; `uncertain`: not all runners could be checked.
    */
-  exhaustion: 'global' | 'local' | 'uncertain' | null;
+  exhaustion: Exhaustion | null;
   /** Runners being launched for this and other requests. */
   launching: number;
   /** Error of the last launch. */

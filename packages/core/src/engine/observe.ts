@@ -8,6 +8,7 @@ import {
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Kinds } from '../store/kinds.ts';
 import type { DeliveriesMoved } from '../store/deliveries.ts';
+import { TRANSITION_RESULTS } from '../store/sql-names.ts';
 import type { Moved } from '../store/transitions.ts';
 import type { Signals } from './signals.ts';
 import type { EndedAttempt, Traces } from './traces/traces.ts';
@@ -20,17 +21,6 @@ const PARENT_OUTCOME = {
   canceled: 'canceled',
   disabled: 'success',
 } as const satisfies Record<TerminalState, string>;
-
-/** Result codes of transitions, as the engine's port names them. */
-export const TRANSITION_RESULTS = [
-  'applied',
-  'retrying',
-  'unchanged',
-  'conflict',
-  'not_started',
-  'stale_attempt',
-  'not_found',
-] as const;
 
 /** Notifies metrics, traces and waiting loops of a committed transition. */
 export class Observer {
@@ -145,9 +135,9 @@ export class Observer {
 
   #countLate(codes: readonly number[]): void {
     for (const code of codes) {
-      if (code === 2) this.#metrics!.lateReports.inc({ kind: 'repeated' });
-      else if (code === 3) this.#metrics!.lateReports.inc({ kind: 'conflict' });
-      else if (code === 5) this.#metrics!.lateReports.inc({ kind: 'stale_attempt' });
+      const result = TRANSITION_RESULTS[code];
+      if (result === 'unchanged') this.#metrics!.lateReports.inc({ kind: 'repeated' });
+      else if (result === 'conflict' || result === 'stale_attempt') this.#metrics!.lateReports.inc({ kind: result });
     }
   }
 

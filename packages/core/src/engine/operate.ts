@@ -7,11 +7,11 @@ import {
   retryTasks,
   type Moved,
 } from '../store/transitions.ts';
+import { TRANSITION_RESULTS } from '../store/sql-names.ts';
 import { findStates, findWorkflow } from '../store/task-reads.ts';
 import type { EngineContext } from './context.ts';
 import type { TransitionOutcome } from './port.ts';
 import { openAttempts, recordEnds } from './traces/attempts.ts';
-import { TRANSITION_RESULTS } from './observe.ts';
 import { outcomesOf } from './report.ts';
 
 type Operation = (ids: readonly string[]) => Promise<Moved>;

@@ -1,7 +1,7 @@
 import { taskStateOf, TASK_STATE_CODE, type TaskState } from '@heddle/base/vocabulary/task-state';
+import { TRANSITION_RESULTS } from '../store/sql-names.ts';
 import { settle, updateTasks, type Moved, type SettleInput } from '../store/transitions.ts';
 import type { EngineContext } from './context.ts';
-import { TRANSITION_RESULTS } from './observe.ts';
 import { storedAction } from './outbox.ts';
 import type { Report, TaskUpdate, TransitionOutcome } from './port.ts';
 import { openAttempts, recordEnds } from './traces/attempts.ts';

@@ -1,3 +1,4 @@
+import { EXHAUSTIONS, type Exhaustion } from '../domain/runner/state.ts';
 import { CappedCounter, CappedHistogram, CappedLabel } from '@heddle/base/capped-label';
 import type { MetricFactory } from '@heddle/base/metric-factory';
 
@@ -6,7 +7,6 @@ const PICKUP_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 
 /** Known label values, whose series exist with 0 from the first scrape. */
 const PICKUP_SOURCES = ['idle', 'launch'] as const;
-const EXHAUSTIONS = ['global', 'local', 'uncertain'] as const;
 const REAPED = ['orphan', 'vanished'] as const;
 /** Counted states; ended runners are not counted. */
 const RUNNER_COUNTS = ['created', 'idle', 'claimed', 'running'] as const;
@@ -68,7 +68,7 @@ function pickupMetrics(make: MetricFactory, classes: CappedLabel) {
     },
     requeued: (driver: string, count: number): void => requeued.inc({ driver }, count),
     discarded: (driver: string, count: number): void => discarded.inc({ driver }, count),
-    exhausted: (type: (typeof EXHAUSTIONS)[number], count: number): void => exhausted.inc({ type }, count),
+    exhausted: (type: Exhaustion, count: number): void => exhausted.inc({ type }, count),
   };
 }
 

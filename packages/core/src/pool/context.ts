@@ -5,7 +5,7 @@ import type { Random } from '@heddle/base/random';
 import type { PoolBackend } from './port/backend.ts';
 import type { PoolHistory } from './port/history.ts';
 import type { RunnerProvider } from './port/provider.ts';
-import type { LaunchRate, PoolTimes, RunnerStore } from './port/store.ts';
+import type { Exhaustion, LaunchRate, PoolTimes, RunnerStore } from './port/store.ts';
 
 /** Minimum number of idle runners of a class, at the times of a schedule. */
 export interface MinIdle {
@@ -50,7 +50,7 @@ export interface PoolMetrics {
   ): void;
   requeued(driver: string, count: number): void;
   discarded(driver: string, count: number): void;
-  exhausted(type: 'global' | 'local' | 'uncertain', count: number): void;
+  exhausted(type: Exhaustion, count: number): void;
   ended(reason: string, count: number): void;
   reaped(what: 'orphan' | 'vanished', count: number): void;
 }

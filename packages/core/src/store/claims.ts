@@ -1,7 +1,15 @@
 import type { JsonObject } from '@heddle/base/json';
 import type { Queryable, Statement } from './database.ts';
 import { submissionValues, type SubmissionRows } from './submissions.ts';
-import { numberArray, settleValues, uuidArray, type GivenBack, type Moved, type SettleInput } from './transitions.ts';
+import {
+  numberArray,
+  REPORTS,
+  settleValues,
+  uuidArray,
+  type GivenBack,
+  type Moved,
+  type SettleInput,
+} from './transitions.ts';
 
 /** Columns of a claimed task. */
 const COLUMNS = `c.id, c.workflow_id, c.kind_id, c.name, c.attempt, c.metadata, c.timeout_secs, c.deadline_basis, c.linked,
@@ -47,7 +55,7 @@ const CLAIM: ClaimStatement = {
 
 /** The settle runs before the claim, as the outer side of the join. Claimed kinds are locked before their tasks. */
 const settleAndClaimText = ({ columns, noTask, from }: ClaimText): string => `with settled as materialized (
-      select settle($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, false, $6::uuid[], $7, $8) as moved
+      select settle(${REPORTS}, false, $7, $8) as moved
       from lock_kinds($9::integer[]))
     select s.moved, ${noTask}
     from settled s

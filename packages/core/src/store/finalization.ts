@@ -1,5 +1,6 @@
 import { taskStateOf, type TaskState } from '@heddle/base/vocabulary/task-state';
 import type { Queryable, Statement } from './database.ts';
+import { withCodes } from './sql-names.ts';
 import { uuidArray } from './transitions.ts';
 
 const TAKE: Statement = {
@@ -9,7 +10,7 @@ const TAKE: Statement = {
 
 const FIND_JOB_RUN_ENDS: Statement = {
   name: 'finalization.find_job_run_ends',
-  text: `select w.id as workflow_id, w.job_run_id, w.ended_at, c.state, c.reason, n.counts
+  text: withCodes(`select w.id as workflow_id, w.job_run_id, w.ended_at, c.state, c.reason, n.counts
     from (
       select id, job_run_id, ended_at from workflow where id = any($1::uuid[])
       union all
@@ -18,7 +19,7 @@ const FIND_JOB_RUN_ENDS: Statement = {
     cross join lateral (
       select jsonb_object_agg(s.state, s.n) as counts
       from (select state, count(*) as n from task_all where workflow_id = w.id group by state) s) n
-    where w.job_run_id is not null and w.ended_at is not null and c.state >= 10`,
+    where w.job_run_id is not null and w.ended_at is not null and c.state >= :terminal`),
 };
 
 const DELETE: Statement = {

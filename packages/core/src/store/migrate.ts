@@ -8,6 +8,7 @@ import type { Logger } from '@heddle/base/log';
 import type { Queryable, Statement } from './database.ts';
 import { connect, isPooled, transactionSettings } from './pool-connection.ts';
 import { asCallerError } from './pool-failure.ts';
+import { withCodes } from './sql-names.ts';
 
 const SQL_DIRECTORY = join(import.meta.dirname, 'sql');
 
@@ -116,7 +117,7 @@ const HAS_BOOKS: Statement = {
  */
 export async function migrate({ url, directory = SQL_DIRECTORY, log }: MigrateOptions): Promise<MigrateResult> {
   const migrations = await readMigrations(directory);
-  const functions = await readSqlFiles(join(directory, 'functions'));
+  const functions = await readFunctions(directory);
   try {
     const client = await connect({ url, connectTimeoutMs: 10_000, applicationName: 'heddle migrate', pipeline: false });
     try {
@@ -152,7 +153,7 @@ export async function latestVersion(directory = SQL_DIRECTORY): Promise<number> 
 
 /** Returns SHA-256 over all `.sql` files: equal hashes mean equal schemas. */
 export async function schemaHash(directory = SQL_DIRECTORY): Promise<string> {
-  const files = [...(await readMigrations(directory)), ...(await readSqlFiles(join(directory, 'functions')))];
+  const files = [...(await readMigrations(directory)), ...(await readFunctions(directory))];
   return jointChecksum(files);
 }
 
@@ -163,7 +164,7 @@ const FUNCTIONS_OF_DATABASE: Statement = {
 
 /** Returns whether the functions in the database are those of this code. */
 export async function functionsMatch(queryable: Queryable, directory = SQL_DIRECTORY): Promise<boolean> {
-  const files = await readSqlFiles(join(directory, 'functions'));
+  const files = await readFunctions(directory);
   const [row] = await queryable.query<{ checksum: string }>(FUNCTIONS_OF_DATABASE);
   return row?.checksum === jointChecksum(files);
 }
@@ -181,7 +182,12 @@ async function readMigrations(directory: string): Promise<Migration[]> {
   });
 }
 
-async function readSqlFiles(directory: string): Promise<SqlFile[]> {
+/** Reads the files of the functions, with codes in place of their names. */
+function readFunctions(directory: string): Promise<SqlFile[]> {
+  return readSqlFiles(join(directory, 'functions'), withCodes);
+}
+
+async function readSqlFiles(directory: string, filled = (sql: string): string => sql): Promise<SqlFile[]> {
   const names = await readdir(directory).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;
@@ -190,7 +196,7 @@ async function readSqlFiles(directory: string): Promise<SqlFile[]> {
   return Promise.all(
     wanted.map(async (name) => {
       // Line endings do not count, so that a checkout with other ones is the same migration.
-      const text = (await readFile(join(directory, name), 'utf8')).replaceAll('\r\n', '\n');
+      const text = filled((await readFile(join(directory, name), 'utf8')).replaceAll('\r\n', '\n'));
       return { name, text, checksum: createHash('sha256').update(text).digest('hex') };
     }),
   );

@@ -1,6 +1,7 @@
 import type { WorkflowNotification } from '../domain/notification/notification.ts';
 import { taskStateOf, type ContainerState, type TaskState } from '@heddle/base/vocabulary/task-state';
 import type { Queryable, Statement } from './database.ts';
+import { withCodes } from './sql-names.ts';
 import { countsByState, type CountsByState } from './tasks-before.ts';
 import { uuidArray } from './transitions.ts';
 
@@ -25,7 +26,7 @@ const WRITE: Statement = {
 /** Failed tasks that precede a task in its container, at any depth; the first few by name. */
 const BAD_ENDS: Statement = {
   name: 'notices.bad_ends',
-  text: `with recursive own as (
+  text: withCodes(`with recursive own as (
       select t.id, t.workflow_id, t.container_id, t.position from task_all t where t.id = $1
     ), below as (
       select c.id from own o join container_all c on c.parent_id = o.container_id and c.position < o.position
@@ -34,12 +35,12 @@ const BAD_ENDS: Statement = {
     ), found as (
       select t.id, t.name, t.local_id, t.state, t.reason from own o join task_all t
         on t.container_id = o.container_id and t.position < o.position
-      where t.state between 11 and 14
+      where t.state between :failed and :canceled
       union all
       select t.id, t.name, t.local_id, t.state, t.reason from below b join task_all t on t.container_id = b.id
-      where t.state between 11 and 14
+      where t.state between :failed and :canceled
     )
-    select id, name, local_id, state, reason, count(*) over () as total from found order by id limit $2`,
+    select id, name, local_id, state, reason, count(*) over () as total from found order by id limit $2`),
 };
 
 const WORKFLOW_NAME: Statement = {

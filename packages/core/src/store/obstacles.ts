@@ -1,12 +1,13 @@
 import type { JsonValue } from '@heddle/base/json';
 import type { Queryable, Statement } from './database.ts';
+import { withCodes } from './sql-names.ts';
 
 const OPEN_PARENTS: Statement = {
   name: 'explain.open_parents',
-  text: `select p.id, p.name, p.state, e.requires_success, count(*) over () as total
+  text: withCodes(`select p.id, p.name, p.state, e.requires_success, count(*) over () as total
     from edge e join task_all p on p.id = e.parent_id
-    where e.child_id = $1 and case when e.crosses then not e.relayed else p.state < 10 end
-    order by p.id limit 20`,
+    where e.child_id = $1 and case when e.crosses then not e.relayed else p.state < :terminal end
+    order by p.id limit 20`),
 };
 
 const RULES: Statement = {
@@ -54,20 +55,20 @@ const PAUSED_SINCE: Statement = { name: 'explain.paused_since', text: `select pa
 /** Walks from a node up to the first open container, where earlier siblings must end first. */
 const turnOf = (name: string, start: string): Statement => ({
   name,
-  text: `with recursive up as (
+  text: withCodes(`with recursive up as (
       ${start}
       union all
       select c.parent_id, c.position, up.height + 1 from up join container c on c.id = up.container_id
-      where c.state = 0 and c.parent_id is not null)
+      where c.state = :waiting and c.parent_id is not null)
     select c.id, c.local_id, c.state, array(
         select s.name from (
           select t.position, coalesce(t.local_id, t.name) as name from task t
-            where t.container_id = c.id and t.position < up.position and t.state < 10
+            where t.container_id = c.id and t.position < up.position and t.state < :terminal
           union all
           select n.position, coalesce(n.local_id, n.id::text) from container n
-            where n.parent_id = c.id and n.position < up.position and n.state < 10
+            where n.parent_id = c.id and n.position < up.position and n.state < :terminal
           order by position limit 20) s) as before
-    from up join container c on c.id = up.container_id order by up.height desc limit 1`,
+    from up join container c on c.id = up.container_id order by up.height desc limit 1`),
 });
 
 const TURN = turnOf(
@@ -77,25 +78,25 @@ const TURN = turnOf(
 const CONTAINER_TURN = turnOf(
   'explain.container_turn',
   `select c.parent_id as container_id, c.position, 0 as height from container c
-      where c.id = $1 and c.state = 0 and c.parent_id is not null`,
+      where c.id = $1 and c.state = :waiting and c.parent_id is not null`,
 );
 
 const RUNNING: Statement = {
   name: 'explain.running',
-  text: `select l.holder, t.updated_at as heard_at,
+  text: withCodes(`select l.holder, t.updated_at as heard_at,
       least(t.deadline_at, t.updated_at + l.lease_ms * interval '1 millisecond') as until
-    from task t join lease l on l.id = t.lease_id where t.id = $1 and t.state = 3`,
+    from task t join lease l on l.id = t.lease_id where t.id = $1 and t.state = :running`),
 };
 
 const OPEN_CHILDREN: Statement = {
   name: 'explain.open_children',
-  text: `select * from (
+  text: withCodes(`select * from (
       (select t.id, coalesce(t.local_id, t.name) as name, t.state, false as is_container, t.position from task t
-        where t.container_id = $1 and (t.state + 0) < 10 order by t.position limit $2)
+        where t.container_id = $1 and (t.state + 0) < :terminal order by t.position limit $2)
       union all
       (select c.id, coalesce(c.local_id, c.id::text), c.state, true, c.position from container c
-        where c.parent_id = $1 and (c.state + 0) < 10 order by c.position limit $2)) x
-    order by position limit $2`,
+        where c.parent_id = $1 and (c.state + 0) < :terminal order by c.position limit $2)) x
+    order by position limit $2`),
 };
 
 const OPEN_FILLERS: Statement = {

@@ -1,11 +1,12 @@
 import type { Queryable, Statement } from './database.ts';
+import { withCodes } from './sql-names.ts';
 
 const OPEN_BEFORE: Statement = {
   name: 'recovery.open_before',
-  text: `select count(*) as n from lease l cross join unnest(l.task_ids) u(id) join task t on t.id = u.id
-    where l.claimed_at < to_timestamp($1::float8 / 1000) and t.lease_id = l.id and (t.state + 0) in (2, 3, 5)
+  text: withCodes(`select count(*) as n from lease l cross join unnest(l.task_ids) u(id) join task t on t.id = u.id
+    where l.claimed_at < to_timestamp($1::float8 / 1000) and t.lease_id = l.id and (t.state + 0) in (:claimed, :running, :paused)
       and not exists (select 1 from delivery d
-        where d.task_id = t.id and d.attempt = t.attempt and d.trigger = 'start' and d.state = 'due')`,
+        where d.task_id = t.id and d.attempt = t.attempt and d.trigger = 'start' and d.state = 'due')`),
 };
 
 const RECOVER: Statement = {

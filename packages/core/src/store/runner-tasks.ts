@@ -1,14 +1,15 @@
 import type { Queryable, Statement } from './database.ts';
+import { withCodes } from './sql-names.ts';
 import type { StoredDemand } from './task-reads.ts';
 import { numberArray, uuidArray } from './transitions.ts';
 
 const RUNNERS_OF_TASKS: Statement = {
   name: 'runner_tasks.runners',
-  text: `select q.task_id, r.id, r.number, y.instance_type, r.address
+  text: withCodes(`select q.task_id, r.id, r.number, y.instance_type, r.address
     from unnest($1::uuid[], $2::integer[]) u(id, attempt)
-    join runner_request q on q.task_id = u.id and q.attempt = u.attempt and q.state = 1
-    join runner r on r.request_id = q.id and r.state in (2, 3) join runner_type y on y.id = r.type_id
-    order by r.number`,
+    join runner_request q on q.task_id = u.id and q.attempt = u.attempt and q.state = :request_granted
+    join runner r on r.request_id = q.id and r.state in (:runner_claimed, :runner_running) join runner_type y on y.id = r.type_id
+    order by r.number`),
 };
 
 const HAS_RUNNER_TASKS: Statement = { name: 'runner_tasks.any', text: `select has_runner_tasks($1) as any` };
@@ -25,16 +26,16 @@ const RECALL_STRAYS: Statement = { name: 'runner_tasks.recall_strays', text: `se
 /** Earlier waiting requests of the same class are counted up to 10,000. */
 const REQUEST_OF_TASK: Statement = {
   name: 'explain.runner_request',
-  text: `select q.id, q.state, q.created_at, q.exhaustion, q.reason,
+  text: withCodes(`select q.id, q.state, q.created_at, q.exhaustion, q.reason,
       (select count(*) from (
         select 1 from runner_request o join runner_shape p on p.id = o.shape_id
-        where q.state = 0 and o.state = 0 and (o.rank, o.id) < (q.rank, q.id)
+        where q.state = :request_waiting and o.state = :request_waiting and (o.rank, o.id) < (q.rank, q.id)
           and p.resource_class = s.resource_class and p.usage_class = s.usage_class limit 10000) x) as ahead,
-      (select count(*) from runner r where r.shape_id = q.shape_id and r.state = 0) as launching,
-      (select json_agg(json_build_object('id', r.id, 'number', r.number, 'running', r.state = 3) order by r.number)
+      (select count(*) from runner r where r.shape_id = q.shape_id and r.state = :runner_created) as launching,
+      (select json_agg(json_build_object('id', r.id, 'number', r.number, 'running', r.state = :runner_running) order by r.number)
         from runner r where r.request_id = q.id) as runners
     from runner_request q join runner_shape s on s.id = q.shape_id
-    where q.task_id = $1 and q.state < 2 order by q.created_at desc limit 1`,
+    where q.task_id = $1 and q.state < :request_ended order by q.created_at desc limit 1`),
 };
 
 const NEEDS_ON_DEMAND: Statement = {

@@ -11,6 +11,7 @@ import type {
 import type { Demand } from '@heddle/base/vocabulary/requirements';
 import { taskStateOf, TASK_STATE_CODE, type ContainerState, type TaskState } from '@heddle/base/vocabulary/task-state';
 import type { Queryable, Statement } from './database.ts';
+import { withCodes } from './sql-names.ts';
 import { numberArray, uuidArray } from './transitions.ts';
 
 export const TASK_COLUMNS = `t.id, t.workflow_id, t.local_id, t.name, k.name as kind, t.state, t.attempt, t.priority,
@@ -100,16 +101,16 @@ const COUNT_BY_STATE: Statement = {
 
 const COUNT_READY_BY_LANE: Statement = {
   name: 'tasks.count_ready_by_lane',
-  text: `select case when r.lane = 0 then 'webhook' when r.lane < 0 then 'runners' else 'kind:' || k.name end as lane, count(*) as n
-    from ready r left join kind k on k.id = r.lane group by 1 order by n desc limit $1`,
+  text: withCodes(`select case when r.lane = :lane_webhook then 'webhook' when r.lane < :lane_webhook then 'runners' else 'kind:' || k.name end as lane, count(*) as n
+    from ready r left join kind k on k.id = r.lane group by 1 order by n desc limit $1`),
 };
 
 const COUNT_RUNNING_BY_KIND: Statement = {
   name: 'tasks.count_running_by_kind',
-  text: `select k.name as kind, count(*) as n
+  text: withCodes(`select k.name as kind, count(*) as n
     from (select distinct unnest(task_ids) as id from lease) l
     join task t on t.id = l.id join kind k on k.id = t.kind_id
-    where (t.state + 0) in (2, 3, 4) group by k.name order by n desc limit $1`,
+    where (t.state + 0) in (:claimed, :running, :expanding) group by k.name order by n desc limit $1`),
 };
 
 export interface TaskRecord {

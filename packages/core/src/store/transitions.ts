@@ -1,4 +1,5 @@
 import type { Queryable, Statement } from './database.ts';
+import { withCodes } from './sql-names.ts';
 import type { TracedAttempt } from './traces.ts';
 
 /** Result of a transition; absent members mean "none". Kinds and lanes are ids. */
@@ -30,21 +31,19 @@ interface MovedRow {
   moved: Moved;
 }
 
-const SETTLE: Statement = {
-  name: 'tasks.settle',
-  text: `select settle($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, false, $6::uuid[], $7, $8) as moved`,
-};
+/** The first six parameters of statements that settle reports; `$7` and `$8` are the jitter and the time. */
+export const REPORTS = 'row($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, $6::uuid[])::reports';
+
+const SETTLE: Statement = { name: 'tasks.settle', text: `select settle(${REPORTS}, false, $7, $8) as moved` };
 
 const SETTLE_WITH_RESULTS: Statement = {
   name: 'tasks.settle_with_results',
-  text: `select settle_with_results(
-    $1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, $6::uuid[], $7, $8, $9::jsonb) as moved`,
+  text: `select settle_with_results(${REPORTS}, $7, $8, $9::jsonb) as moved`,
 };
 
 const SETTLE_WITH_NOTICES: Statement = {
   name: 'tasks.settle_with_notices',
-  text: `select settle_with_notices(
-    $1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, $6::uuid[], $7, $8, $9::jsonb, $10::jsonb) as moved`,
+  text: `select settle_with_notices(${REPORTS}, $7, $8, $9::jsonb, $10::jsonb) as moved`,
 };
 
 const UPDATE: Statement = {
@@ -74,7 +73,7 @@ const UNARCHIVE: Statement = {
 
 const FIND_OPEN_TASKS: Statement = {
   name: 'tasks.find_open',
-  text: `select id from task where workflow_id = $1 and (state + 0) < 10 order by id`,
+  text: withCodes(`select id from task where workflow_id = $1 and (state + 0) < :terminal order by id`),
 };
 
 const PROMOTE_DELAYED: Statement = { name: 'tasks.promote_delayed', text: `select promote_delayed($1, $2) as moved` };
@@ -117,7 +116,7 @@ export interface SettleInput {
   now: string | null;
 }
 
-/** Parameters of `settle($1 … $8)`. */
+/** Values of `$1` to `$8`: REPORTS, the jitter and the time. */
 export function settleValues(input: SettleInput): unknown[] {
   const reasons = input.reasons.some((reason) => reason !== null) ? input.reasons : null;
   return [

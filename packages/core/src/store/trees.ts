@@ -1,4 +1,5 @@
 import type { Queryable, Statement } from './database.ts';
+import { withCodes } from './sql-names.ts';
 import type { SpecRow, TaskRow } from './submissions.ts';
 import { numberArray, uuidArray, type Moved } from './transitions.ts';
 
@@ -43,7 +44,9 @@ const PAUSE_WORKFLOW: Statement = { name: 'trees.pause_workflow', text: `select 
 
 const FIND_RETRYABLE: Statement = {
   name: 'trees.find_retryable',
-  text: `select id from task_all where workflow_id = $1 and (state + 0) between 11 and 14 order by id`,
+  text: withCodes(
+    `select id from task_all where workflow_id = $1 and (state + 0) between :failed and :canceled order by id`,
+  ),
 };
 
 /** For a workflow that is a tree. */

@@ -31,3 +31,11 @@ export const REQUEST_STATE_CODES = {
   granted: 1,
   ended: 2,
 } as const satisfies Record<RequestState, number>;
+
+/**
+ * Why a request found no runner, by code. `global`: no runner is idle. `local`: no idle runner fits this request.
+ * `uncertain`: the search was incomplete.
+ */
+export const EXHAUSTIONS = ['global', 'local', 'uncertain'] as const;
+
+export type Exhaustion = (typeof EXHAUSTIONS)[number];

@@ -1,10 +1,8 @@
 import type { Demand } from '@heddle/base/vocabulary/requirements';
+import { EXHAUSTIONS, REQUEST_STATE_CODES } from '../../domain/runner/state.ts';
 import { findRequestOfTask, findRunnerWait, type TaskRequestRow } from '../../store/runner-tasks.ts';
 import type { EngineContext } from '../context.ts';
 import type { RunnerObstacle } from '../explanation.ts';
-
-/** In the order of their codes in the database. */
-const EXHAUSTIONS = ['global', 'local', 'uncertain'] as const;
 
 /** Returns why a pending task that needs runners is waiting. */
 export async function runnerObstacle(
@@ -19,7 +17,7 @@ export async function runnerObstacle(
 }
 
 function stageOf(request: TaskRequestRow | null, blocked: boolean): RunnerObstacle['stage'] {
-  if (request !== null) return request.state === 0 ? 'waiting' : 'granted';
+  if (request !== null) return request.state === REQUEST_STATE_CODES.waiting ? 'waiting' : 'granted';
   return blocked ? 'held_back' : 'unasked';
 }
 

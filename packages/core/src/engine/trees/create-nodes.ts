@@ -1,6 +1,7 @@
 import { placeOf } from '@heddle/base/parse/path';
 import type { NewNode } from '@heddle/base/vocabulary/workflow';
 import type { Queryable } from '../../store/database.ts';
+import { PLACEMENT_CODE } from '../../store/sql-names.ts';
 import type { Moved } from '../../store/transitions.ts';
 import { adoptNodes, placeNodes, storeNodes, type Placement } from '../../store/trees.ts';
 import type { EngineContext } from '../context.ts';
@@ -13,10 +14,12 @@ import { flatten, idOf } from './flatten.ts';
 import { tasksOf } from './submit-workflows.ts';
 import { TreeRowBuilder } from './tree-rows.ts';
 
-const CREATED = 0;
-const EXISTS = 1;
-const NO_CONTAINER = 4;
-const STALE_ATTEMPT = 6;
+const {
+  stored: CREATED,
+  exists: EXISTS,
+  without_container: NO_CONTAINER,
+  stale_attempt: STALE_ATTEMPT,
+} = PLACEMENT_CODE;
 /** Codes of this module: an expression is invalid; it reads a node that does not exist yet. */
 const FAULTY = 7;
 const NO_NODE = 8;

@@ -1,10 +1,11 @@
 import type { Demand, Requirements } from '@heddle/base/vocabulary/requirements';
 import type { Runner, RunnerMessage } from '../../domain/runner/runner.ts';
 import type { CapacityShortage } from '../../domain/runner/room.ts';
-import type { RequestState } from '../../domain/runner/state.ts';
+import type { Exhaustion, RequestState } from '../../domain/runner/state.ts';
 import type { LaunchBatch, LaunchedRunner, ProviderInstance } from './provider.ts';
 
 export type { CapacityShortage } from '../../domain/runner/room.ts';
+export { EXHAUSTIONS, type Exhaustion } from '../../domain/runner/state.ts';
 
 /** Timeouts in milliseconds; each is a setting. */
 export interface PoolTimes {
@@ -46,11 +47,6 @@ export interface NewRequest extends Demand {
   /** Milliseconds since the epoch; null: waits without a limit. */
   readonly expires_at: number | null;
 }
-
-/** `global`: no runner is idle. `local`: no idle runner fits this request. `uncertain`: the search was incomplete. */
-export const EXHAUSTIONS = ['global', 'local', 'uncertain'] as const;
-
-export type Exhaustion = (typeof EXHAUSTIONS)[number];
 
 export interface RunnerRequest extends NewRequest {
   readonly state: RequestState;

@@ -28,6 +28,7 @@ import {
   sweepRunners,
   takeSample,
 } from '../../store/runners/upkeep.ts';
+import { INSTANCE_CODE } from '../../store/sql-names.ts';
 import type { PoolHistory, PoolSample } from '../port/history.ts';
 import type { LaunchBatch, LaunchedRunner, ProviderInstance } from '../port/provider.ts';
 import type {
@@ -89,7 +90,12 @@ const UNUSED_KEPT = 1_000;
 const TYPES_MAX = 10_000;
 /** Maximum length of a launch failure reason. */
 const REASON_MAX = 2_000;
-const INSTANCE_STATES = { gone: 0, stopping: 1, pending: 2, running: 2 } as const;
+const INSTANCE_STATES = {
+  gone: INSTANCE_CODE.gone,
+  stopping: INSTANCE_CODE.stopping,
+  pending: INSTANCE_CODE.present,
+  running: INSTANCE_CODE.present,
+} as const;
 
 export class PostgresLaunches implements LaunchStore, PoolHistory {
   readonly #database: Database;

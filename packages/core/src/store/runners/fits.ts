@@ -3,6 +3,7 @@ import { patternsOf, shapeKeyOf, type Requirements } from '@heddle/base/vocabula
 import { USAGE_CLASS_CODES, USAGE_CLASSES, type ResourceClass } from '@heddle/base/vocabulary/resource-class';
 import type { RunnerType } from '../../domain/runner/runner.ts';
 import type { Queryable, Statement } from '../database.ts';
+import { withCodes } from '../sql-names.ts';
 import { numberArray } from '../transitions.ts';
 import { readClasses } from './policy.ts';
 
@@ -69,8 +70,8 @@ const ALL_TYPES: Statement = {
 /** Deletes the fits of these types and returns their live runners. */
 const UNFIT: Statement = {
   name: 'runners.unfit',
-  text: `with gone as (delete from runner_fit where type_id = any($1::integer[]))
-    select id from runner where type_id = any($1::integer[]) and state < 4 order by id`,
+  text: withCodes(`with gone as (delete from runner_fit where type_id = any($1::integer[]))
+    select id from runner where type_id = any($1::integer[]) and state < :runner_terminated order by id`),
 };
 
 interface ShapeRow {

@@ -1,6 +1,7 @@
 import type { Requirements } from '@heddle/base/vocabulary/requirements';
 import type { CapacityShortage } from '../../domain/runner/room.ts';
 import type { Queryable, Statement } from '../database.ts';
+import { withCodes } from '../sql-names.ts';
 import { uuidArray } from '../transitions.ts';
 import type { StatementContext } from './moment.ts';
 
@@ -43,28 +44,28 @@ const LAUNCH_FAILED: Statement = {
 /** Created runners count for the shape that they were planned for, even if another request gets them. */
 const SHORTAGES: Statement = {
   name: 'runners.shortages',
-  text: `select w.shape_id, s.requirements, w.wanted, w.since,
-      (select count(*) from runner r where r.shape_id = w.shape_id and r.state = 0) as coming,
+  text: withCodes(`select w.shape_id, s.requirements, w.wanted, w.since,
+      (select count(*) from runner r where r.shape_id = w.shape_id and r.state = :runner_created) as coming,
       (select count(*) from (
         select 1 from runner_fit f join runner r on r.type_id = f.type_id
-        where f.shape_id = w.shape_id and r.state = 1 and r.threshold > n.now and not r.draining
+        where f.shape_id = w.shape_id and r.state = :runner_idle and r.threshold > n.now and not r.draining
           and exists (select 1 from runner_pulse l where l.runner_id = r.id and after_ms(l.seen_at, n.times, 'fresh_ms') > n.now)
         limit w.wanted) i) as idle
     from (select coalesce($1::timestamptz, clock_timestamp()) as now, runner_times($2::jsonb) as times) n
     cross join lateral (
       select q.shape_id, sum(q.count - q.kept) as wanted, min(q.created_at) as since
-      from runner_request q where q.state = 0 and (q.expires_at is null or q.expires_at > n.now)
+      from runner_request q where q.state = :request_waiting and (q.expires_at is null or q.expires_at > n.now)
       group by q.shape_id) w
     join runner_shape s on s.id = w.shape_id
-    order by w.since, w.shape_id`,
+    order by w.since, w.shape_id`),
 };
 
 /** Concurrent callers skip these rows, so that an idle runner is offered once. */
 const UNOFFERED: Statement = {
   name: 'runners.unoffered',
-  text: `with due as (
+  text: withCodes(`with due as (
       select r.id from runner r
-      where r.state = 1 and not r.draining and r.threshold > coalesce($3::timestamptz, clock_timestamp())
+      where r.state = :runner_idle and not r.draining and r.threshold > coalesce($3::timestamptz, clock_timestamp())
         and (r.offered_at is null or r.offered_at < $2::timestamptz)
       order by r.offered_at nulls first, r.id limit $1 for update skip locked
     ), offered as (
@@ -73,7 +74,7 @@ const UNOFFERED: Statement = {
       returning r.id, r.type_id, r.threshold
     )
     select o.id, y.resource_class, y.usage_class, y.instance_type, y.cpu, y.memory_mib, o.threshold
-    from offered o join runner_type y on y.id = o.type_id order by o.id`,
+    from offered o join runner_type y on y.id = o.type_id order by o.id`),
 };
 
 /** A batch to be inserted. */

@@ -1,4 +1,5 @@
 import type { Queryable, Statement } from '../database.ts';
+import { withCodes } from '../sql-names.ts';
 
 /** A runner that has not been launched has the properties that it was planned with. */
 const RUNNER_COLUMNS = `r.id, r.number, r.provider, r.provider_id, coalesce(y.resource_class, s.resource_class) as resource_class,
@@ -11,14 +12,14 @@ const RUNNER_TABLES = `left join runner_type y on y.id = r.type_id left join run
 
 /** Selects the page before the joins. */
 function pageOf(among: string): string {
-  return `select ${RUNNER_COLUMNS} from (
+  return withCodes(`select ${RUNNER_COLUMNS} from (
       select r.* from runner r
-      where ${among} ($1::smallint is null or r.state = $1) and ($2::boolean or r.state < 4)
+      where ${among} ($1::smallint is null or r.state = $1) and ($2::boolean or r.state < :runner_terminated)
         and ($3::text is null or case when r.type_id is null
           then exists (select 1 from runner_shape k where k.id = r.shape_id and k.resource_class = $3)
           else exists (select 1 from runner_type k where k.id = r.type_id and k.resource_class = $3) end)
       order by r.number desc limit $4 offset $5) r ${RUNNER_TABLES}
-    order by r.number desc`;
+    order by r.number desc`);
 }
 
 const LIST: Statement = { name: 'runners.list', text: pageOf('') };
@@ -40,9 +41,9 @@ const SAMPLES: Statement = {
 
 const TYPES: Statement = {
   name: 'runners.types',
-  text: `select y.resource_class, y.usage_class, y.instance_type, y.cpu, y.memory_mib,
-      (select count(*) from runner r where r.type_id = y.id and r.state = 1) as idle
-    from runner_type y order by y.id limit $1`,
+  text: withCodes(`select y.resource_class, y.usage_class, y.instance_type, y.cpu, y.memory_mib,
+      (select count(*) from runner r where r.type_id = y.id and r.state = :runner_idle) as idle
+    from runner_type y order by y.id limit $1`),
 };
 
 /** Usage classes and states are database codes; times are milliseconds since the epoch. */

@@ -1,5 +1,6 @@
 import type { Requirements } from '@heddle/base/vocabulary/requirements';
 import type { Queryable, Statement } from '../database.ts';
+import { withCodes } from '../sql-names.ts';
 import { numberArray, uuidArray } from '../transitions.ts';
 import { NOTICES_COLUMN, type QueuedNoticeContext } from './notice-queue.ts';
 
@@ -20,16 +21,16 @@ const FIND: Statement = {
 
 const WAITING: Statement = {
   name: 'runners.waiting',
-  text: `select ${COLUMNS} from runner_request q join runner_shape s on s.id = q.shape_id
-    where q.state = 0 and ($2::bigint is null or (q.rank, q.id) > ($2::bigint, $3::uuid))
+  text: withCodes(`select ${COLUMNS} from runner_request q join runner_shape s on s.id = q.shape_id
+    where q.state = :request_waiting and ($2::bigint is null or (q.rank, q.id) > ($2::bigint, $3::uuid))
       and ($4::integer[] is null or q.shape_id = any($4))
-    order by q.rank, q.id limit $1`,
+    order by q.rank, q.id limit $1`),
 };
 
 const GRANTED: Statement = {
   name: 'runners.granted',
-  text: `select ${COLUMNS} from runner_request q join runner_shape s on s.id = q.shape_id
-    where q.state = 1 order by q.granted_at desc, q.id desc limit $1`,
+  text: withCodes(`select ${COLUMNS} from runner_request q join runner_shape s on s.id = q.shape_id
+    where q.state = :request_granted order by q.granted_at desc, q.id desc limit $1`),
 };
 
 const WITHDRAW: Statement = {

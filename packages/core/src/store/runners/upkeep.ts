@@ -1,4 +1,5 @@
 import type { Queryable, Statement } from '../database.ts';
+import { withCodes, type INSTANCE_CODE } from '../sql-names.ts';
 import { numberArray, uuidArray } from '../transitions.ts';
 import type { StatementContext } from './moment.ts';
 
@@ -11,16 +12,16 @@ const COUNT_ENDED: Statement = { name: 'runners.count_ended', text: `select runn
 
 const LEAVING: Statement = {
   name: 'runners.leaving',
-  text: `select id, provider_id from runner
-    where provider = $1 and state = 4 and gone_at is null and provider_id is not null
-    order by state_since limit $2`,
+  text: withCodes(`select id, provider_id from runner
+    where provider = $1 and state = :runner_terminated and gone_at is null and provider_id is not null
+    order by state_since limit $2`),
 };
 
 const GONE: Statement = {
   name: 'runners.gone',
-  text: `update runner set gone_at = coalesce($2::timestamptz, clock_timestamp())
+  text: withCodes(`update runner set gone_at = coalesce($2::timestamptz, clock_timestamp())
     where id = any(array(
-      select r.id from runner r where r.id = any($1::uuid[]) and r.state = 4 and r.gone_at is null order by r.id for update))`,
+      select r.id from runner r where r.id = any($1::uuid[]) and r.state = :runner_terminated and r.gone_at is null order by r.id for update))`),
 };
 
 const RECONCILE: Statement = {
@@ -52,8 +53,7 @@ export interface ListedInstance {
   readonly provider_id: string;
   readonly runner_id: string | null;
   readonly batch_id: string | null;
-  /** 0 gone, 1 stopping, 2 present. */
-  readonly state: 0 | 1 | 2;
+  readonly state: (typeof INSTANCE_CODE)[keyof typeof INSTANCE_CODE];
 }
 
 export async function sweepRunners(

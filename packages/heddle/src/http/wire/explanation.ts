@@ -1,5 +1,6 @@
 import { Type, type Static, type TSchema } from 'typebox';
 
+import { EXHAUSTIONS } from '@heddle/core/domain/runner/state';
 import { BATCH_WIRE_STATE, type TaskState } from '@heddle/base/vocabulary/task-state';
 import type { TaskId } from '@heddle/base/ids';
 import { WORKFLOW_WIRE_STATE, type WorkflowWireState } from '@heddle/base/vocabulary/workflow';
@@ -66,7 +67,7 @@ export const ObstacleDto = Type.Union([
     since: nullable(Timestamp('When it was requested')),
     ahead: Type.Integer({ description: 'Requests for the same class ahead of it.' }),
     exhaustion: nullable(
-      oneOf(['global', 'local', 'uncertain'], {
+      oneOf([...EXHAUSTIONS], {
         description: 'global: no runner is idle; local: no idle runner matches; uncertain: not all could be checked.',
       }),
     ),

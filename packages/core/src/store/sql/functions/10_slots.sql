@@ -5,7 +5,7 @@ returns bigint language sql immutable as $$
     case when cardinality(p_fields) = 0 then '[]'
       else (select jsonb_agg(coalesce(p_metadata -> f.name, 'null'::jsonb) order by f.ord)::text
             from unnest(p_fields) with ordinality f(name, ord)) end,
-    p_shape) & -2) | (case when p_type = 2 then 1 else 0 end)
+    p_shape) & -2) | (case when p_type = :rule_capacity then 1 else 0 end)
 $$;
 
 create or replace function slot_key_of(p_fields text[], p_metadata jsonb)
@@ -43,7 +43,7 @@ begin
       from (
         select x.* from blocked x where x.slot_id = v_slot.id and x.max > v_slot.used
         order by x.rank, x.task_id limit 2000) b
-      left join task t on t.id = b.task_id and (t.state + 0) = 1
+      left join task t on t.id = b.task_id and (t.state + 0) = :pending
       order by b.rank, b.task_id
     loop
       exit when v_moved >= 256;
@@ -154,7 +154,8 @@ begin
   select array_agg(t.id) into v_open from (
     select t.id from task t
     where t.id in (select unnest(l.task_ids) from lease l) and t.kind_id = p_kind and t.lease_id is not null
-      and ((t.state + 0) in (2, 3, 4) or (t.state = 5 and t.paused_from in (2, 3, 4)) or t.state >= 10)
+      and ((t.state + 0) in (:claimed, :running, :expanding)
+        or (t.state = :paused and t.paused_from in (:claimed, :running, :expanding)) or t.state >= :terminal)
     order by t.id for no key update) t;
   if v_open is null then return v_shape; end if;
   insert into slot (id, shape_id, key)

@@ -3,7 +3,7 @@
 -- inlines it.
 create or replace function lane_of(p_starts_by_webhook boolean, p_needs_runner boolean, p_kind integer)
 returns integer language sql immutable parallel safe as $$
-  select case when p_starts_by_webhook then 0 when p_needs_runner then -1 else p_kind end
+  select case when p_starts_by_webhook then :lane_webhook when p_needs_runner then :lane_runners else p_kind end
 $$;
 
 -- The lane of tasks that have requested a runner and wait for it, so that the search for new requests skips them. No

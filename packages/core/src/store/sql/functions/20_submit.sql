@@ -47,10 +47,10 @@ begin
       has_spec, has_actions, starts_by_webhook, slot_version, expected_count, created_at, updated_at, run_at, ended_at, cause, wants,
       rule_slots, rule_max, name, local_id, reason, metadata, container_id, position, policy, sealed, generates, generator_id,
       generator_attempt, computed, needs_runner)
-    select t.i, t.w, t.k, coalesce(t.z, case when t.g > 0 then 0 else 1 end), coalesce(t.p, 0),
+    select t.i, t.w, t.k, coalesce(t.z, case when t.g > 0 then :waiting else :pending end), coalesce(t.p, 0),
       coalesce(t.g, 0), t.t, coalesce(t.b, 0), coalesce(t.x, false), coalesce(t.s, false), coalesce(t.a, false), coalesce(t.h, false),
       coalesce(sv.version, 0), t.e, v_now, v_now, case when t.d > 0 then v_now + t.d * interval '1 millisecond' end,
-      case when t.z >= 10 then v_now end, t.c, sv.wants, rs.slots, rs.maxima, t.n, t.l, t.f, coalesce(t.m, '{}'),
+      case when t.z >= :terminal then v_now end, t.c, sv.wants, rs.slots, rs.maxima, t.n, t.l, t.f, coalesce(t.m, '{}'),
       t.cc, t.q, coalesce(t.y, 0), coalesce(t.sl, false), coalesce(t.gn, false), t.gg, t.ga, coalesce(t.v, false),
       coalesce(t.nr, false)
     from json_to_recordset(p_tasks) as t(i uuid, w uuid, k integer, n text, l text, t integer, b smallint, p smallint,
@@ -69,10 +69,11 @@ begin
       join shape sh on sh.id = (rule.value ->> 0)::integer) rs on t.r is not null
     returning id, state, run_at, -priority as rank, lane_of(starts_by_webhook, needs_runner, kind_id) as lane
   ), later as (
-    insert into delayed (run_at, task_id) select t.run_at, t.id from stored t where t.state = 1 and t.run_at is not null
+    insert into delayed (run_at, task_id) select t.run_at, t.id from stored t where t.state = :pending
+      and t.run_at is not null
   ), now as (
     insert into ready (lane, rank, task_id)
-    select t.lane, t.rank, t.id from stored t where t.state = 1 and t.run_at is null returning lane
+    select t.lane, t.rank, t.id from stored t where t.state = :pending and t.run_at is null returning lane
   )
   select array_agg(distinct lane) into v_lanes from now;
   if v_deduped then

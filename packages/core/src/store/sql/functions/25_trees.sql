@@ -54,16 +54,18 @@ begin
       where a.generator_id is not null order by k.rank, k.id limit 1) c on true
   ), judged as (
     select p.*, case
-        when p.there then 1 when p.generator_id is null then 2 when p.stale then 6
-        when p.generator_state >= 10 then 3
-        when p.into_id is null then 4 when p.container_state >= 10 then 5 else 0 end as code
+        when p.there then :node_exists when p.generator_id is null then :node_without_generator
+          when p.stale then :node_stale_attempt
+        when p.generator_state >= :terminal then :node_generator_ended
+        when p.into_id is null then :node_without_container
+          when p.container_state >= :terminal then :node_container_ended else :node_stored end as code
     from placed p
   )
   select j.n, j.code, j.workflow_id, j.into_id,
-    case when j.code = 0 then
+    case when j.code = :node_stored then
       j.children + (row_number() over (partition by j.into_id, j.code order by j.n))::integer - 1 end,
-    j.container_state = 3 and j.mode = 1, j.into_id <> j.own, j.begun, j.attempt,
-    j.code = 1 and not j.stale and j.generator_state < 10 and coalesce(
+    j.container_state = :running and j.mode = :parallel, j.into_id <> j.own, j.begun, j.attempt,
+    j.code = :node_exists and not j.stale and j.generator_state < :terminal and coalesce(
       (select t.generator_attempt is distinct from j.attempt from task t
        where t.id = j.i and t.generator_id = j.generator_id limit 1),
       (select k.generator_attempt is distinct from j.attempt from container k
@@ -111,9 +113,9 @@ begin
   end if;
   -- A paused workflow accepts nodes, but starts none.
   if exists (select 1 from json_to_recordset(p_counts) as c(w uuid) join workflow w on w.id = c.w where w.paused) then
-    update task t set state = 5, paused_from = t.state, paused_at = v_now
+    update task t set state = :paused, paused_from = t.state, paused_at = v_now
     from json_to_recordset(p_tasks) as x(i uuid, w uuid) join workflow w on w.id = x.w and w.paused
-    where t.id = x.i and (t.state + 0) in (0, 1);
+    where t.id = x.i and (t.state + 0) in (:waiting, :pending);
   end if;
   select * into v_walk from walk_containers(p_touched, p_opened, v_now);
   if cardinality(v_walk.workflows) > 0 then perform count_ended(v_walk.workflows, v_now); end if;
@@ -164,28 +166,29 @@ returns json language plpgsql set plan_cache_mode = force_generic_plan set enabl
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_ids uuid[];
-  v_tasks record;
+  v_set settling;
 begin
   v_ids := array(
     select g.task_id from generator g join task t on t.id = g.task_id
-    where g.open and g.created >= g.expected and t.state + 0 = 4 order by g.task_id limit p_limit);
+    where g.open and g.created >= g.expected and t.state + 0 = :expanding order by g.task_id limit p_limit);
   if cardinality(v_ids) = 0 then
     perform close_generators();
     return null;
   end if;
   perform lock_workflows(v_ids);
-  select array_agg(l.id) as ids, array_agg(l.workflow_id) as workflows, array_agg(l.lease_id) as leases,
-    array_agg(l.container_id) as containers, bool_or(l.has_spec) as spec, bool_or(l.has_actions) as actions,
-    bool_or(l.slots is not null) as holds,
-    json_agg(json_build_array(l.kind_id, 4, 10, json_build_array((extract(epoch from v_now - l.started_at) * 1000)::bigint)))
-      as moved
-  into v_tasks
-  from (select * from task t where t.id = any(v_ids) and (t.state + 0) = 4 order by t.id for no key update) l;
-  if v_tasks.ids is null then return null; end if;
-  update generator set open = false where task_id = any(v_tasks.ids);
-  return settle_accepted(v_tasks.ids, v_tasks.workflows, v_tasks.leases,
-    array_fill(10::smallint, array[cardinality(v_tasks.ids)]), null, true, v_tasks.spec, v_tasks.actions, v_tasks.holds,
-    p_jitter, v_now, null, null, v_tasks.moved, '{}', v_tasks.ids, v_tasks.containers);
+  select array_agg(l.id), array_agg(l.workflow_id), array_agg(l.lease_id), array_agg(l.container_id),
+    bool_or(l.has_spec), bool_or(l.has_actions), bool_or(l.slots is not null),
+    json_agg(json_build_array(l.kind_id, :expanding, :succeeded,
+      json_build_array((extract(epoch from v_now - l.started_at) * 1000)::bigint)))
+  into v_set.ids, v_set.workflows, v_set.leases, v_set.containers, v_set.has_spec, v_set.has_actions, v_set.holds,
+    v_set.moved
+  from (select * from task t where t.id = any(v_ids) and (t.state + 0) = :expanding order by t.id for no key update) l;
+  if v_set.ids is null then return null; end if;
+  update generator set open = false where task_id = any(v_set.ids);
+  v_set.targets := array_fill(:succeeded::smallint, array[cardinality(v_set.ids)]);
+  v_set.linked := true;
+  v_set.lanes := '{}';
+  return settle_accepted(v_set, v_set.ids, p_jitter, v_now);
 end $$;
 
 -- Generators that ended in another way are not checked again. Locked ones are skipped, since nothing depends on them.
@@ -193,7 +196,8 @@ create or replace function close_generators()
 returns void language sql set plan_cache_mode = force_generic_plan as $$
   update generator set open = false where task_id in (
     select g.task_id from generator g left join task t on t.id = g.task_id
-    where g.open and not coalesce(t.state + 0 = 4 or t.paused_from = 4, false) for update of g skip locked)
+    where g.open and not coalesce(t.state + 0 = :expanding
+      or t.paused_from = :expanding, false) for update of g skip locked)
 $$;
 
 -- Returns the accepted successes of generators whose announced nodes do not all exist yet: they are expanding.
@@ -205,18 +209,20 @@ declare
 begin
   insert into generator (task_id, expected, attempt)
   select x.i, x.x, t.attempt from jsonb_to_recordset(p_extras) as x(i uuid, x integer)
-  join unnest(p_ids, p_to) u(id, target) on u.id = x.i and u.target = 10 join task t on t.id = x.i where x.x is not null
+  join unnest(p_ids, p_to) u(id, target) on u.id = x.i and u.target = :succeeded join task t on t.id = x.i
+    where x.x is not null
   on conflict (task_id) do update set expected = excluded.expected, attempt = excluded.attempt,
     created = case when generator.attempt = excluded.attempt then generator.created else 0 end;
   v_waiting := array(
     select g.task_id from jsonb_to_recordset(p_extras) as x(i uuid, x integer)
-    join unnest(p_ids, p_to) u(id, target) on u.id = x.i and u.target = 10
+    join unnest(p_ids, p_to) u(id, target) on u.id = x.i and u.target = :succeeded
     join generator g on g.task_id = x.i where x.x is not null and g.created < g.expected);
   if cardinality(v_waiting) > 0 then
     update generator set open = true where task_id = any(v_waiting);
-    update task t set state = 4, updated_at = p_now, deadline_at = t.deadline_at + coalesce(p_now - t.paused_at, interval '0'),
+    update task t set state = :expanding, updated_at = p_now,
+      deadline_at = t.deadline_at + coalesce(p_now - t.paused_at, interval '0'),
       paused_at = null, paused_from = null
-    where t.id = any(v_waiting) and (t.state + 0) in (2, 3, 5);
+    where t.id = any(v_waiting) and (t.state + 0) in (:claimed, :running, :paused);
     -- One that reports before its start was recorded has no deadline yet.
     update task t set deadline_at = p_now + t.timeout_secs * interval '1 second', started_at = coalesce(t.started_at, p_now)
     where t.id = any(v_waiting) and t.deadline_at is null;

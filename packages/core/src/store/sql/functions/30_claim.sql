@@ -220,15 +220,16 @@ begin
 
   -- Kinds before tasks: a transaction that stores tasks of a kind may wait for tasks that they depend on. A lane above
   -- that of webhooks is a kind.
-  if 0 >= any(v_lanes) then
+  if :lane_webhook >= any(v_lanes) then
     perform lock_kinds(array(select t.kind_id from task t where t.id = any(v_ids)));
   else
     perform lock_kinds(v_lanes);
   end if;
 
   -- A task locked by another transaction keeps its ready row and is found again.
-  select array_agg(t.id), array_agg(distinct t.kind_id) filter (where t.state + 0 = 1), bool_or(t.rule_slots is not null),
-    max(t.run_at) filter (where t.state + 0 = 1)
+  select array_agg(t.id), array_agg(distinct t.kind_id) filter (where t.state + 0 = :pending),
+    bool_or(t.rule_slots is not null),
+    max(t.run_at) filter (where t.state + 0 = :pending)
   into v_pending, v_kinds, v_ruled, v_latest
   from (
     select t.id, t.kind_id, t.state, t.rule_slots, t.run_at from task t
@@ -248,7 +249,7 @@ begin
   -- A clock was set back: these tasks become due once more.
   if v_latest > v_now then
     insert into delayed (run_at, task_id)
-    select t.run_at, t.id from task t where t.id = any(v_ids) and (t.state + 0) = 1 and t.run_at > v_now
+    select t.run_at, t.id from task t where t.id = any(v_ids) and (t.state + 0) = :pending and t.run_at > v_now
     on conflict do nothing;
   end if;
   if v_kinds is null then
@@ -263,7 +264,7 @@ begin
     select array_agg(u.id order by u.ord), array_agg(u.lane order by u.ord), array_agg(u.grants order by u.ord)
     into v_ids, v_lanes, v_grants
     from unnest(v_ids, v_lanes, v_grants) with ordinality u(id, lane, grants, ord)
-    join task t on t.id = u.id where t.state + 0 = 1 and (t.run_at is null or t.run_at <= v_now);
+    join task t on t.id = u.id where t.state + 0 = :pending and (t.run_at is null or t.run_at <= v_now);
     if v_ids is null then return; end if;
     v_asked := cardinality(v_ids);
     v_ids := admit(v_ids, v_lanes, v_grants);
@@ -279,14 +280,14 @@ begin
   return query
   with taken as (
     update task t set
-      state = case when v_runs then 3 else 2 end,
+      state = case when v_runs then :running else :claimed end,
       attempt = t.attempt + 1,
       started_at = case when v_runs then v_now end,
       updated_at = v_now,
       deadline_at = case when v_runs then v_now + t.timeout_secs * interval '1 second' end,
       lease_id = v_lease,
       slots = case when v_ruled then t.wants end
-    where t.id = any(v_ids) and (t.state + 0) = 1 and (t.run_at is null or t.run_at <= v_now)
+    where t.id = any(v_ids) and (t.state + 0) = :pending and (t.run_at is null or t.run_at <= v_now)
     returning t.id, t.workflow_id, t.kind_id, t.name, t.attempt, t.metadata, t.timeout_secs,
       t.deadline_basis, t.linked, t.container_id, t.local_id, t.computed, coalesce(t.run_at, t.created_at) as since
   ), leased as (
@@ -325,6 +326,7 @@ create or replace function return_stale_grants(p_ids uuid[], p_grants text[], p_
 returns void language sql as $$
   select return_slots(array_agg(g.slot), array_agg(1::bigint))
   from unnest(p_ids, p_grants) u(id, granted), unnest(u.granted::bigint[]) g(slot)
-  where not exists (select 1 from task t where t.id = u.id and (t.state + 0) = 1 and (t.run_at is null or t.run_at <= p_now))
+  where not exists (select 1 from task t where t.id = u.id and (t.state + 0) = :pending
+    and (t.run_at is null or t.run_at <= p_now))
   having count(*) > 0
 $$;

@@ -31,14 +31,18 @@ begin
       coalesce(t.run_at, t.created_at) as since
     from task t where t.id = any(p_ids) order by t.id for no key update
   ), decided as (
-    select r.ord, r.s, r.f, l.*, coalesce(l.state = 2 or (l.state = 5 and l.paused_from = 2), false) as starts,
-      case when l.id is null then 2 when r.attempt <> l.attempt then 3 when l.state >= 10 then 1
+    select r.ord, r.s, r.f, l.*, coalesce(l.state = :claimed
+      or (l.state = :paused and l.paused_from = :claimed), false) as starts,
+      case when l.id is null then :progress_not_found when r.attempt <> l.attempt then :progress_stale_attempt
+        when l.state >= :terminal then :progress_ended
         -- The attempt was lost, or failed and is retried: its id is not the next attempt's.
-        when l.state in (0, 1) or (l.state = 5 and l.paused_from in (0, 1)) then 3 else 0 end::smallint as code
+        when l.state in (:waiting, :pending)
+          or (l.state = :paused and l.paused_from in (:waiting, :pending)) then :progress_stale_attempt
+            else :progress_applied end::smallint as code
     from unnest(p_ids, p_attempts, p_success, p_failure) with ordinality r(id, attempt, s, f, ord)
     left join locked l on l.id = r.id
   ), accepted as (
-    select * from decided where code = 0
+    select * from decided where code = :progress_applied
   )
   select (select array_agg(d.code order by d.ord) from decided d),
     array_agg(a.id), array_agg(a.s), array_agg(a.f),
@@ -65,14 +69,14 @@ begin
 
   update task t set
     success_count = t.success_count + u.s, failure_count = t.failure_count + u.f, updated_at = v_now,
-    state = case when t.state = 2 then 3 else t.state end,
-    paused_from = case when t.state = 5 and t.paused_from = 2 then 3 else t.paused_from end,
+    state = case when t.state = :claimed then :running else t.state end,
+    paused_from = case when t.state = :paused and t.paused_from = :claimed then :running else t.paused_from end,
     started_at = coalesce(t.started_at, v_now),
     lease_id = case when t.id = any(v_dequeued) then v_lease else t.lease_id end,
-    deadline_at = case when t.deadline_at is null or t.deadline_basis = 1
+    deadline_at = case when t.deadline_at is null or t.deadline_basis = :timeout_since_activity
       then coalesce(t.paused_at, v_now) + t.timeout_secs * interval '1 second' else t.deadline_at end
   from unnest(v_accepted, v_success, v_failure) u(id, s, f)
-  where t.id = u.id and (t.state + 0) in (2, 3, 4, 5);
+  where t.id = u.id and (t.state + 0) in (:claimed, :running, :expanding, :paused);
 
   if v_dequeued is not null then
     insert into lease (id, holder, claimed_at, check_at, open, task_ids, lease_ms)
@@ -175,13 +179,16 @@ begin
     select t.id, t.state, t.paused_from, t.attempt, t.starts_by_webhook from task t
     where t.id = any(p_ids) order by t.id for no key update
   ), decided as (
-    select r.ord, r.id, case when l.id is null then 6 when r.attempt <> l.attempt then 5
-        when l.state in (0, 1) or (l.state = 5 and l.paused_from in (0, 1)) then 2
+    select r.ord, r.id, case when l.id is null then :result_not_found when r.attempt <> l.attempt then :result_stale_attempt
+        when l.state in (:waiting, :pending)
+          or (l.state = :paused and l.paused_from in (:waiting, :pending)) then :result_unchanged
         -- A webhook target does not claim tasks, and a task that waits for its children has no holder.
-        when l.state >= 10 or l.starts_by_webhook or 4 in (l.state, l.paused_from) then 3 else 0 end::smallint as code
+        when l.state >= :terminal or l.starts_by_webhook or :expanding in (l.state, l.paused_from) then :result_conflict
+          else :result_applied end::smallint as code
     from unnest(p_ids, p_attempts) with ordinality r(id, attempt, ord) left join locked l on l.id = r.id
   )
-  select array_agg(d.code order by d.ord), array_agg(d.id) filter (where d.code = 0) into v_codes, v_ids from decided d;
+  select array_agg(d.code order by d.ord), array_agg(d.id) filter (where d.code = :result_applied) into v_codes, v_ids
+    from decided d;
   v_lanes := release_canceled(p_ids, v_codes);
   if v_ids is not null then v_given := give_back(v_ids, v_now); end if;
   return json_build_object('codes', v_codes, 'given', v_given, 'lanes', v_lanes, 'states', array(
@@ -200,6 +207,7 @@ begin
   update task t set attempt = t.attempt - 1
   from unnest(p_ids, p_attempts, array(select c::smallint from json_array_elements_text(v_released -> 'codes') c))
     r(id, attempt, code)
-  where t.id = r.id and r.code = 0 and t.attempt = r.attempt and (t.state + 0) in (0, 1, 5);
+  where t.id = r.id and r.code = :result_applied and t.attempt = r.attempt
+    and (t.state + 0) in (:waiting, :pending, :paused);
   return v_released;
 end $$;

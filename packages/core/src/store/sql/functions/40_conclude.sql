@@ -18,14 +18,15 @@ begin
 
   with decided as materialized (
     select g.child_id, g.closed, g.cause,
-      g.cause is not null and (l.state = 0 or (l.state = 5 and l.paused_from in (0, 1))) as fails,
-      g.cause is null and l.state = 0 and l.open_gates = g.closed as opens
+      g.cause is not null and (l.state = :waiting
+        or (l.state = :paused and l.paused_from in (:waiting, :pending))) as fails,
+      g.cause is null and l.state = :waiting and l.open_gates = g.closed as opens
     from unnest(p_children, p_closed, p_causes) g(child_id, closed, cause)
     join unnest(v_locked, v_states, v_from, v_gates) l(id, state, paused_from, open_gates) on l.id = g.child_id
   ), moved as (
     update task t set
       open_gates = t.open_gates - c.closed,
-      state = case when c.fails then 11 when c.opens then 1 else t.state end,
+      state = case when c.fails then :failed when c.opens then :pending else t.state end,
       run_at = case when c.opens then greatest(t.run_at, p_now) else t.run_at end,
       updated_at = case when c.fails or c.opens then p_now else t.updated_at end,
       ended_at = case when c.fails then p_now else t.ended_at end,
@@ -57,11 +58,11 @@ begin
     with recursive falls as (
       select t.id, t.policy from edge e join task t on t.id = e.child_id
       where e.parent_id = p_id and e.requires_success and not e.crosses
-        and (t.state = 0 or (t.state = 5 and t.paused_from in (0, 1)))
+        and (t.state = :waiting or (t.state = :paused and t.paused_from in (:waiting, :pending)))
       union
       select t.id, t.policy from falls f join edge e on e.parent_id = f.id join task t on t.id = e.child_id
-      where not passes(f.policy, 11::smallint) and e.requires_success and not e.crosses
-        and (t.state = 0 or (t.state = 5 and t.paused_from in (0, 1)))
+      where not passes(f.policy, :failed::smallint) and e.requires_success and not e.crosses
+        and (t.state = :waiting or (t.state = :paused and t.paused_from in (:waiting, :pending)))
     )
     select f.id from falls f);
 end $$;
@@ -167,7 +168,8 @@ begin
     failed_ids := failed_ids || v_next;
     v_front := v_next;
     if p_succeeded then
-      propagations := jsonb_build_array(jsonb_build_array(10, (select sum(c.closed) from unnest(v_closed) c(closed))));
+      propagations := jsonb_build_array(jsonb_build_array(:succeeded,
+        (select sum(c.closed) from unnest(v_closed) c(closed))));
     end if;
   end loop;
   if not p_succeeded then propagations := propagations_of(p_parents || failed_ids); end if;
@@ -177,7 +179,7 @@ end $$;
 create or replace function reason_of(p_cause uuid)
 returns text language sql stable as $$
   select 'the task it depends on, "' || left(r.name, 200) || '" (' || r.id || '), '
-    || case r.state when 14 then 'was canceled' when 12 then 'timed out' else 'failed' end
+    || case r.state when :canceled then 'was canceled' when :timed_out then 'timed out' else 'failed' end
   from task r where r.id = p_cause
 $$;
 
@@ -198,16 +200,12 @@ returns integer[] language sql as $$
 $$;
 
 -- Everything that follows from tasks having ended: their children's gates, leases, slots, end deliveries, and their
--- workflows' counts. p_workflows, p_leases, p_slots and p_amounts are what the transition that ended them saw; p_linked
--- and p_actions say whether any of them has dependencies or actions, so that sets without them pay nothing for either.
--- p_containers: their containers, null if none of them is in a tree.
-create or replace function conclude(p_ids uuid[], p_workflows uuid[], p_linked boolean, p_succeeded boolean, p_actions boolean,
-  p_leases bigint[], p_slots bigint[], p_amounts bigint[], p_now timestamptz, p_containers uuid[],
-  out cascaded uuid[], out unblocked integer, out lanes integer[], out deliveries integer, out ended uuid[],
-  out propagations jsonb)
+-- workflows' counts.
+create or replace function conclude(p_ending ending, p_now timestamptz, out cascaded uuid[], out unblocked integer,
+  out lanes integer[], out deliveries integer, out ended uuid[], out propagations jsonb)
 language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
-  v_workflows uuid[] := p_workflows;
+  v_workflows uuid[] := p_ending.workflows;
   v_crosses boolean;
   v_left record;
 begin
@@ -215,29 +213,29 @@ begin
   unblocked := 0;
   lanes := '{}';
   deliveries := 0;
-  if p_linked then
+  if p_ending.linked then
     select p.failed_ids, p.unblocked, p.lanes, p.crosses, p.propagations
     into cascaded, unblocked, lanes, v_crosses, propagations
-    from propagate(p_ids, p_succeeded, p_now) p;
+    from propagate(p_ending.ids, p_ending.succeeded, p_now) p;
     if v_crosses then
       insert into relay (parent_id, created_at)
-      select distinct e.parent_id, p_now from edge e where e.parent_id = any(p_ids || cascaded) and e.crosses
+      select distinct e.parent_id, p_now from edge e where e.parent_id = any(p_ending.ids || cascaded) and e.crosses
       on conflict do nothing;
     end if;
     if cardinality(cascaded) > 0 then
       v_workflows := v_workflows || array(select t.workflow_id from task t where t.id = any(cascaded));
     end if;
   end if;
-  if p_containers is not null then
-    select * into v_left from leave_containers(p_ids, p_containers, p_succeeded, p_now);
+  if p_ending.containers is not null then
+    select * into v_left from leave_containers(p_ending.ids, p_ending.containers, p_ending.succeeded, p_now);
     unblocked := unblocked + v_left.unblocked;
     lanes := lanes || v_left.lanes;
     v_workflows := v_workflows || v_left.workflows;
   end if;
-  perform close_leases(p_leases);
-  lanes := lanes || return_slots(p_slots, p_amounts);
-  if p_actions or cardinality(cascaded) > 0 then
-    deliveries := write_end_deliveries(p_ids || cascaded, p_now);
+  perform close_leases(p_ending.leases);
+  lanes := lanes || return_slots(p_ending.slots, p_ending.amounts);
+  if p_ending.has_actions or cardinality(cascaded) > 0 then
+    deliveries := write_end_deliveries(p_ending.ids || cascaded, p_now);
   end if;
   ended := count_ended(v_workflows, p_now);
 end $$;
@@ -282,8 +280,9 @@ begin
     select x.value as action, x.value ->> 'trigger' as trigger,
       (row_number() over (order by x.ord) - 1)::smallint as ordinal
     from jsonb_array_elements(sp.actions) with ordinality x(value, ord)
-    where x.value ->> 'trigger' = case when t.state = 10 then 'success' when t.state in (11, 12, 13) then 'failure'
-      when t.state = 14 and t.deadline_at is not null then 'cancel' end) a
+    where x.value ->> 'trigger' = case when t.state = :succeeded then 'success'
+      when t.state in (:failed, :timed_out, :partially_failed) then 'failure'
+      when t.state = :canceled and t.deadline_at is not null then 'cancel' end) a
   cross join lateral (
     select exists (select 1 from delivery s
       where s.task_id = t.id and s.attempt = t.attempt and s.trigger = 'start' and s.state = 'due') as held) h

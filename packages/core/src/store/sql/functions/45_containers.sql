@@ -1,7 +1,8 @@
 -- Whether a sequence continues after a node that ended like this, by its policy.
 create or replace function passes(p_policy smallint, p_state smallint)
 returns boolean language sql immutable as $$
-  select p_state in (10, 15) or p_policy = 2 or (p_policy = 1 and p_state = 13)
+  select p_state in (:succeeded, :disabled) or p_policy = :continue_on_failure
+    or (p_policy = :continue_on_partial_failure and p_state = :partially_failed)
 $$;
 
 -- The state of a container without open children.
@@ -9,13 +10,13 @@ create or replace function derived_state(p_stopped boolean, p_children integer, 
   p_partially_failed integer, p_disabled integer, p_tolerated integer)
 returns smallint language sql immutable as $$
   select case
-    when p_stopped then 11
-    when p_tolerated > 0 then 13
-    when p_children = p_disabled then case when p_children = 0 then 10 else 15 end
+    when p_stopped then :failed
+    when p_tolerated > 0 then :partially_failed
+    when p_children = p_disabled then case when p_children = 0 then :succeeded else :disabled end
     when p_succeeded = 0 and p_partially_failed = 0 then
-      case when p_timed_out = p_children - p_disabled then 12 else 11 end
-    when p_succeeded = p_children - p_disabled then 10
-    else 13 end::smallint
+      case when p_timed_out = p_children - p_disabled then :timed_out else :failed end
+    when p_succeeded = p_children - p_disabled then :succeeded
+    else :partially_failed end::smallint
 $$;
 
 -- Counts ended children (one entry per child) off their containers.
@@ -27,12 +28,12 @@ begin
     disabled = c.disabled + e.disabled, tolerated = c.tolerated + e.tolerated
   from (
     select u.parent_id, count(*)::integer as n,
-      count(*) filter (where u.state = 10)::integer as succeeded,
-      count(*) filter (where u.state in (11, 14))::integer as failed,
-      count(*) filter (where u.state = 12)::integer as timed_out,
-      count(*) filter (where u.state = 13)::integer as partially_failed,
-      count(*) filter (where u.state = 15)::integer as disabled,
-      count(*) filter (where u.state not in (10, 15) and passes(u.policy, u.state))::integer as tolerated
+      count(*) filter (where u.state = :succeeded)::integer as succeeded,
+      count(*) filter (where u.state in (:failed, :canceled))::integer as failed,
+      count(*) filter (where u.state = :timed_out)::integer as timed_out,
+      count(*) filter (where u.state = :partially_failed)::integer as partially_failed,
+      count(*) filter (where u.state = :disabled)::integer as disabled,
+      count(*) filter (where u.state not in (:succeeded, :disabled) and passes(u.policy, u.state))::integer as tolerated
     from unnest(p_parents, p_states, p_policies) u(parent_id, state, policy)
     where u.parent_id is not null group by u.parent_id) e
   where c.id = e.parent_id;
@@ -63,16 +64,18 @@ declare
 begin
   with moved as (
     update task t set sealed = false, open_gates = t.open_gates - 1,
-      state = case when t.state = 0 and t.open_gates = 1 then 1 else t.state end,
-      run_at = case when t.state = 0 and t.open_gates = 1 then greatest(t.run_at, p_now) else t.run_at end,
+      state = case when t.state = :waiting and t.open_gates = 1 then :pending else t.state end,
+      run_at = case when t.state = :waiting and t.open_gates = 1 then greatest(t.run_at, p_now) else t.run_at end,
       updated_at = p_now
-    where t.id = any(p_ids) and t.sealed and (t.state + 0) < 10
+    where t.id = any(p_ids) and t.sealed and (t.state + 0) < :terminal
     returning t.id, t.state, t.run_at, -t.priority as rank, lane_of(t.starts_by_webhook, t.needs_runner, t.kind_id) as lane
   ), now as (
-    insert into ready (lane, rank, task_id) select m.lane, m.rank, m.id from moved m where m.state = 1 and m.run_at <= p_now
+    insert into ready (lane, rank, task_id) select m.lane, m.rank, m.id from moved m where m.state = :pending
+      and m.run_at <= p_now
     on conflict do nothing returning lane
   )
-  select count(*) filter (where m.state = 1)::integer, array_agg(m.id) filter (where m.state = 1 and m.run_at > p_now),
+  select count(*) filter (where m.state = :pending)::integer,
+    array_agg(m.id) filter (where m.state = :pending and m.run_at > p_now),
     (select coalesce(array_agg(distinct n.lane), '{}') from now n)
   into opened, v_later, lanes from moved m;
   if v_later is not null then perform make_ready(v_later, p_now); end if;
@@ -81,7 +84,8 @@ end $$;
 -- Describes a node that did not succeed.
 create or replace function bad_end_of(p_state smallint)
 returns text language sql immutable as $$
-  select case p_state when 14 then 'was canceled' when 12 then 'timed out' when 13 then 'partially failed' else 'failed' end
+  select case p_state when :canceled then 'was canceled' when :timed_out then 'timed out'
+    when :partially_failed then 'partially failed' else 'failed' end
 $$;
 
 -- Stops sequences at nodes that they do not tolerate: disables every later child that has not ended, with its
@@ -97,14 +101,14 @@ declare
 begin
   with recursive later as (
     select k.id, s.cause, s.reason from unnest(p_ids, p_positions, p_causes, p_reasons) s(id, position, cause, reason)
-    join container k on k.parent_id = s.id and k.position > s.position and k.state + 0 < 10
+    join container k on k.parent_id = s.id and k.position > s.position and k.state + 0 < :terminal
     union all
-    select k.id, l.cause, l.reason from later l join container k on k.parent_id = l.id and k.state + 0 < 10
+    select k.id, l.cause, l.reason from later l join container k on k.parent_id = l.id and k.state + 0 < :terminal
   )
   select coalesce(array_agg(id), '{}'), coalesce(array_agg(cause), '{}'), coalesce(array_agg(reason), '{}')
   into v_containers, v_causes, v_reasons from later;
   with skipped as (
-    update task t set state = 15, ended_at = p_now, updated_at = p_now, cause = s.cause, reason = s.reason,
+    update task t set state = :disabled, ended_at = p_now, updated_at = p_now, cause = s.cause, reason = s.reason,
       paused_at = null, paused_from = null
     from (
       select t.id, s.cause, s.reason from unnest(p_ids, p_positions, p_causes, p_reasons) s(id, position, cause, reason)
@@ -112,14 +116,14 @@ begin
       union all
       select t.id, s.cause, s.reason from unnest(v_containers, v_causes, v_reasons) s(id, cause, reason)
       join task t on t.container_id = s.id) s
-    where t.id = s.id and (t.state + 0) < 10
+    where t.id = s.id and (t.state + 0) < :terminal
     returning t.id, t.workflow_id
   )
   select coalesce(array_agg(id), '{}'), coalesce(array_agg(workflow_id), '{}') into tasks, workflows from skipped;
-  update container c set state = 15, disabled = c.disabled + c.open, open = 0, ended_at = p_now, cause = s.cause,
+  update container c set state = :disabled, disabled = c.disabled + c.open, open = 0, ended_at = p_now, cause = s.cause,
     reason = s.reason
   from unnest(v_containers, v_causes, v_reasons) s(id, cause, reason) where c.id = s.id;
-  update container c set state = 11, stopped = true, cursor = s.position, disabled = c.disabled + c.open, open = 0,
+  update container c set state = :failed, stopped = true, cursor = s.position, disabled = c.disabled + c.open, open = 0,
     ended_at = p_now, reason = s.reason
   from unnest(p_ids, p_positions, p_stops) s(id, position, reason) where c.id = s.id;
 end $$;
@@ -149,11 +153,11 @@ begin
   lanes := '{}';
   loop
     while cardinality(v_opened) > 0 loop
-      update container set state = 3, started_at = coalesce(started_at, p_now)
-      where id = any(v_opened) and (state + 0) = 0;
+      update container set state = :running, started_at = coalesce(started_at, p_now)
+      where id = any(v_opened) and (state + 0) = :waiting;
       select array_agg(t.id) into v_tasks
       from container c join task t on t.container_id = c.id
-      where c.id = any(v_opened) and c.state + 0 = 3 and c.mode = 1 and t.sealed;
+      where c.id = any(v_opened) and c.state + 0 = :running and c.mode = :parallel and t.sealed;
       if v_tasks is not null then
         select * into v_made from unseal(v_tasks, p_now);
         unblocked := unblocked + v_made.opened;
@@ -162,7 +166,7 @@ begin
       v_touched := v_touched || v_opened;
       v_opened := array(
         select k.id from container c join container k on k.parent_id = c.id
-        where c.id = any(v_opened) and c.state + 0 = 3 and c.mode = 1 and k.state + 0 = 0);
+        where c.id = any(v_opened) and c.state + 0 = :running and c.mode = :parallel and k.state + 0 = :waiting);
     end loop;
     exit when cardinality(v_touched) = 0;
 
@@ -170,7 +174,8 @@ begin
       update container c set ended_at = p_now,
         state = derived_state(c.stopped, c.children, c.succeeded, c.timed_out, c.partially_failed, c.disabled, c.tolerated)
       where c.id = any(v_touched) and c.open = 0 and c.fillers = 0
-        and case when c.state + 0 = 3 then c.mode = 1 when c.state + 0 = 0 then c.children > 0 else false end
+        and case when c.state + 0 = :running then c.mode = :parallel when c.state + 0 = :waiting then c.children > 0
+          else false end
       returning c.id, c.parent_id, c.state, c.policy
     )
     select array_agg(id), array_agg(parent_id), array_agg(state), array_agg(policy)
@@ -191,18 +196,18 @@ begin
         select f.* from (
           (select t.position, t.id, t.state, true as is_task, t.name as title
            from task t where t.container_id = c.id and t.position >= c.cursor
-             and (t.state + 0 < 10 or not passes(t.policy, t.state))
+             and (t.state + 0 < :terminal or not passes(t.policy, t.state))
            order by t.position limit 1)
           union all
           (select k.position, k.id, k.state, false, coalesce(k.local_id, 'a container')
            from container k where k.parent_id = c.id and k.position >= c.cursor
-             and (k.state + 0 < 10 or not passes(k.policy, k.state))
+             and (k.state + 0 < :terminal or not passes(k.policy, k.state))
            order by k.position limit 1)) f
         order by f.position limit 1) n on true
-      where c.id = any(v_touched) and c.mode = 0 and c.state + 0 = 3
+      where c.id = any(v_touched) and c.mode = :sequential and c.state + 0 = :running
     ), stepped as (
       update container c set cursor = s.position from stands s
-      where c.id = s.id and s.state < 10 and s.position > s.cursor
+      where c.id = s.id and s.state < :terminal and s.position > s.cursor
     ), over as (
       update container c set ended_at = p_now,
         state = derived_state(false, c.children, c.succeeded, c.timed_out, c.partially_failed, c.disabled, c.tolerated)
@@ -210,18 +215,19 @@ begin
       returning c.id, c.parent_id, c.state, c.policy
     )
     select
-      (select array_agg(s.node_id) filter (where s.is_task) from stands s where s.state < 10 and s.position > s.cursor) as tasks,
+      (select array_agg(s.node_id) filter (where s.is_task) from stands s where s.state < :terminal
+        and s.position > s.cursor) as tasks,
       (select array_agg(s.node_id) filter (where not s.is_task) from stands s
-       where s.state < 10 and s.position > s.cursor) as containers,
-      (select array_agg(s.id) from stands s where s.state >= 10) as stopped,
-      (select array_agg(s.position) from stands s where s.state >= 10) as positions,
-      (select array_agg(s.node_id) from stands s where s.state >= 10) as causes,
+       where s.state < :terminal and s.position > s.cursor) as containers,
+      (select array_agg(s.id) from stands s where s.state >= :terminal) as stopped,
+      (select array_agg(s.position) from stands s where s.state >= :terminal) as positions,
+      (select array_agg(s.node_id) from stands s where s.state >= :terminal) as causes,
       (select array_agg('"' || left(s.title, 200) || '" (' || s.node_id || '), which comes before it, ' || bad_end_of(s.state))
-       from stands s where s.state >= 10) as reasons,
+       from stands s where s.state >= :terminal) as reasons,
       (select array_agg('"' || left(s.title, 200) || '" (' || s.node_id || ') ' || bad_end_of(s.state))
-       from stands s where s.state >= 10) as stops,
-      (select array_agg(s.parent_id) from stands s where s.state >= 10) as stopped_parents,
-      (select array_agg(s.policy) from stands s where s.state >= 10) as stopped_policies,
+       from stands s where s.state >= :terminal) as stops,
+      (select array_agg(s.parent_id) from stands s where s.state >= :terminal) as stopped_parents,
+      (select array_agg(s.policy) from stands s where s.state >= :terminal) as stopped_policies,
       (select array_agg(o.parent_id) from over o) as over_parents,
       (select array_agg(o.state) from over o) as over_states,
       (select array_agg(o.policy) from over o) as over_policies
@@ -242,7 +248,7 @@ begin
       workflows := workflows || v_stops.workflows;
       v_touched := release_fillers(v_stops.tasks);
       perform count_children(v_steps.stopped_parents,
-        array_fill(11::smallint, array[cardinality(v_steps.stopped)]), v_steps.stopped_policies);
+        array_fill(:failed::smallint, array[cardinality(v_steps.stopped)]), v_steps.stopped_policies);
       v_parents := v_steps.stopped_parents;
     end if;
     if v_steps.over_parents is not null then
@@ -264,8 +270,8 @@ declare
   v_policies smallint[];
 begin
   if p_succeeded then
-    perform count_children(p_containers, array_fill(10::smallint, array[cardinality(p_containers)]),
-      array_fill(0::smallint, array[cardinality(p_containers)]));
+    perform count_children(p_containers, array_fill(:succeeded::smallint, array[cardinality(p_containers)]),
+      array_fill(:fail_on_failure::smallint, array[cardinality(p_containers)]));
   else
     select array_agg(t.container_id), array_agg(t.state), array_agg(t.policy) into v_parents, v_states, v_policies
     from task t where t.id = any(p_ids) and t.container_id is not null;
@@ -291,7 +297,7 @@ declare
   v_ended uuid[];
 begin
   if p_tasks is null then
-    v_looked := array(select c.id from container c where c.workflow_id = any(p_workflows) and c.state + 0 = 3);
+    v_looked := array(select c.id from container c where c.workflow_id = any(p_workflows) and c.state + 0 = :running);
   else
     with recursive above as (
       select u.id from unnest(p_workflows) u(id)
@@ -304,16 +310,16 @@ begin
   end if;
   v_stuck := array(
     select distinct c.workflow_id from container c
-    where c.id = any(v_looked) and c.workflow_id = any(p_workflows) and c.state + 0 = 3 and (
+    where c.id = any(v_looked) and c.workflow_id = any(p_workflows) and c.state + 0 = :running and (
       c.open = 0 and c.fillers = 0
-      or c.mode = 0 and not exists (
-        select 1 from task t where t.container_id = c.id and t.position = c.cursor and t.state + 0 < 10)
+      or c.mode = :sequential and not exists (
+        select 1 from task t where t.container_id = c.id and t.position = c.cursor and t.state + 0 < :terminal)
         and not exists (
-        select 1 from container k where k.parent_id = c.id and k.position = c.cursor and k.state + 0 < 10)
+        select 1 from container k where k.parent_id = c.id and k.position = c.cursor and k.state + 0 < :terminal)
         and c.open > 0));
   if cardinality(v_stuck) = 0 then return null; end if;
   perform 1 from workflow where id = any(v_stuck) order by id for no key update;
-  v_found := array(select c.id from container c where c.workflow_id = any(v_stuck) and c.state + 0 = 3);
+  v_found := array(select c.id from container c where c.workflow_id = any(v_stuck) and c.state + 0 = :running);
   select * into v_walk from walk_containers(v_found, v_found, v_now);
   if cardinality(v_walk.workflows) > 0 then v_ended := count_ended(v_walk.workflows, v_now); end if;
   return json_build_object('lanes', v_walk.lanes, 'unblocked', v_walk.unblocked, 'ended', v_ended,

@@ -28,7 +28,7 @@ begin
     where c.parent_id is not null
   ), earlier as (
     select distinct h.n, h.name from chain h join above b on b.n = h.n and b.id = h.parent_id and h.position < b.after
-    join container c on c.id = b.id and c.mode = 0
+    join container c on c.id = b.id and c.mode = :sequential
   ), unique_name as (
     select m.n, m.name, (array_agg(m.id))[1] as id from named m group by m.n, m.name having count(*) = 1
   )
@@ -59,11 +59,11 @@ begin
   with asked as (
     select t.id as cause, t.container_id, t.position, left(t.name, 200) as title, k.name
     from jsonb_to_recordset(p_extras) as x(i uuid, k jsonb)
-    join unnest(p_ids, p_to) u(id, target) on u.id = x.i and u.target = 10
+    join unnest(p_ids, p_to) u(id, target) on u.id = x.i and u.target = :succeeded
     join task t on t.id = x.i, jsonb_array_elements_text(x.k) k(name)
   ), later as (
     select a.cause, a.name, a.title, n.id, n.is_task, n.state
-    from asked a join container c on c.id = a.container_id and c.mode = 0
+    from asked a join container c on c.id = a.container_id and c.mode = :sequential
     join lateral (
       select s.id, true as is_task, s.state from task s
       where s.container_id = c.id and s.position > a.position and (s.local_id = a.name or s.id::text = lower(a.name))
@@ -71,9 +71,10 @@ begin
       select s.id, false, s.state from container s
       where s.parent_id = c.id and s.position > a.position and (s.local_id = a.name or s.id::text = lower(a.name))) n on true
   )
-  select array_agg(l.id) filter (where l.is_task and l.state + 0 < 10), array_agg(l.cause) filter (where l.is_task and l.state + 0 < 10),
-    array_agg(l.id) filter (where not l.is_task and l.state + 0 < 10),
-    array_agg(l.cause) filter (where not l.is_task and l.state + 0 < 10),
+  select array_agg(l.id) filter (where l.is_task and l.state + 0 < :terminal),
+    array_agg(l.cause) filter (where l.is_task and l.state + 0 < :terminal),
+    array_agg(l.id) filter (where not l.is_task and l.state + 0 < :terminal),
+    array_agg(l.cause) filter (where not l.is_task and l.state + 0 < :terminal),
     (select json_agg(json_build_array(a.cause, a.name)) from asked a
      where not exists (select 1 from later o where o.cause = a.cause and o.name = a.name))
   into v_nodes, v_node_causes, v_containers, v_causes, ignored from later l;
@@ -82,29 +83,30 @@ begin
   with recursive below as (
     select u.id, u.cause from unnest(v_containers, v_causes) u(id, cause)
     union
-    select k.id, b.cause from below b join container k on k.parent_id = b.id and k.state + 0 < 10
+    select k.id, b.cause from below b join container k on k.parent_id = b.id and k.state + 0 < :terminal
   )
   select coalesce(array_agg(b.id), '{}'), coalesce(array_agg(b.cause), '{}') into v_containers, v_causes from below b;
   with skipped as (
-    update task t set state = 15, ended_at = p_now, updated_at = p_now, cause = s.cause, paused_at = null, paused_from = null,
+    update task t set state = :disabled, ended_at = p_now, updated_at = p_now, cause = s.cause, paused_at = null,
+      paused_from = null,
       reason = 'the branch that it is on was not taken by "' || left(d.name, 200) || '" (' || d.id || ')'
     from (
       select u.id, u.cause from unnest(v_nodes, v_node_causes) u(id, cause)
       union
       select k.id, u.cause from unnest(v_containers, v_causes) u(id, cause) join task k on k.container_id = u.id) s
     join task d on d.id = s.cause
-    where t.id = s.id and (t.state + 0) < 10
+    where t.id = s.id and (t.state + 0) < :terminal
     returning t.id, t.workflow_id, t.container_id, t.id = any(v_nodes) as is_top
   )
   select array_agg(k.id), array_agg(k.workflow_id), array_agg(k.container_id) filter (where k.is_top)
   into v_skipped, v_workflows, v_tasks from skipped k;
-  update container c set state = 15, disabled = c.disabled + c.open, open = 0, ended_at = p_now, cause = s.cause,
+  update container c set state = :disabled, disabled = c.disabled + c.open, open = 0, ended_at = p_now, cause = s.cause,
     reason = 'the branch that it is on was not taken by "' || left(d.name, 200) || '" (' || d.id || ')'
   from unnest(v_containers, v_causes) s(id, cause) join task d on d.id = s.cause where c.id = s.id;
   v_tasks := coalesce(v_tasks, '{}') || array(select c.parent_id from container c where c.id = any(v_tops));
   if cardinality(v_tasks) > 0 then
-    perform count_children(v_tasks, array_fill(15::smallint, array[cardinality(v_tasks)]),
-      array_fill(0::smallint, array[cardinality(v_tasks)]));
+    perform count_children(v_tasks, array_fill(:disabled::smallint, array[cardinality(v_tasks)]),
+      array_fill(:fail_on_failure::smallint, array[cardinality(v_tasks)]));
   end if;
   if v_skipped is null then return; end if;
   -- Containers kept open by generators among them may end; the sequences themselves still wait for the tasks that

@@ -41,7 +41,7 @@ begin
   end if;
 
   select array_agg(distinct r.slot) into v_waiting
-  from task t, unnest(t.rule_slots) r(slot) where t.id = any(v_merged) and (t.state + 0) = 1;
+  from task t, unnest(t.rule_slots) r(slot) where t.id = any(v_merged) and (t.state + 0) = :pending;
 
   update task t set
     success_count = t.success_count + coalesce(x.s, 0),
@@ -49,7 +49,7 @@ begin
     metadata = case when x.m is null then t.metadata else merge_patch(t.metadata, x.m) end,
     slot_version = case when x.m is null then t.slot_version else -1 end,
     updated_at = p_now,
-    deadline_at = case when t.deadline_basis = 1 and t.deadline_at is not null
+    deadline_at = case when t.deadline_basis = :timeout_since_activity and t.deadline_at is not null
       then coalesce(t.paused_at, p_now) + t.timeout_secs * interval '1 second' else t.deadline_at end
   from jsonb_to_recordset(p_extras) as x(i uuid, m jsonb, s bigint, f bigint) join unnest(p_ids) u(id) on u.id = x.i
   where t.id = x.i;
@@ -80,7 +80,8 @@ begin
   -- A pending task may have been waiting for a slot that its metadata no longer names.
   return return_slots(v_slots || v_waiting,
     v_amounts || array_fill(0::bigint, array[coalesce(cardinality(v_waiting), 0)])) || make_ready(
-    array(select t.id from task t where t.id = any(v_merged) and (t.state + 0) = 1 and t.rule_slots is not null), p_now);
+    array(select t.id from task t where t.id = any(v_merged) and (t.state + 0) = :pending and t.rule_slots is not null),
+      p_now);
 end $$;
 
 -- Updates without a change of state. Returns a code and a state for each, in order; codes as in settle.
@@ -98,12 +99,15 @@ begin
   with locked as (
     select t.id, t.state, t.attempt, t.workflow_id from task t where t.id = any(p_ids) order by t.id for no key update
   ), decided as (
-    select r.ord, r.id, l.state, l.workflow_id, case when l.id is null then 6 when r.attempt <> l.attempt then 5
-      when l.state >= 10 then 3 else 0 end::smallint as code
+    select r.ord, r.id, l.state, l.workflow_id, case when l.id is null then :result_not_found
+      when r.attempt <> l.attempt then :result_stale_attempt
+      when l.state >= :terminal then :result_conflict else :result_applied end::smallint as code
     from unnest(p_ids, p_attempts) with ordinality r(id, attempt, ord) left join locked l on l.id = r.id
   )
-  select array_agg(d.code order by d.ord), array_agg(d.state order by d.ord), array_agg(d.id) filter (where d.code = 0),
-    (select json_agg(w.workflow_id) from (select distinct x.workflow_id from decided x where x.code = 0 limit 17) w)
+  select array_agg(d.code order by d.ord), array_agg(d.state order by d.ord),
+    array_agg(d.id) filter (where d.code = :result_applied),
+    (select json_agg(w.workflow_id)
+      from (select distinct x.workflow_id from decided x where x.code = :result_applied limit 17) w)
   into v_codes, v_states, v_accepted, v_workflows from decided d;
   if v_accepted is not null then
     v_lanes := apply_extras(v_accepted, p_extras, v_now);
@@ -133,13 +137,14 @@ begin
     where t.id = any(p_ids) order by t.id for no key update
   ), decided as (
     select r.ord, l.id, l.slots, r.s, r.f,
-      case when l.id is null then 2 when r.attempt <> l.attempt then 3 when l.state >= 10 then 1 else 0 end::smallint as code
+      case when l.id is null then :progress_not_found when r.attempt <> l.attempt then :progress_stale_attempt
+        when l.state >= :terminal then :progress_ended else :progress_applied end::smallint as code
     from unnest(p_ids, p_attempts, p_success, p_failure) with ordinality r(id, attempt, s, f, ord)
     left join locked l on l.id = r.id
   )
-  select array_agg(d.code order by d.ord), array_agg(d.id) filter (where d.code = 0),
-    array_agg(d.s) filter (where d.code = 0), array_agg(d.f) filter (where d.code = 0),
-    array_agg(d.id) filter (where d.code = 0 and exists (select 1 from unnest(d.slots) s where s & 1 = 1)),
+  select array_agg(d.code order by d.ord), array_agg(d.id) filter (where d.code = :progress_applied),
+    array_agg(d.s) filter (where d.code = :progress_applied), array_agg(d.f) filter (where d.code = :progress_applied),
+    array_agg(d.id) filter (where d.code = :progress_applied and exists (select 1 from unnest(d.slots) s where s & 1 = 1)),
     (select json_agg(w.workflow_id) from (select distinct x.workflow_id from locked x limit 17) w)
   into v_codes, v_accepted, v_success, v_failure, v_holders, v_workflows
   from decided d;
@@ -148,10 +153,10 @@ begin
     from freed_by_progress(v_holders, v_accepted, v_success, v_failure) f;
   end if;
   update task t set success_count = t.success_count + u.s, failure_count = t.failure_count + u.f, updated_at = v_now,
-    deadline_at = case when t.deadline_basis = 1 and t.deadline_at is not null
+    deadline_at = case when t.deadline_basis = :timeout_since_activity and t.deadline_at is not null
       then coalesce(t.paused_at, v_now) + t.timeout_secs * interval '1 second' else t.deadline_at end
   from unnest(v_accepted, v_success, v_failure) u(id, s, f)
-  where t.id = u.id and (t.state + 0) < 10;
+  where t.id = u.id and (t.state + 0) < :terminal;
   if v_slots is not null then v_lanes := return_slots(v_slots, v_amounts); end if;
   return json_build_object('codes', v_codes, 'lanes', v_lanes, 'workflows', v_workflows);
 end $$;

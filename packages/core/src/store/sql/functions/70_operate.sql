@@ -27,16 +27,17 @@ begin
       t.container_id
     from task t where t.id = any(p_ids) order by t.id for no key update
   ), accepted as (
-    select * from locked l where l.state < 10
+    select * from locked l where l.state < :terminal
   )
   select
-    (select array_agg(case when l.id is null then 6 when l.state = 14 then 2 when l.state >= 10 then 3 else 0 end::smallint
+    (select array_agg(case when l.id is null then :result_not_found when l.state = :canceled then :result_unchanged
+      when l.state >= :terminal then :result_conflict else :result_applied end::smallint
        order by r.ord)
      from unnest(p_ids) with ordinality r(id, ord) left join locked l on l.id = r.id),
-    array_agg(a.id), array_agg(a.id) filter (where a.state = 1),
-    coalesce(array_agg(a.id) filter (where 4 in (a.state, a.paused_from)), '{}'), array_agg(a.workflow_id),
+    array_agg(a.id), array_agg(a.id) filter (where a.state = :pending),
+    coalesce(array_agg(a.id) filter (where :expanding in (a.state, a.paused_from)), '{}'), array_agg(a.workflow_id),
     bool_or(a.linked), bool_or(a.has_actions), array_agg(a.container_id), bool_or(a.container_id is not null),
-    (select json_agg(json_build_array(g.kind_id, g.state, 14, g.durations)) from (
+    (select json_agg(json_build_array(g.kind_id, g.state, :canceled, g.durations)) from (
       select m.kind_id, m.state, json_agg((extract(epoch from v_now - m.started_at) * 1000)::bigint)
           filter (where m.started_at is not null) as durations
       from accepted m group by m.kind_id, m.state) g)
@@ -47,7 +48,7 @@ begin
   if v_actions then
     v_untouched := v_untouched || array(
       select t.id from task t join delivery d on d.task_id = t.id and d.attempt = t.attempt
-      where t.id = any(v_ids) and (t.state = 2 or (t.state = 5 and t.paused_from = 2))
+      where t.id = any(v_ids) and (t.state = :claimed or (t.state = :paused and t.paused_from = :claimed))
         and d.trigger = 'start' and d.state = 'due' and d.tries = 0);
   end if;
   if cardinality(v_untouched) > 0 then
@@ -60,21 +61,22 @@ begin
       and t.id = d.task_id and t.attempt = d.attempt;
   end if;
 
-  update task t set state = 14, ended_at = v_now, updated_at = v_now, reason = p_reason,
+  update task t set state = :canceled, ended_at = v_now, updated_at = v_now, reason = p_reason,
     lease_id = case when t.id = any(v_untouched) then null else t.lease_id end,
     slots = case when t.id = any(v_untouched) then null else t.slots end,
     deadline_at = case
       when t.id = any(v_untouched) then null
-      when t.state in (2, 3, 4) or t.paused_from in (2, 3, 4) then
+      when t.state in (:claimed, :running, :expanding) or t.paused_from in (:claimed, :running, :expanding) then
         coalesce(t.deadline_at + coalesce(v_now - t.paused_at, interval '0'), v_now + t.timeout_secs * interval '1 second')
       end,
     paused_at = null, paused_from = null
-  where t.id = any(v_ids) and (t.state + 0) < 10;
+  where t.id = any(v_ids) and (t.state + 0) < :terminal;
   perform check_leases_sooner(v_ids);
   -- Slots that pending ones were released to claim are offered to others; nothing is returned, only checked again.
   v_offered := array(select distinct r.slot from task t, unnest(t.rule_slots) r(slot) where t.id = any(v_pending));
-  select * into v_after from conclude(v_ids, v_workflows, v_linked, false, v_actions, v_leases, v_slots || v_offered,
-    v_amounts || array_fill(0::bigint, array[cardinality(v_offered)]), v_now, case when v_in_trees then v_containers end);
+  select * into v_after from conclude(row(v_ids, v_workflows, case when v_in_trees then v_containers end, v_leases,
+    v_slots || v_offered, v_amounts || array_fill(0::bigint, array[cardinality(v_offered)]),
+    v_linked, v_actions, false)::ending, v_now);
   return json_build_object('codes', v_codes, 'moved', v_moved, 'cascaded', kinds_of(v_after.cascaded),
     'propagations', v_after.propagations, 'lanes', v_after.lanes, 'deliveries', v_after.deliveries, 'unblocked', v_after.unblocked,
     'ended', v_after.ended,
@@ -93,13 +95,14 @@ begin
   with locked as (
     select t.id, t.state, t.lease_id from task t where t.id = any(p_ids) order by t.id for no key update
   )
-  select array_agg(case when coalesce(l.state, a.state) is null then 6 when coalesce(l.state, a.state) <> 14 then 3
-      when l.lease_id is null then 2 else 0 end::smallint order by r.ord),
-    coalesce(array_agg(l.id) filter (where l.state = 14 and l.lease_id is not null), '{}')
+  select array_agg(case when coalesce(l.state, a.state) is null then :result_not_found
+    when coalesce(l.state, a.state) <> :canceled then :result_conflict
+      when l.lease_id is null then :result_unchanged else :result_applied end::smallint order by r.ord),
+    coalesce(array_agg(l.id) filter (where l.state = :canceled and l.lease_id is not null), '{}')
   into v_codes, v_held
   from unnest(p_ids) with ordinality r(id, ord) left join locked l on l.id = r.id left join archive_task a on a.id = r.id;
   return json_build_object('codes', v_codes, 'lanes',
-    release_canceled(v_held, array_fill(3::smallint, array[cardinality(v_held)])));
+    release_canceled(v_held, array_fill(:result_conflict::smallint, array[cardinality(v_held)])));
 end $$;
 
 -- Pauses waiting, pending, claimed and running tasks. Codes: 0 applied, 2 unchanged, 3 conflict, 6 not found.
@@ -116,16 +119,17 @@ begin
   with locked as (
     select t.id, t.workflow_id, t.kind_id, t.state from task t where t.id = any(p_ids) order by t.id for no key update
   )
-  select array_agg(case when l.id is null then 6 when l.state = 5 then 2 when l.state >= 10 then 3 else 0 end::smallint
+  select array_agg(case when l.id is null then :result_not_found when l.state = :paused then :result_unchanged
+    when l.state >= :terminal then :result_conflict else :result_applied end::smallint
       order by r.ord),
-    array_agg(l.id) filter (where l.state = 1),
-    (select json_agg(json_build_array(g.kind_id, g.state, 5, null, g.n)) from (
-      select m.kind_id, m.state, count(*) as n from locked m where m.state < 5 group by m.kind_id, m.state) g),
+    array_agg(l.id) filter (where l.state = :pending),
+    (select json_agg(json_build_array(g.kind_id, g.state, :paused, null, g.n)) from (
+      select m.kind_id, m.state, count(*) as n from locked m where m.state < :paused group by m.kind_id, m.state) g),
     (select json_agg(w.workflow_id) from (select distinct x.workflow_id from locked x limit 17) w)
   into v_codes, v_pending, v_moved, v_workflows
   from unnest(p_ids) with ordinality r(id, ord) left join locked l on l.id = r.id;
-  update task t set state = 5, paused_from = t.state, paused_at = v_now, updated_at = v_now
-  where t.id = any(p_ids) and (t.state + 0) < 5;
+  update task t set state = :paused, paused_from = t.state, paused_at = v_now, updated_at = v_now
+  where t.id = any(p_ids) and (t.state + 0) < :paused;
   return json_build_object('codes', v_codes, 'moved', v_moved, 'workflows', v_workflows,
     'lanes', yield_slots(v_pending));
 end $$;
@@ -147,22 +151,24 @@ begin
     select t.id, t.workflow_id, t.kind_id, t.state, t.paused_from, t.open_gates
     from task t where t.id = any(p_ids) order by t.id for no key update
   )
-  select array_agg(case when l.id is null then 6 when l.state = 5 then 0 when l.state >= 10 then 3 else 2 end::smallint
+  select array_agg(case when l.id is null then :result_not_found when l.state = :paused then :result_applied
+    when l.state >= :terminal then :result_conflict else :result_unchanged end::smallint
       order by r.ord),
-    array_agg(l.id) filter (where l.state = 5),
-    (select json_agg(json_build_array(g.kind_id, 5, g.target, null, g.n)) from (
-      select m.kind_id, case when m.paused_from > 1 then m.paused_from when m.open_gates > 0 then 0 else 1 end as target,
-        count(*) as n from locked m where m.state = 5 group by 1, 2) g),
+    array_agg(l.id) filter (where l.state = :paused),
+    (select json_agg(json_build_array(g.kind_id, :paused, g.target, null, g.n)) from (
+      select m.kind_id, case when m.paused_from > :pending then m.paused_from when m.open_gates > 0 then :waiting
+        else :pending end as target,
+        count(*) as n from locked m where m.state = :paused group by 1, 2) g),
     (select json_agg(w.workflow_id) from (select distinct x.workflow_id from locked x limit 17) w)
   into v_codes, v_ids, v_moved, v_workflows
   from unnest(p_ids) with ordinality r(id, ord) left join locked l on l.id = r.id;
   update task t set
-    state = case when t.paused_from > 1 then t.paused_from when t.open_gates > 0 then 0 else 1 end,
+    state = case when t.paused_from > :pending then t.paused_from when t.open_gates > 0 then :waiting else :pending end,
     deadline_at = t.deadline_at + (v_now - t.paused_at),
-    run_at = case when t.paused_from > 1 or t.open_gates > 0 or t.run_at > v_now then t.run_at else v_now end,
+    run_at = case when t.paused_from > :pending or t.open_gates > 0 or t.run_at > v_now then t.run_at else v_now end,
     paused_at = null, paused_from = null, updated_at = v_now
-  where t.id = any(v_ids) and (t.state + 0) = 5;
-  v_lanes := make_ready(array(select t.id from task t where t.id = any(v_ids) and (t.state + 0) = 1), v_now);
+  where t.id = any(v_ids) and (t.state + 0) = :paused;
+  v_lanes := make_ready(array(select t.id from task t where t.id = any(v_ids) and (t.state + 0) = :pending), v_now);
   -- The sweep finds leases by a lower bound of their deadlines, which did not include paused tasks.
   perform check_leases_sooner(v_ids);
   return json_build_object('codes', v_codes, 'moved', v_moved, 'lanes', v_lanes, 'workflows', v_workflows);
@@ -180,16 +186,16 @@ declare
 begin
   with recursive below as (
     select t.id from unnest(p_ids) o(id) join edge e on e.parent_id = o.id join task t on t.id = e.child_id
-    where not e.crosses and t.state = 11 and t.cause is not null
+    where not e.crosses and t.state = :failed and t.cause is not null
     union
     select t.id from below b join edge e on e.parent_id = b.id join task t on t.id = e.child_id
-    where not e.crosses and t.state = 11 and t.cause is not null
+    where not e.crosses and t.state = :failed and t.cause is not null
   )
   select array_agg(b.id) into v_below from (select id from below except select id from unnest(p_ids) o(id)) b;
   if v_below is null then return '{}'; end if;
   v_holding := array(
     select q.id from unnest(v_below) b(id) join edge e on e.child_id = b.id join task q on q.id = e.parent_id
-    where e.requires_success and q.state >= 10 and not passes(q.policy, q.state)
+    where e.requires_success and q.state >= :terminal and not passes(q.policy, q.state)
     except select id from unnest(v_below || p_ids) o(id));
   if cardinality(v_holding) = 0 then return v_below; end if;
   return array(
@@ -197,7 +203,7 @@ begin
       select e.child_id as id from unnest(v_holding) h(id) join edge e on e.parent_id = h.id where e.requires_success
       union
       select e.child_id from held h join task q on q.id = h.id join edge e on e.parent_id = q.id
-      where e.requires_success and q.state >= 10 and not passes(q.policy, q.state) and q.id <> all(p_ids)
+      where e.requires_success and q.state >= :terminal and not passes(q.policy, q.state) and q.id <> all(p_ids)
     )
     select id from unnest(v_below) b(id) except select id from held);
 end $$;
@@ -213,7 +219,7 @@ language sql set enable_hashjoin = off set enable_mergejoin = off set enable_seq
       union all
       select e.child_id, 1, true from unnest(p_ids) o(id) join edge e on e.child_id = o.id
       left join task p on p.id = e.parent_id and not e.crosses
-      where case when e.crosses then not e.relayed else p.state < 10 end
+      where case when e.crosses then not e.relayed else p.state < :terminal end
       union all
       select e.child_id, 1, false from unnest(p_ids) o(id) join edge e on e.parent_id = o.id where not e.crosses) u
     group by u.id order by u.id) g
@@ -247,12 +253,15 @@ begin
     select t.id, t.state, t.container_id, w.remaining from task t join workflow w on w.id = t.workflow_id
     where t.id = any(p_ids) order by t.id for no key update of t
   )
-  select array_agg(case when l.id is null then 6 when l.state in (0, 1) then 2
-      when l.state in (11, 12, 13, 14) and (l.container_id is null or l.remaining = 0) then 0
-      else 3 end::smallint
+  select array_agg(case when l.id is null then :result_not_found when l.state in (:waiting, :pending) then :result_unchanged
+      when l.state in (:failed, :timed_out, :partially_failed, :canceled)
+        and (l.container_id is null or l.remaining = 0) then :result_applied
+      else :result_conflict end::smallint
       order by r.ord),
-    array_agg(distinct l.id) filter (where l.state in (11, 12, 13, 14) and l.container_id is null),
-    array_agg(l.id) filter (where l.state in (11, 12, 13, 14) and l.container_id is not null and l.remaining = 0)
+    array_agg(distinct l.id) filter (where l.state in (:failed, :timed_out, :partially_failed, :canceled)
+      and l.container_id is null),
+    array_agg(l.id) filter (where l.state in (:failed, :timed_out, :partially_failed, :canceled)
+      and l.container_id is not null and l.remaining = 0)
   into v_codes, v_open, v_in_trees from unnest(p_ids) with ordinality r(id, ord) left join locked l on l.id = r.id;
   if v_in_trees is not null then
     v_lanes := retry_in_trees(v_in_trees, v_now);
@@ -262,10 +271,11 @@ begin
     v_held := array(
       select t.id from task t where t.id = any(v_open) and t.cause is not null and exists (
         select 1 from edge o join task q on q.id = o.parent_id
-        where o.child_id = t.id and o.requires_success and q.state >= 10 and not passes(q.policy, q.state) and q.id <> all(v_open)));
+        where o.child_id = t.id and o.requires_success and q.state >= :terminal and not passes(q.policy, q.state)
+          and q.id <> all(v_open)));
     exit when cardinality(v_held) = 0;
     v_open := array(select o.id from unnest(v_open) o(id) where o.id <> all(v_held));
-    v_codes := array(select case when q.id = any(v_held) then 3 else v_codes[q.ord] end
+    v_codes := array(select case when q.id = any(v_held) then :result_conflict else v_codes[q.ord] end
       from unnest(p_ids) with ordinality q(id, ord) order by q.ord);
   end loop;
   if cardinality(v_open) = 0 then v_open := null; end if;
@@ -286,18 +296,19 @@ begin
   select array_agg(g.workflow_id), array_agg(g.n) into v_workflows, v_counts from (
     select t.workflow_id, count(*)::integer as n from task t where t.id = any(v_open)
     group by t.workflow_id order by t.workflow_id) g;
-  select json_agg(json_build_array(g.kind_id, g.state, 1, null, g.n)) into v_moved from (
+  select json_agg(json_build_array(g.kind_id, g.state, :pending, null, g.n)) into v_moved from (
     select t.kind_id, t.state, count(*) as n from task t where t.id = any(v_open) group by t.kind_id, t.state) g;
 
   update task t set
-    open_gates = g.gates, state = case when g.gates > 0 then 0 else 1 end, updated_at = v_now, ended_at = null,
+    open_gates = g.gates, state = case when g.gates > 0 then :waiting
+      else :pending end, updated_at = v_now, ended_at = null,
     started_at = null, deadline_at = null,
     run_at = case when t.id = any(p_ids) then v_now else greatest(t.run_at, v_now) end,
     reason = null, cause = null, slots = null, lease_id = null
   from unnest(v_around, v_gates, v_reopens) g(id, gates, reopens)
   where t.id = g.id and g.reopens;
   -- The gates of children that stayed unchanged close again; one that had not started waits again.
-  update task t set open_gates = t.open_gates + g.gates, state = case when t.state = 1 then 0 else t.state end
+  update task t set open_gates = t.open_gates + g.gates, state = case when t.state = :pending then :waiting else t.state end
   from unnest(v_around, v_gates, v_reopens) g(id, gates, reopens)
   where t.id = g.id and not g.reopens;
 
@@ -305,8 +316,8 @@ begin
   from unnest(v_workflows, v_counts) c(id, n) where w.id = c.id;
   perform close_leases(v_leases);
   v_lanes := coalesce(v_lanes, '{}') || return_slots(v_slots, v_amounts)
-    || yield_slots(array(select t.id from task t where t.id = any(v_regated) and (t.state + 0) = 0))
-    || make_ready(array(select t.id from task t where t.id = any(v_open) and (t.state + 0) = 1), v_now);
+    || yield_slots(array(select t.id from task t where t.id = any(v_regated) and (t.state + 0) = :waiting))
+    || make_ready(array(select t.id from task t where t.id = any(v_open) and (t.state + 0) = :pending), v_now);
   return json_build_object('codes', v_codes, 'moved', v_moved, 'lanes', v_lanes, 'reopened', cardinality(v_open),
     'workflows', (select json_agg(w.id) from (select distinct unnest(v_workflows) as id limit 17) w));
 end $$;

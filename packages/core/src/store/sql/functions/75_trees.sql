@@ -1,8 +1,8 @@
 -- Whether a node is on a branch that was not taken, and the task that decided so is not among p_reopened.
 create or replace function stays_untaken(p_state smallint, p_cause uuid, p_reopened uuid[])
 returns boolean language sql stable as $$
-  select p_state = 15 and p_cause is not null and p_cause <> all(p_reopened)
-    and exists (select 1 from task d where d.id = p_cause and d.state + 0 = 10)
+  select p_state = :disabled and p_cause is not null and p_cause <> all(p_reopened)
+    and exists (select 1 from task d where d.id = p_cause and d.state + 0 = :succeeded)
 $$;
 
 -- Reopens ended tasks of trees with everything that follows them in their sequences, since that worked on their results
@@ -36,21 +36,22 @@ begin
     ), ancestor as (
       select a.id, min(a.after) as after from above a where a.id is not null group by a.id
     ), later as (
-      select k.id from ancestor a join container c on c.id = a.id and c.mode = 0
+      select k.id from ancestor a join container c on c.id = a.id and c.mode = :sequential
       join container k on k.parent_id = a.id and k.position > a.after and not stays_untaken(k.state, k.cause, v_tasks)
       union
       select k.id from later l join container k on k.parent_id = l.id and not stays_untaken(k.state, k.cause, v_tasks)
     )
     select array(
-        select t.id from ancestor a join container c on c.id = a.id and c.mode = 0
+        select t.id from ancestor a join container c on c.id = a.id and c.mode = :sequential
         join task t on t.container_id = a.id and t.position > a.after
-        where (t.state <> 15 or t.cause is not null) and not stays_untaken(t.state, t.cause, v_tasks)
+        where (t.state <> :disabled or t.cause is not null) and not stays_untaken(t.state, t.cause, v_tasks)
         union
         select t.id from later l join task t on t.container_id = l.id
-        where (t.state <> 15 or t.cause is not null) and not stays_untaken(t.state, t.cause, v_tasks)
+        where (t.state <> :disabled or t.cause is not null) and not stays_untaken(t.state, t.cause, v_tasks)
         union
         select c.cause from (select id from ancestor union select u.id from unnest(v_filled) u(id)) o
-        join container c on c.id = o.id and c.state + 0 = 15 join task d on d.id = c.cause and d.state + 0 = 10
+        join container c on c.id = o.id and c.state + 0 = :disabled join task d on d.id = c.cause
+          and d.state + 0 = :succeeded
         union
         select u.id from unnest(v_tasks) u(id)),
       array(select id from ancestor union select id from later union select u.id from unnest(v_filled) u(id))
@@ -63,29 +64,29 @@ begin
   select array_agg(t.lease_id) into v_leases from task t where t.id = any(v_tasks) and t.lease_id is not null;
   select array_agg(h.slot), array_agg(slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count))
   into v_slots, v_amounts from task t, unnest(t.slots) h(slot) where t.id = any(v_tasks);
-  update task t set state = 0, sealed = true, open_gates = 1, updated_at = p_now, ended_at = null, started_at = null,
+  update task t set state = :waiting, sealed = true, open_gates = 1, updated_at = p_now, ended_at = null, started_at = null,
     deadline_at = null, run_at = null, reason = null, cause = null, slots = null, lease_id = null
   where t.id = any(v_tasks);
   update generator set expected = null, open = false where task_id = any(v_tasks);
   update filler set done = false where task_id = any(v_tasks);
-  update container c set state = 0, cursor = -1, stopped = false, ended_at = null, cause = null, reason = null,
+  update container c set state = :waiting, cursor = -1, stopped = false, ended_at = null, cause = null, reason = null,
     children = n.children, open = n.open, succeeded = n.succeeded, failed = n.failed, timed_out = n.timed_out,
     partially_failed = n.partially_failed, disabled = n.disabled, tolerated = n.tolerated,
     fillers = (select count(*) from filler f where f.container_id = c.id and not f.done)
   from (
     select r.id, count(m.state)::integer as children,
-      count(*) filter (where m.state < 10)::integer as open,
-      count(*) filter (where m.state = 10)::integer as succeeded,
-      count(*) filter (where m.state in (11, 14))::integer as failed,
-      count(*) filter (where m.state = 12)::integer as timed_out,
-      count(*) filter (where m.state = 13)::integer as partially_failed,
-      count(*) filter (where m.state = 15)::integer as disabled,
-      count(*) filter (where m.state between 11 and 14 and passes(m.policy, m.state))::integer as tolerated
+      count(*) filter (where m.state < :terminal)::integer as open,
+      count(*) filter (where m.state = :succeeded)::integer as succeeded,
+      count(*) filter (where m.state in (:failed, :canceled))::integer as failed,
+      count(*) filter (where m.state = :timed_out)::integer as timed_out,
+      count(*) filter (where m.state = :partially_failed)::integer as partially_failed,
+      count(*) filter (where m.state = :disabled)::integer as disabled,
+      count(*) filter (where m.state between :failed and :canceled and passes(m.policy, m.state))::integer as tolerated
     from unnest(v_containers) r(id)
     left join lateral (
       select t.state, t.policy from task t where t.container_id = r.id
       union all
-      select case when k.id = any(v_containers) then 0::smallint else k.state end, k.policy
+      select case when k.id = any(v_containers) then :waiting::smallint else k.state end, k.policy
       from container k where k.parent_id = r.id) m on true
     group by r.id) n
   where c.id = n.id;
@@ -93,7 +94,7 @@ begin
   select array_agg(distinct t.workflow_id) into v_workflows from task t where t.id = any(v_tasks);
   update workflow w set remaining = n.open, ended_at = null, paused = false
   from (select t.workflow_id, count(*)::integer as open from task t
-        where t.workflow_id = any(v_workflows) and (t.state + 0) < 10 group by t.workflow_id) n
+        where t.workflow_id = any(v_workflows) and (t.state + 0) < :terminal group by t.workflow_id) n
   where w.id = n.workflow_id;
   delete from finalization where workflow_id = any(v_workflows);
   -- What follows is another run, whose end is notified again.
@@ -117,7 +118,7 @@ begin
   update workflow set paused = p_pause and (paused or remaining > 0) where id = p_workflow;
   if not found then return null; end if;
   v_ids := array(select t.id from task t where t.workflow_id = p_workflow
-    and case when p_pause then (t.state + 0) < 5 else (t.state + 0) = 5 end order by t.id);
+    and case when p_pause then (t.state + 0) < :paused else (t.state + 0) = :paused end order by t.id);
   if cardinality(v_ids) = 0 then return json_build_object('codes', '[]'::json, 'lanes', '[]'::json); end if;
   return case when p_pause then pause_tasks(v_ids, p_now) else resume_tasks(v_ids, p_now) end;
 end $$;

@@ -13,7 +13,7 @@ begin
   )
   select array_agg(task_id) into v_ids from gone;
   if v_ids is null then return json_build_object('promoted', 0, 'lanes', '[]'::json); end if;
-  v_lanes := make_ready(array(select t.id from task t where t.id = any(v_ids) and (t.state + 0) = 1), v_now);
+  v_lanes := make_ready(array(select t.id from task t where t.id = any(v_ids) and (t.state + 0) = :pending), v_now);
   return json_build_object('promoted', cardinality(v_ids), 'lanes', v_lanes);
 end $$;
 
@@ -52,26 +52,26 @@ begin
       when 1 then 'no activity for ' || t.timeout_secs || ' s (its timeout)'
       else 'it ran for longer than ' || t.timeout_secs || ' s (its timeout)' end)
   into v_ids, v_attempts, v_reasons
-  from task t where t.id = any(v_tasks) and t.lease_id = any(v_leases) and t.state + 0 in (3, 4) and t.deadline_at <= v_now;
+  from task t where t.id = any(v_tasks) and t.lease_id = any(v_leases) and t.state + 0 in (:running, :expanding)
+    and t.deadline_at <= v_now;
   if v_ids is not null then
     v_traced := (select json_agg(a) from traced_attempts(v_ids, v_now) a);
-    v_settled := settle(v_ids, v_attempts, array_fill(12::smallint, array[cardinality(v_ids)]), v_reasons, null, true,
-      null, p_jitter, v_now);
+    v_settled := settle(reports_of(v_ids, v_attempts, :timed_out, v_reasons), true, p_jitter, v_now);
   end if;
   if v_lapsing then v_lost := take_back_lost(v_tasks, v_leases, p_jitter, v_now); end if;
   if v_waiting then v_queued := sweep_queued(v_tasks, v_leases, p_jitter, v_now); end if;
 
   -- The next heartbeat of a lease's holder reports the cancellation; after it no worker runs the task.
   v_held := array(select t.id from task t join lease l on l.id = t.lease_id
-    where t.id = any(v_tasks) and t.lease_id = any(v_leases) and t.state >= 10
+    where t.id = any(v_tasks) and t.lease_id = any(v_leases) and t.state >= :terminal
       and (t.deadline_at <= v_now or t.updated_at + l.lease_ms * interval '1 millisecond' <= v_now)
     order by t.id for no key update of t skip locked);
   if cardinality(v_held) > 0 then
-    v_lanes := v_lanes || release_canceled(v_held, array_fill(3::smallint, array[cardinality(v_held)]));
+    v_lanes := v_lanes || release_canceled(v_held, array_fill(:result_conflict::smallint, array[cardinality(v_held)]));
   end if;
 
   v_stuck := array(select t.id from task t join lease l on l.id = t.lease_id
-    where t.id = any(v_tasks) and t.lease_id = any(v_leases) and l.queued_kind is null and t.state + 0 = 2
+    where t.id = any(v_tasks) and t.lease_id = any(v_leases) and l.queued_kind is null and t.state + 0 = :claimed
       and t.updated_at + p_claim_timeout_ms * interval '1 millisecond' <= v_now
       and not exists (select 1 from delivery d
         where d.task_id = t.id and d.attempt = t.attempt and d.trigger = 'start' and d.state = 'due')
@@ -86,11 +86,11 @@ begin
     and not exists (select 1 from task t where t.id = any(l.task_ids) and t.lease_id = l.id);
   update lease l set check_at = greatest(v_now + interval '10 milliseconds', coalesce(
     (select min(case
-        when l.queued_kind is not null and (t.state = 2 or t.paused_from = 2) then v_now + interval '1 minute'
-        when t.state = 5 then v_now + coalesce(l.lease_ms * interval '1 millisecond', interval '1 hour')
-        when t.state = 2 then least(v_now + p_claim_timeout_ms * interval '1 millisecond',
+        when l.queued_kind is not null and (t.state = :claimed or t.paused_from = :claimed) then v_now + interval '1 minute'
+        when t.state = :paused then v_now + coalesce(l.lease_ms * interval '1 millisecond', interval '1 hour')
+        when t.state = :claimed then least(v_now + p_claim_timeout_ms * interval '1 millisecond',
           v_now + t.timeout_secs * interval '1 second')
-        when t.state = 4 then t.deadline_at
+        when t.state = :expanding then t.deadline_at
         else least(t.deadline_at, t.updated_at + l.lease_ms * interval '1 millisecond') end)
      from task t where t.id = any(l.task_ids) and t.lease_id = l.id), v_now + interval '1 hour'))
   where l.id = any(v_leases);
@@ -122,7 +122,7 @@ begin
   select array_agg(o.id), array_agg(o.id) filter (where o.worn) into v_ids, v_worn from (
     select t.id, is_worn(t.id, t.attempt) as worn
     from task t join lease l on l.id = t.lease_id
-    where t.id = any(p_tasks) and t.lease_id = any(p_leases) and t.state + 0 = 3
+    where t.id = any(p_tasks) and t.lease_id = any(p_leases) and t.state + 0 = :running
       and t.updated_at + l.lease_ms * interval '1 millisecond' <= p_now
       and not (v_behind and exists (select 1 from kind k where k.id = t.kind_id and k.dispatched))) o;
   if v_ids is null then return null; end if;
@@ -135,14 +135,13 @@ begin
   from (
     select t.id, t.attempt, l.lease_ms, is_worn(t.id, t.attempt) as worn
     from task t join lease l on l.id = t.lease_id
-    where t.id = any(v_ids) and t.lease_id = any(p_leases) and t.state + 0 = 3
+    where t.id = any(v_ids) and t.lease_id = any(p_leases) and t.state + 0 = :running
       and t.updated_at + l.lease_ms * interval '1 millisecond' <= p_now
     order by t.id for no key update of t skip locked) o;
   if v_ids is null then return null; end if;
   v_traced := (select json_agg(a) from traced_attempts(v_ids, p_now) a);
   if v_worn is not null then
-    v_settled := settle(v_worn, v_attempts, array_fill(11::smallint, array[cardinality(v_worn)]), v_reasons, null, false,
-      null, p_jitter, p_now);
+    v_settled := settle(reports_of(v_worn, v_attempts, :failed, v_reasons), false, p_jitter, p_now);
     v_ids := array(select i.id from unnest(v_ids) i(id) where i.id <> all(v_worn));
   end if;
   return json_build_object('failed', v_settled, 'requeued', give_back(v_ids, p_now), 'attempts', v_traced);
@@ -170,21 +169,22 @@ declare
 begin
   select array_agg(t.lease_id),
     (select json_agg(json_build_array(g.kind_id, g.state, g.target, null, g.n)) from (
-      select m.kind_id, m.state, case when m.open_gates > 0 then 0 else 1 end as target, count(*) as n
-      from task m where m.id = any(p_ids) and m.state <> 5 group by 1, 2, 3) g),
+      select m.kind_id, m.state, case when m.open_gates > 0 then :waiting else :pending end as target, count(*) as n
+      from task m where m.id = any(p_ids) and m.state <> :paused group by 1, 2, 3) g),
     (select json_agg(w.workflow_id) from (select distinct x.workflow_id from task x where x.id = any(p_ids) limit 17) w)
   into v_leases, v_moved, v_workflows from task t where t.id = any(p_ids);
   select array_agg(h.slot), array_agg(slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count))
   into v_slots, v_amounts from task t, unnest(t.slots) h(slot) where t.id = any(p_ids);
   update task t set
-    state = case when t.state = 5 then 5 when t.open_gates > 0 then 0 else 1 end,
-    paused_from = case when t.state = 5 then case when t.open_gates > 0 then 0 else 1 end end,
+    state = case when t.state = :paused then :paused when t.open_gates > 0 then :waiting else :pending end,
+    paused_from = case when t.state = :paused then case when t.open_gates > 0 then :waiting else :pending end end,
     lease_id = null, slots = null, started_at = null, deadline_at = null, run_at = p_now, updated_at = p_now
-  where t.id = any(p_ids) and (t.state + 0) in (2, 3, 5);
+  where t.id = any(p_ids) and (t.state + 0) in (:claimed, :running, :paused);
   perform close_leases(v_leases);
   v_lanes := return_slots(v_slots, v_amounts);
   return json_build_object('count', cardinality(p_ids), 'moved', v_moved, 'workflows', v_workflows,
-    'lanes', v_lanes || make_ready(array(select t.id from task t where t.id = any(p_ids) and (t.state + 0) = 1), p_now));
+    'lanes', v_lanes || make_ready(array(select t.id from task t where t.id = any(p_ids) and (t.state + 0) = :pending),
+      p_now));
 end $$;
 
 -- Requeues attempts that were opened before a time, since in a restored database their outcome is unknown. Those whose
@@ -195,7 +195,7 @@ declare
   v_ids uuid[];
 begin
   v_ids := array(select t.id from lease l cross join unnest(l.task_ids) u(id) join task t on t.id = u.id
-    where l.claimed_at < p_before and t.lease_id = l.id and (t.state + 0) in (2, 3, 5)
+    where l.claimed_at < p_before and t.lease_id = l.id and (t.state + 0) in (:claimed, :running, :paused)
       and not exists (select 1 from delivery d
         where d.task_id = t.id and d.attempt = t.attempt and d.trigger = 'start' and d.state = 'due')
     order by t.id limit p_limit for no key update of t skip locked);
@@ -248,8 +248,9 @@ begin
   ), moved as (
     update task t set
       open_gates = t.open_gates - 1,
-      state = case when x.fails then 11 when t.state = 0 and t.open_gates = 1 then 1 else t.state end,
-      run_at = case when not x.fails and t.state = 0 and t.open_gates = 1 then greatest(t.run_at, v_now) else t.run_at end,
+      state = case when x.fails then :failed when t.state = :waiting and t.open_gates = 1 then :pending else t.state end,
+      run_at = case when not x.fails and t.state = :waiting and t.open_gates = 1 then greatest(t.run_at, v_now)
+        else t.run_at end,
       ended_at = case when x.fails then v_now else t.ended_at end,
       paused_at = case when x.fails then null else t.paused_at end,
       paused_from = case when x.fails then null else t.paused_from end,
@@ -257,19 +258,20 @@ begin
       reason = case
         when x.fails and x.cause is not null then x.reason
         when x.fails then 'the task it depends on, "' || left(x.name, 200) || '" (' || x.parent_id || '), '
-        || case x.state when 14 then 'was canceled' when 12 then 'timed out' else 'failed' end else t.reason end,
+          || case x.state when :canceled then 'was canceled' when :timed_out then 'timed out' else 'failed' end
+        else t.reason end,
       updated_at = v_now
     from (
       select c.id, p.cause, p.id as parent_id, p.name, p.state, p.reason,
         told.requires_success and not passes(p.policy, p.state)
-          and (c.state = 0 or (c.state = 5 and c.paused_from in (0, 1))) as fails
+          and (c.state = :waiting or (c.state = :paused and c.paused_from in (:waiting, :pending))) as fails
       from told join task c on c.id = told.child_id
       join (select id, cause, name, state, policy, reason from task where id = v_parent
             union all select id, cause, name, state, policy, reason from archive_task where id = v_parent) p on true) x
     where t.id = x.id
     returning t.id, x.fails, t.state, x.state as parent_state
   )
-  select array_agg(id) filter (where fails), array_agg(id) filter (where not fails and state = 1),
+  select array_agg(id) filter (where fails), array_agg(id) filter (where not fails and state = :pending),
     case when count(*) > 0 then jsonb_build_array(jsonb_build_array(min(parent_state), count(*))) end
   into v_failed, v_opened, v_propagations from moved;
   delete from relay where parent_id = v_parent;
@@ -277,8 +279,8 @@ begin
   if v_failed is not null then
     select c.lanes || v_lanes, c.deliveries, c.cascaded, c.propagations, c.ended
     into v_lanes, v_deliveries, v_cascaded, v_further, v_ended
-    from conclude(v_failed, array(select t.workflow_id from task t where t.id = any(v_failed)), true, false, true,
-      null, null, null, v_now, null) c;
+    from conclude(row(v_failed, array(select t.workflow_id from task t where t.id = any(v_failed)), null, null, null, null,
+      true, true, false)::ending, v_now) c;
   end if;
   return json_build_object('lanes', v_lanes, 'deliveries', v_deliveries, 'cascaded', kinds_of(v_failed || v_cascaded),
     'propagations', coalesce(v_propagations, '[]') || coalesce(v_further, '[]'),

@@ -31,13 +31,12 @@ begin
     from task t join lease l on l.id = t.lease_id join kind k on k.id = l.queued_kind
     join queue_dead q on q.queue = 'worker:' || k.name and q.id = start_message_id(t.id, t.attempt)
     where t.id = any(p_tasks) and t.lease_id = any(p_leases)
-      and (t.state + 0 = 2 or (t.state + 0 = 5 and t.paused_from = 2))
+      and (t.state + 0 = :claimed or (t.state + 0 = :paused and t.paused_from = :claimed))
     order by t.id) d;
   if v_ids is not null then
     v_failed := v_ids;
     v_traced := (select json_agg(a) from traced_attempts(v_ids, p_now) a);
-    v_settled := settle(v_ids, v_attempts, array_fill(11::smallint, array[cardinality(v_ids)]), v_reasons, null, false,
-      null, p_jitter, p_now);
+    v_settled := settle(reports_of(v_ids, v_attempts, :failed, v_reasons), false, p_jitter, p_now);
   end if;
 
   v_unread := array(
@@ -47,7 +46,7 @@ begin
         where c.lane = l.queued_kind and c.concurrency is null and c.seen_at > p_now - interval '1 minute'));
   with held as materialized (
     select t.id, t.attempt, t.kind_id, l.claimed_at from task t join lease l on l.id = t.lease_id
-    where t.id = any(p_tasks) and t.lease_id = any(p_leases) and l.queued_kind is not null and t.state + 0 = 2
+    where t.id = any(p_tasks) and t.lease_id = any(p_leases) and l.queued_kind is not null and t.state + 0 = :claimed
       and (l.queued_kind = any(v_unread) or l.claimed_at <= p_now - interval '15 days')
     order by t.id for no key update of t skip locked
   ), taken as (

@@ -76,14 +76,15 @@ begin
     select d.id from jsonb_to_recordset(p_results) as r(i uuid, n integer, o text)
     join delivery d on d.id = r.i left join task t on t.id = d.task_id
     where d.trigger = 'start' and r.o <> 'delivered' and d.state = 'due' and d.tries = r.n
-      and not coalesce(t.attempt = d.attempt and (t.state + 0 = 2 or (t.state = 5 and t.paused_from = 2)), false));
+      and not coalesce(t.attempt = d.attempt
+        and (t.state + 0 = :claimed or (t.state = :paused and t.paused_from = :claimed)), false));
 
   -- A canceled attempt releases its slots if its start was not acknowledged: no worker runs it.
   v_unstarted := array(
     select d.task_id from jsonb_to_recordset(p_results) as r(i uuid, n integer, o text)
     join delivery d on d.id = r.i join task t on t.id = d.task_id
     where d.trigger = 'start' and r.o <> 'delivered' and d.state = 'due' and d.tries = r.n
-      and t.attempt = d.attempt and t.state + 0 = 14 and t.started_at is null);
+      and t.attempt = d.attempt and t.state + 0 = :canceled and t.started_at is null);
 
   select array_agg(d.task_id) filter (where r.o = 'delivered'),
     array_agg(d.task_id) filter (where r.o = 'dead' and d.id <> all(v_over)),
@@ -110,14 +111,15 @@ begin
 
   with begun as (
     update task t set
-      state = case when t.state = 2 then 3 else t.state end,
-      paused_from = case when t.state = 5 then 3 else t.paused_from end,
+      state = case when t.state = :claimed then :running else t.state end,
+      paused_from = case when t.state = :paused then :running else t.paused_from end,
       started_at = v_now, updated_at = v_now,
-      deadline_at = case when t.state = 5 then t.paused_at else v_now end + t.timeout_secs * interval '1 second'
+      deadline_at = case when t.state = :paused then t.paused_at else v_now end + t.timeout_secs * interval '1 second'
     from (select d.task_id, d.attempt from jsonb_to_recordset(p_results) as r(i uuid, n integer, o text)
           join delivery d on d.id = r.i
           where d.trigger = 'start' and r.o = 'delivered' and d.state = 'due' and d.tries = r.n) s
-    where t.id = s.task_id and t.attempt = s.attempt and ((t.state + 0) = 2 or (t.state = 5 and t.paused_from = 2))
+    where t.id = s.task_id and t.attempt = s.attempt
+      and ((t.state + 0) = :claimed or (t.state = :paused and t.paused_from = :claimed))
     returning t.kind_id, t.workflow_id, coalesce(t.run_at, t.created_at) as since
   )
   select (select json_agg(json_build_array(g.kind_id, g.waits)) from (
@@ -142,20 +144,19 @@ begin
     select distinct d.task_id from jsonb_to_recordset(p_results) as r(i uuid, o text)
     join delivery d on d.id = r.i join task t on t.id = d.task_id
     where d.trigger = 'cancel' and r.o = 'delivered' and d.state = 'delivered'
-      and t.starts_by_webhook and t.attempt = d.attempt and t.state + 0 = 14
+      and t.starts_by_webhook and t.attempt = d.attempt and t.state + 0 = :canceled
       and not exists (select 1 from delivery o
         where o.task_id = d.task_id and o.attempt = d.attempt and o.trigger = 'cancel' and o.state <> 'delivered'));
   if cardinality(v_stopped) > 0 then
-    v_lanes := release_canceled(v_stopped, array_fill(3::smallint, array[cardinality(v_stopped)]));
+    v_lanes := release_canceled(v_stopped, array_fill(:result_conflict::smallint, array[cardinality(v_stopped)]));
   end if;
   if v_failed is not null then
     v_traced := (select json_agg(a) from traced_attempts(v_failed, v_now) a);
-    v_settled := settle(v_failed, v_attempts, array_fill(11::smallint, array[cardinality(v_failed)]), v_reasons, null,
-      false, null, p_jitter, v_now);
+    v_settled := settle(reports_of(v_failed, v_attempts, :failed, v_reasons), false, p_jitter, v_now);
   end if;
   if v_cancel is not null then
     update task set has_spec = true, has_actions = true where id = any(v_cancel) and not has_actions;
-    perform write_end_deliveries(array(select t.id from task t where t.id = any(v_cancel) and t.state = 14), v_now);
+    perform write_end_deliveries(array(select t.id from task t where t.id = any(v_cancel) and t.state = :canceled), v_now);
   end if;
   perform release_held(array(
     select d.task_id from jsonb_to_recordset(p_results) as r(i uuid) join delivery d on d.id = r.i
@@ -199,22 +200,22 @@ end $$;
 
 -- settle_with_results, with notices of succeeded tasks: [{i: id, n: [content with its origin], u: once per run of the
 -- workflow}]. Of tasks that notify once, the first of a run does; the member `sent` of the others' results is false.
-create or replace function settle_with_notices(p_ids uuid[], p_attempts integer[], p_states smallint[], p_reasons text[],
-  p_extras jsonb, p_workflows uuid[], p_jitter double precision, p_now timestamptz, p_results jsonb, p_notices jsonb)
+create or replace function settle_with_notices(p_reports reports, p_jitter double precision, p_now timestamptz,
+  p_results jsonb, p_notices jsonb)
 returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
-  v_settled json := settle_with_results(p_ids, p_attempts, p_states, p_reasons, p_extras, p_workflows, p_jitter, p_now,
-    p_results);
+  v_settled json := settle_with_results(p_reports, p_jitter, p_now, p_results);
   v_telling uuid[];
   v_silent uuid[];
   v_written integer;
 begin
   v_telling := array(
-    select u.id from unnest(p_ids) with ordinality u(id, ord)
+    select u.id from unnest(p_reports.ids) with ordinality u(id, ord)
     join jsonb_to_recordset(p_notices) as x(i uuid) on x.i = u.id
     join task t on t.id = u.id
-    where t.state = 10 and coalesce((v_settled -> 'codes' ->> (u.ord - 1)::integer)::integer, 0) = 0);
+    where t.state = :succeeded and coalesce((v_settled -> 'codes' ->> (u.ord - 1)::integer)::integer,
+      :result_applied) = :result_applied);
   with asked as (
     select distinct on (t.workflow_id) t.workflow_id, t.id
     from jsonb_to_recordset(p_notices) as x(i uuid, u boolean) join task t on t.id = x.i
@@ -259,7 +260,7 @@ begin
   with ended as (
     select w.id, w.name, c.state, c.reason, w.created_at, w.ended_at, w.job_run_id
     from workflow_all w join container_all c on c.id = w.id
-    where w.id = any(v_asking) and w.ended_at is not null and c.state >= 10
+    where w.id = any(v_asking) and w.ended_at is not null and c.state >= :terminal
   ), taken as (
     update workflow_notice n set ended_run = n.run from ended e
     where n.workflow_id = e.id and n.entries is not null and n.ended_run is distinct from n.run

@@ -1,17 +1,17 @@
 -- settle, with the results of tasks: [{i: id, d: the data}], stored for applied reports. One statement, so that the
 -- locks of the reports are not held for a second round trip.
-create or replace function settle_with_results(p_ids uuid[], p_attempts integer[], p_states smallint[], p_reasons text[],
-  p_extras jsonb, p_workflows uuid[], p_jitter double precision, p_now timestamptz, p_results jsonb)
+create or replace function settle_with_results(p_reports reports, p_jitter double precision, p_now timestamptz,
+  p_results jsonb)
 returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
-  v_settled json := settle(p_ids, p_attempts, p_states, p_reasons, p_extras, false, p_workflows, p_jitter, p_now);
+  v_settled json := settle(p_reports, false, p_jitter, p_now);
 begin
   insert into task_data (task_id, data, created_at)
   select r.i, coalesce(r.d, 'null'), coalesce(p_now, clock_timestamp())
-  from unnest(p_ids) with ordinality u(id, ord)
+  from unnest(p_reports.ids) with ordinality u(id, ord)
   join jsonb_to_recordset(p_results) as r(i uuid, d jsonb) on r.i = u.id
   join task t on t.id = r.i
-  where coalesce((v_settled -> 'codes' ->> (u.ord - 1)::integer)::integer, 0) = 0
+  where coalesce((v_settled -> 'codes' ->> (u.ord - 1)::integer)::integer, :result_applied) = :result_applied
   order by r.i
   on conflict (task_id) do update set data = excluded.data;
   return v_settled;

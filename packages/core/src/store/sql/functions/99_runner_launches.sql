@@ -14,7 +14,7 @@ begin
   -- Serializes planners, so that each counts the plans of the others.
   perform pg_advisory_xact_lock(hashtextextended('heddle.runner_plan', 0));
   v_now := coalesce(p_now, clock_timestamp());
-  if p_max is not null then v_room := p_max - (select count(*) from runner where state < 4); end if;
+  if p_max is not null then v_room := p_max - (select count(*) from runner where state < :runner_terminated); end if;
   with given as (
     select b.* from rows from (jsonb_to_recordset(p_batches) as (id uuid, provider text, shape_id integer, cpu integer,
       memory_mib integer, coming integer, runner_ids uuid[])) with ordinality
@@ -25,7 +25,7 @@ begin
     from given g
     where not exists (select 1 from runner_batch b where b.id = g.id)
       and (g.coming is null
-        or g.coming = (select count(*) from runner r where r.shape_id = g.shape_id and r.state = 0))
+        or g.coming = (select count(*) from runner r where r.shape_id = g.shape_id and r.state = :runner_created))
   ), batches as (
     insert into runner_batch (id, provider, shape_id, cpu, memory_mib, planned_at, next_try_at)
     select w.id, w.provider, w.shape_id, w.cpu, w.memory_mib, v_now, v_now from wanted w
@@ -33,7 +33,7 @@ begin
     on conflict do nothing returning id
   ), made as (
     insert into runner (id, provider, batch_id, shape_id, state, threshold, created_at, state_since)
-    select u.id, w.provider, w.id, w.shape_id, 0, after_ms(v_now, p_times, 'created_ms'), v_now, v_now
+    select u.id, w.provider, w.id, w.shape_id, :runner_created, after_ms(v_now, p_times, 'created_ms'), v_now, v_now
     from batches b join wanted w on w.id = b.id, unnest(w.runner_ids) with ordinality u(id, n)
     where v_room is null or w.before + u.n <= v_room
     order by w.ord, u.n
@@ -45,10 +45,10 @@ begin
   where q.id = any(array(
     select w.id from (
       select n.shape_id, count(*) as coming from jsonb_to_recordset(p_batches) b(id uuid, shape_id integer)
-      join runner n on n.batch_id = b.id and n.state = 0 group by n.shape_id) c
+      join runner n on n.batch_id = b.id and n.state = :runner_created group by n.shape_id) c
     cross join lateral (
       select o.id from runner_request o
-      where o.shape_id = c.shape_id and o.state = 0 and o.room_until is not null
+      where o.shape_id = c.shape_id and o.state = :request_waiting and o.room_until is not null
       order by o.rank, o.id limit c.coming for update skip locked) w));
   return v_planned;
 end $$;
@@ -71,19 +71,21 @@ begin
   -- Serializes planners, so that each counts the plans of the others.
   perform pg_advisory_xact_lock(hashtextextended('heddle.runner_plan', 0));
   v_now := coalesce(p_now, clock_timestamp());
-  select * into v_request from runner_request q where q.id = p_request and q.state + 0 = 0 for update skip locked;
-  if not found or p_coming <> (select count(*) from runner r where r.shape_id = v_request.shape_id and r.state = 0) then
+  select * into v_request from runner_request q where q.id = p_request
+    and q.state + 0 = :request_waiting for update skip locked;
+  if not found or p_coming <> (select count(*) from runner r where r.shape_id = v_request.shape_id
+    and r.state = :runner_created) then
     return 0;
   end if;
-  v_needed := p_missing - (p_max - (select count(*) from runner where state < 4));
+  v_needed := p_missing - (p_max - (select count(*) from runner where state < :runner_terminated));
   if v_needed <= 0 then return 0; end if;
   v_wanted := array(
     select distinct f.type_id from runner_shape s join runner_fit f on f.shape_id = s.id
     where exists (
       select 1 from runner_request q
-      where q.shape_id = s.id and q.state = 0 and (q.rank, q.id) <= (v_request.rank, v_request.id)));
+      where q.shape_id = s.id and q.state = :request_waiting and (q.rank, q.id) <= (v_request.rank, v_request.id)));
   v_ids := array(
-    select r.id from runner r where r.state = 1 and r.type_id <> all(v_wanted)
+    select r.id from runner r where r.state = :runner_idle and r.type_id <> all(v_wanted)
     order by r.state_since, r.id limit v_needed for update skip locked);
   if cardinality(v_ids) < v_needed then
     update runner_request q set room_from = coalesce(q.room_from, runner_grants_so_far() + p_overtakes),
@@ -123,10 +125,10 @@ begin
   -- Every try must be the same call, so the runners of a batch are fixed when it is first leased: runners that ended
   -- earlier are removed, runners that end later are launched and then terminated.
   update runner r set batch_id = null
-  where r.batch_id = any(v_due) and r.state = 4
+  where r.batch_id = any(v_due) and r.state = :runner_terminated
     and exists (select 1 from runner_batch b where b.id = r.batch_id and b.tries = 0);
   v_dead := array(select u.id from unnest(v_due) u(id)
-    where not exists (select 1 from runner r where r.batch_id = u.id and r.state = 0));
+    where not exists (select 1 from runner r where r.batch_id = u.id and r.state = :runner_created));
   update runner_batch b set next_try_at = null, reason = coalesce(b.reason, 'its runners ended before they were launched')
   where b.id = any(v_dead);
 
@@ -159,7 +161,8 @@ returns void language plpgsql as $$
 begin
   update runner_request q set reason = p_reason
   where q.id = any(array(
-    select w.id from runner_request w where w.shape_id = p_shape and w.state = 0 and w.reason is distinct from p_reason
+    select w.id from runner_request w where w.shape_id = p_shape and w.state = :request_waiting and w.reason is distinct
+      from p_reason
     order by w.rank, w.id limit 1000 for no key update skip locked));
 end $$;
 
@@ -202,17 +205,19 @@ begin
     union all select n.ord, s.id from nameless n join spare s on s.n = n.n
   )
   update runner r set provider_id = a.provider_id, type_id = a.type_id, gone_at = null,
-    threshold = case when r.state = 0 then runner_type_after(v_now, a.type_id, p_times, 'register_ms') else r.threshold end
+    threshold = case when r.state = :runner_created then runner_type_after(v_now, a.type_id, p_times, 'register_ms')
+      else r.threshold end
   from pairs p join answer a on a.ord = p.ord
   where r.id = p.id and r.type_id is null;
 
   update runner_batch b set next_try_at = null, reason = p_missing where b.id = p_batch;
-  v_left := array(select r.id from runner r where r.batch_id = p_batch and r.state = 0 and r.provider_id is null order by r.id);
+  v_left := array(select r.id from runner r where r.batch_id = p_batch and r.state = :runner_created
+    and r.provider_id is null order by r.id);
   if cardinality(v_left) > 0 then
     perform runner_end(v_left, coalesce(p_missing, 'its provider did not start it'), v_now, p_times);
   end if;
   v_heard := array(select r.id from runner r join runner_pulse l on l.runner_id = r.id
-    where r.batch_id = p_batch and r.state = 0 and r.type_id is not null order by r.id);
+    where r.batch_id = p_batch and r.state = :runner_created and r.type_id is not null order by r.id);
   if cardinality(v_heard) > 0 then perform runner_arrive(v_heard, v_now, p_times); end if;
 end $$;
 
@@ -230,7 +235,8 @@ begin
   update runner_batch b set next_try_at = p_retry_at, reason = p_reason where b.id = p_batch;
   perform runner_note_launch(v_shape, p_reason);
   if p_retry_at is not null then return; end if;
-  v_left := array(select r.id from runner r where r.batch_id = p_batch and r.state = 0 and r.provider_id is null
+  v_left := array(select r.id from runner r where r.batch_id = p_batch and r.state = :runner_created
+    and r.provider_id is null
     order by r.id for update);
   if cardinality(v_left) > 0 then perform runner_end(v_left, p_reason, v_now, p_times); end if;
 end $$;

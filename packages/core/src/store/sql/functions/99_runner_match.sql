@@ -12,13 +12,13 @@ begin
     select c.id, c.state_since
     from unnest(p_types) t(id) cross join lateral (
       select r.id, r.state_since from runner r
-      where r.type_id = t.id and r.state = 1 and r.threshold > p_now and not r.draining
+      where r.type_id = t.id and r.state = :runner_idle and r.threshold > p_now and not r.draining
         and exists (select 1 from runner_pulse p where p.runner_id = r.id and p.seen_at > p_fresh)
       order by r.state_since desc limit p_count + p_slack) c
     order by c.state_since desc, c.id limit p_count + p_slack
   ), locked as (
     select r.id from heads h join runner r on r.id = h.id
-    where r.state + 0 = 1 and r.threshold > p_now and not r.draining
+    where r.state + 0 = :runner_idle and r.threshold > p_now and not r.draining
     order by h.state_since desc, h.id limit p_count
     for no key update of r skip locked
   )
@@ -34,7 +34,7 @@ $$;
 create or replace function runner_overtaken(p_now timestamptz)
 returns table (id uuid, rank bigint) language sql stable as $$
   select q.id, q.rank from runner_request q
-  where q.state = 0 and q.room_until is not null and q.room_until > p_now
+  where q.state = :request_waiting and q.room_until is not null and q.room_until > p_now
     and (q.expires_at is null or q.expires_at > p_now) and q.room_from <= runner_grants_so_far()
   order by q.rank, q.id limit 1
 $$;
@@ -49,7 +49,7 @@ language sql as $$
     select distinct on (a.type_id) a.type_id, a.rank, a.id from (
       select f.type_id, q.rank, q.id
       from runner_request q join runner_fit f on f.shape_id = q.shape_id and f.type_id = any(p_types)
-      where q.state = 0 and q.count > 1 and q.count - q.kept > 1 and q.id <> all(p_others)
+      where q.state = :request_waiting and q.count > 1 and q.count - q.kept > 1 and q.id <> all(p_others)
         and q.created_at <= p_now - (p_times ->> 'patience_ms')::double precision * interval '1 millisecond'
         and (q.expires_at is null or q.expires_at > p_now)
       union all
@@ -116,7 +116,7 @@ begin
     v_heads := array(select q.id from runner_request q where q.id = any(v_heads) and q.count - q.kept = 1 order by q.rank, q.id);
   end if;
   v_heads := array(
-    select q.id from runner_request q where q.id = any(v_heads) and q.state + 0 = 0
+    select q.id from runner_request q where q.id = any(v_heads) and q.state + 0 = :request_waiting
     order by q.rank, q.id limit case when v_gangs then null else cardinality(p_ids) end
     for update skip locked);
   if cardinality(v_heads) > 0 then
@@ -134,10 +134,10 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bit
   select h.id, h.rank, h.lacking
   from (
     select distinct f.shape_id from runner r join runner_fit f on f.type_id = r.type_id
-    where r.id = any(p_ids) and r.state + 0 = 1) s
+    where r.id = any(p_ids) and r.state + 0 = :runner_idle) s
   cross join lateral (
     select q.id, q.rank, q.count - q.kept as lacking from runner_request q
-    where q.shape_id = s.shape_id and q.state = 0 and (q.expires_at is null or q.expires_at > p_now)
+    where q.shape_id = s.shape_id and q.state = :request_waiting and (q.expires_at is null or q.expires_at > p_now)
     order by q.rank, q.id limit cardinality(p_ids) + 16) h
   order by h.rank, h.id limit cardinality(p_ids) + 16
 $$;

@@ -21,7 +21,7 @@ begin
     exit when cardinality(v_runners) = 0;
     v_locked := array(
       select r.id from runner r
-      where r.id = any(v_runners) and r.state + 0 = 1 and r.threshold > p_now and not r.draining
+      where r.id = any(v_runners) and r.state + 0 = :runner_idle and r.threshold > p_now and not r.draining
       order by r.id for no key update skip locked);
     if cardinality(v_locked) < cardinality(v_runners) then
       v_failed := array(
@@ -130,7 +130,7 @@ begin
     select w.ord, c.id, c.state_since
     from wanted w cross join lateral (
       select r.id, r.state_since from runner r
-      where r.type_id = w.id and r.state = 1 and r.threshold > p_now and not r.draining
+      where r.type_id = w.id and r.state = :runner_idle and r.threshold > p_now and not r.draining
         and not exists (select 1 from unnest(p_busy) b(id) where b.id = r.id)
         and exists (select 1 from runner_pulse p where p.runner_id = r.id and p.seen_at > p_fresh)
       order by r.state_since desc limit w.wanted) c

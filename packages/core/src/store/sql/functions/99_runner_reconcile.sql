@@ -10,7 +10,7 @@ declare
 begin
   with seen as (
     select u.* from unnest(p_ids, p_runners, p_batches, p_states) u(provider_id, runner_id, batch_id, state)
-    where u.state > 0 and (u.runner_id is not null or u.batch_id is not null)
+    where u.state > :instance_gone and (u.runner_id is not null or u.batch_id is not null)
       and not exists (select 1 from runner r where r.provider = p_provider and r.provider_id = u.provider_id)
   ), named as (
     select distinct on (r.id) r.id, s.provider_id from seen s join runner r on r.id = s.runner_id
@@ -52,7 +52,7 @@ begin
     array_agg(u.runner_id is not null or u.batch_id is not null order by u.provider_id)
   into v_unknown, v_tagged
   from unnest(p_ids, p_runners, p_batches, p_states) u(provider_id, runner_id, batch_id, state)
-  where u.state = 2
+  where u.state = :instance_present
     and not exists (select 1 from runner r where r.provider = p_provider and r.provider_id = u.provider_id);
   delete from runner_orphan o where o.provider = p_provider
     and not exists (select 1 from unnest(v_unknown) u(id) where u.id = o.provider_id);
@@ -84,11 +84,11 @@ begin
   with missing as (
     select r.id, r.doubted_at, coalesce(l.seen_at, '-infinity') as seen
     from runner r left join runner_pulse l on l.runner_id = r.id
-    where r.state < 4 and r.provider = p_provider and r.provider_id is not null
+    where r.state < :runner_terminated and r.provider = p_provider and r.provider_id is not null
       and not exists (select 1 from unnest(p_there) u(id) where u.id = r.provider_id)
   )
   select array_agg(m.id) filter (where m.doubted_at is null or m.seen >= m.doubted_at),
-    (array_agg(m.id) filter (where m.doubted_at <= v_second and m.seen < m.doubted_at))[:p_limit]
+    (array_agg(m.id) filter (where m.doubted_at <= v_second and m.seen < m.doubted_at))[1:p_limit]
   into v_doubted, v_over from missing m where m.seen <= v_fresh;
   v_over := coalesce(v_over, '{}');
   if cardinality(v_over) > 0 then
@@ -122,7 +122,7 @@ begin
     return json_build_object('orphans', '{}'::text[], 'vanished', 0);
   end if;
   v_now := coalesce(p_now, clock_timestamp());
-  v_there := array(select u.id from unnest(p_ids, p_states) u(id, state) where u.state > 0);
+  v_there := array(select u.id from unnest(p_ids, p_states) u(id, state) where u.state > :instance_gone);
   perform runner_adopt(p_provider, p_ids, p_runners, p_batches, p_states);
   v_orphans := runner_find_orphans(p_provider, p_ids, p_runners, p_batches, p_states, v_now, p_times);
 
@@ -131,16 +131,17 @@ begin
   -- A listing may be stale: an instance that is listed again is neither missing nor gone.
   update runner r set doubted_at = null
   where r.id = any(array(select d.id from runner d
-    where d.state = 0 and d.provider = p_provider and d.doubted_at is not null
+    where d.state = :runner_created and d.provider = p_provider and d.doubted_at is not null
       and exists (select 1 from unnest(v_there) u(id) where u.id = d.provider_id)
     order by d.id for update skip locked));
   update runner r set gone_at = null
   where r.id = any(array(select d.id from unnest(p_ids, p_states) u(provider_id, state)
     join runner d on d.provider = p_provider and d.provider_id = u.provider_id
-    where u.state = 2 and d.state = 4 and d.gone_at is not null order by d.id for update of d skip locked));
+    where u.state = :instance_present and d.state = :runner_terminated and d.gone_at is not null
+      order by d.id for update of d skip locked));
   update runner r set gone_at = v_now
   where r.id = any(array(select d.id from runner d
-    where d.provider = p_provider and d.state = 4 and d.gone_at is null and d.provider_id is not null
+    where d.provider = p_provider and d.state = :runner_terminated and d.gone_at is null and d.provider_id is not null
       and after_ms(d.state_since, p_times, 'doubt_ms') <= v_now
       and not exists (select 1 from unnest(v_there) u(id) where u.id = d.provider_id)
     order by d.state_since limit p_limit for update of d skip locked));

@@ -30,7 +30,7 @@ begin
   end loop;
   v_now := coalesce(p_now, clock_timestamp());
   v_base := coalesce(
-    (select q.rank from runner_request q where q.state = 0 order by q.rank, q.id limit 1),
+    (select q.rank from runner_request q where q.state = :request_waiting order by q.rank, q.id limit 1),
     (select t.rank from runner_tenant t order by t.rank desc limit 1), 0);
   with given as (
     select distinct on (u.id) u.*
@@ -39,21 +39,22 @@ begin
     order by u.id, u.ord
   ), fresh as (
     select g.* from given g left join runner_request q on q.id = g.id
-    where q.id is null or q.state = 2 and q.source = 0 and exists (
+    where q.id is null or q.state = :request_ended and q.source = :source_task and exists (
       select 1 from task t
-      join ready y on y.lane = any(array[-1, asked_lane()]) and y.rank = -t.priority and y.task_id = t.id
+      join ready y on y.lane = any(array[:lane_runners, asked_lane()]) and y.rank = -t.priority and y.task_id = t.id
       where t.id = q.task_id and t.attempt + 1 = q.attempt)
   ), turned as (
     select f.*, greatest(t.rank, v_base) + sum(f.count) over (partition by f.tenant order by f.ord) as rank
     from fresh f join runner_tenant t on t.tenant = f.tenant
   ), stored as (
     insert into runner_request as q (id, shape_id, tenant, count, rank, state, source, run, task_id, attempt, created_at, expires_at)
-    select t.id, t.shape_id, t.tenant, t.count, t.rank, 0, t.source, t.run,
-      case when t.source = 0 then t.run::uuid end, t.attempt, v_now, t.expires_at
+    select t.id, t.shape_id, t.tenant, t.count, t.rank, :request_waiting, t.source, t.run,
+      case when t.source = :source_task then t.run::uuid end, t.attempt, v_now, t.expires_at
     from turned t order by t.id
-    on conflict (id) do update set state = 0, rank = excluded.rank, shape_id = excluded.shape_id, count = excluded.count,
+    on conflict (id) do update set state = :request_waiting, rank = excluded.rank, shape_id = excluded.shape_id,
+      count = excluded.count,
       created_at = excluded.created_at, granted_at = null, ended_at = null, reason = null, exhaustion = null
-    where q.state = 2 and q.source = 0
+    where q.state = :request_ended and q.source = :source_task
     returning q.id, q.tenant, q.rank
   ), last as (
     update runner_tenant t set rank = s.rank
@@ -61,7 +62,7 @@ begin
   )
   select array_agg(s.id) into v_asked from stored s;
   if v_asked is null then return 0; end if;
-  if 0 = any(p_sources) then perform runner_set_aside(v_asked); end if;
+  if :source_task = any(p_sources) then perform runner_set_aside(v_asked); end if;
   perform runner_tell_pool(p_times);
   return cardinality(v_asked);
 end $$;
@@ -77,23 +78,25 @@ declare
 begin
   v_ids := array(
     select l.id from (select q.id, q.state from runner_request q where q.id = any(p_ids) order by q.id for update) l
-    where l.state < 2);
+    where l.state < :request_ended);
   if cardinality(v_ids) = 0 then return '{}'; end if;
   v_runners := array(
-    select r.id from runner r where r.request_id = any(v_ids) and r.request_id is not null and r.state in (2, 3)
+    select r.id from runner r where r.request_id = any(v_ids) and r.request_id is not null
+      and r.state in (:runner_claimed, :runner_running)
     order by r.id for update);
-  update runner_request q set state = 2, ended_at = v_now, reason = p_reason, kept = 0 where q.id = any(v_ids);
+  update runner_request q set state = :request_ended, ended_at = v_now, reason = p_reason, kept = 0 where q.id = any(v_ids);
   perform runner_bring_back(v_ids);
   perform runner_tell_waiters(p_times);
   if cardinality(v_runners) > 0 then perform runner_arrive(v_runners, v_now, p_times); end if;
-  return array(select r.id from runner r where r.id = any(v_runners) and r.state + 0 = 1);
+  return array(select r.id from runner r where r.id = any(v_runners) and r.state + 0 = :runner_idle);
 end $$;
 
 create or replace function runner_note_exhausted(p_ids uuid[], p_exhaustions smallint[])
 returns void language sql as $$
   update runner_request q set exhaustion = u.exhaustion
   from (
-    select l.id from runner_request l where l.id = any(p_ids) and l.state + 0 = 0 order by l.id for update skip locked) l
+    select l.id from runner_request l where l.id = any(p_ids) and l.state + 0 = :request_waiting
+      order by l.id for update skip locked) l
   join unnest(p_ids, p_exhaustions) u(id, exhaustion) on u.id = l.id
   where q.id = l.id and q.exhaustion is distinct from u.exhaustion
 $$;
@@ -124,7 +127,7 @@ begin
     select array_agg(h.id), bool_or(h.lacking > 1) into v_heads, v_gangs
     from (
       select q.id, q.count - q.kept as lacking from runner_request q
-      where q.id = any(p_ids) and q.state + 0 = 0 and (q.expires_at is null or q.expires_at > v_now)
+      where q.id = any(p_ids) and q.state + 0 = :request_waiting and (q.expires_at is null or q.expires_at > v_now)
       order by q.rank, q.id) h;
   else
     select array_agg(h.id), bool_or(h.lacking > 1) into v_heads, v_gangs
@@ -134,14 +137,16 @@ begin
   -- Gangs claim one after the other; otherwise each could hold runners that the other lacks.
   if v_gangs then perform pg_advisory_xact_lock(7301, 1); end if;
   if p_ids is not null then
-    perform 1 from runner_request q where q.id = any(v_heads) and q.state + 0 = 0 order by q.id for update;
+    perform 1 from runner_request q where q.id = any(v_heads) and q.state + 0 = :request_waiting order by q.id for update;
     if not found then return; end if;
     if cardinality(v_heads) > 1 then
-      v_heads := array(select q.id from runner_request q where q.id = any(v_heads) and q.state + 0 = 0 order by q.rank, q.id);
+      v_heads := array(select q.id from runner_request q where q.id = any(v_heads) and q.state + 0 = :request_waiting
+        order by q.rank, q.id);
     end if;
   else
     v_heads := array(
-      select q.id from runner_request q where q.id = any(v_heads) and q.state + 0 = 0 order by q.rank, q.id for update skip locked);
+      select q.id from runner_request q where q.id = any(v_heads) and q.state + 0 = :request_waiting
+        order by q.rank, q.id for update skip locked);
   end if;
   if cardinality(v_heads) = 0 then return; end if;
   select m.o_requests, m.o_runners, m.o_open into v_granted, v_runners, v_open from runner_match(v_heads, p_limit, coalesce(p_now, clock_timestamp()), p_times) m;
@@ -155,9 +160,10 @@ begin
     join unnest(v_heads) with ordinality h(id, ord) on h.id = g.id order by h.ord;
   if p_ids is not null and (select count(distinct g.id) from unnest(v_granted) g(id)) < cardinality(v_heads) then
     return query
-      select u.id, null::jsonb, case when u.id = any(v_open) then 2 else 1 - (not exists (
+      select u.id, null::jsonb, case when u.id = any(v_open) then :exhausted_uncertain else :exhausted_local - (not exists (
           select 1 from runner_shape s join runner_type t on t.resource_class = s.resource_class
-          join runner r on r.type_id = t.id and r.state = 1 where s.id = q.shape_id and r.threshold > v_now))::integer
+          join runner r on r.type_id = t.id and r.state = :runner_idle where s.id = q.shape_id
+            and r.threshold > v_now))::integer
         end::smallint
       from unnest(v_heads) with ordinality u(id, ord) join runner_request q on q.id = u.id
       where u.id <> all(v_granted) order by u.ord;
@@ -171,10 +177,10 @@ returns table (id uuid, lacking integer) language sql as $$
   select h.id, h.lacking
   from (
     select distinct f.shape_id from runner_type t join runner_fit f on f.type_id = t.id
-    where exists (select 1 from runner r where r.type_id = t.id and r.state = 1)) s
+    where exists (select 1 from runner r where r.type_id = t.id and r.state = :runner_idle)) s
   cross join lateral (
     select q.id, q.rank, q.count - q.kept as lacking from runner_request q
-    where q.shape_id = s.shape_id and q.state = 0 and (q.expires_at is null or q.expires_at > p_now)
+    where q.shape_id = s.shape_id and q.state = :request_waiting and (q.expires_at is null or q.expires_at > p_now)
     order by q.rank, q.id limit p_limit) h
   order by h.rank, h.id limit p_limit
 $$;
@@ -194,10 +200,11 @@ declare
   v_taken uuid[];
 begin
   select * into v_request from runner_request q where q.id = p_request for update;
-  if v_request.id is null or v_request.state <> 0 or v_request.expires_at <= v_now then
+  if v_request.id is null or v_request.state <> :request_waiting or v_request.expires_at <= v_now then
     v_answers := array(
       select case when r.id is null then 'settled' else 'claimed' end
-      from unnest(p_ids) with ordinality u(id, ord) left join runner r on r.id = u.id and r.request_id = p_request and r.state + 0 in (2, 3)
+      from unnest(p_ids) with ordinality u(id, ord) left join runner r on r.id = u.id and r.request_id = p_request
+        and r.state + 0 in (:runner_claimed, :runner_running)
       order by u.ord);
     return jsonb_build_object('answers', v_answers,
       'runners', case when 'claimed' = any(v_answers) then runner_peers(p_request) end);
@@ -209,7 +216,7 @@ begin
   where (b.rank, b.id) < (v_request.rank, p_request);
   v_answers := array(
     select case
-      when r.id is null or r.state <> 1 or r.threshold <= v_now or r.draining or f.type_id is null then 'gone'
+      when r.id is null or r.state <> :runner_idle or r.threshold <= v_now or r.draining or f.type_id is null then 'gone'
       when p.seen_at is null or p.seen_at <= v_fresh then 'silent'
       when r.type_id = any(v_barred) then 'barred'
       else 'settled' end

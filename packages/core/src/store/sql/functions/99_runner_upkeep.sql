@@ -18,7 +18,7 @@ begin
     select r.id from runner r where r.request_id = any(v_requests) and r.request_id is not null order by r.id for update);
   return array(select h.id from unnest(v_held) h(id) where h.id = any(p_ids))
     || array(
-      select r.id from runner r where r.id = any(p_ids) and r.state < 4 and r.request_id is null
+      select r.id from runner r where r.id = any(p_ids) and r.state < :runner_terminated and r.request_id is null
       order by r.id for update skip locked);
 end $$;
 
@@ -42,7 +42,7 @@ declare
 begin
   v_requests := array(select distinct r.request_id from runner r where r.id = any(p_ids) and r.request_id is not null);
   perform runner_end(p_ids, p_reason, p_now, p_times);
-  return (select count(*) from runner_request q where q.id = any(v_requests) and q.state = 0);
+  return (select count(*) from runner_request q where q.id = any(v_requests) and q.state = :request_waiting);
 end $$;
 
 -- Returns why a runner must end; null if it need not. p_seen: its last heartbeat. A silence must have started before
@@ -51,9 +51,11 @@ create or replace function runner_fate(p_state smallint, p_launched boolean, p_t
   p_doubted_at timestamptz, p_seen timestamptz, p_silent interval, p_doubt interval, p_now timestamptz)
 returns text language sql immutable as $$
   select case
-    when p_state = 2 and least(p_confirm_by, p_threshold) <= p_now then 'unconfirmed'
-    when p_state = 0 and p_threshold <= p_now then case when p_launched then 'never registered' else 'never launched' end
-    when p_state in (1, 2, 3) and p_doubted_at <= p_now - p_doubt and p_seen < p_doubted_at and p_seen <= p_now - p_silent
+    when p_state = :runner_claimed and least(p_confirm_by, p_threshold) <= p_now then 'unconfirmed'
+    when p_state = :runner_created and p_threshold <= p_now then case when p_launched then 'never registered'
+      else 'never launched' end
+    when p_state in (:runner_idle, :runner_claimed, :runner_running) and p_doubted_at <= p_now - p_doubt
+      and p_seen < p_doubted_at and p_seen <= p_now - p_silent
       then 'lost'
   end
 $$;
@@ -64,16 +66,17 @@ create or replace function runner_requests_over(p_ids uuid[])
 returns setof uuid language sql stable set enable_seqscan = off as $$
   select q.id
   from unnest(p_ids) u(id) join runner_request q on q.id = u.id left join task t on t.id = q.task_id
-  cross join lateral (select case when q.state = 0 then array[-1, asked_lane()] else
+  cross join lateral (select case when q.state = :request_waiting then array[:lane_runners, asked_lane()] else
     array[-(select min(r.number) from runner r where r.request_id = q.id)] end as lanes) l
-  where q.task_id is not null and q.state < 2 and case
+  where q.task_id is not null and q.state < :request_ended and case
     when t.id is null then true
-    when t.attempt = q.attempt - 1 then t.state <> 1 or not (
+    when t.attempt = q.attempt - 1 then t.state <> :pending or not (
       exists (select 1 from ready y where y.lane = any(l.lanes) and y.rank = -t.priority and y.task_id = t.id)
       or exists (select 1 from blocked b
         where b.slot_id = any(t.rule_slots) and b.rank = -t.priority and b.task_id = t.id and b.lane = any(l.lanes)))
-    when t.attempt = q.attempt and q.state = 1 then
-      case when t.state >= 10 then t.lease_id is null when t.state = 5 then t.paused_from in (0, 1) else t.state in (0, 1) end
+    when t.attempt = q.attempt and q.state = :request_granted then
+      case when t.state >= :terminal then t.lease_id is null
+        when t.state = :paused then t.paused_from in (:waiting, :pending) else t.state in (:waiting, :pending) end
     else true
   end
 $$;
@@ -85,7 +88,7 @@ returns uuid[] language sql stable as $$
   select array(
     select h.id from runner_shape s cross join lateral (
       select q.id, row_number() over (order by q.rank, q.id) as place from runner_request q
-      where q.shape_id = s.id and q.state = 0 order by q.rank, q.id limit p_limit / 2) h
+      where q.shape_id = s.id and q.state = :request_waiting order by q.rank, q.id limit p_limit / 2) h
     order by h.place limit p_limit)
 $$;
 
@@ -99,20 +102,21 @@ declare
 begin
   v_requests := array(
     select o from runner_requests_over(
-      array(select q.id from runner_request q where q.state = 1 and q.task_id is not null)
+      array(select q.id from runner_request q where q.state = :request_granted and q.task_id is not null)
       || runner_waiting_heads(p_limit)) o
     limit p_limit);
   if cardinality(v_requests) = 0 then return 0; end if;
-  v_requests := array(select q.id from runner_request q where q.id = any(v_requests) and q.state < 2
+  v_requests := array(select q.id from runner_request q where q.id = any(v_requests) and q.state < :request_ended
     order by q.id for update skip locked);
   v_requests := array(select o from runner_requests_over(v_requests) o);
   if cardinality(v_requests) = 0 then return 0; end if;
   -- A granted request has a reason only if it lost its runners; its attempt uses that reason.
-  update runner_request q set state = 2, ended_at = p_now,
-    reason = case when q.state = 0 then 'its task no longer waits for a runner' end
+  update runner_request q set state = :request_ended, ended_at = p_now,
+    reason = case when q.state = :request_waiting then 'its task no longer waits for a runner' end
   where q.id = any(v_requests);
   perform runner_bring_back(v_requests);
-  v_runners := array(select r.id from runner r where r.request_id = any(v_requests) and r.state in (2, 3)
+  v_runners := array(select r.id from runner r where r.request_id = any(v_requests)
+    and r.state in (:runner_claimed, :runner_running)
     order by r.id for update);
   if cardinality(v_runners) > 0 then perform runner_arrive(v_runners, p_now, p_times); end if;
   return cardinality(v_runners);
@@ -126,17 +130,19 @@ declare
   v_due uuid[];
   v_kept uuid[];
 begin
-  v_due := array(select r.id from runner r where r.state < 4 and r.state = 1 and r.threshold <= p_now
+  v_due := array(select r.id from runner r where r.state < :runner_terminated and r.state = :runner_idle
+    and r.threshold <= p_now
     order by r.threshold limit p_limit);
   if cardinality(v_due) = 0 or not pg_try_advisory_xact_lock(hashtextextended('heddle.runner_retire', 0)) then return 0; end if;
   v_due := runner_lock_free(v_due);
   with due as (
     select r.id, r.threshold, y.resource_class, y.usage_class from runner r join runner_type y on y.id = r.type_id
-    where r.id = any(v_due) and r.state = 1 and r.threshold <= p_now
+    where r.id = any(v_due) and r.state = :runner_idle and r.threshold <= p_now
   ), kept as (
     select k.resource_class, k.usage_class, (
       select count(*) from runner i join runner_type y on y.id = i.type_id
-      where i.state = 1 and not i.draining and y.resource_class = k.resource_class and y.usage_class = k.usage_class)
+      where i.state = :runner_idle and not i.draining and y.resource_class = k.resource_class
+        and y.usage_class = k.usage_class)
       - max(k.count) as surplus
     from jsonb_to_recordset(p_keep) k(resource_class text, usage_class smallint, count integer)
     group by k.resource_class, k.usage_class
@@ -163,10 +169,11 @@ begin
   with silent as (
     select r.id, coalesce(l.seen_at, r.state_since) as seen, r.doubted_at
     from runner r left join runner_pulse l on l.runner_id = r.id
-    where r.state < 4 and r.state > 0 and coalesce(l.seen_at, r.state_since) <= p_now - p_silent
+    where r.state < :runner_terminated and r.state > :runner_created
+      and coalesce(l.seen_at, r.state_since) <= p_now - p_silent
   )
-  select (array_agg(s.id) filter (where s.doubted_at is null or s.seen >= s.doubted_at))[:p_limit],
-    (array_agg(s.id) filter (where s.doubted_at <= p_now - p_doubt and s.seen < s.doubted_at))[:p_limit]
+  select (array_agg(s.id) filter (where s.doubted_at is null or s.seen >= s.doubted_at))[1:p_limit],
+    (array_agg(s.id) filter (where s.doubted_at <= p_now - p_doubt and s.seen < s.doubted_at))[1:p_limit]
   into o_doubted, o_lost from silent s;
 end $$;
 
@@ -178,7 +185,8 @@ declare
   v_ids uuid[];
 begin
   if p_ids is null then return; end if;
-  v_ids := array(select r.id from runner r where r.id = any(p_ids) and r.state < 4 order by r.id for update skip locked);
+  v_ids := array(select r.id from runner r where r.id = any(p_ids) and r.state < :runner_terminated
+    order by r.id for update skip locked);
   update runner r set doubted_at = p_now where r.id = any(v_ids);
 end $$;
 
@@ -189,7 +197,8 @@ returns jsonb language sql set enable_seqscan = off as $$
   with counted as (
     update runner r set counted = true
     where r.id = any(array(
-      select e.id from runner e where e.state = 4 and not e.counted order by e.state_since limit p_limit for update skip locked))
+      select e.id from runner e where e.state = :runner_terminated and not e.counted
+        order by e.state_since limit p_limit for update skip locked))
     returning r.reason, r.provider_id is not null as had_instance
   )
   select coalesce(jsonb_agg(jsonb_build_object('reason', n.reason, 'had_instance', n.had_instance, 'count', n.count)), '[]')
@@ -213,8 +222,8 @@ declare
   v_released integer;
   v_idle integer;
 begin
-  update runner_request q set state = 2, ended_at = v_now, reason = 'no runner became available in time'
-  where q.id = any(array(select w.id from runner_request w where w.state = 0 and w.expires_at <= v_now
+  update runner_request q set state = :request_ended, ended_at = v_now, reason = 'no runner became available in time'
+  where q.id = any(array(select w.id from runner_request w where w.state = :request_waiting and w.expires_at <= v_now
     order by w.expires_at limit p_limit for update skip locked));
   get diagnostics v_expired = row_count;
   if v_expired > 0 then perform runner_tell_waiters(p_times); end if;
@@ -222,8 +231,10 @@ begin
 
   select s.o_doubted, s.o_lost into v_doubted, v_over from runner_find_silent(p_limit, v_silent, v_doubt, v_now) s;
   v_over := v_over
-    || array(select r.id from runner r where r.state = 2 and r.confirm_by <= v_now order by r.confirm_by limit p_limit)
-    || array(select r.id from runner r where r.state < 4 and r.state in (0, 2) and r.threshold <= v_now
+    || array(select r.id from runner r where r.state = :runner_claimed and r.confirm_by <= v_now
+      order by r.confirm_by limit p_limit)
+    || array(select r.id from runner r where r.state < :runner_terminated
+      and r.state in (:runner_created, :runner_claimed) and r.threshold <= v_now
          order by r.threshold limit p_limit);
   if cardinality(v_over) > 0 then
     v_over := runner_lock_free(v_over);

@@ -12,13 +12,16 @@ language sql stable as $$
       r.created, r.idle, r.claimed, r.running, 0 as waiting
     from (
       select n.type_id, case when n.type_id is null then n.shape_id end as shape_id,
-        count(*) filter (where n.state = 0) as created, count(*) filter (where n.state = 1) as idle,
-        count(*) filter (where n.state = 2) as claimed, count(*) filter (where n.state = 3) as running
-      from runner n where n.state < 4 group by 1, 2) r
+        count(*) filter (where n.state = :runner_created) as created,
+          count(*) filter (where n.state = :runner_idle) as idle,
+        count(*) filter (where n.state = :runner_claimed) as claimed,
+          count(*) filter (where n.state = :runner_running) as running
+      from runner n where n.state < :runner_terminated group by 1, 2) r
     left join runner_type y on y.id = r.type_id left join runner_shape s on s.id = r.shape_id
     union all
     select s.resource_class, s.usage_class, 0, 0, 0, 0, q.wanted
-    from (select w.shape_id, sum(w.count - w.kept) as wanted from runner_request w where w.state = 0 group by 1) q
+    from (select w.shape_id, sum(w.count - w.kept) as wanted from runner_request w
+      where w.state = :request_waiting group by 1) q
     join runner_shape s on s.id = q.shape_id) k
   group by 1, 2 order by 1, 2
 $$;
@@ -44,14 +47,16 @@ declare
 begin
   perform runner_bring_back_strays(p_limit);
   with gone as (
-    delete from runner r where r.id = any(array(select d.id from runner d where d.state = 4 and d.state_since < p_before
+    delete from runner r where r.id = any(array(select d.id from runner d where d.state = :runner_terminated
+      and d.state_since < p_before
       order by d.state_since limit p_limit for update skip locked))
     returning r.id
   )
   select array_agg(g.id) into v_ids from gone g;
   delete from runner_pulse l where l.runner_id = any(v_ids);
   v_forgotten := coalesce(cardinality(v_ids), 0);
-  delete from runner_request q where q.id = any(array(select d.id from runner_request d where d.state = 2 and d.ended_at < p_before
+  delete from runner_request q where q.id = any(array(select d.id from runner_request d where d.state = :request_ended
+    and d.ended_at < p_before
     order by d.ended_at limit p_limit for update skip locked));
   get diagnostics v_count = row_count;
   v_forgotten := v_forgotten + v_count;
@@ -82,7 +87,7 @@ declare
   v_forgotten integer := 0;
 begin
   v_base := coalesce(
-    (select q.rank from runner_request q where q.state = 0 order by q.rank, q.id limit 1),
+    (select q.rank from runner_request q where q.state = :request_waiting order by q.rank, q.id limit 1),
     (select t.rank from runner_tenant t order by t.rank desc limit 1));
   v_tenants := array(
     select t.tenant from runner_tenant t where t.rank < v_base and t.rank < (select max(m.rank) from runner_tenant m)

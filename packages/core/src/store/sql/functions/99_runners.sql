@@ -56,7 +56,8 @@ declare
 begin
   v_requests := array(
     select distinct r.request_id from runner r
-    where r.id = any(p_ids) and r.request_id is not null and r.state + 0 in (2, 3) order by r.request_id);
+    where r.id = any(p_ids) and r.request_id is not null and r.state + 0 in (:runner_claimed, :runner_running)
+      order by r.request_id);
   v_all := p_ids;
   if cardinality(v_requests) > 0 then
     perform 1 from runner_request q where q.id = any(v_requests) order by q.id for update;
@@ -67,7 +68,8 @@ begin
   v_locked := array(
     select l.id from (
       select r.id, r.state, r.request_id from runner r where r.id = any(v_all) order by r.id for update) l
-    where l.state + 0 < 4 and l.id = any(p_ids) and (l.request_id is null or l.request_id = any(v_requests)));
+    where l.state + 0 < :runner_terminated and l.id = any(p_ids)
+      and (l.request_id is null or l.request_id = any(v_requests)));
   return v_locked;
 end $$;
 
@@ -78,9 +80,10 @@ returns void language sql as $$
   with gone as (
     delete from ready where lane = any(array(select -n from unnest(p_numbers) u(n))) returning rank, task_id, slots
   )
-  insert into ready (lane, rank, task_id, slots) select -1, g.rank, g.task_id, g.slots from gone g
+  insert into ready (lane, rank, task_id, slots) select :lane_runners, g.rank, g.task_id, g.slots from gone g
   on conflict (lane, rank, task_id) do update set slots = coalesce(ready.slots, excluded.slots);
-  update blocked set lane = -1 where lane < 0 and lane = any(array(select -n from unnest(p_numbers) u(n)))
+  update blocked set lane = :lane_runners where lane < :lane_webhook
+    and lane = any(array(select -n from unnest(p_numbers) u(n)))
 $$;
 
 -- Sets aside the ready rows of tasks whose requests (the given ones) wait, until they are granted.
@@ -88,8 +91,8 @@ create or replace function runner_set_aside(p_requests uuid[])
 returns void language sql as $$
   with gone as (
     delete from ready y using runner_request q, task t
-    where q.id = any(p_requests) and q.task_id is not null and q.state + 0 = 0 and t.id = q.task_id
-      and y.lane = -1 and y.rank = -t.priority and y.task_id = t.id
+    where q.id = any(p_requests) and q.task_id is not null and q.state + 0 = :request_waiting and t.id = q.task_id
+      and y.lane = :lane_runners and y.rank = -t.priority and y.task_id = t.id
     returning y.rank, y.task_id, y.slots
   )
   insert into ready (lane, rank, task_id, slots) select asked_lane(), g.rank, g.task_id, g.slots from gone g
@@ -101,11 +104,11 @@ create or replace function runner_bring_back(p_requests uuid[])
 returns void language sql as $$
   with gone as (
     delete from ready y using runner_request q, task t
-    where q.id = any(p_requests) and q.task_id is not null and q.state + 0 = 2 and t.id = q.task_id
+    where q.id = any(p_requests) and q.task_id is not null and q.state + 0 = :request_ended and t.id = q.task_id
       and y.lane = asked_lane() and y.rank = -t.priority and y.task_id = t.id
     returning y.rank, y.task_id, y.slots
   )
-  insert into ready (lane, rank, task_id, slots) select -1, g.rank, g.task_id, g.slots from gone g
+  insert into ready (lane, rank, task_id, slots) select :lane_runners, g.rank, g.task_id, g.slots from gone g
   on conflict (lane, rank, task_id) do update set slots = coalesce(ready.slots, excluded.slots)
 $$;
 
@@ -119,13 +122,14 @@ begin
   v_tids := array(
     select y.ctid from ready y
     where y.lane = asked_lane() and not exists (
-      select 1 from runner_request q where q.task_id = y.task_id and q.state < 2 and q.state = 0)
+      select 1 from runner_request q where q.task_id = y.task_id and q.state < :request_ended
+        and q.state = :request_waiting)
     limit p_limit for update of y skip locked);
   if cardinality(v_tids) = 0 then return 0; end if;
   with gone as (
     delete from ready where ctid = any(v_tids) returning rank, task_id, slots
   )
-  insert into ready (lane, rank, task_id, slots) select -1, g.rank, g.task_id, g.slots from gone g
+  insert into ready (lane, rank, task_id, slots) select :lane_runners, g.rank, g.task_id, g.slots from gone g
   on conflict (lane, rank, task_id) do update set slots = coalesce(ready.slots, excluded.slots);
   get diagnostics v_count = row_count;
   return v_count;
@@ -143,17 +147,18 @@ declare
   v_tasks uuid[];
   v_lanes integer[];
 begin
-  update runner r set state = 2, epoch = r.epoch + 1, request_id = u.request, state_since = v_now,
+  update runner r set state = :runner_claimed, epoch = r.epoch + 1, request_id = u.request, state_since = v_now,
     confirm_by = runner_type_after(v_now, r.type_id, p_times, 'confirm_ms'),
     threshold = runner_type_after(v_now, r.type_id, p_times, 'claim_ms'),
     offered_at = null, doubted_at = null
   from unnest(p_requests, p_runners) u(request, runner) where r.id = u.runner;
   with granted as (
-    update runner_request q set state = 1, granted_at = v_now, exhaustion = null, reason = null, kept = 0, room_from = null,
+    update runner_request q set state = :request_granted, granted_at = v_now, exhaustion = null, reason = null,
+      kept = 0, room_from = null,
       room_until = null
     where q.id = any(p_requests) returning q.source
   )
-  select bool_or(g.source = 1), max(nextval('runner_grant_count')) into v_holders, v_count from granted g;
+  select bool_or(g.source = :source_holder), max(nextval('runner_grant_count')) into v_holders, v_count from granted g;
   if v_holders then perform runner_tell_waiters(p_times); end if;
   select array_agg(f.task_id), array_agg(-f.number) into v_tasks, v_lanes
   from (
@@ -165,13 +170,14 @@ begin
     -- A task that was paused and resumed while it waited may have a row in either lane.
     with gone as (
       delete from ready y using unnest(v_tasks, v_lanes) u(id, lane), task t
-      where t.id = u.id and y.lane = any(array[-1, asked_lane()]) and y.rank = -t.priority and y.task_id = u.id
+      where t.id = u.id and y.lane = any(array[:lane_runners, asked_lane()]) and y.rank = -t.priority and y.task_id = u.id
       returning u.lane, y.rank, y.task_id, y.slots
     )
     insert into ready (lane, rank, task_id, slots)
     select distinct on (g.task_id) g.lane, g.rank, g.task_id, g.slots from gone g order by g.task_id, g.slots nulls last
     on conflict (lane, rank, task_id) do update set slots = coalesce(ready.slots, excluded.slots);
-    update blocked b set lane = u.lane from unnest(v_tasks, v_lanes) u(id, lane) where b.lane = -1 and b.task_id = u.id;
+    update blocked b set lane = u.lane from unnest(v_tasks, v_lanes) u(id, lane) where b.lane = :lane_runners
+      and b.task_id = u.id;
   end if;
   perform runner_tell(p_runners, p_times);
 end $$;
@@ -194,23 +200,24 @@ declare
   v_left uuid[];
   v_ended uuid[];
 begin
-  select array_agg(r.number) filter (where r.state in (2, 3)),
+  select array_agg(r.number) filter (where r.state in (:runner_claimed, :runner_running)),
     array_agg(r.id) filter (where not r.draining and r.uses >= runner_type_time(r.type_id, p_times, 'max_uses')),
     array_agg(r.id) filter (where not r.draining and r.type_id is not null)
   into v_numbers, v_used_up, v_idle
-  from runner r where r.id = any(p_ids) and r.state + 0 < 4;
+  from runner r where r.id = any(p_ids) and r.state + 0 < :runner_terminated;
   if v_used_up is not null then v_idle := array(select u.id from unnest(v_idle) u(id) where u.id <> all(v_used_up)); end if;
   if v_numbers is not null then perform runner_leave_lanes(v_numbers); end if;
   with ended as (
-    update runner r set state = 4, request_id = null, confirm_by = null, threshold = v_now, state_since = v_now,
+    update runner r set state = :runner_terminated, request_id = null, confirm_by = null, threshold = v_now,
+      state_since = v_now,
       offered_at = null, reason = case when r.draining then coalesce(r.reason, 'drained') else 'used up' end
-    where r.id = any(p_ids) and r.state + 0 < 4 and (r.draining or r.id = any(v_used_up))
+    where r.id = any(p_ids) and r.state + 0 < :runner_terminated and (r.draining or r.id = any(v_used_up))
     returning r.id
   )
   select array_agg(e.id) into v_ended from ended e;
   if v_ended is not null then perform runner_tell(v_ended, p_times); end if;
   if coalesce(cardinality(v_idle), 0) = 0 then return 0; end if;
-  update runner r set state = 1, request_id = null, confirm_by = null,
+  update runner r set state = :runner_idle, request_id = null, confirm_by = null,
     threshold = runner_type_after(v_now, r.type_id, p_times, 'idle_ms'), state_since = v_now, offered_at = null, doubted_at = null
   where r.id = any(v_idle);
   v_left := array(select u.id from unnest(v_idle) u(id) except select o.id from unnest(runner_hand_over(v_idle, v_now, p_times)) o(id));
@@ -249,10 +256,10 @@ declare
   v_rest uuid[];
   v_mates uuid[];
 begin
-  select array_agg(r.id), array_agg(r.number) filter (where r.state in (2, 3)),
-    array_agg(distinct r.request_id) filter (where r.state in (2, 3))
+  select array_agg(r.id), array_agg(r.number) filter (where r.state in (:runner_claimed, :runner_running)),
+    array_agg(distinct r.request_id) filter (where r.state in (:runner_claimed, :runner_running))
   into v_ids, v_numbers, v_held
-  from runner r where r.id = any(p_ids) and r.state + 0 < 4;
+  from runner r where r.id = any(p_ids) and r.state + 0 < :runner_terminated;
   if v_ids is null then return 0; end if;
   if v_held is not null then
     -- A started attempt continues as long as the runner that executes it.
@@ -263,23 +270,24 @@ begin
       select h.id from unnest(v_held) h(id)
       where h.id <> all(v_begun)
         or (select r.id from runner r where r.request_id = h.id order by r.number limit 1) = any(v_ids));
-    v_holds := array(select q.id from runner_request q where q.id = any(v_broken) and q.source = 1);
+    v_holds := array(select q.id from runner_request q where q.id = any(v_broken) and q.source = :source_holder);
     v_mates := array(
       select r.id from runner r
       where r.request_id = any(v_broken) and r.request_id <> all(v_holds) and r.id <> all(v_ids) order by r.id);
   end if;
-  update runner r set state = 4, request_id = null, confirm_by = null, threshold = v_now, state_since = v_now,
+  update runner r set state = :runner_terminated, request_id = null, confirm_by = null, threshold = v_now,
+    state_since = v_now,
     offered_at = null, reason = p_reason
   where r.id = any(v_ids);
   perform runner_tell(v_ids, p_times);
   if v_held is not null then
     perform runner_leave_lanes(v_numbers);
     update runner_request q set
-      state = case when q.id = any(v_begun) then 2 else 0 end,
+      state = case when q.id = any(v_begun) then :request_ended else :request_waiting end,
       granted_at = case when q.id = any(v_begun) then q.granted_at end,
       ended_at = case when q.id = any(v_begun) then v_now end,
       exhaustion = null, reason = case when q.id = any(v_begun) then p_reason end
-    where q.id = any(v_broken) and q.state + 0 = 1;
+    where q.id = any(v_broken) and q.state + 0 = :request_granted;
     if cardinality(v_holds) > 0 then perform runner_keep(v_holds, p_times); end if;
     -- A running task is notified that it has fewer runners.
     v_rest := array(select r.id from runner r where r.request_id = any(v_held) and r.request_id <> all(v_broken));

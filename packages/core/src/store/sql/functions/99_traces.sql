@@ -17,16 +17,17 @@ language sql stable set enable_seqscan = off as $$
     extract(epoch from coalesce(t.run_at, t.created_at)) * 1000, extract(epoch from t.started_at) * 1000,
     extract(epoch from coalesce(p_now, clock_timestamp())) * 1000
   from task t join workflow w on w.id = t.workflow_id join kind k on k.id = t.kind_id
-  where t.id = any(p_ids) and w.traceparent is not null and ((t.state + 0) in (2, 3) or t.paused_from in (2, 3))
+  where t.id = any(p_ids) and w.traceparent is not null
+    and ((t.state + 0) in (:claimed, :running) or t.paused_from in (:claimed, :running))
 $$;
 
 -- The traced attempts ended by a settle of these tasks, with whether their tasks are retried.
 create or replace function traced_ends(p_traced json, p_ids uuid[], p_settled json)
 returns json language sql immutable as $$
-  select json_agg(a.value::jsonb || jsonb_build_object('retrying', c.code = 1))
+  select json_agg(a.value::jsonb || jsonb_build_object('retrying', c.code = :result_retrying))
   from json_array_elements(p_traced) a
   join (
-    select u.id, coalesce((p_settled -> 'codes' ->> (u.ord - 1)::integer)::integer, 0) as code
+    select u.id, coalesce((p_settled -> 'codes' ->> (u.ord - 1)::integer)::integer, :result_applied) as code
     from unnest(p_ids) with ordinality u(id, ord)) c on c.id = (a.value ->> 'id')::uuid
-  where c.code in (0, 1)
+  where c.code in (:result_applied, :result_retrying)
 $$;
