@@ -18,7 +18,10 @@ const BUILD = join(ROOT, 'build');
 /** What the compiler writes, with the layout of `packages/`. */
 const COMPILED = join(BUILD, 'compiled');
 const PACKAGES = ['base', 'client', 'kit', 'core', 'scan', 'recon', 'executor', 'heddle'] as const;
-const COMMAND = join('dist', 'cli', 'main.js');
+const COMMANDS = [
+  ['heddle', 'dist/cli/main.js'],
+  ['scan', 'dist/command/main.js'],
+] as const;
 const SHEBANG = '#!/usr/bin/env node\n';
 
 /** Runs a script with this very Node and ends the build where it fails. */
@@ -89,12 +92,14 @@ function buildConsole(): void {
   writeManifest(join(ROOT, 'web', 'package.json'), 'web');
 }
 
-/** npm links the command as it is: it must name its interpreter, and be executable for those who run it in place. */
-function checkCommand(): void {
-  const path = published('heddle', COMMAND);
-  if (!existsSync(path)) fail(`${COMMAND} is missing: is there a cli/main.ts?`);
-  if (!readFileSync(path, 'utf8').startsWith(SHEBANG)) fail(`${COMMAND} must begin with ${SHEBANG.trim()}`);
-  chmodSync(path, 0o755);
+/** npm links a command as it is: it must name its interpreter, and be executable for those who run it in place. */
+function checkCommands(): void {
+  for (const [name, file] of COMMANDS) {
+    const path = published(name, file);
+    if (!existsSync(path)) fail(`${path} is missing`);
+    if (!readFileSync(path, 'utf8').startsWith(SHEBANG)) fail(`${path} must begin with ${SHEBANG.trim()}`);
+    chmodSync(path, 0o755);
+  }
 }
 
 compile();
@@ -103,6 +108,6 @@ compileBuiltinRules();
 addExamples();
 addDocumentation();
 buildConsole();
-checkCommand();
+checkCommands();
 rmSync(COMPILED, { recursive: true });
 console.log(`build: ${PACKAGES.length + 1} packages are ready in build/`);

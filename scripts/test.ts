@@ -13,7 +13,7 @@ import { Readable, type Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { spec } from 'node:test/reporters';
 
-import { keepCompiledCode } from 'heddle/internal/app/compile-cache';
+import { keepCompiledCode } from '@heddle/base/compile-cache';
 import { startTestServer, type TestServer } from '@heddle/test-support/postgres';
 import { type Counts, type FileResult, runFiles, slowest } from './test-files.ts';
 import { endProcesses, MARK_VARIABLE } from './test-processes.ts';

@@ -1,5 +1,5 @@
 import { ManagerLoop } from 'heddle/internal/app/manager-loop';
-import { keepNewSpaceSmall } from 'heddle/internal/app/new-space';
+import { keepNewSpaceSmall } from '@heddle/base/new-space';
 import { MANAGER_QUEUE, workerQueueOf, type StartTaskMessage } from '@heddle/core/domain/message';
 import type { NewContainerNode, NewTaskNode } from '@heddle/base/vocabulary/workflow';
 import { createEngine, type TransactionalEngine } from '@heddle/core/engine/engine';

@@ -1,5 +1,5 @@
 import type { AddressInfo } from 'node:net';
-import { keepNewSpaceSmall } from 'heddle/internal/app/new-space';
+import { keepNewSpaceSmall } from '@heddle/base/new-space';
 import { LocalWorker } from 'heddle/internal/dispatch/local-worker';
 import { retentionLoop } from 'heddle/internal/dispatch/retention-loop';
 import { ExecutorRegistry } from 'heddle/internal/dispatch/executor-registry';

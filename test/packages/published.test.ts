@@ -101,16 +101,34 @@ test('the client is small and comes alone', async () => {
   assert.ok(bytes < CLIENT_MAX_BYTES, `${bytes} bytes`);
 });
 
-test('the scanner comes without a database, a web server or a console', async () => {
+/** A directory with one made-up secret, written in pieces here. */
+function planted(project: string): string {
+  const path = join(project, 'planted');
+  mkdirSync(path);
+  writeFileSync(join(path, 'key.env'), `AWS_ACCESS_KEY_ID=${['AKIA', 'QZ3MXV7N2KLPW4TD'].join('')}\n`);
+  return path;
+}
+
+/** Runs an installed command on a directory with a secret, and returns what it printed. */
+async function scanWith(command: readonly string[], project: string): Promise<string> {
+  const args = [...command, planted(project), '--json', '--quiet'];
+  const ended = await run(process.execPath, args).catch((error: unknown) => error as { stdout: string; code: number });
+  assert.equal('code' in ended && ended.code, 1, 'a secret was found');
+  return ended.stdout;
+}
+
+test('the scanner comes with its command, without a database, a web server or a console', async () => {
   const project = await install('base', 'scan');
   const names = installed(project);
   for (const absent of ['pg', 'fastify', 'react', '@heddle/core']) assert.ok(!names.includes(absent), absent);
+  const command = join(project, 'node_modules', '@heddle', 'scan', 'dist', 'command', 'main.js');
+  assert.match(await scanWith([command], project), /"type":"finding"/);
+  assert.match((await run(process.execPath, [command, '--help'])).stdout, /heddle-scan --staged/);
   writeFileSync(
     join(project, 'scan.js'),
     `import { startScan } from '@heddle/scan';\nprocess.stdout.write(typeof startScan);\n`,
   );
-  const { stdout } = await run(process.execPath, ['scan.js'], { cwd: project });
-  assert.equal(stdout, 'function');
+  assert.equal((await run(process.execPath, ['scan.js'], { cwd: project })).stdout, 'function');
 });
 
 describe('all of it', () => {
@@ -126,13 +144,7 @@ describe('all of it', () => {
       (await run(process.execPath, [command, '--version'])).stdout,
       new RegExp(version.replaceAll('.', '\\.')),
     );
-    const planted = join(project, 'planted');
-    mkdirSync(planted);
-    writeFileSync(join(planted, 'key.env'), `AWS_ACCESS_KEY_ID=${['AKIA', 'QZ3MXV7N2KLPW4TD'].join('')}\n`);
-    const found = await run(process.execPath, [command, 'scan', planted, '--json', '--quiet']).catch(
-      (error: unknown) => error,
-    );
-    assert.match((found as { stdout: string }).stdout, /"type":"finding"/);
+    assert.match(await scanWith([command, 'scan'], project), /"type":"finding"/);
     assert.ok(existsSync(join(project, 'node_modules', '@heddle', 'web', 'dist', 'index.html')));
   });
 

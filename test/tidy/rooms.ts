@@ -60,7 +60,16 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     imports: ['vocabulary', 'base', 'kit', 'domain', 'metrics', 'expression', 'engine/port.ts', 'queue', 'kinds'],
   },
   http: { imports: ['vocabulary', 'base', 'domain', 'metrics', 'expression', 'engine', 'pool'] },
-  cli: { imports: ['client', 'app'] },
+  cli: {
+    imports: [
+      'base',
+      'client',
+      'scan/command/scan-command.ts',
+      'scan/command/exit.ts',
+      'scan/command/flag-values.ts',
+      'app',
+    ],
+  },
   app: { imports: ['*'], except: ['cli'] },
 };
 

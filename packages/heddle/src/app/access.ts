@@ -1,7 +1,7 @@
 import { isTokenLive } from '@heddle/core/domain/token';
 import type { Clock } from '@heddle/base/clock';
 import type { TokenStore } from '@heddle/core/store/tokens';
-import { CommandFailure } from './failure.ts';
+import { CommandFailure } from '@heddle/base/terminal/failure';
 import { isLoopback } from './listener.ts';
 import type { SettingValues } from './settings.ts';
 

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 
 import { readConfigurationFile } from './config-file.ts';
-import { ConfigurationError } from './failure.ts';
+import { ConfigurationError } from '@heddle/base/terminal/failure';
 import { ec2Faults } from './pool/ec2.ts';
 import { poolFaults } from './pool/policy.ts';
 import type { Setting } from './setting.ts';

@@ -3,7 +3,7 @@ import { systemClock } from '@heddle/base/clock';
 import { openDatabase, type Database } from '@heddle/core/store/database';
 import { migrate } from '@heddle/core/store/migrate';
 import { findRunningDatabase, hasDatabase, startEmbedded } from './embedded.ts';
-import { CommandFailure } from './failure.ts';
+import { CommandFailure } from '@heddle/base/terminal/failure';
 import { requireSchema } from './schema-state.ts';
 import { withoutPassword } from './setting.ts';
 import type { SettingValues } from './settings.ts';

@@ -9,9 +9,10 @@ import { configurationOfProcess, type Configuration } from './config.ts';
 import { withDatabaseUrl } from './database-access.ts';
 import { checkDatabase } from './doctor-database.ts';
 import { findRunningDatabase, hasDatabase } from './embedded.ts';
-import { ConfigurationError, userMessageOf } from './failure.ts';
+import { ConfigurationError, userMessageOf } from '@heddle/base/terminal/failure';
 import { isLoopback, listenFailure, localUrl, probePort } from './listener.ts';
-import { isNodeSupported, NODE_MIN, pageDirectory } from './package.ts';
+import { isNodeSupported } from '@heddle/base/package-manifest';
+import { NODE_MIN, pageDirectory } from './package.ts';
 import type { SettingValues } from './settings.ts';
 
 const PROBE_TIMEOUT_MS = 2_000;
@@ -39,7 +40,7 @@ export async function examine(flags: Readonly<Record<string, string | undefined>
 
 function checkNode(): Check {
   const { node } = process.versions;
-  if (isNodeSupported(node)) return ok('Node.js', `${node} (${process.execPath})`);
+  if (isNodeSupported(node, NODE_MIN)) return ok('Node.js', `${node} (${process.execPath})`);
   return fail('Node.js', `${node} is too old`, `install Node ${NODE_MIN} or newer`);
 }
 

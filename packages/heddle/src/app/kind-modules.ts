@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 import { isKindDefinition, type KindDefinition } from '@heddle/kit/define-kind';
-import { CommandFailure, ConfigurationError } from './failure.ts';
+import { CommandFailure, ConfigurationError } from '@heddle/base/terminal/failure';
 
 let hooked = false;
 

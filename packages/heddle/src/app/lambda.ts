@@ -15,7 +15,7 @@ import type { Tracing } from '@heddle/base/trace';
 import { readClasses } from '@heddle/core/store/runners/policy';
 import { loadConfiguration } from './config.ts';
 import { EmbeddedMetrics } from './embedded-metrics.ts';
-import { ConfigurationError } from './failure.ts';
+import { ConfigurationError } from '@heddle/base/terminal/failure';
 import { inboxKeepMs, settleFailed } from './manager-loop.ts';
 import { runnerBrokerOf } from './pool/runner-broker.ts';
 import { openRunnerStore } from './pool/runner-store.ts';

@@ -1,7 +1,7 @@
 import { createServer, isIP, type AddressInfo } from 'node:net';
 
 import { classifyAddress } from '../dispatch/address-ranges.ts';
-import { CommandFailure } from './failure.ts';
+import { CommandFailure } from '@heddle/base/terminal/failure';
 
 /** Returns whether only programs of this machine can reach a listener on `host`. */
 export function isLoopback(host: string): boolean {

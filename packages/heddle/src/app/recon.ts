@@ -5,15 +5,15 @@ import { endpoints } from '@heddle/recon/targets/endpoints';
 import { createPace } from '@heddle/recon/targets/pace';
 import type { EndpointSource } from '@heddle/recon/targets/port';
 import { systemRandom } from '@heddle/base/random';
-import { systemClock } from './clock.ts';
-import { CommandFailure } from './failure.ts';
+import { systemClock } from '@heddle/base/clock';
+import { CommandFailure } from '@heddle/base/terminal/failure';
 import { resolveTargets, type ResolvedTargets } from './recon/aims.ts';
 import { countWords, hostRateNotice, planOf } from './recon/plan.ts';
 import { dnsRecords, tcpRecords, tlsRecords } from './recon/probes.ts';
 import { RecordWriter } from './recon/record-writer.ts';
 import { RECON_EXIT, type ReconExit, type ReconRequest, type ReconTerminal } from './recon/request.ts';
-import { refused, systemFault, unwritable } from './scan/exit.ts';
-import { untilInterrupted } from './signals.ts';
+import { refused, systemFault, unwritable } from '@heddle/base/terminal/refusal';
+import { untilInterrupted } from '@heddle/base/terminal/signals';
 
 export { projectDiscoveryLine } from '@heddle/recon/projectdiscovery';
 

@@ -1,7 +1,7 @@
 import { attemptsBefore, recoverAttempts } from '@heddle/core/store/recovery';
 import type { Configuration } from './config.ts';
 import { withDatabase } from './database-access.ts';
-import { ConfigurationError } from './failure.ts';
+import { ConfigurationError } from '@heddle/base/terminal/failure';
 import { commandLog } from './process-log.ts';
 
 export interface Recovery {

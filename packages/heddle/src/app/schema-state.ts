@@ -1,6 +1,6 @@
 import type { Database } from '@heddle/core/store/database';
 import { currentVersion, functionsMatch, latestVersion } from '@heddle/core/store/migrate';
-import { CommandFailure } from './failure.ts';
+import { CommandFailure } from '@heddle/base/terminal/failure';
 
 export interface SchemaState {
   /** 0 for an empty database. */

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { HeddleError } from '@heddle/base/errors';
 import { linesOf, type LocatedText } from '@heddle/recon/targets/target-lines';
 import { createScope } from '@heddle/recon/targets/scope';
-import { ConfigurationError } from './failure.ts';
+import { ConfigurationError } from '@heddle/base/terminal/failure';
 
 /** Parses an entry of a scope setting: a scope entry or the name of a file; null for anything else. */
 export function scopeEntry(given: string): string | null {

@@ -6,7 +6,7 @@ import { SecretStore } from '@heddle/core/store/secrets';
 import { TokenStore } from '@heddle/core/store/tokens';
 import type { Configuration } from './config.ts';
 import { withDatabase } from './database-access.ts';
-import { CommandFailure, EXIT } from './failure.ts';
+import { CommandFailure, EXIT } from '@heddle/base/terminal/failure';
 import { commandLog } from './process-log.ts';
 
 /** A token as it is listed; its secret is shown once, when it is created. */

@@ -19,7 +19,7 @@ import type { Configuration } from './config.ts';
 import { requireReachable } from './database-access.ts';
 import { findRunningDatabase } from './embedded.ts';
 import { findingsOf } from './findings.ts';
-import { CommandFailure, ConfigurationError, EXIT, type ExitCode } from './failure.ts';
+import { CommandFailure, ConfigurationError, EXIT, type ExitCode } from '@heddle/base/terminal/failure';
 import { loadKinds, selectKinds } from './kind-modules.ts';
 import { modelsOf } from './models.ts';
 import { readPolicy } from './pool/shared-policy.ts';
@@ -33,7 +33,7 @@ import { warnUnknownVariables } from './unknown-variables.ts';
 import { accessServer, type ServerAddress } from './server-access.ts';
 import { workerScanKinds } from './scan-kinds.ts';
 import type { SettingValues } from './settings.ts';
-import { aborted, untilInterrupted } from './signals.ts';
+import { aborted, untilInterrupted } from '@heddle/base/terminal/signals';
 import { StopSequence } from './stop-sequence.ts';
 import { surviveStrayRejections } from './stray-rejections.ts';
 

@@ -17,7 +17,7 @@ import { registerPoolCommands } from './commands/pool.ts';
 import { registerQueueCommands } from './commands/queue.ts';
 import { registerReconCommands } from './commands/recon.ts';
 import { registerRecoverCommand } from './commands/recover.ts';
-import { registerScanCommand } from './commands/scan.ts';
+import { registerScanCommand } from '@heddle/scan/command/scan-command';
 import { registerServerCommand } from './commands/server.ts';
 import { registerTaskCommands } from './commands/task.ts';
 import { registerTokenCommand } from './commands/token.ts';

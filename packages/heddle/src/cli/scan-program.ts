@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 
 import { createBareProgram } from './bare-program.ts';
-import { registerScanCommand } from './commands/scan.ts';
+import { registerScanCommand } from '@heddle/scan/command/scan-command';
 
 /**
  * Creates the command line with `scan` only: it runs before each commit, and loading the other commands would double

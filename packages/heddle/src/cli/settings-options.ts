@@ -1,8 +1,8 @@
 import { InvalidArgumentError, type Command } from 'commander';
 
-import { systemClock } from '../app/clock.ts';
+import { systemClock } from '@heddle/base/clock';
 import { configurationOfProcess, type Configuration } from '../app/config.ts';
-import { Output } from './output/output.ts';
+import { Output } from '@heddle/base/terminal/output';
 
 /** Flags for settings; `--set` covers all others. */
 const FLAGS = {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 
 import { loadConfiguration, type Configuration } from '../../src/app/config.ts';
-import { ConfigurationError } from '../../src/app/failure.ts';
+import { ConfigurationError } from '@heddle/base/terminal/failure';
 import type { Setting } from '../../src/app/setting.ts';
 import { SETTING_GROUPS, SETTINGS } from '../../src/app/settings.ts';
 import { temporaryDirectory } from '@heddle/test-support/postgres';

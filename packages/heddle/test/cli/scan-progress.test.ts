@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 
-import type { ScanProgress } from '../../src/app/scan/request.ts';
-import { progressText, scanDisplayFor } from '../../src/cli/output/scan-progress.ts';
+import type { ScanProgress } from '@heddle/scan/internal/command/request';
+import { progressText, scanDisplayFor } from '@heddle/scan/internal/command/progress';
 import { VirtualClock } from '@heddle/base/clock';
 import { Capture } from './run-command.ts';
 

@@ -4,7 +4,7 @@ import { after, test } from 'node:test';
 
 import { Command } from 'commander';
 
-import { registerScanCommand } from '../../src/cli/commands/scan.ts';
+import { registerScanCommand } from '@heddle/scan/command/scan-command';
 import { ScanDirectory } from './scan-process.ts';
 
 const directory = new ScanDirectory({ 'clean/words.txt': 'nothing at all\n' });

@@ -4,7 +4,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 
 import { HeddleClient } from '@heddle/client';
-import { Output } from '../../src/cli/output/output.ts';
+import { Output } from '@heddle/base/terminal/output';
 import { watchBatch } from '../../src/cli/output/progress.ts';
 import { systemClock, VirtualClock } from '@heddle/base/clock';
 import { BatchProgress } from '../../src/cli/output/batch-progress.ts';

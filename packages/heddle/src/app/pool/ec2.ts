@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 import type { Ec2Parameters, Ec2Settings, Ec2Template } from '@heddle/core/pool/providers/ec2/settings';
 import { userDataOf } from '@heddle/core/pool/providers/ec2/user-data';
-import { ConfigurationError } from '../failure.ts';
+import { ConfigurationError } from '@heddle/base/terminal/failure';
 import type { SettingValues } from '../settings.ts';
 
 /** Returns the faults of the settings of the provider `ec2`. */

@@ -8,7 +8,7 @@ import { ProcessProvider } from '@heddle/core/pool/providers/process/provider';
 import { childEnvironment } from '@heddle/base/child-environment';
 import type { Clock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
-import { ConfigurationError } from '../failure.ts';
+import { ConfigurationError } from '@heddle/base/terminal/failure';
 import type { SettingValues } from '../settings.ts';
 import { ec2SettingsOf } from './ec2.ts';
 

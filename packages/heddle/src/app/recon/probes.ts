@@ -5,7 +5,7 @@ import type { DnsRecord, ReconRecord } from '@heddle/recon/records';
 import { Permutation } from '@heddle/recon/targets/permutation';
 import type { EndpointSource } from '@heddle/recon/targets/port';
 import type { TargetList } from '@heddle/recon/targets/target-list';
-import { refused, systemFault } from '../scan/exit.ts';
+import { refused, systemFault } from '@heddle/base/terminal/refusal';
 import type { ResolvedTargets } from './aims.ts';
 import { wordsOf } from './plan.ts';
 import type { DnsRequest, TcpRequest, TlsRequest } from './request.ts';

@@ -1,5 +1,5 @@
 import { verifyAuditLog, type AuditVerdict } from '@heddle/executor/audit/verify';
-import { CommandFailure, EXIT } from '../failure.ts';
+import { CommandFailure, EXIT } from '@heddle/base/terminal/failure';
 
 export type { AuditVerdict } from '@heddle/executor/audit/verify';
 

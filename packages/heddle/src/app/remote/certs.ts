@@ -15,7 +15,7 @@ import {
 } from '@heddle/executor/security/development-certificates';
 import { certificateOf, readText } from '@heddle/executor/security/tls-files';
 import { readSecretFile } from '@heddle/executor/security/secret-file';
-import { CommandFailure, EXIT } from '../failure.ts';
+import { CommandFailure, EXIT } from '@heddle/base/terminal/failure';
 import { fileNameOf, writeSecretFiles } from './secret-files.ts';
 
 const DAY_MS = 86_400_000;

@@ -4,7 +4,7 @@ import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { CommandFailure } from '../failure.ts';
+import { CommandFailure } from '@heddle/base/terminal/failure';
 
 export interface DirectoryLock {
   release(): Promise<void>;

@@ -1,9 +1,9 @@
 import type { RemoteExecutor } from '@heddle/executor/client/remote-executor';
 import { silentLogger } from '@heddle/base/log';
 import { systemRandom } from '@heddle/base/random';
-import { systemClock } from '../clock.ts';
+import { systemClock } from '@heddle/base/clock';
 import type { Configuration } from '../config.ts';
-import { ConfigurationError } from '../failure.ts';
+import { ConfigurationError } from '@heddle/base/terminal/failure';
 import { KeyFileError } from '@heddle/executor/security/key-file-error';
 import { openExecutors, type ConfiguredExecutors } from './executors.ts';
 

@@ -11,7 +11,7 @@ import type { RemoteManager } from '@heddle/executor/manager/port';
 import type { Ingress } from '@heddle/executor/protocol/messages';
 import { openTcpListener } from '@heddle/executor/tcp/server';
 import { openXmlRpcListener } from '@heddle/executor/xmlrpc/server';
-import { CommandFailure } from '../failure.ts';
+import { CommandFailure } from '@heddle/base/terminal/failure';
 import type { ListenerAddress } from './executor-events.ts';
 import type { ListenerSetting } from './executor-settings-check.ts';
 

@@ -1,6 +1,6 @@
 import { isLoopback } from '../listener.ts';
 import { parseHostPort, type HostPort } from '../host-port.ts';
-import { ConfigurationError } from '../failure.ts';
+import { ConfigurationError } from '@heddle/base/terminal/failure';
 import type { SettingValues } from '../settings.ts';
 import type { Ingress, Tier } from '@heddle/executor/protocol/messages';
 import { isDefaultRange, ownUserFiles, userRangeFaults, userRangeOf } from './executor-users.ts';

@@ -6,7 +6,7 @@ import type { Logger } from '@heddle/base/log';
 import { openTier } from '@heddle/executor/execution/open-tier';
 import type { ExecutionTier } from '@heddle/executor/execution/port';
 import { TIERS, type Tier } from '@heddle/executor/protocol/messages';
-import { CommandFailure } from '../failure.ts';
+import { CommandFailure } from '@heddle/base/terminal/failure';
 import type { SettingValues } from '../settings.ts';
 import type { StopSequence } from '../stop-sequence.ts';
 import { configuredTier, taskUserFaults } from './executor-settings-check.ts';

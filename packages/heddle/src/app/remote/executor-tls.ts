@@ -5,7 +5,7 @@ import { FileWatch } from '@heddle/executor/security/file-watch';
 import { KeyFileError } from '@heddle/executor/security/key-file-error';
 import type { RevokedCertificates } from '@heddle/executor/security/revoked-certificates';
 import { readTlsFiles } from '@heddle/executor/security/tls-files';
-import { CommandFailure } from '../failure.ts';
+import { CommandFailure } from '@heddle/base/terminal/failure';
 import type { SettingValues } from '../settings.ts';
 
 type TlsSettings = Pick<SettingValues, 'executorTlsCert' | 'executorTlsKey' | 'executorClientCa' | 'executorClientCrl'>;

@@ -6,7 +6,7 @@ import { RemoteExecutor } from '@heddle/executor/client/remote-executor';
 import type { Clock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
 import type { Random } from '@heddle/base/random';
-import { ConfigurationError } from '../failure.ts';
+import { ConfigurationError } from '@heddle/base/terminal/failure';
 import { parseExecutorEntry, UNNAMED } from '../remote-client-settings.ts';
 import type { SettingValues } from '../settings.ts';
 import type { StopSequence } from '../stop-sequence.ts';

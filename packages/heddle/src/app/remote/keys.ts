@@ -11,7 +11,7 @@ import {
 } from '@heddle/executor/security/client-credentials';
 import { formatKeyRing, readKeyRing, stateAt, type RingKey } from '@heddle/executor/security/key-ring-file';
 import type { Configuration } from '../config.ts';
-import { CommandFailure, EXIT } from '../failure.ts';
+import { CommandFailure, EXIT } from '@heddle/base/terminal/failure';
 import { parseDuration } from '../tokens.ts';
 import { fileNameOf, writeSecretFiles, type SecretFile } from './secret-files.ts';
 

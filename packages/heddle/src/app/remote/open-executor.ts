@@ -22,7 +22,7 @@ import { UnprovenQueue } from '@heddle/executor/unproven-queue';
 import { RevokedCertificates } from '@heddle/executor/security/revoked-certificates';
 import { openAuthenticator } from '@heddle/executor/security/authenticator';
 import { memoryKeyRing, openKeyRingFile, type KeyRing } from '@heddle/executor/security/key-ring';
-import { CommandFailure } from '../failure.ts';
+import { CommandFailure } from '@heddle/base/terminal/failure';
 import { VERSION } from '../package.ts';
 import type { SettingValues } from '../settings.ts';
 import type { StopSequence } from '../stop-sequence.ts';

@@ -2,7 +2,7 @@ import { link, mkdir, open, rename, unlink } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
 import { systemRandom } from '@heddle/base/random';
-import { CommandFailure, EXIT } from '../failure.ts';
+import { CommandFailure, EXIT } from '@heddle/base/terminal/failure';
 
 export interface SecretFile {
   path: string;

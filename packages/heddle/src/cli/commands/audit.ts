@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 
 import type { AuditVerdict } from '../../app/remote/audit.ts';
-import { EXIT } from '../../app/failure.ts';
-import type { Output } from '../output/output.ts';
+import { EXIT } from '@heddle/base/terminal/failure';
+import type { Output } from '@heddle/base/terminal/output';
 import { outputOf } from '../settings-options.ts';
 
 const HELP = `

@@ -1,8 +1,8 @@
 import { STATUS_LOOKS, STATUSES, type StatusCounts } from '../output/status.ts';
 import type { ClientContext } from '../output/client-command.ts';
-import type { Output } from '../output/output.ts';
-import { writeFields } from '../output/table.ts';
-import { printable } from '../output/text.ts';
+import type { Output } from '@heddle/base/terminal/output';
+import { writeFields } from '@heddle/base/terminal/table';
+import { printable } from '@heddle/base/terminal/text';
 import type { BatchDetail } from '../output/wire.ts';
 import { tookOf, workQuery, writeWork, type WorkListOptions } from '../output/work.ts';
 import { writeTasks } from './task-table.ts';

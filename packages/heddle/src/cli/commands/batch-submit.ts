@@ -6,7 +6,7 @@ import { clientCommand, type ClientContext, type CommandIo } from '../output/cli
 import type { ClientExit } from '../output/exit-codes.ts';
 import { UsageFailure } from '../output/failure.ts';
 import { readJsonFile, sourceName } from '../output/json-file.ts';
-import { count, printable } from '../output/text.ts';
+import { count, printable } from '@heddle/base/terminal/text';
 import type { NewTask } from '../output/wire.ts';
 import { follow } from './batch-watch.ts';
 

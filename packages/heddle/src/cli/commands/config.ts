@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 
 import type { EffectiveSetting } from '../../app/config.ts';
 import { SETTING_GROUPS } from '../../app/settings.ts';
-import type { Output } from '../output/output.ts';
-import { writeTable } from '../output/table.ts';
+import type { Output } from '@heddle/base/terminal/output';
+import { writeTable } from '@heddle/base/terminal/table';
 import { addSettingsOptions, configurationOf, outputOf } from '../settings-options.ts';
 
 type SettingsOptions = Parameters<typeof configurationOf>[0];

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 
 import { outputOf, addSettingsOptions, flagsOf, type configurationOf } from '../settings-options.ts';
-import type { Output, Style } from '../output/output.ts';
+import type { Output, Style } from '@heddle/base/terminal/output';
 import type { Check } from '../../app/check.ts';
 
 /** `heddle doctor`: checks this machine, the settings and the database. */

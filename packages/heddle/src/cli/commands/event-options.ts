@@ -5,7 +5,7 @@ import { processIo, type CommandIo } from '../output/client-command.ts';
 import { eventFailure } from '../output/event-failure.ts';
 import { CLIENT_EXIT, type ClientExit } from '../output/exit-codes.ts';
 import { reportOf, writeFailure } from '../output/failure.ts';
-import { Output } from '../output/output.ts';
+import { Output } from '@heddle/base/terminal/output';
 import { collectModule as collect, configurationOf, addSettingsOptions } from '../settings-options.ts';
 
 export interface EventOptions {

@@ -1,6 +1,6 @@
 import type { EventContext } from './event-options.ts';
-import type { Output } from '../output/output.ts';
-import { writeTable } from '../output/table.ts';
+import type { Output } from '@heddle/base/terminal/output';
+import { writeTable } from '@heddle/base/terminal/table';
 
 type Remote = EventContext['remote'];
 type Endpoints = ReturnType<EventContext['executors']['list']>;

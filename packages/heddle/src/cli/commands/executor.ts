@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 
 import type { ExecutorEvent } from '../../app/remote/executor-events.ts';
-import type { Output } from '../output/output.ts';
+import type { Output } from '@heddle/base/terminal/output';
 import { addSettingsOptions, collectModule as collect, configurationOf, outputOf } from '../settings-options.ts';
 
 type ExecutorOptions = Parameters<typeof configurationOf>[0] &

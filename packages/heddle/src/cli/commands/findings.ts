@@ -9,10 +9,10 @@ import {
   type CommandIo,
 } from '../output/client-command.ts';
 import { given, pageQuery, paged, type PageOptions } from '../output/list-options.ts';
-import type { Output, Style } from '../output/output.ts';
-import { writeFields, writeTable } from '../output/table.ts';
+import type { Output, Style } from '@heddle/base/terminal/output';
+import { writeFields, writeTable } from '@heddle/base/terminal/table';
 import { writeTargets } from '../output/target-table.ts';
-import { printable } from '../output/text.ts';
+import { printable } from '@heddle/base/terminal/text';
 import type { Finding } from '../output/wire.ts';
 
 interface ListOptions {

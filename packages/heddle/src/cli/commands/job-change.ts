@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import type { ClientContext } from '../output/client-command.ts';
 import { UsageFailure } from '../output/failure.ts';
 import { readJsonFile, sourceName } from '../output/json-file.ts';
-import { printable } from '../output/text.ts';
+import { printable } from '@heddle/base/terminal/text';
 import type { JobChange, NewJob, StoredJob } from '../output/wire.ts';
 import { printJob } from './job-show.ts';
 

@@ -1,7 +1,7 @@
 import type { ClientContext } from '../output/client-command.ts';
-import type { Output, Style } from '../output/output.ts';
-import { writeFields, writeTable } from '../output/table.ts';
-import { duration, printable } from '../output/text.ts';
+import type { Output, Style } from '@heddle/base/terminal/output';
+import { writeFields, writeTable } from '@heddle/base/terminal/table';
+import { duration, printable } from '@heddle/base/terminal/text';
 import type { Job, JobDetail, JobRun } from '../output/wire.ts';
 
 export interface JobListOptions {

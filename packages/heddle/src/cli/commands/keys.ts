@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 
 import { addSettingsOptions, collectModule as collect, configurationOf, outputOf } from '../settings-options.ts';
 import type { KeysWritten, ListedKey } from '../../app/remote/keys.ts';
-import type { Output } from '../output/output.ts';
-import { writeTable } from '../output/table.ts';
+import type { Output } from '@heddle/base/terminal/output';
+import { writeTable } from '@heddle/base/terminal/table';
 
 type SettingsOptions = Parameters<typeof configurationOf>[0];
 

@@ -1,10 +1,10 @@
 import type { ClientContext } from '../output/client-command.ts';
 import { CLIENT_EXIT, type ClientExit } from '../output/exit-codes.ts';
 import { given } from '../output/list-options.ts';
-import { displayFor } from '../output/live-progress.ts';
+import { displayFor } from '@heddle/base/terminal/live-progress';
 import { reasonOf, wantsOf, writeRunners } from '../output/pool-table.ts';
-import { writeFields } from '../output/table.ts';
-import { printable } from '../output/text.ts';
+import { writeFields } from '@heddle/base/terminal/table';
+import { printable } from '@heddle/base/terminal/text';
 import type { PoolRequestDetail } from '../output/wire.ts';
 import { obstacleOf } from './pool-obstacle.ts';
 import { requirementsOf, type RequirementOptions } from './pool-options.ts';

@@ -1,8 +1,8 @@
 import type { ClientContext } from '../output/client-command.ts';
 import { CLIENT_EXIT, type ClientExit } from '../output/exit-codes.ts';
-import { displayFor } from '../output/live-progress.ts';
-import type { Output } from '../output/output.ts';
-import { count, duration, printable } from '../output/text.ts';
+import { displayFor } from '@heddle/base/terminal/live-progress';
+import type { Output } from '@heddle/base/terminal/output';
+import { count, duration, printable } from '@heddle/base/terminal/text';
 import type { PoolRunner, Provisioned } from '../output/wire.ts';
 import { obstacleOf } from './pool-obstacle.ts';
 import { requirementsOf, type RequirementOptions } from './pool-options.ts';

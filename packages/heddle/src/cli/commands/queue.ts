@@ -3,8 +3,8 @@ import type { Command } from 'commander';
 import { clientCommand, parseId, processIo, type ClientContext, type CommandIo } from '../output/client-command.ts';
 import { CLIENT_EXIT } from '../output/exit-codes.ts';
 import { given, paged, pageQuery, type PageOptions } from '../output/list-options.ts';
-import type { Output } from '../output/output.ts';
-import { writeTable } from '../output/table.ts';
+import type { Output } from '@heddle/base/terminal/output';
+import { writeTable } from '@heddle/base/terminal/table';
 import type { DeadLetter } from '../output/wire.ts';
 
 /** Messages are shown up to this length; `--json` has all of them. */

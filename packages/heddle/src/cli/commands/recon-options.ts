@@ -11,7 +11,7 @@ import {
   type TcpRequest,
   type TlsRequest,
 } from '../../app/recon/request.ts';
-import { amount, milliseconds, nonEmpty, repeated } from './scan-values.ts';
+import { amount, milliseconds, nonEmpty, repeated } from '@heddle/base/terminal/flag-values';
 
 const RATE_MAX = 10_000_000;
 const SEED_MAX = 999_999_999_999;

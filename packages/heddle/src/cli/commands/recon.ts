@@ -2,10 +2,10 @@ import { once } from 'node:events';
 
 import type { Command } from 'commander';
 
-import { systemClock } from '../../app/clock.ts';
+import { systemClock } from '@heddle/base/clock';
 import type { ReconRecord, ReconRequest, ReconTerminal } from '../../app/recon/request.ts';
-import { displayFor } from '../output/live-progress.ts';
-import { Output } from '../output/output.ts';
+import { displayFor } from '@heddle/base/terminal/live-progress';
+import { Output } from '@heddle/base/terminal/output';
 import { planText, progressText } from '../output/recon-plan.ts';
 import { recordTable } from '../output/recon-table.ts';
 import {

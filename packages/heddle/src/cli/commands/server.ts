@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-import { keepNewSpaceSmall } from '../../app/new-space.ts';
+import { keepNewSpaceSmall } from '@heddle/base/new-space';
 import { addSettingsOptions, collectModule, configurationOf, modulesOf, outputOf } from '../settings-options.ts';
 import { tell } from './up.ts';
 

@@ -1,7 +1,7 @@
 import type { ClientContext } from '../output/client-command.ts';
-import type { Output } from '../output/output.ts';
+import type { Output } from '@heddle/base/terminal/output';
 import { STATUS_LOOKS, type Status } from '../output/status.ts';
-import { count, printable } from '../output/text.ts';
+import { count, printable } from '@heddle/base/terminal/text';
 import type { Expansion, Explanation, Obstacle } from '../output/wire.ts';
 
 export async function explainTask(

@@ -1,9 +1,9 @@
 import type { ClientContext } from '../output/client-command.ts';
 import { UsageFailure } from '../output/failure.ts';
-import type { Output } from '../output/output.ts';
+import type { Output } from '@heddle/base/terminal/output';
 import { STATUS_LOOKS, type Status } from '../output/status.ts';
-import { writeFields } from '../output/table.ts';
-import { printable } from '../output/text.ts';
+import { writeFields } from '@heddle/base/terminal/table';
+import { printable } from '@heddle/base/terminal/text';
 import type { TaskDetail } from '../output/wire.ts';
 import { progressOf, ranOf, writeTasks } from './task-table.ts';
 

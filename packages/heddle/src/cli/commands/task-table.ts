@@ -1,7 +1,7 @@
-import type { Output } from '../output/output.ts';
+import type { Output } from '@heddle/base/terminal/output';
 import { STATUS_LOOKS } from '../output/status.ts';
-import { writeTable } from '../output/table.ts';
-import { duration } from '../output/text.ts';
+import { writeTable } from '@heddle/base/terminal/table';
+import { duration } from '@heddle/base/terminal/text';
 import type { BasicTask } from '../output/wire.ts';
 
 /** Writes tasks as a table, in the given order. */

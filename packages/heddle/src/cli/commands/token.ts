@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 
 import { addSettingsOptions, configurationOf, outputOf } from '../settings-options.ts';
 import type { ListedToken } from '../../app/tokens.ts';
-import { writeTable } from '../output/table.ts';
+import { writeTable } from '@heddle/base/terminal/table';
 
 type SettingsOptions = Parameters<typeof configurationOf>[0];
 

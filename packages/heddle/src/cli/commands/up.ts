@@ -2,11 +2,11 @@ import { relative } from 'node:path';
 
 import type { Command } from 'commander';
 
-import { keepNewSpaceSmall } from '../../app/new-space.ts';
+import { keepNewSpaceSmall } from '@heddle/base/new-space';
 import type { LifeEvent } from '../../app/server.ts';
 import type { ShownWorkflow } from '../../app/up.ts';
 import { createClient } from '../output/client-command.ts';
-import type { Output } from '../output/output.ts';
+import type { Output } from '@heddle/base/terminal/output';
 import { watchWorkflow } from '../output/workflow-progress.ts';
 import { addSettingsOptions, collectModule, configurationOf, modulesOf, outputOf } from '../settings-options.ts';
 

@@ -2,8 +2,8 @@ import { Option, type Command } from 'commander';
 
 import { clientCommand, parseId, processIo, type ClientContext, type CommandIo } from '../output/client-command.ts';
 import { given, paged, pageQuery, type PageOptions } from '../output/list-options.ts';
-import type { Output, Style } from '../output/output.ts';
-import { writeTable } from '../output/table.ts';
+import type { Output, Style } from '@heddle/base/terminal/output';
+import { writeTable } from '@heddle/base/terminal/table';
 import type { Delivery } from '../output/wire.ts';
 
 interface WebhookListOptions extends PageOptions {

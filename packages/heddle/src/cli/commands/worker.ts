@@ -1,9 +1,9 @@
 import { Option, type Command } from 'commander';
 
-import { keepNewSpaceSmall } from '../../app/new-space.ts';
+import { keepNewSpaceSmall } from '@heddle/base/new-space';
 import type { RunnerEvent } from '../../app/pool/runner-process.ts';
 import type { WorkerEvent } from '../../app/worker.ts';
-import type { Output } from '../output/output.ts';
+import type { Output } from '@heddle/base/terminal/output';
 import { addSettingsOptions, collectModule, configurationOf, modulesOf, outputOf } from '../settings-options.ts';
 
 type WorkerCommandOptions = Parameters<typeof configurationOf>[0] & {

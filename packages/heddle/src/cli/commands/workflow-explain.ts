@@ -1,9 +1,9 @@
 import type { HeddleClient } from '@heddle/client';
 import { isId, type ClientContext } from '../output/client-command.ts';
 import { UsageFailure } from '../output/failure.ts';
-import type { Output } from '../output/output.ts';
+import type { Output } from '@heddle/base/terminal/output';
 import { STATE_LOOKS, type WorkflowState } from '../output/status.ts';
-import { count, printable } from '../output/text.ts';
+import { count, printable } from '@heddle/base/terminal/text';
 import type { ContainerExplanation, ContainerObstacle, TreeNode } from '../output/wire.ts';
 
 /** Explains what a container of a workflow waits for: the one with the given id or local name, else the root. */

@@ -1,8 +1,8 @@
 import type { ClientContext } from '../output/client-command.ts';
-import type { Output } from '../output/output.ts';
+import type { Output } from '@heddle/base/terminal/output';
 import { STATE_LOOKS, type WorkflowState } from '../output/status.ts';
-import { writeFields, type Column } from '../output/table.ts';
-import { count, printable } from '../output/text.ts';
+import { writeFields, type Column } from '@heddle/base/terminal/table';
+import { count, printable } from '@heddle/base/terminal/text';
 import type { TreeNode, Workflow, WorkflowTree } from '../output/wire.ts';
 import { tookOf, workQuery, writeWork, type WorkListOptions } from '../output/work.ts';
 

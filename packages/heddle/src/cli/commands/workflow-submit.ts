@@ -2,7 +2,7 @@ import type { ClientContext } from '../output/client-command.ts';
 import type { ClientExit } from '../output/exit-codes.ts';
 import { UsageFailure } from '../output/failure.ts';
 import { readJsonFile, sourceName } from '../output/json-file.ts';
-import { count, printable } from '../output/text.ts';
+import { count, printable } from '@heddle/base/terminal/text';
 import type { NewWorkflow } from '../output/wire.ts';
 
 export interface WorkflowSubmitOptions {

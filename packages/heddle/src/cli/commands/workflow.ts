@@ -11,7 +11,7 @@ import {
 } from '../output/client-command.ts';
 import { CLIENT_EXIT, type ClientExit } from '../output/exit-codes.ts';
 import { STATES } from '../output/status.ts';
-import { count } from '../output/text.ts';
+import { count } from '@heddle/base/terminal/text';
 import { watchWorkflow } from '../output/workflow-progress.ts';
 import { explainContainer } from './workflow-explain.ts';
 import { submitWorkflow, type WorkflowSubmitOptions } from './workflow-submit.ts';

@@ -1,12 +1,12 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { Readable } from 'node:stream';
 
-import { systemClock, type Clock } from '../../app/clock.ts';
+import { systemClock, type Clock } from '@heddle/base/clock';
 import { HeddleClient } from '@heddle/client';
 import { CLIENT_EXIT, type ClientExit } from './exit-codes.ts';
 import { reportOf, writeFailure } from './failure.ts';
-import { Output, type OutputStream } from './output.ts';
-import { duration } from './text.ts';
+import { Output, type OutputStream } from '@heddle/base/terminal/output';
+import { duration } from '@heddle/base/terminal/text';
 
 export const DEFAULT_URL = 'http://127.0.0.1:8085';
 

@@ -1,6 +1,6 @@
 import type { RemoteFault } from '../../app/remote/event-client.ts';
 import { CLIENT_EXIT, type ClientExit } from './exit-codes.ts';
-import type { FailureReport } from './failure.ts';
+import type { ClientFailureReport } from './failure.ts';
 
 const VERDICTS: Readonly<Record<string, readonly [ClientExit, string | null]>> = {
   NOT_FOUND: [
@@ -31,7 +31,7 @@ const CERTIFICATE_HINT =
   'check --ca, --cert and --cert-key (HEDDLE_EXECUTOR_CA, _CERT, _KEY); for an executor without TLS use +plain, as in grpc+plain://127.0.0.1:50051';
 
 /** Converts a failed call to an executor to the report of a command. */
-export function eventFailure({ code, message, details, correlation_id }: RemoteFault): FailureReport {
+export function eventFailure({ code, message, details, correlation_id }: RemoteFault): ClientFailureReport {
   const [exit_code, usual] = VERDICTS[code] ?? [CLIENT_EXIT.failed, null];
   const hint = code === 'UNREACHABLE' && CERTIFICATE.test(message) ? CERTIFICATE_HINT : usual;
   const task = correlation_id === null ? [] : [`task ${correlation_id}`];

@@ -1,4 +1,4 @@
-import { EXIT } from '../../app/failure.ts';
+import { EXIT } from '@heddle/base/terminal/failure';
 
 /** Exit codes of the commands that call a server; the first ones apply to every command. */
 export const CLIENT_EXIT = {

@@ -1,17 +1,12 @@
 import { HeddleApiError } from '@heddle/client';
-import { CommandFailure } from '../../app/failure.ts';
+import { CommandFailure } from '@heddle/base/terminal/failure';
+import type { FailureReport } from '@heddle/base/terminal/process-failure';
 import { CLIENT_EXIT, type ClientExit } from './exit-codes.ts';
-import type { Output } from './output.ts';
-import { printable } from './text.ts';
+import type { Output } from '@heddle/base/terminal/output';
+import { printable } from '@heddle/base/terminal/text';
 
 /** A failure as a client command reports it. */
-export interface FailureReport {
-  /** A code of the API's catalogue, or one of the command line: UNREACHABLE, NOT_HEDDLE, USAGE, FAILED. */
-  code: string;
-  error: string;
-  details: readonly string[];
-  /** What to do; null if nothing is sure to help. */
-  hint: string | null;
+export interface ClientFailureReport extends FailureReport {
   exit_code: ClientExit;
 }
 
@@ -32,7 +27,7 @@ export class UsageFailure extends Error {
 }
 
 /** Converts any error of a command to a report; rethrows defects of the program. */
-export function reportOf(error: unknown, url: string): FailureReport {
+export function reportOf(error: unknown, url: string): ClientFailureReport {
   if (error instanceof HeddleApiError) return apiReport(error, url);
   if (error instanceof UsageFailure) {
     const { message, details, hint } = error;
@@ -47,14 +42,14 @@ export function reportOf(error: unknown, url: string): FailureReport {
   throw error;
 }
 
-function apiReport(error: HeddleApiError, url: string): FailureReport {
+function apiReport(error: HeddleApiError, url: string): ClientFailureReport {
   if (error.code === null) return notHeddle(url, `it responded with ${error.status} without an error code of Heddle`);
   const answer = error.answer as { error?: string } | null;
   const { exit_code, hint } = verdictOf(error);
   return { code: error.code, error: answer?.error ?? error.message, details: error.details, hint, exit_code };
 }
 
-function verdictOf({ code, retryAfterSecs }: HeddleApiError): Pick<FailureReport, 'exit_code' | 'hint'> {
+function verdictOf({ code, retryAfterSecs }: HeddleApiError): Pick<ClientFailureReport, 'exit_code' | 'hint'> {
   switch (code) {
     case 'NOT_FOUND':
       return {
@@ -133,7 +128,7 @@ function connectionFailure(error: unknown): string | null {
   return (code === undefined ? undefined : IN_WORDS[code]) ?? cause?.message ?? 'no response';
 }
 
-function unreachable(url: string, reason: string): FailureReport {
+function unreachable(url: string, reason: string): ClientFailureReport {
   return {
     code: 'UNREACHABLE',
     error: `no server answers at ${url}: ${reason}`,
@@ -143,7 +138,7 @@ function unreachable(url: string, reason: string): FailureReport {
   };
 }
 
-function notHeddle(url: string, reason: string): FailureReport {
+function notHeddle(url: string, reason: string): ClientFailureReport {
   return {
     code: 'NOT_HEDDLE',
     error: `the server at ${url} does not seem to be Heddle: ${reason}`,

@@ -1,7 +1,7 @@
 import type { PoolRefreshed, PoolRequest, PoolRunner, PoolSummary, ResourceClass } from './wire.ts';
-import type { Output, Style } from './output.ts';
-import { writeFields, writeTable } from './table.ts';
-import { duration, printable } from './text.ts';
+import type { Output, Style } from '@heddle/base/terminal/output';
+import { writeFields, writeTable } from '@heddle/base/terminal/table';
+import { duration, printable } from '@heddle/base/terminal/text';
 
 export const RUNNER_LOOKS: Readonly<Record<PoolRunner['state'], Style>> = {
   created: 'yellow',

@@ -1,8 +1,8 @@
 import cliProgress from 'cli-progress';
 
 import type { BatchProgress, FollowedTask } from './batch-progress.ts';
-import type { Output } from './output.ts';
-import { count, cut, displayWidth, duration, pad, printable } from './text.ts';
+import type { Output } from '@heddle/base/terminal/output';
+import { count, cut, displayWidth, duration, pad, printable } from '@heddle/base/terminal/text';
 
 /** Running tasks that are shown by name. */
 const RUNNING_LINES = 6;

@@ -1,7 +1,7 @@
 import type { BatchProgress, Transition } from './batch-progress.ts';
-import type { Output } from './output.ts';
+import type { Output } from '@heddle/base/terminal/output';
 import { countsInWords } from './status.ts';
-import { duration, printable } from './text.ts';
+import { duration, printable } from '@heddle/base/terminal/text';
 
 /** Minimum time between two lines, milliseconds. */
 const PACE_MS = 1000;

@@ -1,10 +1,10 @@
 import type { HeddleClient } from '@heddle/client';
 import { BatchProgress, type Followed, type FollowedTask, type Transition } from './batch-progress.ts';
-import type { Output } from './output.ts';
+import type { Output } from '@heddle/base/terminal/output';
 import { ProgressBars } from './progress-bars.ts';
 import { ProgressLines } from './progress-lines.ts';
 import { BATCH_WORDS, countsInWords, STATUS_LOOKS, type StatusCounts, type Vocabulary } from './status.ts';
-import { count, duration, printable } from './text.ts';
+import { count, duration, printable } from '@heddle/base/terminal/text';
 
 export interface WatchOptions {
   output: Output;

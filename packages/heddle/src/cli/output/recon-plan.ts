@@ -1,6 +1,6 @@
 import type { ProbeProgress, ReconPlan, ReconRequest } from '../../app/recon/request.ts';
-import { grouped } from './live-progress.ts';
-import { duration, pad } from './text.ts';
+import { grouped } from '@heddle/base/terminal/live-progress';
+import { duration, pad } from '@heddle/base/terminal/text';
 
 const WORDS = {
   tcp: { endpoints: 'ports', packets: 'packets', found: 'open' },

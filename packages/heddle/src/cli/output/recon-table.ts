@@ -1,6 +1,6 @@
 import type { DnsRecord, PortRecord, ReconRecord, ReconRequest, TlsRecord } from '../../app/recon/request.ts';
-import type { Style } from './output.ts';
-import { displayWidth, pad, printable } from './text.ts';
+import type { Style } from '@heddle/base/terminal/output';
+import { displayWidth, pad, printable } from '@heddle/base/terminal/text';
 
 interface ReconColumn<Row> {
   header: string;

@@ -1,5 +1,5 @@
 import type { BasicTask, Workflow } from './wire.ts';
-import type { Style } from './output.ts';
+import type { Style } from '@heddle/base/terminal/output';
 
 export type Status = BasicTask['status'];
 export type WorkflowState = Workflow['state'];

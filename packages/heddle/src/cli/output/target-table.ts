@@ -1,5 +1,5 @@
-import type { Output } from './output.ts';
-import { writeTable } from './table.ts';
+import type { Output } from '@heddle/base/terminal/output';
+import { writeTable } from '@heddle/base/terminal/table';
 
 /** A target of findings and models. */
 interface Target<Count extends string> {

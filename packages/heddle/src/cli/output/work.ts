@@ -1,7 +1,7 @@
 import { UsageFailure } from './failure.ts';
-import type { Output } from './output.ts';
-import { writeTable, type Column } from './table.ts';
-import { duration } from './text.ts';
+import type { Output } from '@heddle/base/terminal/output';
+import { writeTable, type Column } from '@heddle/base/terminal/table';
+import { duration } from '@heddle/base/terminal/text';
 
 /** Filters of lists of batches and of workflows. */
 export interface WorkListOptions {

@@ -1,9 +1,9 @@
 import type { HeddleClient } from '@heddle/client';
 import { BatchProgress, type FollowedTask } from './batch-progress.ts';
-import type { Output } from './output.ts';
+import type { Output } from '@heddle/base/terminal/output';
 import { displayFor, writeUnsuccessful, type WatchOptions } from './progress.ts';
 import { countsInWords, STATE_LOOKS, WORKFLOW_WORDS } from './status.ts';
-import { count, duration, printable } from './text.ts';
+import { count, duration, printable } from '@heddle/base/terminal/text';
 import type { TreeTask, Workflow, WorkflowEvent } from './wire.ts';
 
 export interface WorkflowWatchResult {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 
 import { loadConfiguration } from '../../../src/app/config.ts';
-import { ConfigurationError } from '../../../src/app/failure.ts';
+import { ConfigurationError } from '@heddle/base/terminal/failure';
 import { ec2SettingsOf } from '../../../src/app/pool/ec2.ts';
 import { poolPolicyOf } from '../../../src/app/pool/policy.ts';
 import type { SettingValues } from '../../../src/app/settings.ts';

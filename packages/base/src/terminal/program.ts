@@ -1,0 +1,24 @@
+import { Command } from 'commander';
+
+export interface ProgramOptions {
+  name: string;
+  version: string;
+  nodeMin: string;
+  description: string;
+  /** What the help says after the oldest Node. */
+  exitCodes: string;
+}
+
+/** Creates a command line without commands. Its errors are thrown as CommanderError. */
+export function createProgram({ name, version, nodeMin, description, exitCodes }: ProgramOptions): Command {
+  return (
+    new Command(name)
+      .description(description)
+      .version(version)
+      .showSuggestionAfterError()
+      .exitOverride()
+      // Errors are also thrown and printed where they are caught: `--json` needs them as a document.
+      .configureOutput({ outputError: () => undefined })
+      .addHelpText('after', `\nNeeds Node ${nodeMin} or newer. ${exitCodes}`)
+  );
+}

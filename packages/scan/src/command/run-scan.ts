@@ -1,0 +1,169 @@
+import { summaryLines } from '../report/text-report.ts';
+import type { Paint, ReportSummary } from '../report/report.ts';
+import { BaselineCollector } from '../baseline/write-baseline.ts';
+import type { Finding, Problem, ScanProgress, ScanSummary } from '../result.ts';
+import { startScan } from '../scan.ts';
+import { LOCK_SUFFIX } from '../coordinator/state-lock.ts';
+import { HeddleError } from '@heddle/base/errors';
+import { silentLogger } from '@heddle/base/logger';
+import { systemClock } from '@heddle/base/clock';
+import { CommandFailure } from '@heddle/base/terminal/failure';
+import { refused, unwritable } from '@heddle/base/terminal/refusal';
+import { SCAN_EXIT, type ScanExit } from './exit.ts';
+import { withoutOwnFiles } from './own-files.ts';
+import { baselineOf, ignoreListOf } from './known.ts';
+import { optionsOf } from './options.ts';
+import { ScanOutcomes } from './outcome.ts';
+import { openOutput, Reports, type ReportTerminal } from './reports.ts';
+import type { ScanRequest } from './request.ts';
+import { rulesOf } from './rules.ts';
+import { sourcesOf } from './sources.ts';
+import { untilInterrupted } from '@heddle/base/terminal/signals';
+
+/** The terminal that a scan was started on. */
+export interface ScanTerminal extends ReportTerminal {
+  /** Prints a line beside the report, on standard error. */
+  notice: (text: string) => void;
+  paintError: Paint;
+  /** Reports progress from time to time. */
+  progress: (progress: ScanProgress) => void;
+  /** Removes the progress display before the last lines. */
+  stopProgress: () => void;
+  /** Calls back when standard output can no longer be written: its reader is gone, or its disk is full. */
+  onClosed: (run: (error: NodeJS.ErrnoException) => void) => void;
+}
+
+/** How a scan was made to end early. */
+type Ending = 'interrupted' | 'closed' | 'failed';
+
+/** `heddle scan`: from the command line to the exit code. Every failure is an error of the scan, never a finding. */
+export async function runScan(request: ScanRequest, terminal: ScanTerminal): Promise<ScanExit> {
+  try {
+    return await untilInterrupted<ScanExit>((interrupted) => scan(request, terminal, interrupted));
+  } catch (error) {
+    if (error instanceof CommandFailure) throw error;
+    if (error instanceof HeddleError) throw refused(error.message, error);
+    // A defect prints its stack; its exit code must not report secrets.
+    throw Object.assign(error instanceof Error ? error : new Error(String(error)), { exitCode: SCAN_EXIT.error });
+  } finally {
+    terminal.stopProgress();
+  }
+}
+
+async function scan(request: ScanRequest, terminal: ScanTerminal, interrupted: AbortSignal): Promise<ScanExit> {
+  const notice = request.quiet ? (): void => undefined : terminal.notice;
+  const { specs: sources, directories } = sourcesOf(request);
+  const rules = rulesOf(request.rules, directories, notice);
+  const options = optionsOf(request, { sources, rules });
+  const baseline = baselineOf(request, directories);
+  const ignored = ignoreListOf(request, directories, notice);
+  const baselineFile =
+    request.writeBaseline === undefined ? null : openOutput('--write-baseline', request.writeBaseline);
+  const collector = baselineFile === null ? null : new BaselineCollector();
+  let reports: Reports | null = null;
+  try {
+    reports = new Reports(request, terminal);
+    const outcomes = new ScanOutcomes({ reports, ignored, baseline, collector, showSecrets: request.showSecrets });
+    const state = request.state === undefined ? [] : [request.state, `${request.state}${LOCK_SUFFIX}`];
+    const own = [...reports.targets, ...(baselineFile?.target ? [baselineFile.target] : []), ...state];
+    const run = new Run(outcomes, terminal, interrupted, reports.hasFiles);
+    const summary = outcomes.summary(await run.start(withoutOwnFiles(options, own, directories), request.state));
+    terminal.stopProgress();
+    reports.end(summary);
+    if (baselineFile !== null && collector !== null && run.ending === null && summary.outcome !== 'aborted') {
+      collector.writeTo(baselineFile);
+      baselineFile.commit();
+      notice(`${collector.size} fingerprints written to ${baselineFile.path}`);
+    }
+    if (!request.quiet && (request.format !== 'text' || request.output !== undefined)) {
+      for (const line of summaryLines(summary, outcomes.problems, terminal.paintError)) terminal.notice(line);
+    }
+    return conclude(request, terminal, summary, run.ending);
+  } finally {
+    reports?.discard();
+    baselineFile?.discard();
+  }
+}
+
+/** One running scan, with the reasons to end it early. */
+class Run {
+  readonly #outcomes: ScanOutcomes;
+  readonly #terminal: ScanTerminal;
+  readonly #abort = new AbortController();
+  #ending: Ending | null = null;
+  #failure: unknown = null;
+
+  constructor(outcomes: ScanOutcomes, terminal: ScanTerminal, interrupted: AbortSignal, hasFiles: boolean) {
+    this.#outcomes = outcomes;
+    this.#terminal = terminal;
+    if (interrupted.aborted) this.#end('interrupted');
+    else interrupted.addEventListener('abort', () => this.#end('interrupted'), { once: true });
+    terminal.onClosed((error) => {
+      if (error.code !== 'EPIPE') {
+        this.#failure = unwritable(error);
+        this.#end('failed');
+      } else if (!hasFiles) this.#end('closed');
+      // Reports in files are completed whether or not standard output is read.
+    });
+  }
+
+  get ending(): Ending | null {
+    return this.#ending;
+  }
+
+  async start(options: Parameters<typeof startScan>[0], statePath: string | undefined): Promise<ScanSummary> {
+    const observer = {
+      onFinding: (finding: Finding) => this.#guarded(() => this.#outcomes.finding(finding)),
+      onProblem: (problem: Problem) => this.#guarded(() => this.#outcomes.problem(problem)),
+      onProgress: (progress: ScanProgress) => this.#terminal.progress(progress),
+    };
+    const environment = { clock: systemClock, log: silentLogger, signal: this.#abort.signal };
+    const summary = await startScan(options, observer, {
+      ...environment,
+      ...(statePath === undefined ? {} : { statePath }),
+    });
+    if (this.#ending === 'failed') throw this.#failure;
+    return summary;
+  }
+
+  /** A report that cannot be written (a full disk) ends the scan. */
+  #guarded(run: () => void): void {
+    if (this.#ending === 'failed') return;
+    try {
+      run();
+    } catch (error) {
+      this.#failure = error;
+      this.#end('failed');
+    }
+  }
+
+  #end(ending: Ending): void {
+    this.#ending ??= ending;
+    this.#abort.abort();
+  }
+}
+
+/**
+ * Prints the closing lines and returns the exit code. Errors take precedence over findings, findings over skipped
+ * input.
+ */
+function conclude(
+  request: ScanRequest,
+  terminal: ScanTerminal,
+  { outcome, reported }: ReportSummary,
+  ending: Ending | null,
+): ScanExit {
+  const found = reported > 0 ? SCAN_EXIT.findings : null;
+  if (ending === 'closed') return found ?? SCAN_EXIT.incomplete;
+  if (ending === 'interrupted' && outcome === 'aborted') {
+    terminal.notice(
+      request.state === undefined
+        ? 'Interrupted: the scan is incomplete. With --state FILE, a scan resumes where it stopped.'
+        : `Interrupted: the scan is incomplete. The same command resumes from ${request.state}.`,
+    );
+    return SCAN_EXIT.interrupted;
+  }
+  if (outcome === 'aborted') return SCAN_EXIT.error;
+  if (found !== null) return found;
+  return outcome === 'incomplete' && request.failOnIncomplete ? SCAN_EXIT.incomplete : SCAN_EXIT.clean;
+}

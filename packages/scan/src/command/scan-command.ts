@@ -1,0 +1,78 @@
+import type { Command } from 'commander';
+
+import { systemClock } from '@heddle/base/clock';
+import { CommandFailure, EXIT } from '@heddle/base/terminal/failure';
+import type { ScanTerminal } from './run-scan.ts';
+import type { ReportFormat } from './request.ts';
+import { keepHeapSmall } from './small-heap.ts';
+import { Output } from '@heddle/base/terminal/output';
+import { scanDisplayFor } from './progress.ts';
+import { registerScanRules } from './rules-command.ts';
+import { addScanOptions, requestOf, type ScanFlags } from './flags.ts';
+
+export const SCAN_DESCRIPTION =
+  'Find secrets in files, archives, git histories and buckets; needs no server and no database';
+
+export const EXIT_CODES = `Exit codes: 0 clean, 1 secrets found, 2 error, 3 no secrets, but the scan is incomplete,
+130 interrupted by Ctrl-C. Errors take precedence over findings, findings over an incomplete scan.`;
+
+const examples = (command: string): string => `
+Examples:
+  ${command} .                                   this directory, archives included
+  ${command} --staged                            what the next commit would add
+  ${command} --git . --report sarif=secrets.sarif
+  ${command} s3://bucket/prefix --state scan.state
+Write a path named "rules" as ./rules.
+`;
+
+/** `heddle scan`: needs neither a server nor a database. */
+export function registerScanCommand(program: Command): void {
+  addScan(program.command('scan').description(SCAN_DESCRIPTION)).addHelpText('after', `\n${EXIT_CODES}`);
+}
+
+/** Turns a command into the scan, with `rules` below it. */
+export function addScan(command: Command): Command {
+  command
+    .argument('[path...]', 'Files, directories, s3://bucket/prefix, - for standard input (default .)')
+    .helpCommand(false);
+  addScanOptions(command)
+    .addHelpText('after', () => examples(nameOf(command)).trimEnd())
+    .action((paths: string[], flags: ScanFlags) => scan(paths, flags));
+  registerScanRules(command);
+  return command;
+}
+
+/** Returns the command as it is typed: `heddle scan`, or `heddle-scan`. */
+function nameOf(command: Command): string {
+  return command.parent === null ? command.name() : `${command.parent.name()} ${command.name()}`;
+}
+
+async function scan(paths: readonly string[], flags: ScanFlags): Promise<void> {
+  const request = requestOf(paths, flags, formatOf(flags));
+  const { stdout, stderr } = process;
+  const output = new Output({ stdout, stderr, clock: systemClock, json: request.format !== 'text' });
+  const enabled = flags.progress && !request.quiet;
+  const display = scanDisplayFor({ stdout, stderr, clock: systemClock, enabled });
+  if (paths.includes('-') && process.stdin.isTTY && !request.quiet)
+    display.notice('Reading standard input; press Ctrl-D to end it.');
+  const terminal: ScanTerminal = {
+    print: { write: (text) => display.print(text) },
+    notice: (text) => display.notice(text),
+    paint: (style, text) => output.paint(style, text),
+    paintError: (style, text) => output.paintError(style, text),
+    progress: (progress) => display.update(progress),
+    stopProgress: () => display.stop(),
+    onClosed: (run) => void stdout.once('error', run),
+  };
+  keepHeapSmall();
+  const { runScan } = await import('./run-scan.ts');
+  process.exitCode = await runScan(request, terminal);
+}
+
+function formatOf({ format, json }: ScanFlags): ReportFormat {
+  if (json !== true) return format ?? 'text';
+  if (format === undefined || format === 'jsonl') return 'jsonl';
+  throw new CommandFailure(`--json and --format ${format} contradict each other; use one of them`, {
+    exitCode: EXIT.usage,
+  });
+}

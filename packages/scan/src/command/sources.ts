@@ -1,0 +1,141 @@
+import { readFileSync, statSync, type Stats } from 'node:fs';
+import { resolve } from 'node:path';
+
+import type { SourceSpec } from '../options.ts';
+import { refused, systemFault } from '@heddle/base/terminal/refusal';
+import type { ScanRequest } from './request.ts';
+
+export interface ScanSources {
+  specs: readonly SourceSpec[];
+  /** The directories among the sources, which are searched for rules and lists of fingerprints. */
+  directories: readonly string[];
+}
+
+const STDIN = '-';
+const BUCKET = /^[a-z0-9][a-z0-9._-]{1,253}[a-z0-9]$/i;
+
+/** Reads a list, or all of standard input. */
+export type ReadText = (path: string) => Buffer;
+
+/** Returns the sources to scan; refuses missing or contradictory ones before anything is read. */
+export function sourcesOf(request: ScanRequest, readList: ReadText = readWhole): ScanSources {
+  refuseContradictions(request);
+  if (request.staged) return stagedSources(request.paths.length === 0 ? ['.'] : request.paths);
+  const named = [...new Set(request.paths)];
+  const nothing = named.length === 0 && request.git.length === 0 && request.filesFrom === undefined;
+  const specs: SourceSpec[] = [];
+  const directories: string[] = [];
+  for (const path of nothing ? ['.'] : named) {
+    const { spec, isDirectory } = pathSource(path, request);
+    specs.push(spec);
+    if (isDirectory) directories.push(path);
+  }
+  for (const repository of new Set(request.git)) {
+    specs.push(gitSource(repository, request));
+    directories.push(repository);
+  }
+  if (request.filesFrom !== undefined) specs.push(listSource(request.filesFrom, request.nullSeparated, readList));
+  return { specs, directories };
+}
+
+/** A commit of selected files has its own index, which git passes to its hooks. */
+function stagedSources(repositories: readonly string[]): ScanSources {
+  const { GIT_INDEX_FILE: index } = process.env;
+  const specs = repositories.map((repository): SourceSpec => {
+    if (!statusOf(repository).isDirectory())
+      throw refused(`--staged ${repository}: is not a directory; name a repository`);
+    const isHere = resolve(repository) === resolve('.');
+    return { type: 'staged', repository, ...(isHere && index ? { index_file: resolve(index) } : {}) };
+  });
+  return { specs, directories: repositories };
+}
+
+function refuseContradictions(request: ScanRequest): void {
+  const { paths, git, revisions, since, s3, filesFrom, nullSeparated, staged } = request;
+  if (staged && (git.length > 0 || filesFrom !== undefined)) {
+    throw refused(`--staged and ${git.length > 0 ? '--git' : '--files-from'} contradict each other; use one of them`);
+  }
+  if (filesFrom === STDIN && paths.includes(STDIN)) {
+    throw refused('--files-from - and the path - both read standard input; name a file for one of them');
+  }
+  if (git.length === 0 && revisions.length > 0) throw refused('--revisions needs --git REPOSITORY');
+  if (git.length === 0 && since !== undefined) throw refused('--since needs --git REPOSITORY');
+  if (filesFrom === undefined && nullSeparated) throw refused('-0 needs --files-from FILE');
+  const s3Flag = s3.endpoint !== undefined ? '--s3-endpoint' : s3.region !== undefined ? '--s3-region' : null;
+  const given = s3Flag ?? (s3.pathStyle ? '--s3-path-style' : null);
+  if (given !== null && !paths.some(isS3)) throw refused(`${given} needs a path such as s3://bucket/prefix`);
+}
+
+function isS3(path: string): boolean {
+  return /^s3:\/\//i.test(path);
+}
+
+function pathSource(path: string, request: ScanRequest): { spec: SourceSpec; isDirectory: boolean } {
+  if (path === STDIN) return { spec: { type: 'stdin', name: 'stdin' }, isDirectory: false };
+  if (isS3(path)) return { spec: s3Source(path, request), isDirectory: false };
+  if (path === '') throw refused('a path is empty; name a file or a directory, or . for the working directory');
+  const { followLinks, gitObjects } = request;
+  const isDirectory = statusOf(path).isDirectory();
+  return { spec: { type: 'path', path, follow_links: followLinks, git_objects: gitObjects }, isDirectory };
+}
+
+function statusOf(path: string, what = path): Stats {
+  try {
+    return statSync(path);
+  } catch (error) {
+    throw refused(`${what}: ${systemFault(error)}${hintFor(path)}`, error);
+  }
+}
+
+function hintFor(path: string): string {
+  if (/^(https?|ssh|git):\/\/|^git@/.test(path)) return '; clone it first, and name the clone with --git';
+  return '';
+}
+
+function s3Source(path: string, { s3 }: ScanRequest): SourceSpec {
+  const [, bucket = '', prefix = ''] = /^s3:\/\/([^/]*)\/?(.*)$/is.exec(path) ?? [];
+  if (!BUCKET.test(bucket)) throw refused(`${path}: has no bucket; it must be s3://bucket or s3://bucket/prefix`);
+  return {
+    type: 's3',
+    bucket,
+    ...(prefix === '' ? {} : { prefix }),
+    ...(s3.endpoint === undefined ? {} : { endpoint: s3.endpoint }),
+    ...(s3.region === undefined ? {} : { region: s3.region }),
+    force_path_style: s3.pathStyle,
+  };
+}
+
+function gitSource(repository: string, { revisions, since }: ScanRequest): SourceSpec {
+  if (!statusOf(repository, `--git ${repository}`).isDirectory()) {
+    throw refused(`--git ${repository}: is not a directory; name a repository`);
+  }
+  const option = revisions.find((each) => each.startsWith('-') && each !== '--all');
+  if (option !== undefined) throw refused(`--revisions ${option}: must be a revision or a range, such as main..HEAD`);
+  return {
+    type: 'git',
+    repository,
+    ...(revisions.length === 0 ? {} : { revisions }),
+    ...(since === undefined ? {} : { since }),
+  };
+}
+
+/** An empty list is valid: there is nothing to scan, as after `git diff --name-only` without changes. */
+function listSource(file: string, nullSeparated: boolean, readList: ReadText): SourceSpec {
+  let content: Buffer;
+  try {
+    content = readList(file);
+  } catch (error) {
+    throw refused(`--files-from ${file}: ${systemFault(error)}`, error);
+  }
+  // Paths need not be UTF-8: they are passed on as bytes.
+  const lines = content.toString('latin1').split(nullSeparated ? '\0' : /\r?\n/);
+  const paths = lines.filter((line) => line !== '');
+  if (!nullSeparated && paths.some((path) => path.includes('\0'))) {
+    throw refused(`--files-from ${file}: contains NUL bytes; add -0 if they separate the paths`);
+  }
+  return { type: 'list', name: file === STDIN ? 'standard input' : file, paths, encoding: 'latin1' };
+}
+
+function readWhole(path: string): Buffer {
+  return readFileSync(path === STDIN ? 0 : path);
+}

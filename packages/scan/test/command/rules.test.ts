@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, test } from 'node:test';
+
+import { listRules, testRules } from '../../src/command/rule-listing.ts';
+import { ruleSetOf, rulesOf, type RuleChoice } from '../../src/command/rules.ts';
+
+let directory: string;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'heddle-rules-'));
+});
+
+afterEach(() => rmSync(directory, { recursive: true }));
+
+const NONE: RuleChoice = { files: [], builtin: null, discover: true, enable: [], disable: [] };
+const OWN = "[[rules]]\nid = 'own'\nregex = '''own_[0-9]{8}'''\n";
+
+function write(name: string, text: string): string {
+  const path = join(directory, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+function idsOf(choice: Partial<RuleChoice>, directories: string[] = []): string[] {
+  return ruleSetOf({ ...NONE, ...choice }, directories, () => undefined).rules.map(({ id }) => id);
+}
+
+test('without files the built-in rules apply; a file replaces them unless it extends them', () => {
+  const plain = write('plain.toml', OWN);
+  const extending = write('extending.toml', `[extend]\nuseDefault = true\n${OWN}`);
+  const builtin = idsOf({});
+  assert.ok(builtin.length > 100);
+  assert.deepEqual(idsOf({ files: [plain] }), ['own']);
+  assert.deepEqual(idsOf({ files: [extending] }), [...builtin, 'own']);
+  assert.deepEqual(idsOf({ files: [plain], builtin: 'extend' }), [...builtin, 'own']);
+  assert.deepEqual(idsOf({ files: [extending], builtin: 'extend' }), [...builtin, 'own']);
+  assert.deepEqual(idsOf({ files: [extending], builtin: 'only' }), ['own']);
+  assert.throws(() => idsOf({ builtin: 'only' }), /--only-rules needs --rules FILE/);
+});
+
+test('a file that extends another one follows it; cycles are rejected', () => {
+  write('base.toml', "[[rules]]\nid = 'base'\nregex = '''b'''\n");
+  const over = write('over.toml', `[extend]\npath = "base.toml"\n${OWN}`);
+  assert.deepEqual(idsOf({ files: [over] }), ['base', 'own']);
+  write('one.toml', '[extend]\npath = "two.toml"\n');
+  const two = write('two.toml', '[extend]\npath = "one.toml"\n');
+  assert.throws(() => idsOf({ files: [two] }), /forms a cycle/);
+  const lost = write('lost.toml', '[extend]\npath = "nowhere.toml"\n');
+  assert.throws(() => idsOf({ files: [lost] }), /lost\.toml: \[extend\] path .*nowhere\.toml: no such file/);
+});
+
+test('a rule file in a directory applies, is reported, and is rejected with the option to ignore it', () => {
+  const told: string[] = [];
+  write('gitleaks.toml', "[[rules]]\nid = 'last'\nregex = '''l'''\n");
+  write('.gitleaks.toml', OWN);
+  assert.deepEqual(
+    rulesOf(NONE, [directory], (text) => told.push(text)).map(({ name }) => name),
+    [join(directory, '.gitleaks.toml')],
+  );
+  assert.match(told.join(), /rules: .*\.gitleaks\.toml \(--no-config ignores it\)/);
+  assert.ok(idsOf({ discover: false }, [directory]).length > 100);
+  write('.heddle-scan.toml', '[[rules]]\nid = 3\n');
+  assert.throws(() => idsOf({}, [directory]), /\.heddle-scan\.toml: .*ignore it with --no-config/);
+  const other = write('other.toml', OWN);
+  assert.deepEqual(idsOf({ files: [other] }, [directory]), ['own'], 'a file that is named goes before');
+});
+
+test('ignored fields are reported', () => {
+  const told: string[] = [];
+  const file = write('own.toml', `${OWN}colour = "red"\n`);
+  rulesOf({ ...NONE, files: [file] }, [], (text) => told.push(text));
+  assert.match(told.join(), /warning: .*colour/);
+});
+
+test('rules are selected by name, and a wrong name gets a suggestion', () => {
+  assert.deepEqual(idsOf({ enable: ['github-personal-access-token'] }), ['github-personal-access-token']);
+  assert.equal(idsOf({ disable: ['github-personal-access-token'] }).includes('github-personal-access-token'), false);
+  assert.throws(
+    () => idsOf({ enable: ['github-personal-acess-token'] }),
+    /did you mean "github-personal-access-token"/,
+  );
+  assert.throws(() => idsOf({ disable: ['zzzzzz'] }), /`heddle scan rules` lists all rules/);
+  assert.equal(listRules({ ...NONE, enable: ['github-personal-access-token'] }, () => undefined).length, 1);
+});
+
+test('a check reports every invalid pattern with its position, in rules and allow lists', () => {
+  const file = write(
+    'bad.toml',
+    "[[rules]]\nid = 'a'\nregex = '''x(?=y)'''\n[[rules.allowlists]]\npaths = ['''ok''', '''(''']\n" +
+      "[[rules]]\nid = 'b'\nregex = '''fine'''\npath = '''*'''\n[[allowlists]]\nregexes = ['''\\1''']\n",
+  );
+  const { ok, faults, rules } = testRules(file);
+  assert.deepEqual([ok, rules, faults.length], [false, 2, 4], faults.join('\n'));
+  assert.match(faults[0]!, /rule a: regex: character \d+: .*; near "x\(\?=y\)"/);
+  assert.match(faults[1]!, /rule a: allow list 1: paths\[1\]: character/);
+  assert.match(faults[2]!, /rule b: path: character/);
+  assert.match(faults[3]!, /bad\.toml: allow list 1: regexes\[0\]: character/);
+});
+
+test('missing files and invalid TOML are reported and never thrown', () => {
+  mkdirSync(join(directory, 'folder'));
+  const toml = write('toml.toml', 'a = = 1');
+  assert.match(testRules(join(directory, 'folder')).faults.join(), /it is a directory/);
+  assert.match(testRules(join(directory, 'none')).faults.join(), /no such file/);
+  assert.match(testRules(toml).faults.join(), /not valid TOML/);
+});
