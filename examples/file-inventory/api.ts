@@ -1,10 +1,10 @@
 /** A webhook target's client for Heddle: plain HTTP, as in any language. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { DagDto } from 'heddle/http/wire/batch';
-import type { NewTaskDto } from 'heddle/http/wire/new-task';
-import type { BasicTaskDto, TaskDto } from 'heddle/http/wire/task';
-import type { ProgressDto, UpdateTaskDto } from 'heddle/http/wire/update';
+import type { DagDto } from '@heddle/client';
+import type { NewTaskDto } from '@heddle/client';
+import type { BasicTaskDto, TaskDto } from '@heddle/client';
+import type { ProgressDto, UpdateTaskDto } from '@heddle/client';
 
 /** A response of status 400 or above. */
 export class Refusal extends Error {

@@ -1,5 +1,5 @@
 /** The batch of the example, as submitted to `POST /task`. */
-import type { NewTaskDto } from 'heddle/http/wire/new-task';
+import type { NewTaskDto } from '@heddle/client';
 import type { Shard } from './files.ts';
 
 export interface Plan {

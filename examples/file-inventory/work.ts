@@ -2,7 +2,7 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-import type { BasicTaskDto } from 'heddle/http/wire/task';
+import type { BasicTaskDto } from '@heddle/client';
 import {
   addMeasure,
   findFiles,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 
 import { parseWorkflow } from '@heddle/core/domain/parse/workflow';
-import { MAX_TASKS, NewTaskList } from 'heddle/http/wire/new-task';
+import { MAX_TASKS, NewTaskList } from 'heddle/internal/http/wire/new-task';
 import { FaultList } from 'heddle/internal/http/validation/explain';
 import { checkerOf } from 'heddle/internal/http/validation/check';
 import { newId } from '@heddle/base/random';

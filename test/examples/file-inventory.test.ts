@@ -11,7 +11,7 @@ import { startExample, type RunningExample } from '../../examples/file-inventory
 import { Service } from '../../examples/file-inventory/service.ts';
 import type { Report } from '../../examples/file-inventory/work.ts';
 import { HeddleClient } from '@heddle/client';
-import type { BasicTaskDto } from 'heddle/http/wire/task';
+import type { BasicTaskDto } from '@heddle/client';
 import { startHeddle, type Heddle } from '@heddle/test-support/cli/heddle';
 import { eventually } from '@heddle/test-support/eventually';
 

@@ -1,7 +1,5 @@
 import { InvalidArgumentError } from 'commander';
 
-import { REPORT_FORMATS, type ReportFormat } from '@heddle/scan/command/request';
-
 const UNITS: Readonly<Record<string, number>> = {
   '': 1,
   b: 1,
@@ -61,22 +59,6 @@ export function milliseconds(min: number, max: number): (text: string) => number
     if (value >= min && value <= max) return value;
     throw new InvalidArgumentError(`It must be a duration from ${min}ms to ${max / 1000}s, such as 500ms or 2s.`);
   };
-}
-
-/** Parses `FORMAT=FILE`, adding to the previous values. */
-export function reportTo(
-  text: string,
-  before: readonly { format: ReportFormat; path: string }[] = [],
-): { format: ReportFormat; path: string }[] {
-  const at = text.indexOf('=');
-  const format = REPORT_FORMATS.find((each) => each === text.slice(0, at));
-  const path = text.slice(at + 1);
-  if (at < 1 || format === undefined || path === '') {
-    throw new InvalidArgumentError(
-      `It must be FORMAT=FILE, such as sarif=secrets.sarif; formats: ${REPORT_FORMATS.join(', ')}.`,
-    );
-  }
-  return [...before, { format, path }];
 }
 
 /** Parses a string that must not be empty. */

@@ -1,4 +1,4 @@
-import { Option, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 
 import { SCAN_DEFAULTS } from './options.ts';
 import { REPORT_FORMATS, type ReportFormat, type ScanRequest } from './request.ts';
@@ -9,7 +9,6 @@ import {
   milliseconds,
   nonEmpty,
   repeated,
-  reportTo,
 } from '@heddle/base/terminal/flag-values';
 
 const KIB = 1024;
@@ -230,4 +229,20 @@ export function requestOf(paths: readonly string[], flags: ScanFlags, format: Re
     quiet: flags.quiet === true,
     failOnIncomplete: flags.failOnIncomplete,
   };
+}
+
+/** Parses `FORMAT=FILE`, adding to the previous values. */
+export function reportTo(
+  text: string,
+  before: readonly { format: ReportFormat; path: string }[] = [],
+): { format: ReportFormat; path: string }[] {
+  const at = text.indexOf('=');
+  const format = REPORT_FORMATS.find((each) => each === text.slice(0, at));
+  const path = text.slice(at + 1);
+  if (at < 1 || format === undefined || path === '') {
+    throw new InvalidArgumentError(
+      `It must be FORMAT=FILE, such as sarif=secrets.sarif; formats: ${REPORT_FORMATS.join(', ')}.`,
+    );
+  }
+  return [...before, { format, path }];
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { amount, byteSize, endpoint, milliseconds, reportTo } from '../../src/terminal/flag-values.ts';
+import { amount, byteSize, endpoint, milliseconds } from '@heddle/base/terminal/flag-values';
+import { reportTo } from '../../src/command/flags.ts';
 
 test('sizes: single letters and units with i are powers of 1024, others of 1000', () => {
   const size = byteSize(0, 1024 ** 5);
