@@ -19,7 +19,7 @@ const MAKE_DUE: Statement = {
 };
 
 /** Whoever is told of the ends of the workflows; nobody sends there. */
-export const TOLD_AT = 'https://told.example.com/';
+const TOLD_AT = 'https://told.example.com/';
 export const CHILDREN = 4;
 export const UNITS = 5;
 /** Longest that a message is under way, ms. */

@@ -2,7 +2,7 @@ import ts from 'typescript';
 import { type Finding, lineOf, parse, type SourceText, visit } from './source.ts';
 
 /** A comment of this form, on the line or the one above, lets a fixed wait or deadline stand. */
-export const WAIT_REASON = /\/\/ fixed wait: \S+/;
+const WAIT_REASON = /\/\/ fixed wait: \S+/;
 
 const WAITS = new Set(['setTimeout', 'sleep', 'delay', 'wait']);
 const TEST_ROOTS = new Set(['test', 'it', 'describe', 'suite']);

@@ -11,7 +11,7 @@ import type { FixtureApi } from './fixture-answers.ts';
 const DIST = join(import.meta.dirname, '../../web/dist');
 
 /** The strictest policy that the console must work with. */
-export const CONTENT_SECURITY_POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'";
+const CONTENT_SECURITY_POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'";
 
 const CONTENT_TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',

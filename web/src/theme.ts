@@ -27,7 +27,7 @@ export function setTheme(theme: Theme): void {
 }
 
 /** Whether dark colors are shown now, by choice or by the system's preference. */
-export function isDark(): boolean {
+function isDark(): boolean {
   return current === 'dark' || (current === 'auto' && darkPreference.matches);
 }
 

@@ -10,7 +10,7 @@ import type { Finding, Problem, ScanSummary } from '../src/result.ts';
 import { type ScanEnvironment, startScan } from '../src/scan.ts';
 
 /** One rule, so that threads start fast. */
-export const RULES = [
+const RULES = [
   {
     name: 'test.toml',
     toml: `

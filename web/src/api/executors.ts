@@ -1,6 +1,6 @@
 import { getJson } from './client.ts';
 
-export const EXECUTOR_STATES = ['unknown', 'healthy', 'degraded', 'draining', 'unreachable'] as const;
+const EXECUTOR_STATES = ['unknown', 'healthy', 'degraded', 'draining', 'unreachable'] as const;
 export type ExecutorState = (typeof EXECUTOR_STATES)[number];
 
 /** A task as reported by its executor. */

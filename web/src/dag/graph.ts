@@ -12,7 +12,7 @@ import { progressOf } from './task-store.ts';
 import type { TaskStore, TaskView } from './task-store.ts';
 
 /** Above this many tasks the graph is drawn plainly, for speed. */
-export const LARGE_GRAPH = 800;
+const LARGE_GRAPH = 800;
 /** Below this zoom labels are unreadable, and cards become blots of color. */
 const FAR_ZOOM = 0.42;
 const FIT_PADDING = 36;

@@ -41,7 +41,7 @@ export function useNamesByAddress(target: string, wanted: boolean): NamesByAddre
 }
 
 /** Returns sorted names, without those that are gone or wildcards. */
-export function namesByAddress(models: readonly Pick<Model, 'state' | 'data'>[]): NamesByAddress {
+function namesByAddress(models: readonly Pick<Model, 'state' | 'data'>[]): NamesByAddress {
   const found = new Map<string, Set<string>>();
   const add = (address: string, name: string): void => {
     found.set(address, (found.get(address) ?? new Set()).add(name));

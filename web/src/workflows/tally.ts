@@ -7,7 +7,7 @@ import type { TreeNode } from './tree-node.ts';
 export const OPEN = 'Open';
 
 export type TallyKey = NodeState | typeof OPEN;
-export const TALLY_KEYS: readonly TallyKey[] = [...NODE_STATES, OPEN];
+const TALLY_KEYS: readonly TallyKey[] = [...NODE_STATES, OPEN];
 /** Final states first, so that a bar fills from the left. */
 export const TALLY_BAR: readonly TallyKey[] = [...BAR_ORDER, OPEN];
 

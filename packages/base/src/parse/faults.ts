@@ -2,7 +2,7 @@ import { pathOf, quoted } from './path.ts';
 import type { Place } from './path.ts';
 
 /** Maximum number of faults per answer; parsing stops there. */
-export const MAX_FAULTS = 100;
+const MAX_FAULTS = 100;
 
 /** Collects the faults of a document, each with its path and, if there is one, its remedy. */
 export class Faults {

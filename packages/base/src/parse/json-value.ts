@@ -7,7 +7,7 @@ import type { Place } from './path.ts';
 /** Maximum nesting of a user's value. */
 export const VALUE_DEPTH_MAX = 64;
 /** Maximum size of a task's input as JSON, bytes. */
-export const INPUT_BYTES_MAX = 65_536;
+const INPUT_BYTES_MAX = 65_536;
 /** Maximum size as JSON with the values of its expressions, bytes. */
 export const RESOLVED_INPUT_BYTES_MAX = 1_048_576;
 /** Maximum bytes per character of JSON. */

@@ -2,7 +2,7 @@ import type { CompletionPolicy } from './completion-policy.ts';
 import type { ContainerId, TaskId, WorkflowId } from '../ids.ts';
 import type { JsonValue } from '../json.ts';
 import type { NewTask, Task, WorkflowSummary } from './task.ts';
-import { TASK_STATE_CODE, TASK_STATES, type ContainerState, type TaskState } from './task-state.ts';
+import { TASK_STATES, type ContainerState, type TaskState } from './task-state.ts';
 
 export { COMPLETION_POLICIES, COMPLETION_POLICY_CODE, policyOf, tolerates } from './completion-policy.ts';
 export type { CompletionPolicy } from './completion-policy.ts';
@@ -203,9 +203,4 @@ export interface TaskResult {
   kind: string;
   state: TaskState;
   data: JsonValue;
-}
-
-/** Returns the stored code of a container's state, that of the task state with the same name. */
-export function containerStateCode(state: ContainerState): number {
-  return TASK_STATE_CODE[state];
 }

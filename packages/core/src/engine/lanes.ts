@@ -3,7 +3,7 @@ import type { EngineContext } from './context.ts';
 export const WEBHOOK_LANE = 0;
 
 /** Tasks that need runners and have none; no claimer takes from this lane. */
-export const RUNNERS_LANE = -1;
+const RUNNERS_LANE = -1;
 
 /** A lane's runner number must fit an integer column, and no runner has the first one. */
 const RUNNER_NUMBER_MIN = 2;
@@ -38,11 +38,6 @@ export async function claimableLaneIds(
 
 export function isRunnerLane(lane: number): boolean {
   return lane < RUNNERS_LANE;
-}
-
-/** Returns the lane of the tasks claimed for the runner with this number. */
-export function runnerLane(number: number): string {
-  return `${RUNNER_PREFIX}${number}`;
 }
 
 function fixedLane(lane: string): number {

@@ -5,11 +5,11 @@ import { ExpressionError } from './fault.ts';
 import type { SlicedAllowance } from './meter.ts';
 
 /** Maximum characters of a template's source. */
-export const TEMPLATE_CHARS_MAX = 65_536;
+const TEMPLATE_CHARS_MAX = 65_536;
 /** Maximum expressions per template. */
-export const TEMPLATE_EXPRESSIONS_MAX = 100;
+const TEMPLATE_EXPRESSIONS_MAX = 100;
 /** Maximum characters of a rendered template. */
-export const RENDERED_CHARS_MAX = 1_048_576;
+const RENDERED_CHARS_MAX = 1_048_576;
 
 /** String with `{{ expression }}` in it. */
 export interface Template {

@@ -4,7 +4,7 @@ import { timestampText } from './environment.ts';
 /** Maximum nesting of a value, as everywhere in Heddle. */
 const DEPTH_MAX = 64;
 /** Approximate maximum size of an expression's value as JSON, characters. */
-export const RESULT_CHARS_MAX = 1_048_576;
+const RESULT_CHARS_MAX = 1_048_576;
 
 /** Values that one step visits, and characters of a result that one step writes. */
 const VALUES_PER_STEP = 2;

@@ -25,7 +25,7 @@ export interface PoolIntervals {
   readonly sample_ms: number;
 }
 
-export const POOL_INTERVALS: PoolIntervals = {
+const POOL_INTERVALS: PoolIntervals = {
   serve_ms: 1_000,
   provision_ms: 1_000,
   launch_ms: 1_000,

@@ -87,7 +87,7 @@ export class Replenisher {
   }
 }
 
-export function requirementsOf({ resource_class, usage_class }: IdleTarget): Requirements {
+function requirementsOf({ resource_class, usage_class }: IdleTarget): Requirements {
   return { resource_class, usage_class, allowed_instance_types: [], cpu: null, memory_mib: null };
 }
 

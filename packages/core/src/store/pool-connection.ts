@@ -34,7 +34,7 @@ const parseArray = (text: string, parseEntry: (entry: string) => unknown): unkno
   arrays.create(text, parseEntry).parse();
 
 /** Milliseconds since the epoch (microseconds are cut off); `infinity` is Infinity. */
-export function parseTimestamp(text: string): number {
+function parseTimestamp(text: string): number {
   const parts = UTC_TIMESTAMP.exec(text);
   // Sessions run in UTC, so dates from year 1000 to 9999 have this form; others take the library's slow path.
   if (parts === null) return Number(libraryParser(TIMESTAMPTZ)(text));

@@ -29,13 +29,13 @@ export const PLACEMENT_CODE = {
 } as const;
 
 /** Types of rules that limit how many tasks run. */
-export const RULE_TYPE_CODE = { concurrency: 1, capacity: 2 } as const;
+const RULE_TYPE_CODE = { concurrency: 1, capacity: 2 } as const;
 
 /** Presence of an instance in its provider's listing. */
 export const INSTANCE_CODE = { gone: 0, stopping: 1, present: 2 } as const;
 
 /** Lanes of `ready` and `blocked`; the others are kinds (positive) and claimed runners (below `runners`). */
-export const LANE_CODE = { webhook: 0, runners: -1 } as const;
+const LANE_CODE = { webhook: 0, runners: -1 } as const;
 
 /**
  * Stored codes by the names that SQL uses for them, as `:name`. Names of task states are also those of container

@@ -155,7 +155,7 @@ export function containerStateOf(code: number): ContainerState {
   return taskStateOf(code) as ContainerState;
 }
 
-export function containerOf(row: ContainerRecord): Container {
+function containerOf(row: ContainerRecord): Container {
   return {
     id: row.id,
     workflow_id: row.workflow_id,

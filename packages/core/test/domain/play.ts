@@ -19,14 +19,14 @@ const POOLS: Record<Pool, (task: ModelTask) => boolean> = {
 };
 
 /** The task that a pick means now; undefined while there are no tasks. */
-export function resolvePick(model: Model, pick: Pick): ModelTask | undefined {
+function resolvePick(model: Model, pick: Pick): ModelTask | undefined {
   const all = [...model.tasks.values()];
   const pool = all.filter(POOLS[pick.pool]);
   const from = pool.length > 0 ? pool : all;
   return from[pick.n % from.length];
 }
 
-export function resolvePicks(model: Model, picks: readonly Pick[]): TaskId[] {
+function resolvePicks(model: Model, picks: readonly Pick[]): TaskId[] {
   const ids = picks.map((pick) => resolvePick(model, pick)?.definition.id);
   return [...new Set(ids.filter((id) => id !== undefined))];
 }

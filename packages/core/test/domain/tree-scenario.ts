@@ -103,7 +103,7 @@ export interface TreeSize {
   decisions?: boolean;
 }
 
-export const NAMES = 4;
+const NAMES = 4;
 
 export function treeScenarioArbitrary(size: TreeSize): fc.Arbitrary<TreeScenario> {
   return fc.record({
@@ -235,7 +235,7 @@ function commandArbitrary(size: TreeSize): fc.Arbitrary<TreeCommand> {
   );
 }
 
-export function isContainerSpec(spec: NodeSpec): spec is ContainerSpec {
+function isContainerSpec(spec: NodeSpec): spec is ContainerSpec {
   return 'children' in spec;
 }
 

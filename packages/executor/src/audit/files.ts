@@ -21,7 +21,7 @@ export interface Tail {
 }
 
 /** Thrown if the last line of a log was altered or is not an audit line; the chain cannot continue from it. */
-export class AuditLogDamaged extends Error {
+class AuditLogDamaged extends Error {
   constructor(path: string, reason: string) {
     super(
       `the last line of the audit log ${path} cannot be continued: ${reason}. ` +
@@ -122,7 +122,7 @@ export async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-export async function exists(path: string): Promise<boolean> {
+async function exists(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,
     () => false,

@@ -15,7 +15,7 @@ export interface PollOptions {
 }
 
 /** Longest `wait_secs` of a poll. */
-export const WAIT_SECS_MAX = 30;
+const WAIT_SECS_MAX = 30;
 const ANSWER_WITHIN_MS = 15_000;
 /** Poll interval for progress on protocols that do not push it. */
 const PROGRESS_EVERY_SECS = 1;

@@ -7,7 +7,7 @@ import type { EntrySignature } from './config/event-entry.ts';
 const ED25519_WRAPPING = Buffer.from('302a300506032b6570032100', 'hex');
 
 /** Returns the signed bytes: `heddle-event-code-v1:` and the hexadecimal digest. */
-export function signedBytes(digest: string): Buffer {
+function signedBytes(digest: string): Buffer {
   return Buffer.from(`heddle-event-code-v1:${digest}`);
 }
 

@@ -71,13 +71,7 @@ interface ContainerPlan {
 }
 
 /** Returns the arguments of `docker run`, which podman and nerdctl also accept. */
-export function containerParameters({
-  name,
-  directory,
-  runtime,
-  memoryMb,
-  settings,
-}: ContainerPlan): readonly string[] {
+function containerParameters({ name, directory, runtime, memoryMb, settings }: ContainerPlan): readonly string[] {
   const { container, tmpBytes, openFiles, environment } = settings;
   const memory = `${memoryMb + NODE_MEMORY_MB}m`;
   const variables = Object.entries(environment).filter(([variable]) => variable !== 'PATH');

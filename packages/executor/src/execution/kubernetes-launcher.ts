@@ -122,7 +122,7 @@ export class KubernetesLauncher implements Launcher {
 }
 
 /** Returns the `kubectl` arguments that run a task process in a job's pod, without the pod's environment. */
-export function taskParameters(name: string, memoryMb: number, { environment }: TierSettings): readonly string[] {
+function taskParameters(name: string, memoryMb: number, { environment }: TierSettings): readonly string[] {
   const variables = Object.entries(environment).filter(([variable]) => variable !== 'PATH');
   return [
     ...['exec', '--stdin', '--quiet', `job/${name}`, '--', 'sh', '-c', 'exec env -i PATH="$PATH" "$@" 3>&1 1>&2', 'sh'],

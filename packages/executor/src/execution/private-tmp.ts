@@ -7,7 +7,7 @@ import type { Clock } from '@heddle/base/clock';
 /** World-writable directories. */
 const SHARED = ['/tmp', '/var/tmp', '/dev/shm'] as const;
 /** Working directory of a process with private directories. */
-export const PRIVATE_HOME = '/tmp';
+const PRIVATE_HOME = '/tmp';
 
 export interface PrivateTmpOptions {
   /** Size of each directory, bytes. */

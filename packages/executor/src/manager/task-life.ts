@@ -56,7 +56,7 @@ export function distrust(life: TaskLife): TaskLife {
 export type Recovered = 'queue' | 'lost' | 'canceled' | 'completed' | 'forgotten';
 
 /** Starts of a repeatable task after which it is not started again. */
-export const STARTS_MAX = 3;
+const STARTS_MAX = 3;
 
 export interface RecoveryTimes {
   readonly nowMs: number;

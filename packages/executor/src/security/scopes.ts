@@ -1,5 +1,5 @@
 /** Scopes besides `task:execute:*` and `task:execute:NAME`, which allow submissions. */
-export const SCOPES = ['task:poll', 'task:cancel', 'events:list', 'status:read'] as const;
+const SCOPES = ['task:poll', 'task:cancel', 'events:list', 'status:read'] as const;
 
 /** Scope required by a call: one of the scopes, or `task:execute:` with the event's name. */
 export type ScopeNeed = (typeof SCOPES)[number] | `task:execute:${string}`;

@@ -9,7 +9,7 @@ import { FileWatch } from './file-watch.ts';
 import { readTokenKeys } from './token-keys.ts';
 
 /** Default signature algorithms of tokens; all use public keys. */
-export const TOKEN_ALGORITHMS = ['EdDSA', 'ES256', 'RS256'] as const;
+const TOKEN_ALGORITHMS = ['EdDSA', 'ES256', 'RS256'] as const;
 
 const PUBLIC_KEY_ALGORITHM = /^(EdDSA|Ed25519|(ES|RS|PS)(256|384|512))$/;
 const TOKEN_BYTES_MAX = 8_192;

@@ -7,7 +7,7 @@ const LENGTH_BYTES = 4;
 const HEADER_BYTES_MIN = 2;
 export const HEADER_BYTES_MAX = 16 * 1024;
 /** Minimum frame length: the header's length and a minimal header. */
-export const FRAME_BYTES_MIN = 8;
+const FRAME_BYTES_MIN = 8;
 const GROWTH_BYTES_MIN = 4 * 1024;
 const SHRINK_BYTES_MIN = 128 * 1024;
 const NOTHING = Buffer.alloc(0);

@@ -40,7 +40,7 @@ export function eventModule(name: string, result = 'args', options = ''): string
 let shared: Promise<{ tier: ExecutionTier; directory: string }> | null = null;
 
 /** Opens the tier `process`, once per test file. */
-export async function processTier(): Promise<ExecutionTier> {
+async function processTier(): Promise<ExecutionTier> {
   shared ??= (async () => {
     const stage = await mkdtemp(join(tmpdir(), 'heddle-events-stage-'));
     await chmod(stage, 0o755);

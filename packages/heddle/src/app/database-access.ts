@@ -95,7 +95,7 @@ export async function requireReachable(database: Database, url: string): Promise
 }
 
 /** Returns the failure to report for a database that does not answer. */
-export function unreachable(url: string, error: unknown): CommandFailure {
+function unreachable(url: string, error: unknown): CommandFailure {
   return new CommandFailure(`The database ${withoutPassword(url)} is unreachable: ${rootReason(error)}`, {
     cause: error,
   });

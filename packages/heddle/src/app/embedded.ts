@@ -45,7 +45,7 @@ export async function hasDatabase(dataDir: string): Promise<boolean> {
 }
 
 /** PostgreSQL's own directory: `location` names another place if its user could not reach the data directory. */
-export async function clusterDirectory(dataDir: string): Promise<string> {
+async function clusterDirectory(dataDir: string): Promise<string> {
   const elsewhere = (await readText(join(dataDir, 'location'))).trim();
   // The server's own arguments name the directory without symbolic links.
   const home = elsewhere === '' ? await realpath(dataDir).catch(() => dataDir) : elsewhere;

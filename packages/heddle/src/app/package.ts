@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { readManifest } from '@heddle/base/package-manifest';
 
 /** The package's directory, from `src/app` and from `dist/app` alike. */
-export const PACKAGE_DIRECTORY = join(import.meta.dirname, '..', '..');
+const PACKAGE_DIRECTORY = join(import.meta.dirname, '..', '..');
 
 /** In the repository the examples lie beside the packages; the published package contains them. */
 export const EXAMPLES_DIRECTORY = join(PACKAGE_DIRECTORY, import.meta.url.endsWith('.ts') ? '../..' : '.', 'examples');

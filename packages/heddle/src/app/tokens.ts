@@ -20,8 +20,6 @@ export interface ListedToken {
   last_used_at: string | null;
 }
 
-export { TOKEN_SCOPES } from '@heddle/core/domain/token';
-
 const DURATION = /^(\d{1,6})([smhdw])$/;
 const UNIT_MS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 

@@ -27,7 +27,7 @@ export type ExecutorResult = JsonValue | Completion | undefined | void;
 const KIND_LENGTH_MAX = 100;
 
 /** The lane of tasks of a kind, as claims name it. */
-export function laneOf(kind: string): string {
+function laneOf(kind: string): string {
   return `kind:${kind}`;
 }
 

@@ -74,7 +74,7 @@ const OPEN_TO_ALLOWED_HOSTS: ReadonlySet<AddressClass> = new Set(['loopback', 'p
 const REMEDY = 'an operator can allow it with HEDDLE_ALLOWED_WEBHOOK_HOSTS or HEDDLE_ALLOWED_WEBHOOK_CIDRS';
 
 /** The host in the form that lists compare: lower case, no brackets, no trailing dot. */
-export function normaliseHost(host: string): string {
+function normaliseHost(host: string): string {
   const bare = host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
   return bare.toLowerCase().replace(/\.+$/, '');
 }

@@ -18,7 +18,7 @@ export interface StartLoopOptions {
 }
 
 /** The lane of tasks that start by a webhook. */
-export const WEBHOOK_LANE = 'webhook';
+const WEBHOOK_LANE = 'webhook';
 
 /** Claims ready tasks that start by a webhook, as many as the delivery loop can take. */
 export class StartLoop {

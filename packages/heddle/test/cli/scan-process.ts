@@ -10,7 +10,7 @@ import { eventually } from '@heddle/test-support/eventually';
 export const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
 
 /** Made up: the rules of these tests search only for it. */
-export const RULES = `
+const RULES = `
 [[rules]]
 id = "test-token"
 description = "A token of these tests."

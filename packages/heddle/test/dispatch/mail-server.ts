@@ -10,7 +10,7 @@ import { systemClock } from '@heddle/base/clock';
 
 const pem = (name: string): string => readFileSync(new URL(`tls/hooks.example.${name}.pem`, import.meta.url), 'utf8');
 /** A self-signed certificate for hooks.example; its key protects only these tests. */
-export const CERT = pem('cert');
+const CERT = pem('cert');
 
 export interface ReceivedMail {
   from: string;

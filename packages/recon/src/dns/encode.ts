@@ -2,7 +2,7 @@ import { CLASS_INTERNET, TYPE_OPT } from './codes.ts';
 
 export const HEADER_BYTES = 12;
 /** Maximum size of a UDP response: fits one packet on every path (DNS Flag Day 2020). */
-export const UDP_PAYLOAD_MAX = 1232;
+const UDP_PAYLOAD_MAX = 1232;
 /** The longest query: header, a name of 255 bytes, type and class, and the OPT record. */
 export const QUERY_BYTES_MAX = 288;
 

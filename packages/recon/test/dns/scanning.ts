@@ -10,7 +10,7 @@ export * from '@heddle/test-support/name-server';
 
 export const EVERYTHING: Scope = { check: () => ({ allowed: true }), checkName: () => ({ allowed: true }) };
 
-export const UNLIMITED: Pace = { take: () => 0, available: (max) => max, observe: () => undefined, rate: Infinity };
+const UNLIMITED: Pace = { take: () => 0, available: (max) => max, observe: () => undefined, rate: Infinity };
 
 export function options(changes: Partial<DnsOptions> & Pick<DnsOptions, 'names' | 'resolvers'>): DnsOptions {
   return {

@@ -14,7 +14,7 @@ import { eventually } from '@heddle/test-support/eventually';
 import type { ListenRequest } from './listen-process.ts';
 import type { ScanAnswer, ScanRequest } from './scan-process.ts';
 
-export const ALL_STATES = ['open', 'closed', 'filtered'] as const;
+const ALL_STATES = ['open', 'closed', 'filtered'] as const;
 
 export function portsBetween(first: number, last: number): number[] {
   return Array.from({ length: last - first + 1 }, (_, index) => first + index);
@@ -25,7 +25,7 @@ export function endpointsOf(ip: string, ports: readonly number[]): Endpoint[] {
 }
 
 /** A list as a source, in order. */
-export function sourceOf(endpoints: readonly Endpoint[]): EndpointSource {
+function sourceOf(endpoints: readonly Endpoint[]): EndpointSource {
   let at = 0;
   return {
     size: endpoints.length,

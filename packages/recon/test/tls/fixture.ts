@@ -5,7 +5,7 @@ import { scanTls } from '../../src/tls/scan.ts';
 import { systemClock } from '@heddle/base/clock';
 import { systemRandom } from '@heddle/base/random';
 
-export const UNPACED: Pace = { take: () => 0, available: (max) => max, observe: () => undefined, rate: Infinity };
+const UNPACED: Pace = { take: () => 0, available: (max) => max, observe: () => undefined, rate: Infinity };
 
 export function endpointsOf(endpoints: readonly Endpoint[]): EndpointSource {
   let at = 0;

@@ -2,14 +2,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 
 import { SCAN_DEFAULTS } from './options.ts';
 import { REPORT_FORMATS, type ReportFormat, type ScanRequest } from './request.ts';
-import {
-  amount,
-  byteSize,
-  endpoint,
-  milliseconds,
-  nonEmpty,
-  repeated,
-} from '@heddle/base/terminal/flag-values';
+import { amount, byteSize, endpoint, milliseconds, nonEmpty, repeated } from '@heddle/base/terminal/flag-values';
 
 const KIB = 1024;
 const MIB = KIB * KIB;

@@ -9,7 +9,7 @@ import { refused, systemFault } from '@heddle/base/terminal/refusal';
 import type { ScanRequest } from './request.ts';
 
 /** Names of fingerprint lists that are searched for in the scanned directories. */
-export const IGNORE_FILES = ['.heddleignore', '.gitleaksignore'] as const;
+const IGNORE_FILES = ['.heddleignore', '.gitleaksignore'] as const;
 
 /** @throws CommandFailure */
 export function baselineOf(request: ScanRequest, directories: readonly string[]): Baseline | null {

@@ -15,7 +15,7 @@ import { patternFaults } from './pattern-faults.ts';
 import type { ScanRequest } from './request.ts';
 
 /** Names of rule files searched for in the scanned directories; the first match in each directory applies. */
-export const RULE_FILES = ['.heddle-scan.toml', '.gitleaks.toml', 'gitleaks.toml'] as const;
+const RULE_FILES = ['.heddle-scan.toml', '.gitleaks.toml', 'gitleaks.toml'] as const;
 
 /** Maximum length of a chain of files that extend files. */
 const EXTENDED_MAX = 8;

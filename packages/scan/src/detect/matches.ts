@@ -37,7 +37,7 @@ function secretOf({ rule }: CompiledRule, match: string, groups: RegexMatch['gro
 }
 
 /** Returns the Shannon entropy of the bytes, in bits per byte. */
-export function entropyOf(text: string): number {
+function entropyOf(text: string): number {
   const counts = new Map<number, number>();
   for (let at = 0; at < text.length; at++) {
     const byte = text.charCodeAt(at);

@@ -13,7 +13,7 @@ export function byteCount(bytes: number): string {
 }
 
 /** Formats a whole number with thousands separators: `12,345`. */
-export function grouped(number: number): string {
+function grouped(number: number): string {
   return String(number).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 

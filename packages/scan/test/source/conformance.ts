@@ -39,7 +39,7 @@ export async function listAll(
   return listing;
 }
 
-export function cursorOf(state: CursorState | 'start' | 'done'): EnumCursor {
+function cursorOf(state: CursorState | 'start' | 'done'): EnumCursor {
   if (state === 'start') return EnumCursor.start();
   return state === 'done' ? EnumCursor.done() : EnumCursor.continue(state);
 }

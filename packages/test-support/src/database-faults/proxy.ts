@@ -77,12 +77,6 @@ export function at(url: string, port: number): string {
   return moved.href;
 }
 
-/** Where a URL of an embedded server leads. */
-export function socketOf(url: string): string {
-  const { searchParams, port } = new URL(url);
-  return `${searchParams.get('host')!}/.s.PGSQL.${port || '5432'}`;
-}
-
 /** A port that nobody listens on now. */
 export async function unusedPort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');

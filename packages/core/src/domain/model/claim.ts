@@ -4,7 +4,7 @@ import { copyModel, laneOf, taskOf } from './state.ts';
 import type { Model, ModelTask } from './state.ts';
 
 /** Returns the claimable tasks of these lanes, rules aside, in order of precedence: priority, then age (ids grow). */
-export function claimable(model: Model, lanes: readonly string[], now: number): ModelTask[] {
+function claimable(model: Model, lanes: readonly string[], now: number): ModelTask[] {
   return [...model.tasks.values()]
     .filter((task) => task.state === 'pending' && (task.run_at ?? now) <= now && lanes.includes(laneOf(task)))
     .sort(byPrecedence);

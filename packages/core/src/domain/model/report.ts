@@ -123,7 +123,7 @@ export function finish(
 }
 
 /** Returns the wait before retry `n` (1 for the first) without jitter, milliseconds; jitter only shortens it. */
-export function longestBackoffMs(policy: RetryPolicy, n: number): number {
+function longestBackoffMs(policy: RetryPolicy, n: number): number {
   return Math.min(policy.base_ms * policy.factor ** (n - 1), policy.max_ms);
 }
 

@@ -18,7 +18,7 @@ export function remainingWork(task: ModelTask): number {
 /**
  * Returns the tasks that hold a slot of `rule` from the view of `asking`, whether or not they have rules themselves.
  */
-export function slotHolders(model: Model, asking: ModelTask, rule: Rule): ModelTask[] {
+function slotHolders(model: Model, asking: ModelTask, rule: Rule): ModelTask[] {
   return [...model.tasks.values()].filter(
     (task) =>
       task.attempt_open &&
@@ -28,7 +28,7 @@ export function slotHolders(model: Model, asking: ModelTask, rule: Rule): ModelT
 }
 
 /** Returns the usage of `rule`: the number of its holders, or their remaining work. */
-export function slotsUsed(model: Model, asking: ModelTask, rule: Rule): number {
+function slotsUsed(model: Model, asking: ModelTask, rule: Rule): number {
   const holders = slotHolders(model, asking, rule);
   return rule.type === 'concurrency' ? holders.length : holders.reduce((sum, task) => sum + remainingWork(task), 0);
 }

@@ -18,7 +18,7 @@ export function containerOf(model: Model, id: NodeId): ModelContainer {
   return container;
 }
 
-export function nodeOf(model: Model, id: NodeId): ModelNode {
+function nodeOf(model: Model, id: NodeId): ModelNode {
   const task = model.tasks.get(id);
   if (task === undefined) return containerOf(model, id);
   return { id, policy: task.place!.policy, state: task.state };

@@ -20,7 +20,7 @@ export interface InputExpression {
 const PLAIN_EXPRESSIONS: Readonly<Record<string, string>> = { [CONDITIONAL_KIND]: 'when' };
 
 /** Member of a kind's input that is an expression. */
-export function plainExpressionOf(kind: string): string | null {
+function plainExpressionOf(kind: string): string | null {
   return Object.hasOwn(PLAIN_EXPRESSIONS, kind) ? PLAIN_EXPRESSIONS[kind]! : null;
 }
 

@@ -12,7 +12,7 @@ import { excessReason } from './excess.ts';
 import { replacedExpressions, replaceExpressions } from './expressions.ts';
 
 /** Maximum size of an input with the values of its expressions, bytes. */
-export const RESOLVED_BYTES_MAX = 1_048_576;
+const RESOLVED_BYTES_MAX = 1_048_576;
 /**
  * Steps that the expressions of all tasks of one claim, and so of one task, may take together: four times the limit of
  * a single expression.

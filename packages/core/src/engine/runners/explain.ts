@@ -63,14 +63,7 @@ function grantedSentence({ runners }: RunnerObstacle): string {
 }
 
 /** `a runner of the class large (spot, m7i.*)`. */
-export function wantedOf({
-  resource_class,
-  usage_class,
-  allowed_instance_types,
-  cpu,
-  memory_mib,
-  count,
-}: Demand): string {
+function wantedOf({ resource_class, usage_class, allowed_instance_types, cpu, memory_mib, count }: Demand): string {
   const details = [
     usage_class,
     ...(allowed_instance_types.length === 0 ? [] : [allowed_instance_types.join(' or ')]),

@@ -34,7 +34,7 @@ export async function askForRunners(
 }
 
 /** Returns the ID of the runner request of an attempt. */
-export function runnerRequestId(taskId: string, attempt: number): string {
+function runnerRequestId(taskId: string, attempt: number): string {
   return derivedId(taskId, { key: `runner ${attempt}` });
 }
 
@@ -43,7 +43,7 @@ function taskDemandOf({ task_id, attempt, requirements, tenant }: DemandRow): Ta
 }
 
 /** Returns the demand of a task, which uses on-demand runners after `on_demand` was set. */
-export function demandOf({ on_demand, ...demand }: StoredDemand): Demand {
+function demandOf({ on_demand, ...demand }: StoredDemand): Demand {
   return on_demand === true ? { ...demand, usage_class: 'on-demand' } : demand;
 }
 

@@ -10,7 +10,7 @@ import { notifyFaults } from '../notices/check.ts';
 import type { JobContext } from './context.ts';
 
 /** Limit of a definition, since every message that starts it holds a copy; generators make small workflows large. */
-export const DEFINITION_BYTES_MAX = 1024 * 1024;
+const DEFINITION_BYTES_MAX = 1024 * 1024;
 const DETAILS_MAX = 20;
 /** Messages per call; a definition may be large. */
 const SEND_MAX = 10;

@@ -10,9 +10,9 @@ import type { DueJobsResult } from './port.ts';
 import { readDefinition, sendRuns } from './send-runs.ts';
 
 /** Retention of each job's history: the latest runs, the latest skipped occurrences, nothing older than 90 days. */
-export const HISTORY_RUNS_MAX = 1000;
-export const HISTORY_SKIPPED_MAX = 200;
-export const HISTORY_AGE_MAX_MS = 90 * 86_400_000;
+const HISTORY_RUNS_MAX = 1000;
+const HISTORY_SKIPPED_MAX = 200;
+const HISTORY_AGE_MAX_MS = 90 * 86_400_000;
 
 /** Jobs whose definitions are in memory at once. */
 const SET_MAX = 10;
@@ -142,7 +142,7 @@ function runsOf(context: JobContext, plan: Plan): { run: NewRun; job: Job }[] {
 }
 
 /** Returns in one line why a job cannot be started. */
-export function reasonOf(error: unknown): string {
+function reasonOf(error: unknown): string {
   if (error instanceof HeddleError && error.details.length > 0) return error.details.join('; ');
   return error instanceof Error ? error.message : String(error);
 }

@@ -12,9 +12,9 @@ export type PatternNode =
 export type Assertion = 'text_start' | 'text_end' | 'line_start' | 'line_end' | 'word_edge' | 'no_word_edge';
 
 /** Maximum characters of a pattern. */
-export const PATTERN_CHARS_MAX = 1000;
+const PATTERN_CHARS_MAX = 1000;
 /** Maximum bound of `{n,m}`. */
-export const REPEAT_MAX = 1000;
+const REPEAT_MAX = 1000;
 const GROUPS_DEPTH_MAX = 50;
 
 interface Flags {

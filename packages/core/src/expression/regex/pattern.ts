@@ -15,7 +15,7 @@ export interface Pattern {
 }
 
 /** Maximum instructions of a pattern with its repetitions expanded. */
-export const PROGRAM_MAX = 2000;
+const PROGRAM_MAX = 2000;
 
 /** @throws Error naming the part of the pattern that is not allowed */
 export function compilePattern(source: string): Pattern {

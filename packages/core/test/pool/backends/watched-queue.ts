@@ -3,7 +3,7 @@ import type { MessageQueue, OutgoingMessage, ReceivedMessage, ReceiveOptions } f
 /** A call as one line. */
 export type Call = string;
 
-export class Crash extends Error {
+class Crash extends Error {
   constructor() {
     super('the process was killed here');
   }

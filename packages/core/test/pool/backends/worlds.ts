@@ -59,7 +59,7 @@ export class ShiftedClock implements Clock {
 }
 
 /** Lists types by reading every runner. */
-export class TypesOfStore implements KnownTypes {
+class TypesOfStore implements KnownTypes {
   readonly #store: Pick<RunnerStore, 'list'>;
 
   constructor(store: Pick<RunnerStore, 'list'>) {
@@ -83,7 +83,7 @@ export interface BackendWords {
   readonly policy: Partial<PickupPolicy>;
 }
 
-export function newBackend(driver: QueueDriver, { store, queue, clock, policy }: BackendWords): PoolBackend {
+function newBackend(driver: QueueDriver, { store, queue, clock, policy }: BackendWords): PoolBackend {
   const options = { store, queue, classes: CLASSES, policy, clock, log: silentLogger };
   if (driver === 'sqs-classic') return new SqsClassicBackend(options);
   return new SqsShardedBackend({ ...options, types: new TypesOfStore(store) });

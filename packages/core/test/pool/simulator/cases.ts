@@ -43,7 +43,7 @@ export const LOAD_CASES: readonly LoadCase[] = [
   },
 ];
 
-export const VARIANTS = ['postgres', 'sqs-sharded', 'sqs-classic', 'sqs-classic, all requests at once'] as const;
+const VARIANTS = ['postgres', 'sqs-sharded', 'sqs-classic', 'sqs-classic, all requests at once'] as const;
 export type Variant = (typeof VARIANTS)[number];
 
 export interface LoadOutcome {

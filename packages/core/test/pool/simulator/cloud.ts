@@ -14,7 +14,7 @@ import type { Chronicle } from './chronicle.ts';
 import type { Dice } from './dice.ts';
 
 export const INSTANCE_TYPES = ['a.small', 'b.small', 'c.small'] as const;
-export const PROVIDER_NAME = 'cloud';
+const PROVIDER_NAME = 'cloud';
 
 export interface Instance {
   readonly provider_id: string;

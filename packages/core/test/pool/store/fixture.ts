@@ -6,7 +6,7 @@ import type { NewRequest, Orders, PoolTimes, RunnerRequest, RunnerStore } from '
 
 export const SECOND = 1_000;
 export const PROVIDER = 'yard';
-export const START = 1_700_000_000_000;
+const START = 1_700_000_000_000;
 
 export const TIMES: PoolTimes = {
   created_ms: 600 * SECOND,

@@ -118,7 +118,7 @@ function gitOrigin(entry: Members, rules: OriginRules): EntryOrigin | null {
  * Git addresses can name programs (`ext::`), options (`-u…`) and remote paths (`host:path`), so only URLs with a few
  * schemes are accepted.
  */
-export function gitUrlFault(text: string, protocols: readonly string[]): string | null {
+function gitUrlFault(text: string, protocols: readonly string[]): string | null {
   const named = protocols.map((protocol) => `${protocol}://`).join(', ');
   if (!/^[a-z]+:\/\/[^\s\\]*$/.test(text)) return `must be a URL starting with ${named}`;
   const url = URL.parse(text);

@@ -9,7 +9,7 @@ export type ChildCode =
   | 'RESULT_NOT_SERIALIZABLE'
   | 'TASK_OOM';
 
-export const MESSAGE_CHARACTERS_MAX = 2_000;
+const MESSAGE_CHARACTERS_MAX = 2_000;
 export const DETAILS_MAX = 50;
 export const DETAIL_CHARACTERS_MAX = 500;
 

@@ -15,7 +15,7 @@ const FIRST_CAPACITY = 64 * 1024;
 const KEPT_CAPACITY = 4 * 1_048_576;
 
 /** Frame bytes in addition to record and body. */
-export const FRAME_OVERHEAD_BYTES = HEADER_BYTES + META_LENGTH_BYTES;
+const FRAME_OVERHEAD_BYTES = HEADER_BYTES + META_LENGTH_BYTES;
 
 /** Consecutive frames for one write. */
 export class FrameBuffer {

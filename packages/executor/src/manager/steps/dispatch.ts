@@ -277,7 +277,7 @@ const DEADLINE_PASSED: JobOutcome = {
   message: 'The deadline of the task passed before it was started',
 };
 
-export function isPastDeadline({ options }: ManagerContext, { accepted }: TaskEntry): boolean {
+function isPastDeadline({ options }: ManagerContext, { accepted }: TaskEntry): boolean {
   return accepted.deadline_ms !== undefined && options.clock.now() > accepted.deadline_ms;
 }
 

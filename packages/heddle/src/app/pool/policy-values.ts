@@ -10,8 +10,8 @@ import {
 import { scheduleFaults } from '@heddle/core/engine/schedule/cron';
 import type { ClassTimes, MinIdle } from '@heddle/core/pool/context';
 
-export const CLASSES_MAX = 100;
-export const MIN_IDLE_MAX = 100;
+const CLASSES_MAX = 100;
+const MIN_IDLE_MAX = 100;
 const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 const COUNT_MAX = 100_000;
 

@@ -47,7 +47,7 @@ export async function openProvider(options: ProviderOptions): Promise<RunnerProv
   }
 }
 
-export function openProcesses(options: ProviderOptions): ProcessProvider {
+function openProcesses(options: ProviderOptions): ProcessProvider {
   const { settings, databaseUrl, development, flags, clock, log, onEnded } = options;
   const { directory, name } = runnersHome(settings.dataDir, hostname());
   return new ProcessProvider({

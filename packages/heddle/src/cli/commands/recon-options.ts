@@ -120,7 +120,7 @@ export function addTlsOptions(command: Command): Command {
 }
 
 /** Converts the flags that all probes share. */
-export function targetOptionsOf(targets: readonly string[], flags: TargetFlags): ReconTargetOptions {
+function targetOptionsOf(targets: readonly string[], flags: TargetFlags): ReconTargetOptions {
   return {
     targets,
     lists: flags.list ?? [],

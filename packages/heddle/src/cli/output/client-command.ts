@@ -8,7 +8,7 @@ import { reportOf, writeFailure } from './failure.ts';
 import { Output, type OutputStream } from '@heddle/base/terminal/output';
 import { duration } from '@heddle/base/terminal/text';
 
-export const DEFAULT_URL = 'http://127.0.0.1:8085';
+const DEFAULT_URL = 'http://127.0.0.1:8085';
 
 /** The parts of the process that a command uses. */
 export interface CommandIo {

@@ -3,7 +3,7 @@ import type { Output, Style } from '@heddle/base/terminal/output';
 import { writeFields, writeTable } from '@heddle/base/terminal/table';
 import { duration, printable } from '@heddle/base/terminal/text';
 
-export const RUNNER_LOOKS: Readonly<Record<PoolRunner['state'], Style>> = {
+const RUNNER_LOOKS: Readonly<Record<PoolRunner['state'], Style>> = {
   created: 'yellow',
   idle: 'green',
   claimed: 'magenta',
@@ -81,7 +81,7 @@ function stateOf({ state, draining }: PoolRunner): string {
 }
 
 /** Describes the runner's task or its next transition. */
-export function doingOf({ state, request_id, until, reason }: PoolRunner, now: number): string {
+function doingOf({ state, request_id, until, reason }: PoolRunner, now: number): string {
   if (reason !== null) return printable(reason);
   if (request_id !== null) return `request ${request_id.slice(0, ID_CHARS)}`;
   if (until === null) return '';

@@ -15,7 +15,6 @@ export type Expansion = NonNullable<Explanation['expansion']>;
 export type Delivery = Answer<HeddleClient['listWebhooks']>[number];
 export type DeadLetter = Answer<HeddleClient['queues']['deadLetters']>[number];
 export type NewTask = Parameters<HeddleClient['submit']>[0][number];
-export type TaskUpdate = Parameters<HeddleClient['updateTask']>[1];
 export type Job = Answer<HeddleClient['jobs']['list']>[number];
 export type JobDetail = Answer<HeddleClient['jobs']['get']>;
 export type JobRun = Answer<HeddleClient['jobs']['history']>[number];

@@ -23,7 +23,7 @@ export function kindExecutor(
 }
 
 /** Stores nodes directly in the engine; a rejected node fails the generator. */
-export function engineNodes(engine: Pick<Engine, 'createNodes'>): NodeSink {
+function engineNodes(engine: Pick<Engine, 'createNodes'>): NodeSink {
   return {
     batchNodes: BATCH_NODES,
     underWayMax: 1,

@@ -5,7 +5,7 @@ const DEPTH_MAX = 200;
 const PLACE_CHARACTERS = 60;
 
 /** A value that JSON, or the database, cannot represent. */
-export class NotJsonError extends TypeError {}
+class NotJsonError extends TypeError {}
 
 /**
  * Copies a value that consists only of JSON; undefined members are omitted. Rejects by name whatever JSON would

@@ -131,7 +131,7 @@ export class ScanCollector {
 }
 
 /** Returns a finding as it leaves the machine: only the beginning of the secret, and no surrounding text. */
-export function withoutSecret(finding: Finding): ReportedFinding {
+function withoutSecret(finding: Finding): ReportedFinding {
   const { commit } = finding;
   return {
     fingerprint: finding.fingerprint,

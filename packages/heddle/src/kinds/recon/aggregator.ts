@@ -46,7 +46,7 @@ const aggregatorSchema = schemaOf<AggregatorInput, JsonObject>((input) => {
 });
 
 /** Reads the name under which models are kept. */
-export function readTarget(input: Members): string {
+function readTarget(input: Members): string {
   input.requireAll('target');
   return input.text('target', MODEL_TARGET_CHARACTERS_MAX) ?? '';
 }

@@ -17,7 +17,7 @@ import {
   type ProbeSettings,
 } from './probe-input.ts';
 
-export const DNS_TYPES = ['A', 'AAAA', 'CNAME', 'MX', 'NS', 'TXT', 'SOA', 'SRV', 'CAA', 'PTR'] as const;
+const DNS_TYPES = ['A', 'AAAA', 'CNAME', 'MX', 'NS', 'TXT', 'SOA', 'SRV', 'CAA', 'PTR'] as const;
 const METHODS = ['auto', 'syn', 'connect'] as const;
 const STARTTLS = ['auto', 'off', 'smtp', 'imap', 'ftp'] as const;
 const STATES = ['open', 'closed', 'filtered'] as const;

@@ -18,7 +18,7 @@ const SO_SNDBUFFORCE = 32;
 const SO_RCVBUFFORCE = 33;
 const SO_ATTACH_FILTER = 26;
 
-export const RECEIVE_BUFFER_BYTES = 32 * 1024 * 1024;
+const RECEIVE_BUFFER_BYTES = 32 * 1024 * 1024;
 const SEND_BUFFER_BYTES = 4 * 1024 * 1024;
 
 /** The system denies raw sockets to this process. */

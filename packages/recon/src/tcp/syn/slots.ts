@@ -4,7 +4,7 @@ import { addressWords } from '../address-words.ts';
 const NONE = -1;
 
 /** The list that contains a slot. */
-export const FREE = 0;
+const FREE = 0;
 /** Its packet waits for the pace. */
 export const READY = 1;
 /** Its packet was sent and its answer is pending: this and higher numbers, one list per timeout. */

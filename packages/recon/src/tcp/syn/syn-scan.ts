@@ -20,8 +20,8 @@ const REFUSALS_MAX = 64;
 const OBSERVE_EVERY_MS = 50;
 
 /** Number of slots: the packets of one second, within these limits. */
-export const SLOTS_MIN = 4096;
-export const SLOTS_MAX = 262_144;
+const SLOTS_MIN = 4096;
+const SLOTS_MAX = 262_144;
 
 /** What a scan needs of the sockets of one family. */
 export type SynWire = Pick<Wire, 'full' | 'queued' | 'put' | 'flush' | 'receive' | 'close'>;

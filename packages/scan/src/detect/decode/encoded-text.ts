@@ -5,7 +5,7 @@ import { type Piece, PieceCutter } from './pieces.ts';
 import { type ByteAt, WrappedRuns } from './wrapped-runs.ts';
 
 /** Minimum length of a base64 run that is decoded: seventeen bytes of text. */
-export const RUN_MIN = 24;
+const RUN_MIN = 24;
 
 /** Bytes around URL escapes that are decoded with them, and the maximum gap between two escapes of one piece. */
 export const ESCAPE_CONTEXT = 128;

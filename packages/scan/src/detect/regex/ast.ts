@@ -22,7 +22,7 @@ export interface ParsedRegex {
   groups: number;
 }
 
-export const EMPTY: RegexNode = { type: 'empty' };
+const EMPTY: RegexNode = { type: 'empty' };
 
 export function sequence(parts: readonly RegexNode[]): RegexNode {
   const flat = parts.flatMap((part) => (part.type === 'sequence' ? part.parts : part.type === 'empty' ? [] : [part]));

@@ -17,7 +17,7 @@ export function rangeSet(...ranges: readonly (readonly [number, number])[]): Byt
   return set;
 }
 
-export function addByte(set: ByteSet, byte: number): void {
+function addByte(set: ByteSet, byte: number): void {
   set[byte >> 5] = set[byte >> 5]! | (1 << (byte & 31));
 }
 
@@ -59,7 +59,7 @@ export function bytesOf(set: ByteSet): number[] {
 }
 
 /** Returns the other case of an ASCII letter; any other byte unchanged. */
-export function otherCase(byte: number): number {
+function otherCase(byte: number): number {
   const upper = byte >= 0x41 && byte <= 0x5a;
   const lower = byte >= 0x61 && byte <= 0x7a;
   return upper || lower ? byte ^ 0x20 : byte;

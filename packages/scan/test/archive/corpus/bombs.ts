@@ -6,7 +6,7 @@ const MIB = 1024 * 1024;
 const SEGMENT_BYTES = 16 * MIB;
 
 /** Raw deflate data of zeros, compressed to about a thousandth, from one repeated segment. */
-export function deflatedZeros(bytes: number): Buffer {
+function deflatedZeros(bytes: number): Buffer {
   const segment = deflateRawSync(Buffer.alloc(SEGMENT_BYTES), { finishFlush: constants.Z_FULL_FLUSH });
   const count = Math.ceil(bytes / SEGMENT_BYTES);
   return Buffer.concat([...Array<Buffer>(count).fill(segment), deflateRawSync(Buffer.alloc(0))]);

@@ -14,8 +14,6 @@ import type { Database, Statement } from '@heddle/core/store/database';
 import { createTestDatabase } from '../../postgres.ts';
 
 export const MINUTE_MS = 60_000;
-export const HOUR_MS = 60 * MINUTE_MS;
-export const DAY_MS = 24 * HOUR_MS;
 
 export interface JobBench {
   clock: VirtualClock;

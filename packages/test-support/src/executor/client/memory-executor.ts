@@ -16,9 +16,9 @@ import type {
 import { credentialsFor } from '@heddle/executor/security/client-credentials';
 import type { Clock } from '@heddle/base/clock';
 
-export const SECRET = new Uint8Array(32).fill(7);
-export const CLIENT = 'tests';
-export const AUDIENCE = 'executors';
+const SECRET = new Uint8Array(32).fill(7);
+const CLIENT = 'tests';
+const AUDIENCE = 'executors';
 export const CREDENTIALS = credentialsFor(CLIENT, AUDIENCE, [{ id: 'k1', secret: SECRET }]);
 
 const KEYS = deriveSigningKeys(deriveClientKey(SECRET, CLIENT));

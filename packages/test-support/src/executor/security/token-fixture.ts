@@ -27,7 +27,7 @@ export function privateJwk(name: string): object {
   return pairs[name]!.privateKey.export({ format: 'jwk' });
 }
 
-export const JWKS = JSON.stringify({ keys: ['ed', 'ec', 'rsa'].map((name) => publicJwk(name, name)) });
+const JWKS = JSON.stringify({ keys: ['ed', 'ec', 'rsa'].map((name) => publicJwk(name, name)) });
 
 export async function writeKeys(directory: string, text: string = JWKS, name = 'jwks.json'): Promise<string> {
   const path = join(directory, name);

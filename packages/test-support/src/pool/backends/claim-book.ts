@@ -6,13 +6,13 @@ import { shardOf } from '@heddle/core/internal/pool/backends/shards';
 let ids = 0;
 
 /** Ascending IDs. */
-export function nextId(): string {
+function nextId(): string {
   ids += 1;
   return `018bcfe5-6800-7000-8000-${ids.toString(16).padStart(12, '0')}`;
 }
 
 /** Far beyond the end of every test. */
-export const NEVER = Date.UTC(2999, 0, 1);
+const NEVER = Date.UTC(2999, 0, 1);
 
 export function runnerOf(overrides: Partial<RunnerMessage> = {}): RunnerMessage {
   return {

@@ -36,7 +36,7 @@ export function codeOf(error: unknown): string {
 }
 
 /** Classifies an error of the service; after an unknown error, instances may have been launched. */
-export function faultOf(error: unknown): LaunchFault {
+function faultOf(error: unknown): LaunchFault {
   const code = codeOf(error);
   if (THROTTLED.has(code)) return 'throttled';
   if (CAPACITY.has(code)) return 'capacity';

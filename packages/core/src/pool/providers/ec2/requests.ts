@@ -121,6 +121,6 @@ function subnetOf({ subnet_ids }: Ec2Settings, { id }: LaunchBatch): string | nu
   return subnet_ids[createHash('sha256').update(id).digest().readUInt32BE() % subnet_ids.length]!;
 }
 
-export function reference({ id }: Ec2Template): { LaunchTemplateId: string } | { LaunchTemplateName: string } {
+function reference({ id }: Ec2Template): { LaunchTemplateId: string } | { LaunchTemplateName: string } {
   return id.startsWith('lt-') ? { LaunchTemplateId: id } : { LaunchTemplateName: id };
 }

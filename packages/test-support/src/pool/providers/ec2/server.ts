@@ -29,7 +29,7 @@ export interface Trouble {
   readonly status?: number;
 }
 
-export class QueryError extends Error {
+class QueryError extends Error {
   readonly code: string;
   readonly status: number;
   constructor(code: string, message: string, status = 400) {
