@@ -18,8 +18,8 @@ const ADOPT_NODES: Statement = { name: 'trees.adopt_nodes', text: `select adopt_
 
 const STORE_NODES: Statement = {
   name: 'trees.store_nodes',
-  text: `select store_nodes($1::json, $2::json, $3::json, $4::json, $5::json, $6::json, $7::json, $8::uuid[], $9::uuid[],
-    $10::integer[], $11) as moved`,
+  text: `select store_nodes(row($1::json, $2::json, $3::json, $4::json, $5::json, $6::json, $7::json, $8::uuid[],
+    $9::uuid[], $10::integer[])::new_nodes, $11) as moved`,
 };
 
 const READ_CREATED: Statement = {
@@ -57,7 +57,7 @@ export interface TreeRow {
   traceparent: string | null;
 }
 
-/** Row of store_nodes, where the letters are explained. */
+/** Row of the type new_nodes, where the letters are explained. */
 export interface ContainerRow {
   i: string;
   w: string;

@@ -7,8 +7,8 @@ import { NOTICES_COLUMN, type QueuedNoticeContext } from './notice-queue.ts';
 const ASK: Statement = {
   name: 'runners.ask',
   text: `select s.asked, ${NOTICES_COLUMN} from (
-    select runner_ask($1::uuid[], $2::integer[], $3::text[], $4::integer[], $5::smallint[], $6::text[], $7::integer[],
-      $8::timestamptz[], $9::timestamptz, runner_times($10::jsonb)) as asked offset 0) s`,
+    select runner_ask(row($1::uuid[], $2::integer[], $3::text[], $4::integer[], $5::smallint[], $6::text[],
+      $7::integer[], $8::timestamptz[])::new_requests, $9::timestamptz, runner_times($10::jsonb)) as asked offset 0) s`,
 };
 
 const COLUMNS = `q.id, s.requirements, q.shape_id, q.tenant, q.count, q.kept, q.rank, q.state, q.source, q.run, q.attempt,

@@ -1,5 +1,6 @@
 -- Sets that functions hand on as one value. Their arrays have one entry per task, in one order.
-drop type if exists reports, settling, ending;
+drop type if exists reports, settling, ending, picked, sequence_steps, new_nodes, new_requests,
+  runner_market, runner_bars;
 
 -- Reports on attempts, of distinct tasks; a null attempt means the current one. `reasons`: null if none has one.
 -- `extras`: [{i: id, m: metadata patch, s: new successes, f: new failures, x: nodes that a generator announced, z: true if
@@ -20,3 +21,36 @@ create type settling as (ids uuid[], workflows uuid[], leases bigint[], targets 
 -- nothing for either. `succeeded`: whether all did.
 create type ending as (ids uuid[], workflows uuid[], containers uuid[], leases bigint[], slots bigint[], amounts bigint[],
   linked boolean, has_actions boolean, succeeded boolean);
+
+-- Ready rows that a claim has locked: their tasks, their places, their lanes, and the slots that each was handed, as the
+-- text of an array.
+create type picked as (ids uuid[], tids tid[], lanes integer[], grants text[]);
+
+-- What a look at sequences found: their next tasks and containers; the sequences that a child stops, with the child's
+-- position and id, and the reasons for what is disabled (`reasons`) and for the sequence (`stops`); and the parents of
+-- those that ended, with their states and policies.
+create type sequence_steps as (tasks uuid[], containers uuid[], stopped uuid[], positions integer[], causes uuid[],
+  reasons text[], stops text[], stopped_parents uuid[], stopped_policies smallint[],
+  over_parents uuid[], over_states smallint[], over_policies smallint[]);
+
+-- New nodes of trees. containers: i id, w workflow, p parent, q position, m mode, y policy, l local id, n children,
+-- d disabled ones among them, g generator, a its attempt. tasks and specs as in store_tasks. parents: containers that
+-- were there and get children [{c: container, n: children, d: disabled ones}]. counts: [{w: workflow, t: tasks, r: of
+-- them not ended}]. generators as in count_created. fillers: [[generator, container], ...]. touched and opened as in
+-- walk_containers. kinds: those of the tasks.
+create type new_nodes as (containers json, tasks json, specs json, parents json, counts json, generators json,
+  fillers json, touched uuid[], opened uuid[], kinds integer[]);
+
+-- Requests for runners, one entry each.
+create type new_requests as (ids uuid[], shapes integer[], tenants text[], counts integer[], sources smallint[],
+  runs text[], attempts integer[], expires timestamptz[]);
+
+-- Requests, and the idle runners that fit them. Shapes and types are identified by their index. By request: shape, number
+-- of runners, rank, whether it holds others back. Types of shape s: fits[fit_from[s] .. fit_to[s]]; `types`: their ids.
+-- The supply[t] runners of type t start at starts[t] in `ids` and `since`, most recently used first.
+create type runner_market as (shape_of integer[], counts integer[], ranks bigint[], holds_back boolean[], fits integer[],
+  fit_from integer[], fit_to integer[], types integer[], ids uuid[], since timestamptz[], supply integer[],
+  starts integer[]);
+
+-- For each type the rank and id of the request behind which others may not have its runners; null where there is none.
+create type runner_bars as (ranks bigint[], ids uuid[]);

@@ -74,14 +74,8 @@ begin
   from judged j order by j.n;
 end $$;
 
--- Stores nodes of trees whose workflows the caller holds, and advances the trees. p_containers: i id, w workflow,
--- p parent, q position, m mode, y policy, l local id, n children, d disabled ones among them, g generator, a its
--- attempt. p_tasks as in store_tasks. p_parents: containers that were there and get children [{c: container, n:
--- children, d: disabled ones}]. p_counts: [{w: workflow, t: tasks, r: of them not ended}]. p_generators as in
--- count_created. p_fillers: [[generator, container], ...]. p_touched and p_opened as in walk_containers. Returns what
--- settle returns.
-create or replace function store_nodes(p_containers json, p_tasks json, p_specs json, p_parents json, p_counts json,
-  p_generators json, p_fillers json, p_touched uuid[], p_opened uuid[], p_kinds integer[], p_now timestamptz)
+-- Stores nodes of trees whose workflows the caller holds, and advances the trees. Returns what settle returns.
+create or replace function store_nodes(p_nodes new_nodes, p_now timestamptz)
 returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
@@ -90,43 +84,43 @@ declare
 begin
   update workflow w set task_count = w.task_count + c.t, remaining = w.remaining + c.r,
     ended_at = case when w.remaining + c.r = 0 then coalesce(w.ended_at, v_now) end
-  from json_to_recordset(p_counts) as c(w uuid, t integer, r integer) where w.id = c.w;
+  from json_to_recordset(p_nodes.counts) as c(w uuid, t integer, r integer) where w.id = c.w;
   insert into container (id, workflow_id, parent_id, position, mode, policy, local_id, children, open, disabled,
     generator_id, generator_attempt, created_at)
   select c.i, c.w, c.p, c.q, c.m, c.y, c.l, c.n, c.n - c.d, c.d, c.g, c.a, v_now
-  from json_to_recordset(p_containers) as c(i uuid, w uuid, p uuid, q integer, m smallint, y smallint, l text, n integer,
+  from json_to_recordset(p_nodes.containers) as c(i uuid, w uuid, p uuid, q integer, m smallint, y smallint, l text, n integer,
     d integer, g uuid, a integer);
-  v_lanes := store_tasks(p_tasks, p_specs, p_kinds, v_now);
-  if p_parents is not null then
+  v_lanes := store_tasks(p_nodes.tasks, p_nodes.specs, p_nodes.kinds, v_now);
+  if p_nodes.parents is not null then
     update container k set children = k.children + x.n, open = k.open + x.n - x.d, disabled = k.disabled + x.d
-    from json_to_recordset(p_parents) as x(c uuid, n integer, d integer) where k.id = x.c;
+    from json_to_recordset(p_nodes.parents) as x(c uuid, n integer, d integer) where k.id = x.c;
   end if;
-  if p_generators is not null then perform count_created(p_generators); end if;
-  if p_fillers is not null then
+  if p_nodes.generators is not null then perform count_created(p_nodes.generators); end if;
+  if p_nodes.fillers is not null then
     with kept as (
       insert into filler (task_id, container_id)
-      select (f.value ->> 0)::uuid, (f.value ->> 1)::uuid from json_array_elements(p_fillers) f
+      select (f.value ->> 0)::uuid, (f.value ->> 1)::uuid from json_array_elements(p_nodes.fillers) f
       on conflict (task_id, container_id) do nothing returning container_id
     )
     update container c set fillers = c.fillers + k.n
     from (select container_id, count(*)::integer as n from kept group by container_id) k where c.id = k.container_id;
   end if;
   -- A paused workflow accepts nodes, but starts none.
-  if exists (select 1 from json_to_recordset(p_counts) as c(w uuid) join workflow w on w.id = c.w where w.paused) then
+  if exists (select 1 from json_to_recordset(p_nodes.counts) as c(w uuid) join workflow w on w.id = c.w where w.paused) then
     update task t set state = :paused, paused_from = t.state, paused_at = v_now
-    from json_to_recordset(p_tasks) as x(i uuid, w uuid) join workflow w on w.id = x.w and w.paused
+    from json_to_recordset(p_nodes.tasks) as x(i uuid, w uuid) join workflow w on w.id = x.w and w.paused
     where t.id = x.i and (t.state + 0) in (:waiting, :pending);
   end if;
-  select * into v_walk from walk_containers(p_touched, p_opened, v_now);
+  select * into v_walk from walk_containers(p_nodes.touched, p_nodes.opened, v_now);
   if cardinality(v_walk.workflows) > 0 then perform count_ended(v_walk.workflows, v_now); end if;
   insert into finalization (workflow_id, created_at)
-  select w.id, v_now from json_to_recordset(p_counts) as c(w uuid) join workflow w on w.id = c.w
+  select w.id, v_now from json_to_recordset(p_nodes.counts) as c(w uuid) join workflow w on w.id = c.w
   where w.remaining = 0 on conflict do nothing;
   return json_build_object('lanes', v_lanes || v_walk.lanes, 'unblocked', v_walk.unblocked, 'now',
     (extract(epoch from v_now) * 1000)::bigint,
-    'ended', (select json_agg(w.id) from json_to_recordset(p_counts) as c(w uuid) join workflow w on w.id = c.w
+    'ended', (select json_agg(w.id) from json_to_recordset(p_nodes.counts) as c(w uuid) join workflow w on w.id = c.w
       where w.remaining = 0 and w.ended_at = v_now and w.traceparent is not null),
-    'workflows', (select json_agg(x.w) from (select c.w from json_to_recordset(p_counts) as c(w uuid) limit 17) x));
+    'workflows', (select json_agg(x.w) from (select c.w from json_to_recordset(p_nodes.counts) as c(w uuid) limit 17) x));
 end $$;
 
 -- Counts nodes created by generator attempts: [{g: generator, a: attempt, n: nodes}]. A new attempt begins at zero.

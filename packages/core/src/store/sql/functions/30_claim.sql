@@ -19,15 +19,7 @@ declare
   v_refused_slots bigint[] := '{}';
 begin
   if exists (select 1 from unnest(p_grants) g(slots) where g.slots is not null) then
-    perform refresh_slots(p_ids);
-    v_ids := array(
-      select u.id from unnest(p_ids, p_grants) u(id, granted) join task t on t.id = u.id
-      where u.granted is null or t.wants is null or not u.granted::bigint[] = t.wants);
-    -- An outdated grant is returned before the needs are checked.
-    perform return_slots(array_agg(g.slot), array_agg(1::bigint))
-    from unnest(p_ids, p_grants) u(id, granted) join unnest(v_ids) i(id) on i.id = u.id,
-      unnest(u.granted::bigint[]) g(slot)
-    having count(*) > 0;
+    v_ids := without_grants(p_ids, p_grants);
   end if;
   loop
     select array_agg(t.id) filter (where n.slot is not null), array_agg(n.slot) filter (where n.slot is not null),
@@ -66,12 +58,7 @@ begin
     from refused_by_slots(array(
       select u.id from unnest(p_ids) with ordinality u(id, ord) join unnest(v_ids) i(id) on i.id = u.id order by u.ord),
       v_contended, v_used) r;
-    insert into blocked (slot_id, rank, task_id, lane, max, sole)
-    select r.slot, -t.priority, t.id, u.lane, t.rule_max[array_position(t.rule_slots, r.slot)],
-      coalesce(t.wants = array[r.slot] and r.slot & 1 = 0 and t.rule_slots = array[r.slot], false)
-    from unnest(v_refused, v_refused_slots) r(id, slot)
-    join task t on t.id = r.id join unnest(p_ids, p_lanes) u(id, lane) on u.id = r.id
-    on conflict do nothing;
+    perform block_tasks(p_ids, p_lanes, v_refused, v_refused_slots);
   end if;
 
   update slot s set used = s.used + d.amount
@@ -89,6 +76,35 @@ begin
   return array(
     select u.id from unnest(p_ids) with ordinality u(id, ord) left join unnest(v_refused) r(id) on r.id = u.id
     where r.id is null order by u.ord);
+end $$;
+
+-- Returns the tasks that were not handed the slots they want; outdated grants are returned.
+create or replace function without_grants(p_ids uuid[], p_grants text[])
+returns uuid[] language plpgsql as $$
+declare
+  v_ids uuid[];
+begin
+  perform refresh_slots(p_ids);
+  v_ids := array(
+    select u.id from unnest(p_ids, p_grants) u(id, granted) join task t on t.id = u.id
+    where u.granted is null or t.wants is null or not u.granted::bigint[] = t.wants);
+  perform return_slots(array_agg(g.slot), array_agg(1::bigint))
+  from unnest(p_ids, p_grants) u(id, granted) join unnest(v_ids) i(id) on i.id = u.id,
+    unnest(u.granted::bigint[]) g(slot)
+  having count(*) > 0;
+  return v_ids;
+end $$;
+
+-- Moves refused tasks to the lanes of the slots that block them. p_lanes: the lanes of p_ids.
+create or replace function block_tasks(p_ids uuid[], p_lanes integer[], p_refused uuid[], p_slots bigint[])
+returns void language plpgsql as $$
+begin
+  insert into blocked (slot_id, rank, task_id, lane, max, sole)
+  select r.slot, -t.priority, t.id, u.lane, t.rule_max[array_position(t.rule_slots, r.slot)],
+    coalesce(t.wants = array[r.slot] and r.slot & 1 = 0 and t.rule_slots = array[r.slot], false)
+  from unnest(p_refused, p_slots) r(id, slot)
+  join task t on t.id = r.id join unnest(p_ids, p_lanes) u(id, lane) on u.id = r.id
+  on conflict do nothing;
 end $$;
 
 -- Returns which of these tasks, in order, a slot blocks, each with that slot, if they began one after the other: p_used
@@ -192,23 +208,85 @@ language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = o
 #variable_conflict use_column
 declare
   v_now timestamptz;
+  v_picked picked := pick_ready(p_lanes, p_limit);
   v_ids uuid[];
-  v_tids tid[];
-  v_lanes integer[];
-  v_grants text[];
-  v_pending uuid[];
+  v_locked uuid[];
   v_kinds integer[];
   v_ruled boolean;
   v_latest timestamptz;
   v_lease bigint;
-  v_asked integer;
   v_refused integer := 0;
-  v_runs boolean := p_start = 'run';
-  v_deliver boolean := p_start = 'deliver';
-  v_queue boolean := p_start = 'queue';
 begin
-  select array_agg(c.task_id), array_agg(c.tid), array_agg(c.lane), array_agg(c.slots::text)
-  into v_ids, v_tids, v_lanes, v_grants
+  if v_picked.ids is null then return; end if;
+  perform lock_kinds_of(v_picked);
+  -- A task locked by another transaction keeps its ready row and is found again.
+  select array_agg(t.id), array_agg(distinct t.kind_id) filter (where t.state + 0 = :pending),
+    bool_or(t.rule_slots is not null), max(t.run_at) filter (where t.state + 0 = :pending)
+  into v_locked, v_kinds, v_ruled, v_latest
+  from (
+    select t.id, t.kind_id, t.state, t.rule_slots, t.run_at from task t
+    where t.id = any(v_picked.ids) order by t.id for no key update skip locked) t;
+  if v_locked is null then return; end if;
+  -- Read only now: a task may have become ready after this function began, and its time must not be after the claim's.
+  v_now := coalesce(p_now, clock_timestamp());
+  if cardinality(v_locked) < cardinality(v_picked.ids) then v_picked := without_others(v_picked, v_locked); end if;
+  delete from ready where ctid = any(v_picked.tids);
+  if v_latest > v_now then perform delay_again(v_picked.ids, v_now); end if;
+  if v_kinds is null then
+    perform return_stale_grants(v_picked.ids, v_picked.grants, v_now);
+    return;
+  end if;
+  v_ids := v_picked.ids;
+  v_ruled := coalesce(v_ruled, false) or exists (select 1 from shape s where s.kind_id = any(v_kinds))
+    or exists (select 1 from unnest(v_picked.grants) g(slots) where g.slots is not null);
+  if v_ruled then
+    select a.ids, a.refused into v_ids, v_refused from admit_picked(v_picked, v_now) a;
+  end if;
+
+  if cardinality(v_ids) > 0 then
+    v_lease := nextval('lease_id_seq');
+    return query
+    with taken as (
+      update task t set
+        state = case when p_start = 'run' then :running else :claimed end,
+        attempt = t.attempt + 1,
+        started_at = case when p_start = 'run' then v_now end,
+        updated_at = v_now,
+        deadline_at = case when p_start = 'run' then v_now + t.timeout_secs * interval '1 second' end,
+        lease_id = v_lease,
+        slots = case when v_ruled then t.wants end
+      where t.id = any(v_ids) and (t.state + 0) = :pending and (t.run_at is null or t.run_at <= v_now)
+      returning t.id, t.workflow_id, t.kind_id, t.name, t.attempt, t.metadata, t.timeout_secs,
+        t.deadline_basis, t.linked, t.container_id, t.local_id, t.computed, coalesce(t.run_at, t.created_at) as since
+    ), leased as (
+      insert into lease (id, holder, claimed_at, check_at, open, task_ids, lease_ms, queued_kind)
+      overriding system value
+      select v_lease, p_holder, v_now,
+        case p_start when 'queue' then v_now + interval '1 minute'
+          when 'deliver' then v_now + p_claim_timeout_ms * interval '1 millisecond'
+          else v_now + least(min(taken.timeout_secs) * interval '1 second', p_lease_ms * interval '1 millisecond') end,
+        count(*)::integer, array_agg(taken.id), p_lease_ms, case when p_start = 'queue' then min(taken.kind_id) end
+      from taken having count(*) > 0
+    )
+    select taken.id, taken.workflow_id, taken.kind_id, taken.name, taken.attempt, taken.metadata, taken.timeout_secs,
+      taken.deadline_basis, taken.linked, taken.container_id, taken.local_id, taken.computed,
+      (extract(epoch from v_now - taken.since) * 1000)::bigint
+    from taken join unnest(v_ids) with ordinality o(id, ord) on o.id = taken.id order by o.ord;
+    if p_start = 'deliver' then perform write_start_deliveries(v_ids, v_lease, v_now); end if;
+  end if;
+  if v_refused > 0 then
+    return query select null::uuid, null::uuid, null::integer, null, null::integer, null::jsonb, null::integer, null::smallint,
+      null::boolean, null::uuid, null, null::boolean, v_refused::bigint;
+  end if;
+end $$;
+
+-- Locks the ready rows of these lanes, in the order of a claim.
+create or replace function pick_ready(p_lanes integer[], p_limit integer)
+returns picked language plpgsql as $$
+declare
+  v_picked picked;
+begin
+  select array_agg(c.task_id), array_agg(c.tid), array_agg(c.lane), array_agg(c.slots::text) into v_picked
   from (
     select r.tid, r.task_id, r.rank, r.slots, l.lane
     from unnest(p_lanes) l(lane)
@@ -216,109 +294,78 @@ begin
       select y.ctid as tid, y.task_id, y.rank, y.slots from ready y where y.lane = l.lane
       order by y.rank, y.task_id limit p_limit for update skip locked) r
     order by r.rank, r.task_id limit p_limit) c;
-  if v_ids is null then return; end if;
+  return v_picked;
+end $$;
 
-  -- Kinds before tasks: a transaction that stores tasks of a kind may wait for tasks that they depend on. A lane above
-  -- that of webhooks is a kind.
-  if :lane_webhook >= any(v_lanes) then
-    perform lock_kinds(array(select t.kind_id from task t where t.id = any(v_ids)));
+-- Locks the kinds of picked tasks. They come before the tasks: a transaction that stores tasks of a kind may wait for
+-- tasks that they depend on. A lane above that of webhooks is a kind.
+create or replace function lock_kinds_of(p_picked picked)
+returns void language plpgsql as $$
+begin
+  if :lane_webhook >= any(p_picked.lanes) then
+    perform lock_kinds(array(select t.kind_id from task t where t.id = any(p_picked.ids)));
   else
-    perform lock_kinds(v_lanes);
+    perform lock_kinds(p_picked.lanes);
   end if;
+end $$;
 
-  -- A task locked by another transaction keeps its ready row and is found again.
-  select array_agg(t.id), array_agg(distinct t.kind_id) filter (where t.state + 0 = :pending),
-    bool_or(t.rule_slots is not null),
-    max(t.run_at) filter (where t.state + 0 = :pending)
-  into v_pending, v_kinds, v_ruled, v_latest
-  from (
-    select t.id, t.kind_id, t.state, t.rule_slots, t.run_at from task t
-    where t.id = any(v_ids) order by t.id for no key update skip locked) t;
-  if v_pending is null then return; end if;
-  -- Read only now: a task may have become ready after this function began, and its time must not be after the claim's.
-  v_now := coalesce(p_now, clock_timestamp());
-  if cardinality(v_pending) < cardinality(v_ids)
-     and exists (select 1 from task t where t.id = any(v_ids) and t.id <> all(v_pending)) then
+-- Pending tasks that are not due, since a clock was set back, become due once more.
+create or replace function delay_again(p_ids uuid[], p_now timestamptz)
+returns void language plpgsql as $$
+begin
+  insert into delayed (run_at, task_id)
+  select t.run_at, t.id from task t where t.id = any(p_ids) and (t.state + 0) = :pending and t.run_at > p_now
+  on conflict do nothing;
+end $$;
+
+-- Removes tasks that exist but are not among the locked ones.
+create or replace function without_others(p_picked picked, p_locked uuid[])
+returns picked language plpgsql as $$
+begin
+  if exists (select 1 from task t where t.id = any(p_picked.ids) and t.id <> all(p_locked)) then
     select array_agg(u.id order by u.ord), array_agg(u.tid order by u.ord), array_agg(u.lane order by u.ord),
       array_agg(u.grants order by u.ord)
-    into v_ids, v_tids, v_lanes, v_grants
-    from unnest(v_ids, v_tids, v_lanes, v_grants) with ordinality u(id, tid, lane, grants, ord)
-    where not exists (select 1 from task t where t.id = u.id and t.id <> all(v_pending));
+    into p_picked
+    from unnest(p_picked.ids, p_picked.tids, p_picked.lanes, p_picked.grants) with ordinality u(id, tid, lane, grants, ord)
+    where not exists (select 1 from task t where t.id = u.id and t.id <> all(p_locked));
   end if;
-  delete from ready where ctid = any(v_tids);
-  -- A clock was set back: these tasks become due once more.
-  if v_latest > v_now then
-    insert into delayed (run_at, task_id)
-    select t.run_at, t.id from task t where t.id = any(v_ids) and (t.state + 0) = :pending and t.run_at > v_now
-    on conflict do nothing;
-  end if;
-  if v_kinds is null then
-    perform return_stale_grants(v_ids, v_grants, v_now);
-    return;
-  end if;
+  return p_picked;
+end $$;
 
-  v_ruled := coalesce(v_ruled, false) or exists (select 1 from shape s where s.kind_id = any(v_kinds))
-    or exists (select 1 from unnest(v_grants) g(slots) where g.slots is not null);
-  if v_ruled then
-    perform return_stale_grants(v_ids, v_grants, v_now);
-    select array_agg(u.id order by u.ord), array_agg(u.lane order by u.ord), array_agg(u.grants order by u.ord)
-    into v_ids, v_lanes, v_grants
-    from unnest(v_ids, v_lanes, v_grants) with ordinality u(id, lane, grants, ord)
-    join task t on t.id = u.id where t.state + 0 = :pending and (t.run_at is null or t.run_at <= v_now);
-    if v_ids is null then return; end if;
-    v_asked := cardinality(v_ids);
-    v_ids := admit(v_ids, v_lanes, v_grants);
-    v_refused := v_asked - cardinality(v_ids);
-    if v_refused = v_asked then
-      return query select null::uuid, null::uuid, null::integer, null, null::integer, null::jsonb, null::integer, null::smallint,
-        null::boolean, null::uuid, null, null::boolean, v_refused::bigint;
-      return;
-    end if;
-  end if;
+-- Returns which of the picked tasks may start, and how many pending ones rules refused.
+create or replace function admit_picked(p_picked picked, p_now timestamptz, out ids uuid[], out refused integer)
+language plpgsql as $$
+declare
+  v_lanes integer[];
+  v_grants text[];
+  v_asked integer;
+begin
+  refused := 0;
+  perform return_stale_grants(p_picked.ids, p_picked.grants, p_now);
+  select array_agg(u.id order by u.ord), array_agg(u.lane order by u.ord), array_agg(u.grants order by u.ord)
+  into ids, v_lanes, v_grants
+  from unnest(p_picked.ids, p_picked.lanes, p_picked.grants) with ordinality u(id, lane, grants, ord)
+  join task t on t.id = u.id where t.state + 0 = :pending and (t.run_at is null or t.run_at <= p_now);
+  if ids is null then return; end if;
+  v_asked := cardinality(ids);
+  ids := admit(ids, v_lanes, v_grants);
+  refused := v_asked - cardinality(ids);
+end $$;
 
-  v_lease := nextval('lease_id_seq');
-  return query
-  with taken as (
-    update task t set
-      state = case when v_runs then :running else :claimed end,
-      attempt = t.attempt + 1,
-      started_at = case when v_runs then v_now end,
-      updated_at = v_now,
-      deadline_at = case when v_runs then v_now + t.timeout_secs * interval '1 second' end,
-      lease_id = v_lease,
-      slots = case when v_ruled then t.wants end
-    where t.id = any(v_ids) and (t.state + 0) = :pending and (t.run_at is null or t.run_at <= v_now)
-    returning t.id, t.workflow_id, t.kind_id, t.name, t.attempt, t.metadata, t.timeout_secs,
-      t.deadline_basis, t.linked, t.container_id, t.local_id, t.computed, coalesce(t.run_at, t.created_at) as since
-  ), leased as (
-    insert into lease (id, holder, claimed_at, check_at, open, task_ids, lease_ms, queued_kind)
-    overriding system value
-    select v_lease, p_holder, v_now,
-      case when v_queue then v_now + interval '1 minute'
-        when v_deliver then v_now + p_claim_timeout_ms * interval '1 millisecond'
-        else v_now + least(min(taken.timeout_secs) * interval '1 second', p_lease_ms * interval '1 millisecond') end,
-      count(*)::integer, array_agg(taken.id), p_lease_ms, case when v_queue then min(taken.kind_id) end
-    from taken having count(*) > 0
-  )
-  select taken.id, taken.workflow_id, taken.kind_id, taken.name, taken.attempt, taken.metadata, taken.timeout_secs,
-    taken.deadline_basis, taken.linked, taken.container_id, taken.local_id, taken.computed, (extract(epoch from v_now - taken.since) * 1000)::bigint
-  from taken join unnest(v_ids) with ordinality o(id, ord) on o.id = taken.id order by o.ord;
-  if v_deliver then
-    insert into delivery (id, task_id, workflow_id, attempt, trigger, ordinal, origin, action, idempotency_key, state,
-      next_try_at, traceparent, created_at)
-    select delivery_id(t.id, t.attempt, 'start', 0), t.id, t.workflow_id, t.attempt, 'start', 0, a.value ->> 'origin', a.value,
-      t.id || ':start' || case when t.attempt > 1 then ':attempt-' || t.attempt else '' end,
-      'due', v_now, w.traceparent, v_now
-    from task t join task_spec sp on sp.task_id = t.id
-    join workflow w on w.id = t.workflow_id
-    cross join jsonb_array_elements(sp.actions) a(value)
-    where t.id = any(v_ids) and t.lease_id = v_lease and a.value ->> 'trigger' = 'start'
-    on conflict do nothing;
-  end if;
-  if v_refused > 0 then
-    return query select null::uuid, null::uuid, null::integer, null, null::integer, null::jsonb, null::integer, null::smallint,
-      null::boolean, null::uuid, null, null::boolean, v_refused::bigint;
-  end if;
+-- Writes the start deliveries of tasks that a claim took under this lease.
+create or replace function write_start_deliveries(p_ids uuid[], p_lease bigint, p_now timestamptz)
+returns void language plpgsql as $$
+begin
+  insert into delivery (id, task_id, workflow_id, attempt, trigger, ordinal, origin, action, idempotency_key, state,
+    next_try_at, traceparent, created_at)
+  select delivery_id(t.id, t.attempt, 'start', 0), t.id, t.workflow_id, t.attempt, 'start', 0, a.value ->> 'origin', a.value,
+    t.id || ':start' || case when t.attempt > 1 then ':attempt-' || t.attempt else '' end,
+    'due', p_now, w.traceparent, p_now
+  from task t join task_spec sp on sp.task_id = t.id
+  join workflow w on w.id = t.workflow_id
+  cross join jsonb_array_elements(sp.actions) a(value)
+  where t.id = any(p_ids) and t.lease_id = p_lease and a.value ->> 'trigger' = 'start'
+  on conflict do nothing;
 end $$;
 
 -- Returns the slots of ready rows whose task is no longer pending.

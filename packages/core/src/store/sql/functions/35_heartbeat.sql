@@ -20,7 +20,6 @@ declare
   v_started uuid[];
   v_leases bigint[];
   v_dequeued uuid[];
-  v_left bigint[];
   v_lease bigint;
   v_begun json;
   v_workflows json;
@@ -31,14 +30,17 @@ begin
       coalesce(t.run_at, t.created_at) as since
     from task t where t.id = any(p_ids) order by t.id for no key update
   ), decided as (
-    select r.ord, r.s, r.f, l.*, coalesce(l.state = :claimed
-      or (l.state = :paused and l.paused_from = :claimed), false) as starts,
-      case when l.id is null then :progress_not_found when r.attempt <> l.attempt then :progress_stale_attempt
+    select r.ord, r.s, r.f, l.*,
+      coalesce(l.state = :claimed or (l.state = :paused and l.paused_from = :claimed), false) as starts,
+      case
+        when l.id is null then :progress_not_found
+        when r.attempt <> l.attempt then :progress_stale_attempt
         when l.state >= :terminal then :progress_ended
         -- The attempt was lost, or failed and is retried: its id is not the next attempt's.
-        when l.state in (:waiting, :pending)
-          or (l.state = :paused and l.paused_from in (:waiting, :pending)) then :progress_stale_attempt
-            else :progress_applied end::smallint as code
+        when l.state in (:waiting, :pending) or (l.state = :paused and l.paused_from in (:waiting, :pending))
+          then :progress_stale_attempt
+        else :progress_applied
+      end::smallint as code
     from unnest(p_ids, p_attempts, p_success, p_failure) with ordinality r(id, attempt, s, f, ord)
     left join locked l on l.id = r.id
   ), accepted as (
@@ -61,10 +63,7 @@ begin
     from freed_by_progress(v_holders, v_accepted, v_success, v_failure) f;
   end if;
   if v_started is not null then
-    select array_agg(s.id), array_agg(s.lease_id) into v_dequeued, v_left
-    from unnest(v_started, v_leases) s(id, lease_id) join lease l on l.id = s.lease_id
-    where l.queued_kind is not null;
-    if v_dequeued is not null then v_lease := nextval('lease_id_seq'); end if;
+    select l.o_ids, l.o_lease into v_dequeued, v_lease from leave_queues(v_started, v_leases, p_lease_ms, v_now) l;
   end if;
 
   update task t set
@@ -78,21 +77,33 @@ begin
   from unnest(v_accepted, v_success, v_failure) u(id, s, f)
   where t.id = u.id and (t.state + 0) in (:claimed, :running, :expanding, :paused);
 
-  if v_dequeued is not null then
-    insert into lease (id, holder, claimed_at, check_at, open, task_ids, lease_ms)
-    overriding system value
-    select v_lease, (select min(l.holder) from lease l where l.id = any(v_left)), v_now,
-      v_now + least(min(t.timeout_secs) * interval '1 second', p_lease_ms * interval '1 millisecond'),
-      cardinality(v_dequeued), v_dequeued, p_lease_ms
-    from task t where t.id = any(v_dequeued);
-    perform close_leases(v_left);
-  end if;
   -- Attempts started in another way get a deadline only now, which may come before the next check of their lease.
   if cardinality(v_started) > coalesce(cardinality(v_dequeued), 0) then
     perform check_leases_sooner(v_started);
   end if;
   if v_slots is not null then v_lanes := return_slots(v_slots, v_amounts); end if;
   return json_build_object('codes', v_codes, 'begun', v_begun, 'lanes', v_lanes, 'workflows', v_workflows);
+end $$;
+
+-- Moves those of the tasks that waited in a queue from their leases to a new one; returns both.
+create or replace function leave_queues(p_tasks uuid[], p_leases bigint[], p_lease_ms integer, p_now timestamptz,
+  out o_ids uuid[], out o_lease bigint)
+language plpgsql as $$
+declare
+  v_left bigint[];
+begin
+  select array_agg(s.id), array_agg(s.lease_id) into o_ids, v_left
+  from unnest(p_tasks, p_leases) s(id, lease_id) join lease l on l.id = s.lease_id
+  where l.queued_kind is not null;
+  if o_ids is null then return; end if;
+  o_lease := nextval('lease_id_seq');
+  insert into lease (id, holder, claimed_at, check_at, open, task_ids, lease_ms)
+  overriding system value
+  select o_lease, (select min(l.holder) from lease l where l.id = any(v_left)), p_now,
+    p_now + least(min(t.timeout_secs) * interval '1 second', p_lease_ms * interval '1 millisecond'),
+    cardinality(o_ids), o_ids, p_lease_ms
+  from task t where t.id = any(o_ids);
+  perform close_leases(v_left);
 end $$;
 
 -- How many attempts may wait in the queue of a kind: enough that its workers never wait for the next pass, and no more,

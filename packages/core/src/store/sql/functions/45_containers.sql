@@ -138,13 +138,10 @@ language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   v_touched uuid[] := p_touched;
   v_opened uuid[] := p_opened;
-  v_tasks uuid[];
-  v_ended uuid[];
   v_parents uuid[];
-  v_states smallint[];
-  v_policies smallint[];
+  v_ended uuid[];
   v_stops record;
-  v_steps record;
+  v_steps sequence_steps;
   v_made record;
 begin
   disabled := '{}';
@@ -153,86 +150,22 @@ begin
   lanes := '{}';
   loop
     while cardinality(v_opened) > 0 loop
-      update container set state = :running, started_at = coalesce(started_at, p_now)
-      where id = any(v_opened) and (state + 0) = :waiting;
-      select array_agg(t.id) into v_tasks
-      from container c join task t on t.container_id = c.id
-      where c.id = any(v_opened) and c.state + 0 = :running and c.mode = :parallel and t.sealed;
-      if v_tasks is not null then
-        select * into v_made from unseal(v_tasks, p_now);
-        unblocked := unblocked + v_made.opened;
-        lanes := lanes || v_made.lanes;
-      end if;
       v_touched := v_touched || v_opened;
-      v_opened := array(
-        select k.id from container c join container k on k.parent_id = c.id
-        where c.id = any(v_opened) and c.state + 0 = :running and c.mode = :parallel and k.state + 0 = :waiting);
+      select * into v_made from open_containers(v_opened, p_now);
+      v_opened := v_made.o_inner;
+      unblocked := unblocked + v_made.o_opened;
+      lanes := lanes || v_made.o_lanes;
     end loop;
     exit when cardinality(v_touched) = 0;
 
-    with over as (
-      update container c set ended_at = p_now,
-        state = derived_state(c.stopped, c.children, c.succeeded, c.timed_out, c.partially_failed, c.disabled, c.tolerated)
-      where c.id = any(v_touched) and c.open = 0 and c.fillers = 0
-        and case when c.state + 0 = :running then c.mode = :parallel when c.state + 0 = :waiting then c.children > 0
-          else false end
-      returning c.id, c.parent_id, c.state, c.policy
-    )
-    select array_agg(id), array_agg(parent_id), array_agg(state), array_agg(policy)
-    into v_ended, v_parents, v_states, v_policies from over;
+    select o.o_ended, o.o_parents into v_ended, v_parents from end_containers(v_touched, p_now) o;
     if v_ended is not null then
-      perform count_children(v_parents, v_states, v_policies);
       v_touched := array(
         select u.id from unnest(v_touched || v_parents) u(id) where u.id is not null and u.id <> all(v_ended) group by u.id);
       continue;
     end if;
 
-    -- The current child of each sequence: the first, from the cursor on, that has not ended or that it does not
-    -- tolerate.
-    with stands as materialized (
-      select c.id, c.parent_id, c.policy, c.cursor, c.open, c.fillers, n.position, n.id as node_id, n.state, n.is_task,
-        n.title
-      from container c left join lateral (
-        select f.* from (
-          (select t.position, t.id, t.state, true as is_task, t.name as title
-           from task t where t.container_id = c.id and t.position >= c.cursor
-             and (t.state + 0 < :terminal or not passes(t.policy, t.state))
-           order by t.position limit 1)
-          union all
-          (select k.position, k.id, k.state, false, coalesce(k.local_id, 'a container')
-           from container k where k.parent_id = c.id and k.position >= c.cursor
-             and (k.state + 0 < :terminal or not passes(k.policy, k.state))
-           order by k.position limit 1)) f
-        order by f.position limit 1) n on true
-      where c.id = any(v_touched) and c.mode = :sequential and c.state + 0 = :running
-    ), stepped as (
-      update container c set cursor = s.position from stands s
-      where c.id = s.id and s.state < :terminal and s.position > s.cursor
-    ), over as (
-      update container c set ended_at = p_now,
-        state = derived_state(false, c.children, c.succeeded, c.timed_out, c.partially_failed, c.disabled, c.tolerated)
-      from stands s where c.id = s.id and s.node_id is null and s.open = 0 and s.fillers = 0
-      returning c.id, c.parent_id, c.state, c.policy
-    )
-    select
-      (select array_agg(s.node_id) filter (where s.is_task) from stands s where s.state < :terminal
-        and s.position > s.cursor) as tasks,
-      (select array_agg(s.node_id) filter (where not s.is_task) from stands s
-       where s.state < :terminal and s.position > s.cursor) as containers,
-      (select array_agg(s.id) from stands s where s.state >= :terminal) as stopped,
-      (select array_agg(s.position) from stands s where s.state >= :terminal) as positions,
-      (select array_agg(s.node_id) from stands s where s.state >= :terminal) as causes,
-      (select array_agg('"' || left(s.title, 200) || '" (' || s.node_id || '), which comes before it, ' || bad_end_of(s.state))
-       from stands s where s.state >= :terminal) as reasons,
-      (select array_agg('"' || left(s.title, 200) || '" (' || s.node_id || ') ' || bad_end_of(s.state))
-       from stands s where s.state >= :terminal) as stops,
-      (select array_agg(s.parent_id) from stands s where s.state >= :terminal) as stopped_parents,
-      (select array_agg(s.policy) from stands s where s.state >= :terminal) as stopped_policies,
-      (select array_agg(o.parent_id) from over o) as over_parents,
-      (select array_agg(o.state) from over o) as over_states,
-      (select array_agg(o.policy) from over o) as over_policies
-    into v_steps;
-
+    v_steps := step_sequences(v_touched, p_now);
     v_touched := '{}';
     v_parents := '{}';
     if v_steps.tasks is not null then
@@ -258,6 +191,101 @@ begin
     v_touched := array(select u.id from unnest(v_touched || v_parents) u(id) where u.id is not null group by u.id);
     exit when cardinality(v_touched) = 0 and cardinality(v_opened) = 0;
   end loop;
+end $$;
+
+-- Starts containers that wait, unseals the tasks of parallel ones, and returns the waiting containers in these.
+create or replace function open_containers(p_ids uuid[], p_now timestamptz, out o_inner uuid[], out o_opened integer,
+  out o_lanes integer[])
+language plpgsql as $$
+declare
+  v_tasks uuid[];
+begin
+  o_opened := 0;
+  o_lanes := '{}';
+  update container set state = :running, started_at = coalesce(started_at, p_now)
+  where id = any(p_ids) and (state + 0) = :waiting;
+  select array_agg(t.id) into v_tasks
+  from container c join task t on t.container_id = c.id
+  where c.id = any(p_ids) and c.state + 0 = :running and c.mode = :parallel and t.sealed;
+  if v_tasks is not null then
+    select u.opened, u.lanes into o_opened, o_lanes from unseal(v_tasks, p_now) u;
+  end if;
+  o_inner := array(
+    select k.id from container c join container k on k.parent_id = c.id
+    where c.id = any(p_ids) and c.state + 0 = :running and c.mode = :parallel and k.state + 0 = :waiting);
+end $$;
+
+-- Ends those of these containers that have finished, and counts them off their parents; returns both, or null.
+create or replace function end_containers(p_ids uuid[], p_now timestamptz, out o_ended uuid[], out o_parents uuid[])
+language plpgsql as $$
+declare
+  v_states smallint[];
+  v_policies smallint[];
+begin
+  with over as (
+    update container c set ended_at = p_now,
+      state = derived_state(c.stopped, c.children, c.succeeded, c.timed_out, c.partially_failed, c.disabled, c.tolerated)
+    where c.id = any(p_ids) and c.open = 0 and c.fillers = 0
+      and case when c.state + 0 = :running then c.mode = :parallel when c.state + 0 = :waiting then c.children > 0
+        else false end
+    returning c.id, c.parent_id, c.state, c.policy
+  )
+  select array_agg(id), array_agg(parent_id), array_agg(state), array_agg(policy)
+  into o_ended, o_parents, v_states, v_policies from over;
+  if o_ended is not null then perform count_children(o_parents, v_states, v_policies); end if;
+end $$;
+
+-- Lets each of these sequences that run take its next step: to its current child, the first, from the cursor on, that
+-- has not ended or that it does not tolerate. Those without one end.
+create or replace function step_sequences(p_ids uuid[], p_now timestamptz)
+returns sequence_steps language plpgsql as $$
+declare
+  v_steps sequence_steps;
+begin
+  with stands as materialized (
+    select c.id, c.parent_id, c.policy, c.cursor, c.open, c.fillers, n.position, n.id as node_id, n.state, n.is_task,
+      n.title
+    from container c left join lateral (
+      select f.* from (
+        (select t.position, t.id, t.state, true as is_task, t.name as title
+         from task t where t.container_id = c.id and t.position >= c.cursor
+           and (t.state + 0 < :terminal or not passes(t.policy, t.state))
+         order by t.position limit 1)
+        union all
+        (select k.position, k.id, k.state, false, coalesce(k.local_id, 'a container')
+         from container k where k.parent_id = c.id and k.position >= c.cursor
+           and (k.state + 0 < :terminal or not passes(k.policy, k.state))
+         order by k.position limit 1)) f
+      order by f.position limit 1) n on true
+    where c.id = any(p_ids) and c.mode = :sequential and c.state + 0 = :running
+  ), stepped as (
+    update container c set cursor = s.position from stands s
+    where c.id = s.id and s.state < :terminal and s.position > s.cursor
+  ), over as (
+    update container c set ended_at = p_now,
+      state = derived_state(false, c.children, c.succeeded, c.timed_out, c.partially_failed, c.disabled, c.tolerated)
+    from stands s where c.id = s.id and s.node_id is null and s.open = 0 and s.fillers = 0
+    returning c.id, c.parent_id, c.state, c.policy
+  )
+  select
+    (select array_agg(s.node_id) filter (where s.is_task) from stands s
+     where s.state < :terminal and s.position > s.cursor),
+    (select array_agg(s.node_id) filter (where not s.is_task) from stands s
+     where s.state < :terminal and s.position > s.cursor),
+    (select array_agg(s.id) from stands s where s.state >= :terminal),
+    (select array_agg(s.position) from stands s where s.state >= :terminal),
+    (select array_agg(s.node_id) from stands s where s.state >= :terminal),
+    (select array_agg('"' || left(s.title, 200) || '" (' || s.node_id || '), which comes before it, ' || bad_end_of(s.state))
+     from stands s where s.state >= :terminal),
+    (select array_agg('"' || left(s.title, 200) || '" (' || s.node_id || ') ' || bad_end_of(s.state))
+     from stands s where s.state >= :terminal),
+    (select array_agg(s.parent_id) from stands s where s.state >= :terminal),
+    (select array_agg(s.policy) from stands s where s.state >= :terminal),
+    (select array_agg(o.parent_id) from over o),
+    (select array_agg(o.state) from over o),
+    (select array_agg(o.policy) from over o)
+  into v_steps;
+  return v_steps;
 end $$;
 
 -- Applies the ends of tasks to their trees. p_containers has one entry per task, null if it has no container.

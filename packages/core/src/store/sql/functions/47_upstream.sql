@@ -2,9 +2,10 @@
 -- id}, data: [names]}], answered in their order; `ask` is the place of one among them, from 0. What comes back:
 --   ask: this one is answered; value: what it asked for
 --   excess: this one reads more than p_ask_bytes of results and data; value: {what it reads: bytes}, as far as they
--- were     counted
+--     were counted
 --   later: this one, and those after it, would come to more than p_bytes with those before it, and wait for the next
--- call   task, container, data: what was read, by its id; data by its workflow's
+--     call
+--   task, container, data: what was read, by its id; data by its workflow's
 -- The first is always answered, so repeated calls with the rest terminate.
 create or replace function read_upstream(p_asks jsonb, p_ask_bytes bigint, p_bytes bigint)
 returns table (what text, ask integer, id uuid, value jsonb)
@@ -23,7 +24,6 @@ declare
   v_fresh bigint;
   v_bytes bigint;
   v_taken integer[] := '{}';
-  v_nodes uuid[];
 begin
   for v_ask in
     select (a.ord - 1)::integer as ask, (a.value ->> 'w')::uuid as workflow_id, a.value
@@ -69,8 +69,19 @@ begin
     end if;
   end loop;
 
+  return query select * from read_asked(p_asks, v_taken);
+end $$;
+
+-- Reads what these of the asks ask for, each item once.
+create or replace function read_asked(p_asks jsonb, p_taken integer[])
+returns table (what text, ask integer, id uuid, value jsonb)
+language plpgsql stable as $$
+#variable_conflict use_column
+declare
+  v_nodes uuid[];
+begin
   v_nodes := array(
-    select distinct n.value::uuid from unnest(v_taken) k(ask), jsonb_each_text(p_asks -> k.ask -> 'nodes') n);
+    select distinct n.value::uuid from unnest(p_taken) k(ask), jsonb_each_text(p_asks -> k.ask -> 'nodes') n);
   return query
     select 'task', null::integer, t.id,
       jsonb_build_object('state', t.state, 'reason', t.reason, 'result', coalesce(d.data, a.data))
@@ -90,7 +101,7 @@ begin
         order by d.updated_at desc, d.task_id desc limit 1) end)
     from (
       select distinct (p_asks -> k.ask ->> 'w')::uuid as workflow_id, d.value as name
-      from unnest(v_taken) k(ask), jsonb_array_elements_text(p_asks -> k.ask -> 'data') d(value)) n
+      from unnest(p_taken) k(ask), jsonb_array_elements_text(p_asks -> k.ask -> 'data') d(value)) n
     cross join lateral (
       select bool_or(d.list) as list from task_collection_data d where d.workflow_id = n.workflow_id and d.name = n.name) h
     where h.list is not null;

@@ -31,8 +31,7 @@ begin
   )
   select
     (select array_agg(case when l.id is null then :result_not_found when l.state = :canceled then :result_unchanged
-      when l.state >= :terminal then :result_conflict else :result_applied end::smallint
-       order by r.ord)
+        when l.state >= :terminal then :result_conflict else :result_applied end::smallint order by r.ord)
      from unnest(p_ids) with ordinality r(id, ord) left join locked l on l.id = r.id),
     array_agg(a.id), array_agg(a.id) filter (where a.state = :pending),
     coalesce(array_agg(a.id) filter (where :expanding in (a.state, a.paused_from)), '{}'), array_agg(a.workflow_id),
@@ -46,10 +45,7 @@ begin
   if v_ids is null then return json_build_object('codes', v_codes, 'lanes', '[]'::json, 'deliveries', 0); end if;
 
   if v_actions then
-    v_untouched := v_untouched || array(
-      select t.id from task t join delivery d on d.task_id = t.id and d.attempt = t.attempt
-      where t.id = any(v_ids) and (t.state = :claimed or (t.state = :paused and t.paused_from = :claimed))
-        and d.trigger = 'start' and d.state = 'due' and d.tries = 0);
+    v_untouched := v_untouched || tasks_with_untried_start(v_ids);
   end if;
   if cardinality(v_untouched) > 0 then
     select array_agg(h.slot), array_agg(slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count))
@@ -81,6 +77,16 @@ begin
     'propagations', v_after.propagations, 'lanes', v_after.lanes, 'deliveries', v_after.deliveries, 'unblocked', v_after.unblocked,
     'ended', v_after.ended,
     'workflows', (select json_agg(w.id) from (select distinct unnest(v_workflows) as id limit 17) w));
+end $$;
+
+-- Returns which of these tasks wait for a start delivery that was never tried.
+create or replace function tasks_with_untried_start(p_ids uuid[])
+returns uuid[] language plpgsql as $$
+begin
+  return array(
+    select t.id from task t join delivery d on d.task_id = t.id and d.attempt = t.attempt
+    where t.id = any(p_ids) and (t.state = :claimed or (t.state = :paused and t.paused_from = :claimed))
+      and d.trigger = 'start' and d.state = 'due' and d.tries = 0);
 end $$;
 
 -- Releases the slots of canceled attempts, when an operator vouches that no process works on them. Codes: 0 applied,
@@ -234,17 +240,7 @@ declare
   v_codes smallint[];
   v_open uuid[];
   v_held uuid[];
-  v_regated uuid[];
-  v_around uuid[];
-  v_gates integer[];
-  v_reopens boolean[];
-  v_workflows uuid[];
-  v_counts integer[];
-  v_lanes integer[];
-  v_moved json;
-  v_leases bigint[];
-  v_slots bigint[];
-  v_amounts bigint[];
+  v_lanes integer[] := '{}';
   v_in_trees uuid[];
 begin
   perform 1 from workflow w where w.id in (select t.workflow_id from task t where t.id = any(p_ids))
@@ -278,13 +274,31 @@ begin
     v_codes := array(select case when q.id = any(v_held) then :result_conflict else v_codes[q.ord] end
       from unnest(p_ids) with ordinality q(id, ord) order by q.ord);
   end loop;
-  if cardinality(v_open) = 0 then v_open := null; end if;
-  if v_open is null then
-    return json_build_object('codes', v_codes, 'lanes', coalesce(v_lanes, '{}'), 'workflows', (
+  if coalesce(cardinality(v_open), 0) = 0 then
+    return json_build_object('codes', v_codes, 'lanes', v_lanes, 'workflows', (
       select json_agg(w.workflow_id) from (select distinct t.workflow_id from task t where t.id = any(v_in_trees) limit 17) w));
   end if;
+  return (reopen_tasks(v_open, p_ids, v_lanes, v_now)::jsonb || jsonb_build_object('codes', v_codes))::json;
+end $$;
 
-  v_open := v_open || reopening_below(v_open);
+-- Reopens tasks that may run again, of which p_asked run at once, with what failed only because of them. Returns what
+-- retry_tasks returns, without codes; p_lanes: lanes to add.
+create or replace function reopen_tasks(p_ids uuid[], p_asked uuid[], p_lanes integer[], p_now timestamptz)
+returns json language plpgsql as $$
+declare
+  v_open uuid[] := p_ids || reopening_below(p_ids);
+  v_regated uuid[];
+  v_around uuid[];
+  v_gates integer[];
+  v_reopens boolean[];
+  v_workflows uuid[];
+  v_counts integer[];
+  v_lanes integer[];
+  v_moved json;
+  v_leases bigint[];
+  v_slots bigint[];
+  v_amounts bigint[];
+begin
   select g.ids, g.gates, g.reopens into v_around, v_gates, v_reopens from gates_around(v_open) g;
   v_regated := array(select g.id from unnest(v_around, v_reopens) g(id, reopens) where not g.reopens);
   perform 1 from task t where t.id = any(v_around) order by t.id for no key update;
@@ -300,10 +314,9 @@ begin
     select t.kind_id, t.state, count(*) as n from task t where t.id = any(v_open) group by t.kind_id, t.state) g;
 
   update task t set
-    open_gates = g.gates, state = case when g.gates > 0 then :waiting
-      else :pending end, updated_at = v_now, ended_at = null,
-    started_at = null, deadline_at = null,
-    run_at = case when t.id = any(p_ids) then v_now else greatest(t.run_at, v_now) end,
+    open_gates = g.gates, state = case when g.gates > 0 then :waiting else :pending end,
+    updated_at = p_now, ended_at = null, started_at = null, deadline_at = null,
+    run_at = case when t.id = any(p_asked) then p_now else greatest(t.run_at, p_now) end,
     reason = null, cause = null, slots = null, lease_id = null
   from unnest(v_around, v_gates, v_reopens) g(id, gates, reopens)
   where t.id = g.id and g.reopens;
@@ -315,9 +328,9 @@ begin
   update workflow w set remaining = w.remaining + c.n, ended_at = null
   from unnest(v_workflows, v_counts) c(id, n) where w.id = c.id;
   perform close_leases(v_leases);
-  v_lanes := coalesce(v_lanes, '{}') || return_slots(v_slots, v_amounts)
+  v_lanes := p_lanes || return_slots(v_slots, v_amounts)
     || yield_slots(array(select t.id from task t where t.id = any(v_regated) and (t.state + 0) = :waiting))
-    || make_ready(array(select t.id from task t where t.id = any(v_open) and (t.state + 0) = :pending), v_now);
-  return json_build_object('codes', v_codes, 'moved', v_moved, 'lanes', v_lanes, 'reopened', cardinality(v_open),
+    || make_ready(array(select t.id from task t where t.id = any(v_open) and (t.state + 0) = :pending), p_now);
+  return json_build_object('moved', v_moved, 'lanes', v_lanes, 'reopened', cardinality(v_open),
     'workflows', (select json_agg(w.id) from (select distinct unnest(v_workflows) as id limit 17) w));
 end $$;

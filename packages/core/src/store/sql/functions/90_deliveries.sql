@@ -59,16 +59,7 @@ declare
   v_stopped uuid[];
   v_lanes integer[] := '{}';
 begin
-  perform lock_workflows(array(
-    select d.task_id from jsonb_to_recordset(p_results) as r(i uuid, o text) join delivery d on d.id = r.i
-    where d.trigger in ('start', 'cancel')));
-  perform 1 from task t where t.id in (
-    select d.task_id from jsonb_to_recordset(p_results) as r(i uuid) join delivery d on d.id = r.i
-    where d.trigger in ('start', 'cancel'))
-  order by t.id for no key update;
-  perform 1 from delivery d where d.id in (select r.i from jsonb_to_recordset(p_results) as r(i uuid))
-  order by d.id for update;
-
+  perform lock_results(p_results);
   v_conflicts := (select count(*) from jsonb_to_recordset(p_results) as r(i uuid, n integer)
     join delivery d on d.id = r.i where d.state <> 'due' or d.tries <> r.n);
   -- Starts whose attempt has ended are not retried.
@@ -96,57 +87,13 @@ begin
   join delivery d on d.id = r.i
   where d.trigger = 'start' and d.state = 'due' and d.tries = r.n;
 
-  with answered as (
-    select d.task_id, d.attempt, r.c from jsonb_to_recordset(p_results) as r(i uuid, n integer, c jsonb)
-    join delivery d on d.id = r.i
-    where r.c is not null and d.trigger = 'start' and d.state = 'due' and d.tries = r.n
-  ), noted as (
-    insert into task_spec as sp (task_id, actions) select a.task_id, jsonb_build_array(a.c) from answered a
-    on conflict (task_id) do update set actions = (
-      select coalesce(jsonb_agg(x.value), '[]') from jsonb_array_elements(coalesce(sp.actions, '[]')) x
-      where x.value ->> 'trigger' <> 'cancel') || excluded.actions
-    returning task_id
-  )
-  select array_agg(task_id) into v_cancel from noted;
-
-  with begun as (
-    update task t set
-      state = case when t.state = :claimed then :running else t.state end,
-      paused_from = case when t.state = :paused then :running else t.paused_from end,
-      started_at = v_now, updated_at = v_now,
-      deadline_at = case when t.state = :paused then t.paused_at else v_now end + t.timeout_secs * interval '1 second'
-    from (select d.task_id, d.attempt from jsonb_to_recordset(p_results) as r(i uuid, n integer, o text)
-          join delivery d on d.id = r.i
-          where d.trigger = 'start' and r.o = 'delivered' and d.state = 'due' and d.tries = r.n) s
-    where t.id = s.task_id and t.attempt = s.attempt
-      and ((t.state + 0) = :claimed or (t.state = :paused and t.paused_from = :claimed))
-    returning t.kind_id, t.workflow_id, coalesce(t.run_at, t.created_at) as since
-  )
-  select (select json_agg(json_build_array(g.kind_id, g.waits)) from (
-      select b.kind_id, json_agg((extract(epoch from v_now - b.since) * 1000)::bigint) as waits
-      from begun b group by b.kind_id) g),
-    (select json_agg(w.workflow_id) from (select distinct b.workflow_id from begun b limit 17) w)
-  into v_begun, v_workflows;
-
+  v_cancel := note_cancel_actions(p_results);
+  select b.o_waits, b.o_workflows into v_begun, v_workflows from begin_delivered(p_results, v_now) b;
   perform check_leases_sooner(v_started);
 
-  update delivery d set
-    state = case when d.id = any(v_over) then 'dead' when r.o = 'retry' then 'due' else r.o end,
-    next_try_at = case when r.o = 'retry' and d.id <> all(v_over) then v_now + coalesce(r.d, 0) * interval '1 millisecond' end,
-    last_status = r.s,
-    last_error = case when d.id = any(v_over) then 'not retried, the attempt has ended: ' || coalesce(r.e, '') else r.e end,
-    holder = null, delivered_at = case when r.o = 'delivered' then v_now end
-  from jsonb_to_recordset(p_results) as r(i uuid, n integer, o text, s integer, e text, d bigint)
-  where d.id = r.i and d.state = 'due' and d.tries = r.n;
-
-  -- It also releases them if its target confirmed every cancel action: it has stopped.
-  v_stopped := v_unstarted || array(
-    select distinct d.task_id from jsonb_to_recordset(p_results) as r(i uuid, o text)
-    join delivery d on d.id = r.i join task t on t.id = d.task_id
-    where d.trigger = 'cancel' and r.o = 'delivered' and d.state = 'delivered'
-      and t.starts_by_webhook and t.attempt = d.attempt and t.state + 0 = :canceled
-      and not exists (select 1 from delivery o
-        where o.task_id = d.task_id and o.attempt = d.attempt and o.trigger = 'cancel' and o.state <> 'delivered'));
+  perform record_tries(p_results, v_over, v_now);
+  -- It also releases them if its target confirmed every cancel action.
+  v_stopped := v_unstarted || tasks_with_confirmed_cancel(p_results);
   if cardinality(v_stopped) > 0 then
     v_lanes := release_canceled(v_stopped, array_fill(:result_conflict::smallint, array[cardinality(v_stopped)]));
   end if;
@@ -161,9 +108,97 @@ begin
   perform release_held(array(
     select d.task_id from jsonb_to_recordset(p_results) as r(i uuid) join delivery d on d.id = r.i
     where d.trigger = 'start' and d.state in ('delivered', 'dead')), v_now);
-  return json_build_object('begun', v_begun, 'settled', v_settled, 'attempts', traced_ends(v_traced, v_failed, v_settled), 'workflows', v_workflows, 'lanes', v_lanes,
-    'conflicts', v_conflicts, 'skipped', cardinality(v_over),
+  return json_build_object('begun', v_begun, 'settled', v_settled, 'attempts', traced_ends(v_traced, v_failed, v_settled),
+    'workflows', v_workflows, 'lanes', v_lanes, 'conflicts', v_conflicts, 'skipped', cardinality(v_over),
     'deliveries', (select count(*) from jsonb_to_recordset(p_results) as r(i uuid)));
+end $$;
+
+-- Locks what these results concern: the workflows and tasks of start and cancel deliveries, then all deliveries.
+create or replace function lock_results(p_results jsonb)
+returns void language plpgsql as $$
+begin
+  perform lock_workflows(array(
+    select d.task_id from jsonb_to_recordset(p_results) as r(i uuid, o text) join delivery d on d.id = r.i
+    where d.trigger in ('start', 'cancel')));
+  perform 1 from task t where t.id in (
+    select d.task_id from jsonb_to_recordset(p_results) as r(i uuid) join delivery d on d.id = r.i
+    where d.trigger in ('start', 'cancel'))
+  order by t.id for no key update;
+  perform 1 from delivery d where d.id in (select r.i from jsonb_to_recordset(p_results) as r(i uuid))
+  order by d.id for update;
+end $$;
+
+-- Stores the cancel actions that answers to start deliveries named; returns their tasks.
+create or replace function note_cancel_actions(p_results jsonb)
+returns uuid[] language plpgsql as $$
+declare
+  v_tasks uuid[];
+begin
+  with answered as (
+    select d.task_id, d.attempt, r.c from jsonb_to_recordset(p_results) as r(i uuid, n integer, c jsonb)
+    join delivery d on d.id = r.i
+    where r.c is not null and d.trigger = 'start' and d.state = 'due' and d.tries = r.n
+  ), noted as (
+    insert into task_spec as sp (task_id, actions) select a.task_id, jsonb_build_array(a.c) from answered a
+    on conflict (task_id) do update set actions = (
+      select coalesce(jsonb_agg(x.value), '[]') from jsonb_array_elements(coalesce(sp.actions, '[]')) x
+      where x.value ->> 'trigger' <> 'cancel') || excluded.actions
+    returning task_id
+  )
+  select array_agg(task_id) into v_tasks from noted;
+  return v_tasks;
+end $$;
+
+-- Attempts whose start was acknowledged run. Returns how long their tasks waited, [[kind, [waits in ms]]], and some of
+-- their workflows.
+create or replace function begin_delivered(p_results jsonb, p_now timestamptz, out o_waits json, out o_workflows json)
+language plpgsql as $$
+begin
+  with begun as (
+    update task t set
+      state = case when t.state = :claimed then :running else t.state end,
+      paused_from = case when t.state = :paused then :running else t.paused_from end,
+      started_at = p_now, updated_at = p_now,
+      deadline_at = case when t.state = :paused then t.paused_at else p_now end + t.timeout_secs * interval '1 second'
+    from (select d.task_id, d.attempt from jsonb_to_recordset(p_results) as r(i uuid, n integer, o text)
+          join delivery d on d.id = r.i
+          where d.trigger = 'start' and r.o = 'delivered' and d.state = 'due' and d.tries = r.n) s
+    where t.id = s.task_id and t.attempt = s.attempt
+      and ((t.state + 0) = :claimed or (t.state = :paused and t.paused_from = :claimed))
+    returning t.kind_id, t.workflow_id, coalesce(t.run_at, t.created_at) as since
+  )
+  select (select json_agg(json_build_array(g.kind_id, g.waits)) from (
+      select b.kind_id, json_agg((extract(epoch from p_now - b.since) * 1000)::bigint) as waits
+      from begun b group by b.kind_id) g),
+    (select json_agg(w.workflow_id) from (select distinct b.workflow_id from begun b limit 17) w)
+  into o_waits, o_workflows;
+end $$;
+
+-- Records the tries of deliveries. p_over: starts that are not retried.
+create or replace function record_tries(p_results jsonb, p_over uuid[], p_now timestamptz)
+returns void language plpgsql as $$
+begin
+  update delivery d set
+    state = case when d.id = any(p_over) then 'dead' when r.o = 'retry' then 'due' else r.o end,
+    next_try_at = case when r.o = 'retry' and d.id <> all(p_over) then p_now + coalesce(r.d, 0) * interval '1 millisecond' end,
+    last_status = r.s,
+    last_error = case when d.id = any(p_over) then 'not retried, the attempt has ended: ' || coalesce(r.e, '') else r.e end,
+    holder = null, delivered_at = case when r.o = 'delivered' then p_now end
+  from jsonb_to_recordset(p_results) as r(i uuid, n integer, o text, s integer, e text, d bigint)
+  where d.id = r.i and d.state = 'due' and d.tries = r.n;
+end $$;
+
+-- Returns the canceled tasks whose targets confirmed every cancel action: they have stopped.
+create or replace function tasks_with_confirmed_cancel(p_results jsonb)
+returns uuid[] language plpgsql as $$
+begin
+  return array(
+    select distinct d.task_id from jsonb_to_recordset(p_results) as r(i uuid, o text)
+    join delivery d on d.id = r.i join task t on t.id = d.task_id
+    where d.trigger = 'cancel' and r.o = 'delivered' and d.state = 'delivered'
+      and t.starts_by_webhook and t.attempt = d.attempt and t.state + 0 = :canceled
+      and not exists (select 1 from delivery o
+        where o.task_id = d.task_id and o.attempt = d.attempt and o.trigger = 'cancel' and o.state <> 'delivered'));
 end $$;
 
 -- Deliveries that waited for a start delivery which has ended become due.

@@ -54,76 +54,47 @@ create or replace function runner_choose(p_requests uuid[], p_limit integer, p_b
   out o_requests uuid[], out o_runners uuid[])
 language plpgsql as $$
 declare
-  v_patience constant timestamptz := p_now - (p_times ->> 'patience_ms')::double precision * interval '1 millisecond';
-  -- Shapes and types are identified by their index in these arrays; by request: shape, count, whether it holds others
-  -- back.
-  v_shapes integer[];
-  v_types integer[];
-  v_shape_of integer[];
-  v_counts integer[];
-  v_ranks bigint[];
-  v_strict boolean[];
-  -- Types of shape s: v_fits[v_fit_from[s] .. v_fit_to[s]].
-  v_fits integer[];
-  v_fit_from integer[];
-  v_fit_to integer[];
-  -- Runners of type t start at v_first[t], most recently used first; v_left[t] are unassigned, from v_next[t] on.
-  v_ids uuid[];
-  v_since timestamptz[];
-  v_supply integer[];
-  v_left integer[];
-  v_first integer[];
-  v_next integer[];
-  -- Number of runners of type t assigned to requests of shape s: v_given[(s - 1) * v_width + t].
+  v_market runner_market := runner_supply(p_requests, p_busy, p_now, p_fresh, p_times);
   v_given integer[];
   v_served boolean[];
-  v_hopeless boolean[];
-  v_barred boolean[];
-  v_bar_ranks bigint[];
-  v_bar_ids uuid[];
-  v_bars boolean;
-  v_before integer[];
-  v_before_left integer[];
-  v_before_next integer[];
-  -- Search for a request that can move: the type that each type was reached from, and by which shape.
-  v_from integer[];
-  v_via integer[];
-  v_queue integer[];
-  v_at integer;
-  v_width integer;
-  v_height integer;
-  v_got integer;
-  v_best integer;
-  v_end integer;
-  v_s integer;
-  v_t integer;
-  v_u integer;
 begin
   o_requests := '{}';
   o_runners := '{}';
+  if v_market.ids is null then return; end if;
+  select a.o_given, a.o_served into v_given, v_served from runner_assign(v_market, p_requests, p_limit, p_now, p_times) a;
+  select g.o_requests, g.o_runners into o_requests, o_runners
+  from runner_pick(v_market, p_requests, v_given, v_served) g;
+end $$;
+
+-- Reads the requests and the idle runners that fit them; without ids if there are none.
+create or replace function runner_supply(p_requests uuid[], p_busy uuid[], p_now timestamptz, p_fresh timestamptz, p_times jsonb)
+returns runner_market language plpgsql as $$
+declare
+  v_patience constant timestamptz := p_now - (p_times ->> 'patience_ms')::double precision * interval '1 millisecond';
+  v_shapes integer[];
+  v_market runner_market;
+begin
   select array_agg(distinct q.shape_id) into v_shapes from unnest(p_requests) u(id) join runner_request q on q.id = u.id;
-  select array_agg(distinct f.type_id) into v_types from unnest(v_shapes) s(id) join runner_fit f on f.shape_id = s.id;
-  if v_types is null then return; end if;
-  v_height := cardinality(v_shapes);
-  v_width := cardinality(v_types);
+  select array_agg(distinct f.type_id) into v_market.types from unnest(v_shapes) s(id) join runner_fit f on f.shape_id = s.id;
+  if v_market.types is null then return null; end if;
   select array_agg(array_position(v_shapes, q.shape_id) order by u.ord), array_agg(q.count - q.kept order by u.ord),
     array_agg(q.rank order by u.ord), array_agg(q.count - q.kept > 1 and q.created_at <= v_patience order by u.ord)
-  into v_shape_of, v_counts, v_ranks, v_strict
+  into v_market.shape_of, v_market.counts, v_market.ranks, v_market.holds_back
   from unnest(p_requests) with ordinality u(id, ord) join runner_request q on q.id = u.id;
-  select array_agg(array_position(v_types, f.type_id) order by s.ord, f.type_id) into v_fits
+  select array_agg(array_position(v_market.types, f.type_id) order by s.ord, f.type_id) into v_market.fits
   from unnest(v_shapes) with ordinality s(id, ord) join runner_fit f on f.shape_id = s.id;
   select array_agg((n.upto - n.fits + 1)::integer order by n.ord), array_agg(n.upto::integer order by n.ord)
-  into v_fit_from, v_fit_to
+  into v_market.fit_from, v_market.fit_to
   from (
     select s.ord, count(f.type_id) as fits, sum(count(f.type_id)) over (order by s.ord) as upto
     from unnest(v_shapes) with ordinality s(id, ord) left join runner_fit f on f.shape_id = s.id group by s.ord) n;
 
   with wanted as (
     select t.ord, t.id, sum(w.wanted) as wanted
-    from unnest(v_types) with ordinality t(id, ord)
+    from unnest(v_market.types) with ordinality t(id, ord)
     join runner_fit f on f.type_id = t.id
     join (
-      select v_shapes[u.s] as shape_id, sum(u.n) as wanted from unnest(v_shape_of, v_counts) u(s, n) group by u.s) w
+      select v_shapes[u.s] as shape_id, sum(u.n) as wanted from unnest(v_market.shape_of, v_market.counts) u(s, n) group by u.s) w
       on w.shape_id = f.shape_id
     group by t.ord, t.id
   ), found as materialized (
@@ -139,129 +110,191 @@ begin
     (select array_agg(f.state_since order by f.ord, f.state_since desc, f.id) from found f),
     (select array_agg(n.n order by n.ord) from (
       select t.ord, (select count(*)::integer from found f where f.ord = t.ord) as n
-      from unnest(v_types) with ordinality t(id, ord)) n)
-  into v_ids, v_since, v_supply;
-  if v_ids is null then return; end if;
-  v_left := v_supply;
-  v_first := array(select (1 + sum(u.n) over (order by u.ord) - u.n)::integer from unnest(v_supply) with ordinality u(n, ord));
-  v_next := v_first;
-  select bool_or(b.id is not null), array_agg(b.rank order by t.ord), array_agg(b.id order by t.ord)
-  into v_bars, v_bar_ranks, v_bar_ids
-  from runner_barriers(v_types, p_requests, p_now, p_times) g cross join unnest(v_types) with ordinality t(id, ord)
-  left join unnest(g.o_types, g.o_ranks, g.o_ids) b(type_id, rank, id) on b.type_id = t.id;
-  v_given := array_fill(0, array[v_width * v_height]);
-  v_barred := array_fill(false, array[v_width]);
-  v_hopeless := array_fill(false, array[v_height]);
-  v_served := array_fill(false, array[cardinality(p_requests)]);
+      from unnest(v_market.types) with ordinality t(id, ord)) n)
+  into v_market.ids, v_market.since, v_market.supply;
+  v_market.starts := array(
+    select (1 + sum(u.n) over (order by u.ord) - u.n)::integer from unnest(v_market.supply) with ordinality u(n, ord));
+  return v_market;
+end $$;
 
+-- Decides which requests are served, and by how many runners of which types: o_given[(s - 1) * number of types + t]
+-- runners of type t for requests of shape s. v_left[t] runners of type t are unassigned, from v_next[t] on. Its arrays are
+-- variables of its own, since to assign an element of an array in a composite value is to copy the array.
+create or replace function runner_assign(p_market runner_market, p_requests uuid[], p_limit integer, p_now timestamptz, p_times jsonb,
+  out o_given integer[], out o_served boolean[])
+language plpgsql as $$
+declare
+  v_fits integer[] := p_market.fits;
+  v_fit_from integer[] := p_market.fit_from;
+  v_fit_to integer[] := p_market.fit_to;
+  v_since timestamptz[] := p_market.since;
+  v_left integer[] := p_market.supply;
+  v_next integer[] := p_market.starts;
+  v_width constant integer := cardinality(p_market.types);
+  v_bars runner_bars := runner_bars_of(p_market.types, p_requests, p_now, p_times);
+  v_barred boolean[] := array_fill(false, array[v_width]);
+  v_hopeless boolean[] := array_fill(false, array[cardinality(v_fit_from)]);
+  v_before record;
+  v_types integer[];
+  v_path integer[];
+  v_count integer;
+  v_got integer;
+  v_best integer;
+  v_s integer;
+  v_t integer;
+  v_u integer;
+begin
+  o_given := array_fill(0, array[v_width * cardinality(v_fit_from)]);
+  o_served := array_fill(false, array[cardinality(p_requests)]);
   for i in 1 .. cardinality(p_requests) loop
-    v_s := v_shape_of[i];
-    if v_bars then
-      for k in 1 .. v_width loop
-        if (v_bar_ranks[k], v_bar_ids[k]) < (v_ranks[i], p_requests[i]) then v_barred[k] := true; end if;
-      end loop;
-    end if;
+    v_s := p_market.shape_of[i];
+    v_count := p_market.counts[i];
+    v_types := v_fits[v_fit_from[v_s]:v_fit_to[v_s]];
+    for k in 1 .. coalesce(cardinality(v_bars.ranks), 0) loop
+      if (v_bars.ranks[k], v_bars.ids[k]) < (p_market.ranks[i], p_requests[i]) then v_barred[k] := true; end if;
+    end loop;
     v_got := 0;
-    if v_counts[i] > 1 then
-      v_before := v_given;
-      v_before_left := v_left;
-      v_before_next := v_next;
-      v_at := 0;
-      for k in v_fit_from[v_s] .. v_fit_to[v_s] loop
-        if not v_barred[v_fits[k]] then v_at := v_at + v_supply[v_fits[k]]; end if;
-      end loop;
-      if v_at < v_counts[i] then v_got := -1; end if;
+    if v_count > 1 then
+      v_before := row(o_given, v_left, v_next);
+      v_got := (select case when sum(p_market.supply[u.t]) >= v_count then 0 else -1 end
+        from unnest(v_types) u(t) where not v_barred[u.t]);
     end if;
-    while v_got >= 0 and v_got < v_counts[i] and not v_hopeless[v_s] loop
+    while v_got >= 0 and v_got < v_count and not v_hopeless[v_s] loop
       v_best := null;
-      for k in v_fit_from[v_s] .. v_fit_to[v_s] loop
-        v_t := v_fits[k];
+      foreach v_t in array v_types loop
         if v_left[v_t] > 0 and not v_barred[v_t]
            and (v_best is null or v_since[v_next[v_t]] > v_since[v_next[v_best]]) then v_best := v_t; end if;
       end loop;
-      v_end := v_best;
+      v_t := v_best;
       if v_best is null then
-        v_from := array_fill(0, array[v_width]);
-        v_via := v_from;
-        v_queue := '{}';
-        for k in v_fit_from[v_s] .. v_fit_to[v_s] loop
-          if not v_barred[v_fits[k]] then
-            v_from[v_fits[k]] := -1;
-            v_queue := v_queue || v_fits[k];
-          end if;
-        end loop;
-        v_at := 0;
-        <<search>>
-        while v_at < cardinality(v_queue) loop
-          v_at := v_at + 1;
-          v_t := v_queue[v_at];
-          for s in 1 .. v_height loop
-            continue when v_given[(s - 1) * v_width + v_t] = 0;
-            for k in v_fit_from[s] .. v_fit_to[s] loop
-              v_u := v_fits[k];
-              continue when v_from[v_u] <> 0 or v_barred[v_u];
-              v_from[v_u] := v_t;
-              v_via[v_u] := s;
-              if v_left[v_u] > 0 then
-                v_end := v_u;
-                exit search;
-              end if;
-              v_queue := v_queue || v_u;
-            end loop;
-          end loop;
-        end loop;
-        exit when v_end is null;
-        v_best := v_end;
-        while v_from[v_best] > 0 loop
-          v_t := v_from[v_best];
-          v_u := (v_via[v_best] - 1) * v_width;
-          v_given[v_u + v_t] := v_given[v_u + v_t] - 1;
-          v_given[v_u + v_best] := v_given[v_u + v_best] + 1;
-          v_best := v_t;
+        v_path := runner_path(v_types, v_fits, v_fit_from, v_fit_to, o_given, v_left, v_barred);
+        exit when v_path is null;
+        v_t := v_path[1];
+        v_best := v_path[2];
+        for n in 2 .. cardinality(v_path) / 2 loop
+          o_given[v_path[2 * n - 1]] := o_given[v_path[2 * n - 1]] - 1;
+          o_given[v_path[2 * n]] := o_given[v_path[2 * n]] + 1;
         end loop;
       end if;
-      v_left[v_end] := v_left[v_end] - 1;
-      v_next[v_end] := v_next[v_end] + 1;
+      v_left[v_t] := v_left[v_t] - 1;
+      v_next[v_t] := v_next[v_t] + 1;
       v_u := (v_s - 1) * v_width + v_best;
-      v_given[v_u] := v_given[v_u] + 1;
+      o_given[v_u] := o_given[v_u] + 1;
       v_got := v_got + 1;
     end loop;
-    if v_got = v_counts[i] then
-      v_served[i] := true;
-      p_limit := p_limit - 1;
-      exit when p_limit = 0;
-      continue;
-    end if;
+    o_served[i] := v_got = v_count;
+    p_limit := p_limit - o_served[i]::integer;
+    exit when p_limit = 0;
+    continue when o_served[i];
     -- If no request can move now, none can later.
     if v_got = 0 then v_hopeless[v_s] := true; end if;
-    if v_counts[i] > 1 then
-      v_given := v_before;
-      v_left := v_before_left;
-      v_next := v_before_next;
+    if v_count > 1 then
+      o_given := v_before.f1;
+      v_left := v_before.f2;
+      v_next := v_before.f3;
     end if;
-    if v_strict[i] then
-      for k in v_fit_from[v_s] .. v_fit_to[v_s] loop
-        v_barred[v_fits[k]] := true;
-      end loop;
+    continue when not p_market.holds_back[i];
+    foreach v_t in array v_types loop
+      v_barred[v_t] := true;
+    end loop;
+  end loop;
+end $$;
+
+-- Finds how a runner can become free for a request of these types, if requests move from type to type. Returns [the type
+-- that gives up a runner, the one of p_types that becomes free, then the elements of p_given that become one less and one
+-- more, in turn]; null if there is no such path.
+create or replace function runner_path(p_types integer[], p_fits integer[], p_fit_from integer[], p_fit_to integer[],
+  p_given integer[], p_left integer[], p_barred boolean[])
+returns integer[] language plpgsql as $$
+declare
+  v_width constant integer := cardinality(p_left);
+  -- The type that each type was reached from, and by which shape.
+  v_from integer[] := array_fill(0, array[v_width]);
+  v_via integer[] := v_from;
+  v_queue integer[] := '{}';
+  v_moves integer[] := '{}';
+  v_end integer;
+  v_at integer := 0;
+  v_t integer;
+  v_u integer;
+begin
+  foreach v_t in array p_types loop
+    if not p_barred[v_t] then
+      v_from[v_t] := -1;
+      v_queue := v_queue || v_t;
     end if;
   end loop;
+  while v_at < cardinality(v_queue) loop
+    v_at := v_at + 1;
+    v_t := v_queue[v_at];
+    for s in 1 .. cardinality(p_fit_from) loop
+      continue when p_given[(s - 1) * v_width + v_t] = 0;
+      for k in p_fit_from[s] .. p_fit_to[s] loop
+        v_u := p_fits[k];
+        continue when v_from[v_u] <> 0 or p_barred[v_u];
+        v_from[v_u] := v_t;
+        v_via[v_u] := s;
+        if p_left[v_u] > 0 then
+          v_end := v_u;
+          while v_from[v_u] > 0 loop
+            v_moves := v_moves || ((v_via[v_u] - 1) * v_width + v_from[v_u]) || ((v_via[v_u] - 1) * v_width + v_u);
+            v_u := v_from[v_u];
+          end loop;
+          return array[v_end, v_u] || v_moves;
+        end if;
+        v_queue := v_queue || v_u;
+      end loop;
+    end loop;
+  end loop;
+  return null;
+end $$;
 
-  v_next := v_first;
+-- The barriers of these types, in their order; empty if there are none.
+create or replace function runner_bars_of(p_types integer[], p_requests uuid[], p_now timestamptz, p_times jsonb)
+returns runner_bars language plpgsql as $$
+declare
+  v_bars runner_bars;
+begin
+  select array_agg(b.rank order by t.ord), array_agg(b.id order by t.ord) into v_bars
+  from runner_barriers(p_types, p_requests, p_now, p_times) g
+  cross join unnest(p_types) with ordinality t(id, ord)
+  left join unnest(g.o_types, g.o_ranks, g.o_ids) b(type_id, rank, id) on b.type_id = t.id
+  having bool_or(b.id is not null);
+  return v_bars;
+end $$;
+
+-- Picks the runners of served requests, the most recently used first.
+create or replace function runner_pick(p_market runner_market, p_requests uuid[], p_given integer[], p_served boolean[],
+  out o_requests uuid[], out o_runners uuid[])
+language plpgsql as $$
+declare
+  v_fits integer[] := p_market.fits;
+  v_since timestamptz[] := p_market.since;
+  v_ids uuid[] := p_market.ids;
+  v_next integer[] := p_market.starts;
+  v_width constant integer := cardinality(p_market.types);
+  v_best integer;
+  v_s integer;
+  v_t integer;
+  v_u integer;
+begin
+  o_requests := '{}';
+  o_runners := '{}';
   for i in 1 .. cardinality(p_requests) loop
-    continue when not v_served[i];
-    v_s := v_shape_of[i];
-    for n in 1 .. v_counts[i] loop
+    continue when not p_served[i];
+    v_s := p_market.shape_of[i];
+    for n in 1 .. p_market.counts[i] loop
       v_best := null;
-      for k in v_fit_from[v_s] .. v_fit_to[v_s] loop
+      for k in p_market.fit_from[v_s] .. p_market.fit_to[v_s] loop
         v_t := v_fits[k];
-        if v_given[(v_s - 1) * v_width + v_t] > 0
+        if p_given[(v_s - 1) * v_width + v_t] > 0
            and (v_best is null or v_since[v_next[v_t]] > v_since[v_next[v_best]]) then v_best := v_t; end if;
       end loop;
       o_requests := o_requests || p_requests[i];
       o_runners := o_runners || v_ids[v_next[v_best]];
       v_next[v_best] := v_next[v_best] + 1;
       v_u := (v_s - 1) * v_width + v_best;
-      v_given[v_u] := v_given[v_u] - 1;
+      p_given[v_u] := p_given[v_u] - 1;
     end loop;
   end loop;
 end $$;

@@ -3,20 +3,19 @@
 -- Inserts new requests with ranks that are fair between tenants: the rank of a request is its number of runners plus
 -- the higher of the last rank of its tenant and the lowest waiting rank. Ended requests of a task that needs the same
 -- attempt again wait again. Returns how many; -1, without any change, if one of the shapes was deleted.
-create or replace function runner_ask(p_ids uuid[], p_shapes integer[], p_tenants text[], p_counts integer[],
-  p_sources smallint[], p_runs text[], p_attempts integer[], p_expires timestamptz[], p_now timestamptz, p_times jsonb)
+create or replace function runner_ask(p_requests new_requests, p_now timestamptz, p_times jsonb)
 returns integer language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz;
   v_base bigint;
   v_asked uuid[];
-  v_tenants text[] := array(select distinct u.t from unnest(p_tenants) u(t));
+  v_tenants text[] := array(select distinct u.t from unnest(p_requests.tenants) u(t));
   v_locked integer;
 begin
   -- Prevents the deletion of shapes until this transaction ends.
   perform pg_advisory_xact_lock_shared(7302, 2);
-  if exists (select 1 from unnest(p_shapes) u(id) where not exists (select 1 from runner_shape s where s.id = u.id)) then
+  if exists (select 1 from unnest(p_requests.shapes) u(id) where not exists (select 1 from runner_shape s where s.id = u.id)) then
     return -1;
   end if;
   -- A tenant may be deleted between the two statements.
@@ -34,7 +33,8 @@ begin
     (select t.rank from runner_tenant t order by t.rank desc limit 1), 0);
   with given as (
     select distinct on (u.id) u.*
-    from unnest(p_ids, p_shapes, p_tenants, p_counts, p_sources, p_runs, p_attempts, p_expires) with ordinality
+    from unnest(p_requests.ids, p_requests.shapes, p_requests.tenants, p_requests.counts, p_requests.sources,
+        p_requests.runs, p_requests.attempts, p_requests.expires) with ordinality
       u(id, shape_id, tenant, count, source, run, attempt, expires_at, ord)
     order by u.id, u.ord
   ), fresh as (
@@ -62,7 +62,7 @@ begin
   )
   select array_agg(s.id) into v_asked from stored s;
   if v_asked is null then return 0; end if;
-  if :source_task = any(p_sources) then perform runner_set_aside(v_asked); end if;
+  if :source_task = any(p_requests.sources) then perform runner_set_aside(v_asked); end if;
   perform runner_tell_pool(p_times);
   return cardinality(v_asked);
 end $$;
@@ -149,7 +149,8 @@ begin
         order by q.rank, q.id for update skip locked);
   end if;
   if cardinality(v_heads) = 0 then return; end if;
-  select m.o_requests, m.o_runners, m.o_open into v_granted, v_runners, v_open from runner_match(v_heads, p_limit, coalesce(p_now, clock_timestamp()), p_times) m;
+  select m.o_requests, m.o_runners, m.o_open into v_granted, v_runners, v_open
+  from runner_match(v_heads, p_limit, coalesce(p_now, clock_timestamp()), p_times) m;
   return query
     select g.id, g.runners, null::smallint
     from (

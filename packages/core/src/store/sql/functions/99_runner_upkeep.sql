@@ -47,15 +47,15 @@ end $$;
 
 -- Returns why a runner must end; null if it need not. p_seen: its last heartbeat. A silence must have started before
 -- the first check, so that a heartbeat after it always clears the doubt.
-create or replace function runner_fate(p_state smallint, p_launched boolean, p_threshold timestamptz, p_confirm_by timestamptz,
-  p_doubted_at timestamptz, p_seen timestamptz, p_silent interval, p_doubt interval, p_now timestamptz)
+create or replace function runner_fate(p_runner runner, p_seen timestamptz, p_silent interval, p_doubt interval,
+  p_now timestamptz)
 returns text language sql immutable as $$
   select case
-    when p_state = :runner_claimed and least(p_confirm_by, p_threshold) <= p_now then 'unconfirmed'
-    when p_state = :runner_created and p_threshold <= p_now then case when p_launched then 'never registered'
-      else 'never launched' end
-    when p_state in (:runner_idle, :runner_claimed, :runner_running) and p_doubted_at <= p_now - p_doubt
-      and p_seen < p_doubted_at and p_seen <= p_now - p_silent
+    when p_runner.state = :runner_claimed and least(p_runner.confirm_by, p_runner.threshold) <= p_now then 'unconfirmed'
+    when p_runner.state = :runner_created and p_runner.threshold <= p_now
+      then case when p_runner.provider_id is null then 'never launched' else 'never registered' end
+    when p_runner.state in (:runner_idle, :runner_claimed, :runner_running)
+      and p_runner.doubted_at <= p_now - p_doubt and p_seen < p_runner.doubted_at and p_seen <= p_now - p_silent
       then 'lost'
   end
 $$;
@@ -241,7 +241,7 @@ begin
     v_speaking := runner_speaking(v_over);
     for v_fate in
       select f.fate, array_agg(f.id order by f.id) as ids from (
-        select r.id, runner_fate(r.state, r.provider_id is not null, r.threshold, r.confirm_by, r.doubted_at,
+        select r.id, runner_fate(r,
           case when r.id = any(v_speaking) then v_now else coalesce(l.seen_at, r.state_since) end,
           v_silent, v_doubt, v_now) as fate
         from runner r left join runner_pulse l on l.runner_id = r.id where r.id = any(v_over)) f
