@@ -41,7 +41,7 @@ export function checkAmbient(sources: readonly SourceText[]): Finding[] {
 }
 
 function mustBeGiven(path: string): boolean {
-  if (!isTypeScript(path) || AMBIENT_FILES.includes(path)) return false;
+  if (!isTypeScript(path) || AMBIENT_FILES.some((each) => path.startsWith(each))) return false;
   return !AMBIENT_ROOMS.includes(roomOf(path) ?? '');
 }
 

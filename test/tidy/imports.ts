@@ -55,7 +55,7 @@ export function roomOf(path: string): string | null {
 
 function placeOf(path: string): Place | null {
   const [, name, inside] = /^packages\/([^/]+)\/src\/(.+)$/.exec(path) ?? [];
-  if (name === undefined || inside === undefined) return null;
+  if (name === undefined || inside === undefined || name === 'test-support') return null;
   if (name === 'base' && PURE_BASE.some((pure) => inside.startsWith(pure))) return { room: 'vocabulary', path: inside };
   if (!PACKAGES_OF_ROOMS.includes(name)) return { room: name, path: inside };
   const [room = '', ...rest] = inside.split('/');

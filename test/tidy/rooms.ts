@@ -76,10 +76,11 @@ export const ROOMS: Readonly<Record<string, Room>> = {
 /** Rooms that may touch the clock, randomness, timers and the environment; everybody else is given them. */
 export const AMBIENT_ROOMS: readonly string[] = ['base', 'app'];
 
-/** Single files with the same right: entries of processes, of Heddle and of a task. */
+/** Files and folders with the same right: entries of processes, of Heddle and of a task, and a command. */
 export const AMBIENT_FILES: readonly string[] = [
   'packages/heddle/src/cli/main.ts',
   'packages/executor/src/execution/child/main.ts',
+  'packages/scan/src/command/',
 ];
 
 export const LIMITS = {

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { it } from 'node:test';
 import { promisify } from 'node:util';
 
-const MODULE = new URL('../../src/app/new-space.ts', import.meta.url).href;
+const MODULE = new URL('../src/new-space.ts', import.meta.url).href;
 /** V8 grows the new space for objects that survive one or two collections. */
 const PROGRAM = `
   import { getHeapSpaceStatistics } from 'node:v8';
