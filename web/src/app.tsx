@@ -11,9 +11,9 @@ const workflowId = search.get('workflow')?.trim() ?? null;
 
 // The graph libraries are large: other pages do not load them, and a graph page loads them at once.
 const viewing = path === '/view' && workflowId === null;
-const loadDagPage = () => import('./dag/dag-page.tsx');
+const loadDagPage = async () => (await import('./dag/dag-page.tsx')).DagPage;
 const dagPage = viewing ? loadDagPage() : null;
-const DagPage = lazy(async () => ({ default: (await (dagPage ?? loadDagPage())).DagPage }));
+const DagPage = lazy(async () => ({ default: await (dagPage ?? loadDagPage()) }));
 const JobsPage = lazy(async () => ({ default: (await import('./jobs/jobs-page.tsx')).JobsPage }));
 const FindingsPage = lazy(async () => ({ default: (await import('./findings/findings-page.tsx')).FindingsPage }));
 const ExecutorsPage = lazy(async () => ({ default: (await import('./executors/executors-page.tsx')).ExecutorsPage }));

@@ -26,11 +26,6 @@ export function setTheme(theme: Theme): void {
   for (const listener of listeners) listener();
 }
 
-/** Whether dark colors are shown now, by choice or by the system's preference. */
-function isDark(): boolean {
-  return current === 'dark' || (current === 'auto' && darkPreference.matches);
-}
-
 /** Calls back when the displayed colors change. */
 export function onThemeChange(listener: () => void): () => void {
   listeners.add(listener);

@@ -1,7 +1,6 @@
 import { getJson } from './client.ts';
 
-const EXECUTOR_STATES = ['unknown', 'healthy', 'degraded', 'draining', 'unreachable'] as const;
-export type ExecutorState = (typeof EXECUTOR_STATES)[number];
+export type ExecutorState = 'unknown' | 'healthy' | 'degraded' | 'draining' | 'unreachable';
 
 /** A task as reported by its executor. */
 export interface RecentTask {

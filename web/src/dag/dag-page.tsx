@@ -18,7 +18,7 @@ const WAYS = (
 );
 
 /** The page of one batch: reads it, follows it, and explains what to do if it cannot. */
-function DagPage({ batchId }: { batchId: string }) {
+export function DagPage({ batchId }: { batchId: string }) {
   if (batchId === '') {
     return (
       <BlankPage title="Which batch?" ways={WAYS}>

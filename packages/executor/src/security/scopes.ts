@@ -1,8 +1,7 @@
 /** Scopes besides `task:execute:*` and `task:execute:NAME`, which allow submissions. */
-const SCOPES = ['task:poll', 'task:cancel', 'events:list', 'status:read'] as const;
 
 /** Scope required by a call: one of the scopes, or `task:execute:` with the event's name. */
-export type ScopeNeed = (typeof SCOPES)[number] | `task:execute:${string}`;
+export type ScopeNeed = 'task:poll' | 'task:cancel' | 'events:list' | 'status:read' | `task:execute:${string}`;
 
 const EXECUTE = 'task:execute:';
 
