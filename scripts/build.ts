@@ -58,6 +58,8 @@ function writeManifest(from: string, name: string): void {
   const manifest = publishedManifest(JSON.parse(readFileSync(from, 'utf8')) as SourceManifest);
   writeFileSync(published(name, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
   cpSync(join(ROOT, 'LICENSE'), published(name, 'LICENSE'));
+  const readme = join(from, '..', 'README.md');
+  if (existsSync(readme)) cpSync(readme, published(name, 'README.md'));
 }
 
 /** The built-in rules, compiled: half a second less for every scan. */

@@ -1,6 +1,4 @@
-/** Scopes besides `task:execute:*` and `task:execute:NAME`, which allow submissions. */
-
-/** Scope required by a call: one of the scopes, or `task:execute:` with the event's name. */
+/** Scope required by a call; `task:execute:` with the event's name allows its submission. */
 export type ScopeNeed = 'task:poll' | 'task:cancel' | 'events:list' | 'status:read' | `task:execute:${string}`;
 
 const EXECUTE = 'task:execute:';
