@@ -8,8 +8,12 @@ import { Compile } from 'typebox/schema';
 
 import type { DnsxLine, NaabuLine, TlsxLine } from '../src/projectdiscovery.ts';
 import { projectDiscoveryLine } from '../src/projectdiscovery.ts';
-import type { DnsxLineSchema, NaabuLineSchema, TlsxLineSchema } from '../src/projectdiscovery-schema.ts';
-import { ProjectDiscoveryLineSchema } from '../src/projectdiscovery-schema.ts';
+import type {
+  DnsxLineSchema,
+  NaabuLineSchema,
+  TlsxLineSchema,
+} from '@heddle/test-support/recon/projectdiscovery-schema';
+import { ProjectDiscoveryLineSchema } from '@heddle/test-support/recon/projectdiscovery-schema';
 import type { DnsRecord, PortRecord, ReconRecord, TlsRecord } from '../src/records.ts';
 
 type Same<One, Other> = [One] extends [Other] ? ([Other] extends [One] ? true : false) : false;

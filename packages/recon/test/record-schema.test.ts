@@ -10,9 +10,14 @@ import { Compile } from 'typebox/schema';
 
 import { scanDns } from '../src/dns/scan.ts';
 import { projectDiscoveryLine } from '../src/projectdiscovery.ts';
-import { ProjectDiscoveryLineSchema } from '../src/projectdiscovery-schema.ts';
+import { ProjectDiscoveryLineSchema } from '@heddle/test-support/recon/projectdiscovery-schema';
 import type { DnsRecord, PortRecord, ReconRecord, TlsRecord } from '../src/records.ts';
-import { DnsRecordSchema, PortRecordSchema, ReconRecordSchema, TlsRecordSchema } from '../src/record-schema.ts';
+import {
+  DnsRecordSchema,
+  PortRecordSchema,
+  ReconRecordSchema,
+  TlsRecordSchema,
+} from '@heddle/test-support/recon/record-schema';
 import { scanTcp } from '../src/tcp/scan.ts';
 import { makeCertificate, makeHierarchy } from '@heddle/test-support/certificates';
 import { reply, startNameServer } from '@heddle/test-support/name-server';

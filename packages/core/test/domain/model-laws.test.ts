@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { idealClaim, judgeClaim } from '../../src/domain/model/claim.ts';
-import { emptyModel, openGates } from '../../src/domain/model/state.ts';
-import type { Model, ModelTask } from '../../src/domain/model/state.ts';
-import { step } from '../../src/domain/model/step.ts';
-import type { ModelEvent } from '../../src/domain/model/step.ts';
+import {
+  type Model,
+  type ModelEvent,
+  type ModelTask,
+  emptyModel,
+  idealClaim,
+  judgeClaim,
+  openGates,
+  step,
+} from '@heddle/test-support/model';
 import { isTerminal } from '@heddle/base/vocabulary/task-state';
 import type { Rule } from '@heddle/base/vocabulary/task';
 import { playOnModel } from './play.ts';

@@ -1,10 +1,14 @@
 import type { TaskId } from '@heddle/base/ids';
-import { idealClaim } from '../../src/domain/model/claim.ts';
-import type { ModelReport } from '../../src/domain/model/report.ts';
-import { emptyModel } from '../../src/domain/model/state.ts';
-import type { Model, ModelTask } from '../../src/domain/model/state.ts';
-import { step } from '../../src/domain/model/step.ts';
-import type { ModelEvent, Step } from '../../src/domain/model/step.ts';
+import {
+  type Model,
+  type ModelEvent,
+  type ModelReport,
+  type ModelTask,
+  type Step,
+  emptyModel,
+  idealClaim,
+  step,
+} from '@heddle/test-support/model';
 import { isTerminal } from '@heddle/base/vocabulary/task-state';
 import { buildWorkflow, deterministicIds } from './scenario.ts';
 import type { Command, Pick, Pool, Scenario, Speaker } from './scenario.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { countOpenGates, gateOf, restingState } from '../../src/domain/readiness.ts';
+import { countOpenGates, gateOf, restingState } from '@heddle/test-support/model';
 import { isTerminal, TASK_STATES } from '@heddle/base/vocabulary/task-state';
 
 test('a gate is open until its parent ends, and only a required success can break it', () => {

@@ -1,12 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { idealClaim } from '../../src/domain/model/claim.ts';
-import type { Model, ModelContainer } from '../../src/domain/model/state.ts';
-import { step } from '../../src/domain/model/step.ts';
-import type { ModelEvent } from '../../src/domain/model/step.ts';
-import { childNodes, containerOf, countChildren, hasEnded, withAncestors } from '../../src/domain/model/tree.ts';
-import { createdBy } from '../../src/domain/model/tree-generate.ts';
+import {
+  type Model,
+  type ModelContainer,
+  type ModelEvent,
+  childNodes,
+  containerOf,
+  countChildren,
+  createdBy,
+  hasEnded,
+  idealClaim,
+  step,
+  withAncestors,
+} from '@heddle/test-support/model';
 import { isTerminal } from '@heddle/base/vocabulary/task-state';
 import { derivedState, tolerates } from '@heddle/base/vocabulary/workflow';
 import { playTreesOnModel } from './tree-play.ts';

@@ -1,11 +1,14 @@
-import { idealClaim } from '../../src/domain/model/claim.ts';
-import { emptyModel } from '../../src/domain/model/state.ts';
-import type { Model, ModelTask } from '../../src/domain/model/state.ts';
-import { step } from '../../src/domain/model/step.ts';
-import type { ModelEvent } from '../../src/domain/model/step.ts';
-import { containerOf } from '../../src/domain/model/tree.ts';
-import { createdBy } from '../../src/domain/model/tree-generate.ts';
-import type { ModelCreation } from '../../src/domain/model/tree-submit.ts';
+import {
+  type Model,
+  type ModelCreation,
+  type ModelEvent,
+  type ModelTask,
+  containerOf,
+  createdBy,
+  emptyModel,
+  idealClaim,
+  step,
+} from '@heddle/test-support/model';
 import { isTerminal } from '@heddle/base/vocabulary/task-state';
 import type { Outcome } from '@heddle/base/vocabulary/task-state';
 import { attemptOf } from './play.ts';

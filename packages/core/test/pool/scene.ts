@@ -4,7 +4,7 @@ import type { PoolContext, PoolMetrics, PoolPolicy } from '../../src/pool/contex
 import type { PoolOptions } from '../../src/pool/parts.ts';
 import { Pool } from '../../src/pool/pool.ts';
 import type { Orders } from '../../src/pool/port/store.ts';
-import { MemoryRunnerStore } from '../../src/pool/store/memory.ts';
+import { MemoryRunnerStore } from '@heddle/test-support/pool/memory-store/memory-store';
 import type { Demand } from '@heddle/base/vocabulary/requirements';
 import type { Runner } from '../../src/domain/runner/runner.ts';
 import { VirtualClock } from '@heddle/base/clock';

@@ -1,6 +1,6 @@
 import { after } from 'node:test';
 
-import { MemoryQueue } from '../../src/queue/memory.ts';
+import { MemoryQueue } from '@heddle/test-support/queue/memory-queue';
 import { OutgoingRelay } from '../../src/queue/outgoing.ts';
 import { systemClock, VirtualClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';

@@ -5,7 +5,7 @@ import { ManagerLoop, type ManagerLoopOptions } from '../../src/app/manager-loop
 import type { JsonObject } from '@heddle/base/json';
 import { workerQueueOf, type StartTaskMessage } from '@heddle/core/domain/message';
 import type { Manager, ManagerRun } from '@heddle/core/engine/manager/manager';
-import { MemoryQueue } from '@heddle/core/internal/queue/memory';
+import { MemoryQueue } from '@heddle/test-support/queue/memory-queue';
 import type { MessageQueue, ReceiveOptions } from '@heddle/core/queue/port';
 import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';

@@ -4,7 +4,7 @@ import { after, before } from 'node:test';
 
 import { Compile } from 'typebox/schema';
 
-import { ReconRecordSchema } from '@heddle/recon/internal/record-schema';
+import { ReconRecordSchema } from '@heddle/test-support/recon/record-schema';
 import { reply, startNameServer, type NameServer } from '@heddle/test-support/name-server';
 import { listening, ReconDirectory, type Listening } from './recon-process.ts';
 import type { Scanned } from './scan-process.ts';

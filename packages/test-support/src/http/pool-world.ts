@@ -11,7 +11,7 @@ import { Pool } from '@heddle/core/pool/pool';
 import type { PoolBackend, Served } from '@heddle/core/pool/port/backend';
 import type { PoolSample } from '@heddle/core/pool/port/history';
 import type { RunnerRequest } from '@heddle/core/pool/port/store';
-import { MemoryRunnerStore } from '@heddle/core/internal/pool/store/memory';
+import { MemoryRunnerStore } from '../pool/memory-store/memory-store.ts';
 import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
 import { systemRandom } from '@heddle/base/random';

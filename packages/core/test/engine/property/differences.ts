@@ -1,10 +1,15 @@
 import type { TaskId } from '@heddle/base/ids';
 import { canonicalJson } from '@heddle/base/json';
 import type { JsonValue } from '@heddle/base/json';
-import type { WaitingForSlots } from '../../../src/domain/model/claim.ts';
-import { equalInFields, remainingWork } from '../../../src/domain/model/slots.ts';
-import { openGates, workflowProgress } from '../../../src/domain/model/state.ts';
-import type { Model, ModelTask } from '../../../src/domain/model/state.ts';
+import {
+  type Model,
+  type ModelTask,
+  type WaitingForSlots,
+  equalInFields,
+  openGates,
+  remainingWork,
+  workflowProgress,
+} from '@heddle/test-support/model';
 import type { Task } from '@heddle/base/vocabulary/task';
 import { isTerminal } from '@heddle/base/vocabulary/task-state';
 import type { Dag, Engine } from '../../../src/engine/port.ts';

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import type { TaskId } from '@heddle/base/ids';
-import { judgeClaim } from '../../../src/domain/model/claim.ts';
-import type { WaitingForSlots } from '../../../src/domain/model/claim.ts';
-import { emptyModel } from '../../../src/domain/model/state.ts';
-import type { Model } from '../../../src/domain/model/state.ts';
-import { step } from '../../../src/domain/model/step.ts';
-import type { ModelEvent, Step } from '../../../src/domain/model/step.ts';
+import {
+  type Model,
+  type ModelEvent,
+  type Step,
+  type WaitingForSlots,
+  emptyModel,
+  judgeClaim,
+  step,
+} from '@heddle/test-support/model';
 import { isTerminal } from '@heddle/base/vocabulary/task-state';
 import type { DeliveryResult, Engine } from '../../../src/engine/port.ts';
 import type { VirtualClock } from '@heddle/base/clock';

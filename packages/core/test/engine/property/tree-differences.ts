@@ -1,10 +1,15 @@
 import { canonicalJson } from '@heddle/base/json';
 import type { JsonValue } from '@heddle/base/json';
 import type { WorkflowId } from '@heddle/base/ids';
-import { openGates, workflowProgress } from '../../../src/domain/model/state.ts';
-import type { Model } from '../../../src/domain/model/state.ts';
-import { containerOf, countChildren, openFillers } from '../../../src/domain/model/tree.ts';
-import { createdBy } from '../../../src/domain/model/tree-generate.ts';
+import {
+  type Model,
+  containerOf,
+  countChildren,
+  createdBy,
+  openFillers,
+  openGates,
+  workflowProgress,
+} from '@heddle/test-support/model';
 import type { WorkflowSummary } from '@heddle/base/vocabulary/task';
 import { isTerminal } from '@heddle/base/vocabulary/task-state';
 import type { Container, TreeTask, WorkflowTree } from '@heddle/base/vocabulary/workflow';

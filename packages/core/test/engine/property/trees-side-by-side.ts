@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
 import { HeddleError } from '@heddle/base/errors';
-import { judgeClaim } from '../../../src/domain/model/claim.ts';
-import { emptyModel } from '../../../src/domain/model/state.ts';
-import type { Model } from '../../../src/domain/model/state.ts';
-import { step } from '../../../src/domain/model/step.ts';
-import type { ModelEvent, Step, WorkflowOperation } from '../../../src/domain/model/step.ts';
-import type { WorkflowAnswer } from '../../../src/domain/model/tree-operate.ts';
+import {
+  type Model,
+  type ModelEvent,
+  type Step,
+  type WorkflowAnswer,
+  type WorkflowOperation,
+  emptyModel,
+  judgeClaim,
+  step,
+} from '@heddle/test-support/model';
 import type { NewTask } from '@heddle/base/vocabulary/task';
 import { isTerminal } from '@heddle/base/vocabulary/task-state';
 import type { NewContainerNode } from '@heddle/base/vocabulary/workflow';

@@ -8,7 +8,7 @@ import { SqsClassicBackend } from '../../../src/pool/backends/sqs-classic.ts';
 import { SqsShardedBackend } from '../../../src/pool/backends/sqs-sharded.ts';
 import type { PoolBackend } from '../../../src/pool/port/backend.ts';
 import type { RunnerRequest } from '../../../src/pool/port/store.ts';
-import { MemoryQueue } from '../../../src/queue/memory.ts';
+import { MemoryQueue } from '@heddle/test-support/queue/memory-queue';
 import type { MessageQueue } from '../../../src/queue/port.ts';
 import { VirtualClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';

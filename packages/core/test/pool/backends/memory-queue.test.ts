@@ -1,4 +1,4 @@
-import { MemoryQueue } from '../../../src/queue/memory.ts';
+import { MemoryQueue } from '@heddle/test-support/queue/memory-queue';
 import { VirtualClock } from '@heddle/base/clock';
 import { backendSuite } from './suite.ts';
 import { openWorld, QUEUE_DRIVERS } from './worlds.ts';

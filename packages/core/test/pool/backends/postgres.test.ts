@@ -6,7 +6,7 @@ import type { PickupPolicy } from '../../../src/pool/pickup/policy.ts';
 import type { PoolBackend } from '../../../src/pool/port/backend.ts';
 import { PostgresTypes } from '../../../src/pool/store/postgres-launches.ts';
 import { PostgresRunnerStore } from '../../../src/pool/store/postgres.ts';
-import { MemoryQueue } from '../../../src/queue/memory.ts';
+import { MemoryQueue } from '@heddle/test-support/queue/memory-queue';
 import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
 import type { Database } from '../../../src/store/database.ts';

@@ -9,7 +9,7 @@ import { writeRunnerMessage } from '../../../src/pool/pickup/message.ts';
 import type { PickupPolicy } from '../../../src/pool/pickup/policy.ts';
 import type { Served } from '../../../src/pool/port/backend.ts';
 import type { RunnerRequest } from '../../../src/pool/port/store.ts';
-import { MemoryQueue } from '../../../src/queue/memory.ts';
+import { MemoryQueue } from '@heddle/test-support/queue/memory-queue';
 import { VirtualClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
 import { MALFORMED, UNUSABLE } from '../pickup/bad-messages.ts';

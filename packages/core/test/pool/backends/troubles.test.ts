@@ -9,7 +9,7 @@ import type { RunnerMessage } from '../../../src/domain/runner/runner.ts';
 import { SqsClassicBackend } from '../../../src/pool/backends/sqs-classic.ts';
 import { SqsShardedBackend } from '../../../src/pool/backends/sqs-sharded.ts';
 import type { PoolBackend } from '../../../src/pool/port/backend.ts';
-import { MemoryQueue } from '../../../src/queue/memory.ts';
+import { MemoryQueue } from '@heddle/test-support/queue/memory-queue';
 import { VirtualClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
 import { seededRandom } from '@heddle/base/random';

@@ -8,7 +8,7 @@ import type { PickupPolicy } from '../../../src/pool/pickup/policy.ts';
 import type { PoolBackend } from '../../../src/pool/port/backend.ts';
 import type { RunnerStore } from '../../../src/pool/port/store.ts';
 import type { KnownType, KnownTypes } from '../../../src/pool/port/types.ts';
-import { MemoryRunnerStore } from '../../../src/pool/store/memory.ts';
+import { MemoryRunnerStore } from '@heddle/test-support/pool/memory-store/memory-store';
 import type { MessageQueue } from '../../../src/queue/port.ts';
 import { systemClock, type Clock, type VirtualClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';

@@ -5,7 +5,7 @@ import { DEFAULT_RESOURCE_CLASSES } from '@heddle/base/vocabulary/resource-class
 import { SqsClassicBackend } from '../../../src/pool/backends/sqs-classic.ts';
 import { writeRunnerMessage } from '../../../src/pool/pickup/message.ts';
 import type { PickupPolicy } from '../../../src/pool/pickup/policy.ts';
-import { MemoryQueue } from '../../../src/queue/memory.ts';
+import { MemoryQueue } from '@heddle/test-support/queue/memory-queue';
 import { VirtualClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
 import { ClaimBook, requestOf, runnerOf } from '@heddle/test-support/pool/backends/claim-book';

@@ -10,7 +10,7 @@ import { PickupManager } from '../../../src/pool/pickup/pickup-manager.ts';
 import { CLASSIC_POLICY, type PickupPolicy } from '../../../src/pool/pickup/policy.ts';
 import { PoolMessages } from '../../../src/pool/pickup/pool-messages.ts';
 import type { RunnerRequest } from '../../../src/pool/port/store.ts';
-import { MemoryQueue } from '../../../src/queue/memory.ts';
+import { MemoryQueue } from '@heddle/test-support/queue/memory-queue';
 import { VirtualClock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
 import { requestOf, runnerOf } from '@heddle/test-support/pool/backends/claim-book';

@@ -8,8 +8,8 @@ import type { NewRequest, RunnerRequest } from '../../../src/pool/port/store.ts'
 import { PostgresBackend } from '../../../src/pool/backends/postgres.ts';
 import { SqsClassicBackend } from '../../../src/pool/backends/sqs-classic.ts';
 import { SqsShardedBackend } from '../../../src/pool/backends/sqs-sharded.ts';
-import { MemoryRunnerStore } from '../../../src/pool/store/memory.ts';
-import { MemoryQueue } from '../../../src/queue/memory.ts';
+import { MemoryRunnerStore } from '@heddle/test-support/pool/memory-store/memory-store';
+import { MemoryQueue } from '@heddle/test-support/queue/memory-queue';
 import { VirtualClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
 import { Dice } from './dice.ts';

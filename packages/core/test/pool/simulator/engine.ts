@@ -1,6 +1,6 @@
 import type { Requirements } from '@heddle/base/vocabulary/requirements';
 import type { NewRequest, Orders, RunnerStore } from '../../../src/pool/port/store.ts';
-import type { TaskStates } from '../../../src/pool/store/memory.ts';
+import type { TaskStates } from '@heddle/test-support/pool/memory-store/memory-store';
 import { derivedId } from '@heddle/base/derived-id';
 import type { Chronicle } from './chronicle.ts';
 

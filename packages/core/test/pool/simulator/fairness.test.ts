@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { MemoryRunnerStore } from '../../../src/pool/store/memory.ts';
+import { MemoryRunnerStore } from '@heddle/test-support/pool/memory-store/memory-store';
 import { createTestDatabase } from '@heddle/test-support/postgres';
 import { emptyStore } from '../store/empty-store.ts';
 import { Yard } from '../store/fixture.ts';

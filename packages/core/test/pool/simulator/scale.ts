@@ -5,7 +5,7 @@ import type { PoolContext, PoolPolicy } from '../../../src/pool/context.ts';
 import type { RunnerProvider } from '../../../src/pool/port/provider.ts';
 import type { NewRequest, RunnerStore } from '../../../src/pool/port/store.ts';
 import { Server } from '../../../src/pool/serve.ts';
-import { MemoryRunnerStore } from '../../../src/pool/store/memory.ts';
+import { MemoryRunnerStore } from '@heddle/test-support/pool/memory-store/memory-store';
 import { VirtualClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
 import { Dice } from './dice.ts';

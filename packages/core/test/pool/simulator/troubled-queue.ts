@@ -1,4 +1,4 @@
-import { MemoryQueue } from '../../../src/queue/memory.ts';
+import { MemoryQueue } from '@heddle/test-support/queue/memory-queue';
 import type {
   DeadLetter,
   MessageQueue,

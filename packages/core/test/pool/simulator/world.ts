@@ -1,6 +1,6 @@
 import type { Requirements } from '@heddle/base/vocabulary/requirements';
 import type { PoolPolicy } from '../../../src/pool/context.ts';
-import { MemoryRunnerStore, type TaskStates } from '../../../src/pool/store/memory.ts';
+import { MemoryRunnerStore, type TaskStates } from '@heddle/test-support/pool/memory-store/memory-store';
 import { VirtualClock } from '@heddle/base/clock';
 import { Audit } from './audit.ts';
 import { Chronicle } from './chronicle.ts';

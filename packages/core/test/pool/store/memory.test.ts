@@ -1,4 +1,4 @@
-import { MemoryRunnerStore } from '../../../src/pool/store/memory.ts';
+import { MemoryRunnerStore } from '@heddle/test-support/pool/memory-store/memory-store';
 import { runnerStoreSuite } from './suite.ts';
 
 runnerStoreSuite('memory', (settings) => Promise.resolve(new MemoryRunnerStore(settings)));

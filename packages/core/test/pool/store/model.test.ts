@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import fc from 'fast-check';
 
-import { MemoryRunnerStore } from '../../../src/pool/store/memory.ts';
+import { MemoryRunnerStore } from '@heddle/test-support/pool/memory-store/memory-store';
 import { createTestDatabase } from '@heddle/test-support/postgres';
 import { emptyStore } from './empty-store.ts';
 import { Yard } from './fixture.ts';

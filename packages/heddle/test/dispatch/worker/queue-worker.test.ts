@@ -5,7 +5,7 @@ import * as z from 'zod';
 
 import { defineKind, task } from '@heddle/kit/internal/index';
 import type { NewTaskNode } from '@heddle/base/vocabulary/workflow';
-import { MemoryQueue } from '@heddle/core/internal/queue/memory';
+import { MemoryQueue } from '@heddle/test-support/queue/memory-queue';
 import type { OutgoingMessage } from '@heddle/core/queue/port';
 import { systemClock, VirtualClock } from '@heddle/base/clock';
 import { eventually } from '@heddle/test-support/eventually';

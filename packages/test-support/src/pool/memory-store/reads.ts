@@ -1,9 +1,9 @@
-import type { RunnerMessage } from '../../domain/runner/runner.ts';
-import type { ClassCensus, Grant, GrantedRunner, Orders, RunnerRequest } from '../port/store.ts';
-import type { KnownType } from '../port/types.ts';
-import { firstOf } from './memory-moves.ts';
-import { byNumber, isHeld, lackOf, type RequestRow, type RunnerRow } from './memory-rows.ts';
-import type { MemoryTables } from './memory-tables.ts';
+import type { RunnerMessage } from '@heddle/core/domain/runner/runner';
+import type { ClassCensus, Grant, GrantedRunner, Orders, RunnerRequest } from '@heddle/core/pool/port/store';
+import type { KnownType } from '@heddle/core/internal/pool/port/types';
+import { firstOf } from './moves.ts';
+import { byNumber, isHeld, lackOf, type RequestRow, type RunnerRow } from './rows.ts';
+import type { MemoryTables } from './tables.ts';
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 

@@ -1,10 +1,10 @@
-import { endKindOf } from '../../domain/runner/end-reasons.ts';
-import type { ProviderInstance } from '../port/provider.ts';
-import type { SweepResult } from '../port/store.ts';
-import { adopt } from './memory-adopt.ts';
-import type { MemoryMoves } from './memory-moves.ts';
-import { byNumber, compareText, type RequestRow, type RunnerRow } from './memory-rows.ts';
-import type { MemoryTables } from './memory-tables.ts';
+import { endKindOf } from '@heddle/core/domain/runner/end-reasons';
+import type { ProviderInstance } from '@heddle/core/pool/port/provider';
+import type { SweepResult } from '@heddle/core/pool/port/store';
+import { adopt } from './adopt.ts';
+import type { MemoryMoves } from './moves.ts';
+import { byNumber, compareText, type RequestRow, type RunnerRow } from './rows.ts';
+import type { MemoryTables } from './tables.ts';
 
 type Keep = { readonly resource_class: string; readonly usage_class: string; readonly count: number };
 

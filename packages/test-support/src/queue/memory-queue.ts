@@ -1,10 +1,24 @@
 import type { Clock } from '@heddle/base/clock';
-import type { Queryable } from '../store/database.ts';
-import { checkMessages, checkQueueName, checkReceive, closedError, cutReason, DEFAULT_MAX_RECEIVES } from './limits.ts';
+import type { Queryable } from '@heddle/core/store/database';
+import {
+  checkMessages,
+  checkQueueName,
+  checkReceive,
+  closedError,
+  cutReason,
+  DEFAULT_MAX_RECEIVES,
+} from '@heddle/core/queue/limits';
 import { MemoryBox } from './memory-box.ts';
-import { writeOutgoing } from './outgoing.ts';
-import type { DeadLetter, MessageQueue, OutgoingMessage, QueueDepth, ReceivedMessage, ReceiveOptions } from './port.ts';
-import { Waiting } from './waiting.ts';
+import { writeOutgoing } from '@heddle/core/internal/queue/outgoing';
+import type {
+  DeadLetter,
+  MessageQueue,
+  OutgoingMessage,
+  QueueDepth,
+  ReceivedMessage,
+  ReceiveOptions,
+} from '@heddle/core/queue/port';
+import { Waiting } from '@heddle/core/internal/queue/waiting';
 
 export interface MemoryQueueOptions {
   clock: Clock;

@@ -1,5 +1,5 @@
-import type { Runner, RunnerMessage } from '../../domain/runner/runner.ts';
-import type { LaunchBatch, LaunchedRunner, ProviderInstance } from '../port/provider.ts';
+import type { Runner, RunnerMessage } from '@heddle/core/domain/runner/runner';
+import type { LaunchBatch, LaunchedRunner, ProviderInstance } from '@heddle/core/pool/port/provider';
 import type {
   ClassCensus,
   Claimed,
@@ -18,25 +18,16 @@ import type {
   QueuePosition,
   Shortage,
   SweepResult,
-} from '../port/store.ts';
-import type { KnownTypes } from '../port/types.ts';
-import { MemoryLaunches } from './memory-launches.ts';
-import { MemoryMoves } from './memory-moves.ts';
-import { censusOf, grantOf, knownTypesOf, messageOf, ordersOf, requestOf } from './memory-reads.ts';
-import {
-  byNumber,
-  byTurn,
-  compareText,
-  isHeld,
-  lackOf,
-  runnerOf,
-  type RequestRow,
-  type RunnerRow,
-} from './memory-rows.ts';
-import { MemoryTables, type MemoryStoreOptions } from './memory-tables.ts';
-import { MemoryUpkeep } from './memory-upkeep.ts';
+} from '@heddle/core/pool/port/store';
+import type { KnownTypes } from '@heddle/core/internal/pool/port/types';
+import { MemoryLaunches } from './launches.ts';
+import { MemoryMoves } from './moves.ts';
+import { censusOf, grantOf, knownTypesOf, messageOf, ordersOf, requestOf } from './reads.ts';
+import { byNumber, byTurn, compareText, isHeld, lackOf, runnerOf, type RequestRow, type RunnerRow } from './rows.ts';
+import { MemoryTables, type MemoryStoreOptions } from './tables.ts';
+import { MemoryUpkeep } from './upkeep.ts';
 
-export type { MemoryStoreOptions, TaskStates } from './memory-tables.ts';
+export type { MemoryStoreOptions, TaskStates } from './tables.ts';
 
 /** Threshold of a state without an end. */
 const FAR_AWAY = Date.UTC(9999, 11, 31);

@@ -1,4 +1,4 @@
-import { restingState } from '../readiness.ts';
+import { restingState } from './readiness.ts';
 import { isTerminal } from '@heddle/base/vocabulary/task-state';
 import type { Model, ModelContainer, NodeId } from './state.ts';
 import {

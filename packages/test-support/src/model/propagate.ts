@@ -1,5 +1,5 @@
 import type { TaskId } from '@heddle/base/ids';
-import { gateOf, restingState } from '../readiness.ts';
+import { gateOf, restingState } from './readiness.ts';
 import { childrenOf, openGates, taskOf, tellOtherWorkflows } from './state.ts';
 import type { Model, ModelParent, ModelTask } from './state.ts';
 import { settleTrees } from './tree-settle.ts';

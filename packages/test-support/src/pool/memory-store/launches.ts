@@ -1,9 +1,9 @@
-import { END_REASONS } from '../../domain/runner/end-reasons.ts';
-import type { LaunchBatch, LaunchedRunner } from '../port/provider.ts';
-import type { LaunchRate, NewBatch, CapacityShortage, Shortage } from '../port/store.ts';
-import type { MemoryMoves } from './memory-moves.ts';
-import { byNumber, byTurn, compareText, lackOf, type BatchRow, type RunnerRow, type ShapeRow } from './memory-rows.ts';
-import type { MemoryTables } from './memory-tables.ts';
+import { END_REASONS } from '@heddle/core/domain/runner/end-reasons';
+import type { LaunchBatch, LaunchedRunner } from '@heddle/core/pool/port/provider';
+import type { LaunchRate, NewBatch, CapacityShortage, Shortage } from '@heddle/core/pool/port/store';
+import type { MemoryMoves } from './moves.ts';
+import { byNumber, byTurn, compareText, lackOf, type BatchRow, type RunnerRow, type ShapeRow } from './rows.ts';
+import type { MemoryTables } from './tables.ts';
 
 interface Budget {
   tokens: number;

@@ -1,6 +1,6 @@
 import type { ContainerId, TaskId, WorkflowId } from '@heddle/base/ids';
 import type { JsonObject } from '@heddle/base/json';
-import { countOpenGates } from '../readiness.ts';
+import { countOpenGates } from './readiness.ts';
 import type { NewTask } from '@heddle/base/vocabulary/task';
 import { isTerminal, satisfiesRequiredSuccess } from '@heddle/base/vocabulary/task-state';
 import type { ContainerState, TaskState } from '@heddle/base/vocabulary/task-state';

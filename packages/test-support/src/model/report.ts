@@ -1,7 +1,7 @@
 import type { TaskId } from '@heddle/base/ids';
 import { mergePatch } from '@heddle/base/json';
 import type { JsonObject } from '@heddle/base/json';
-import { restingState } from '../readiness.ts';
+import { restingState } from './readiness.ts';
 import type { RetryPolicy } from '@heddle/base/vocabulary/task';
 import { isTerminal } from '@heddle/base/vocabulary/task-state';
 import type { Outcome } from '@heddle/base/vocabulary/task-state';

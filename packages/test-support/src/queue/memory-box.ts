@@ -1,6 +1,6 @@
 import { DueHeap } from './due-heap.ts';
-import { SET_BYTES_MAX, type CheckedMessage } from './limits.ts';
-import type { DeadLetter, QueueDepth, ReceivedMessage } from './port.ts';
+import { SET_BYTES_MAX, type CheckedMessage } from '@heddle/core/queue/limits';
+import type { DeadLetter, QueueDepth, ReceivedMessage } from '@heddle/core/queue/port';
 
 interface Held {
   id: string;

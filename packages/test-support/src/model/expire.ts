@@ -1,5 +1,5 @@
 import type { TaskId } from '@heddle/base/ids';
-import { restingState } from '../readiness.ts';
+import { restingState } from './readiness.ts';
 import { forEachTask } from './answer.ts';
 import type { ModelOutcome } from './answer.ts';
 import { propagate } from './propagate.ts';

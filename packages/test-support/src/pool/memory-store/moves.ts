@@ -1,6 +1,6 @@
-import type { RunnerRow, RequestRow, TypeRow } from './memory-rows.ts';
-import { byIdleTime, byTurn, compareText, isHeld, lackOf } from './memory-rows.ts';
-import type { MemoryTables } from './memory-tables.ts';
+import type { RunnerRow, RequestRow, TypeRow } from './rows.ts';
+import { byIdleTime, byTurn, compareText, isHeld, lackOf } from './rows.ts';
+import type { MemoryTables } from './tables.ts';
 
 /** Transitions that involve runners and requests: claims, arrivals and ends. */
 export class MemoryMoves {

@@ -1,7 +1,7 @@
 import type { Requirements } from '@heddle/base/vocabulary/requirements';
-import type { Runner, RunnerType } from '../../domain/runner/runner.ts';
-import type { RequestState, RunnerState } from '../../domain/runner/state.ts';
-import type { Exhaustion, NewRequest } from '../port/store.ts';
+import type { Runner, RunnerType } from '@heddle/core/domain/runner/runner';
+import type { RequestState, RunnerState } from '@heddle/core/domain/runner/state';
+import type { Exhaustion, NewRequest } from '@heddle/core/pool/port/store';
 import type { SortedList } from './sorted-list.ts';
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };

@@ -1,9 +1,9 @@
-import { faultOf, mismatchOf } from '../../domain/runner/classify.ts';
+import { faultOf, mismatchOf } from '@heddle/core/internal/domain/runner/classify';
 import { patternsOf, shapeKeyOf, type Requirements } from '@heddle/base/vocabulary/requirements';
 import type { ResourceClass } from '@heddle/base/vocabulary/resource-class';
-import type { RunnerType } from '../../domain/runner/runner.ts';
-import type { RequestState, RunnerState } from '../../domain/runner/state.ts';
-import type { NewRequest, PoolTimes } from '../port/store.ts';
+import type { RunnerType } from '@heddle/core/domain/runner/runner';
+import type { RequestState, RunnerState } from '@heddle/core/domain/runner/state';
+import type { NewRequest, PoolTimes } from '@heddle/core/pool/port/store';
 import {
   byIdleTime,
   byTurn,
@@ -13,7 +13,7 @@ import {
   type RunnerRow,
   type ShapeRow,
   type TypeRow,
-} from './memory-rows.ts';
+} from './rows.ts';
 import { SortedList } from './sorted-list.ts';
 
 /** State of tasks, which this store does not hold. */

@@ -1,5 +1,5 @@
 import type { TaskId, WorkflowId } from '@heddle/base/ids';
-import { restingState } from '../readiness.ts';
+import { restingState } from './readiness.ts';
 import type { NewTask } from '@heddle/base/vocabulary/task';
 import { isTerminal } from '@heddle/base/vocabulary/task-state';
 import { causeOfFailure, failByDependency, propagate } from './propagate.ts';

@@ -1,6 +1,6 @@
-import type { ProviderInstance } from '../port/provider.ts';
-import { byNumber, compareText, type RunnerRow } from './memory-rows.ts';
-import type { MemoryTables } from './memory-tables.ts';
+import type { ProviderInstance } from '@heddle/core/pool/port/provider';
+import { byNumber, compareText, type RunnerRow } from './rows.ts';
+import type { MemoryTables } from './tables.ts';
 
 /** Assigns instances to runners without one, including ended ones, by their tags: the launch responses were lost. */
 export function adopt(tables: MemoryTables, provider: string, present: readonly ProviderInstance[]): void {
