@@ -1,7 +1,7 @@
 /** The page's decisions about what a tree shows, without a browser. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { TreeChange, WireContainer, WireTask, WorkflowTree } from '../../web/src/api/workflow-wire.ts';
+import type { Container, TreeTask, WorkflowChange, WorkflowTree } from '@heddle/client';
 import { endedOf, totalOf } from '../../web/src/workflows/tally.ts';
 import type { TreeNode } from '../../web/src/workflows/tree-node.ts';
 import { TreeStore } from '../../web/src/workflows/tree-store.ts';
@@ -33,7 +33,7 @@ function idOf({ store }: Loaded, label: string): string {
   return node.id;
 }
 
-function wireOf(store: TreeStore, id: string): WireContainer {
+function wireOf(store: TreeStore, id: string): Container {
   const node = store.nodes.get(id);
   assert.ok(node?.type === 'container');
   return {
@@ -53,7 +53,7 @@ function wireOf(store: TreeStore, id: string): WireContainer {
   };
 }
 
-function taskWire(node: TreeNode, more: Partial<WireTask>): WireTask {
+function taskWire(node: TreeNode, more: Partial<TreeTask>): TreeTask {
   return {
     type: 'task',
     id: node.id,
@@ -68,6 +68,9 @@ function taskWire(node: TreeNode, more: Partial<WireTask>): WireTask {
     name: node.label,
     kind: 'TcpSyn',
     status: 'Running',
+    priority: 0,
+    timeout_secs: 60,
+    timeout_basis: 'start',
     attempt: 1,
     success: 0,
     failures: 0,
@@ -176,7 +179,7 @@ test('an event replaces only the nodes that it names; a new node triggers a read
   const group = view.group(task.parent!);
   const dns = store.tally(idOf(scan, 'dns'));
   const wire = taskWire(task, { state: 'Succeeded', status: 'Success', last_updated: new Date().toISOString() });
-  const change: TreeChange = { workflow: store.workflow!, containers: [], tasks: [wire] };
+  const change: WorkflowChange = { workflow: store.workflow!, containers: [], tasks: [wire] };
   assert.equal(store.apply(change), true);
   assert.equal(store.nodes.get(task.id)!.state, 'Succeeded');
   assert.equal(store.nodes.get(other!.id), other);
@@ -184,7 +187,7 @@ test('an event replaces only the nodes that it names; a new node triggers a read
   assert.equal(store.tally(idOf(scan, 'dns')), dns);
   assert.equal(endedOf(store.tally(store.rootId!)), 14);
 
-  const older = { ...wire, state: 'Running', last_updated: '2020-01-01T00:00:00Z' };
+  const older: TreeTask = { ...wire, state: 'Running', last_updated: '2020-01-01T00:00:00Z' };
   store.apply({ ...change, tasks: [older] });
   assert.equal(store.nodes.get(task.id)!.state, 'Succeeded', 'what is older than what is known is passed over');
 

@@ -1,2 +1,3 @@
 export * from './client.ts';
+export type * from './wire.ts';
 export type * from './wire-types.ts';

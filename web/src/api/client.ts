@@ -1,5 +1,5 @@
 import { readToken, requireLogin } from './session.ts';
-import type { Batch, Dag, Explanation, TaskDetail } from './wire.ts';
+import type { Batch, Dag, Explanation, Task } from '@heddle/client';
 
 /** A request that did not succeed. `status` 0: the server was unreachable. */
 export class ApiError extends Error {
@@ -75,15 +75,11 @@ export function listBatches(query: BatchPage, signal?: AbortSignal): Promise<Bat
   return getJson(`/v1/batches?${search}`, signal);
 }
 
-export function getBatch(id: string, signal?: AbortSignal): Promise<Batch> {
-  return getJson(`/v1/batches/${segment(id)}`, signal);
-}
-
 export function getDag(id: string, signal?: AbortSignal): Promise<Dag> {
   return getJson(`/dag/${segment(id)}`, signal);
 }
 
-export function getTask(id: string, signal?: AbortSignal): Promise<TaskDetail> {
+export function getTask(id: string, signal?: AbortSignal): Promise<Task> {
   return getJson(`/task/${segment(id)}`, signal);
 }
 

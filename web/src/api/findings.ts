@@ -1,46 +1,11 @@
+import type { Finding, ScanTarget } from '@heddle/client';
 import { getJson, request, segment } from './client.ts';
 
-export const FINDING_STATES = ['new', 'known', 'gone'] as const;
-export type FindingState = (typeof FINDING_STATES)[number];
-export const TRIAGE_STATES = ['open', 'ignored', 'false_positive'] as const;
-export type TriageState = (typeof TRIAGE_STATES)[number];
+export type FindingState = Finding['state'];
+export type TriageState = Finding['triage']['state'];
 
-/** A secret that scans found, without the secret. Times are ISO 8601 strings. */
-export interface Finding {
-  id: string;
-  target: string;
-  fingerprint: string;
-  rule_id: string;
-  description: string;
-  tags: string[];
-  path: string;
-  redacted: string;
-  occurrences: number;
-  line: number;
-  column: number;
-  encodings: string[];
-  commit: { id: string; author: string; date: string } | null;
-  state: FindingState;
-  runs: number;
-  first_seen: string;
-  last_seen: string;
-  gone_at: string | null;
-  triage: { state: TriageState; by: string | null; at: string | null; comment: string | null };
-}
-
-export interface ScanTarget {
-  target: string;
-  runs: number;
-  /** Null if its latest run is no longer kept. */
-  last_run: {
-    started_at: string;
-    ended_at: string | null;
-    complete: boolean;
-    new: number;
-    known: number;
-    gone: number;
-  } | null;
-}
+export const FINDING_STATES = ['new', 'known', 'gone'] as const satisfies readonly FindingState[];
+export const TRIAGE_STATES = ['open', 'ignored', 'false_positive'] as const satisfies readonly TriageState[];
 
 /** Filters; an empty string is no filter. */
 export interface FindingQuery {

@@ -1,40 +1,5 @@
+import type { Job, JobRun, Occurrence } from '@heddle/client';
 import { getJson, request, segment } from './client.ts';
-
-/** A workflow on a schedule. Times are ISO 8601 strings. */
-export interface Job {
-  id: string;
-  name: string;
-  cron: string;
-  time_zone: string;
-  /** Remaining number of runs; null: unlimited. */
-  recurrence: number | null;
-  overlap: 'skip' | 'queue' | 'allow';
-  catch_up: 'skip' | 'once' | 'all';
-  paused: boolean;
-  paused_reason: string | null;
-  next_run_at: string | null;
-  /** The latest entry of its history. */
-  last_run: JobRun | null;
-}
-
-export interface Occurrence {
-  at: string;
-  /** The same time in the time zone of the job, with its offset. */
-  local: string;
-}
-
-export interface JobRun {
-  id: string;
-  trigger: 'schedule' | 'manual';
-  scheduled_for: string;
-  state: string;
-  reason: string | null;
-  workflow_id: string | null;
-  started_at: string | null;
-  completed_at: string | null;
-  /** Tasks of its workflow by state, at its end. */
-  task_counts: Record<string, number> | null;
-}
 
 export interface PageQuery {
   page: number;

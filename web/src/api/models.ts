@@ -1,34 +1,12 @@
+import type { Model } from '@heddle/client';
 import { getJson } from './client.ts';
 
-export const MODEL_STATES = ['new', 'changed', 'known', 'gone'] as const;
-export type ModelState = (typeof MODEL_STATES)[number];
+export type ModelState = Model['state'];
+
+export const MODEL_STATES = ['new', 'changed', 'known', 'gone'] as const satisfies readonly ModelState[];
 
 /** One member of a model's data, before and after; null where it was absent. */
-export interface ModelChange {
-  field: string;
-  old: unknown;
-  new: unknown;
-}
-
-/** A model that scans observed, over all runs of its target. Times are ISO 8601 strings. */
-export interface Model {
-  id: string;
-  target: string;
-  /** Type of the model: `host`, `service`, … */
-  model: string;
-  key: string;
-  data: Readonly<Record<string, unknown>>;
-  state: ModelState;
-  runs: number;
-  first_seen: string;
-  last_seen: string;
-  changed_at: string;
-  gone_at: string | null;
-  first_run: number;
-  last_run: number;
-  changed_run: number;
-  changes: readonly ModelChange[];
-}
+export type ModelChange = Model['changes'][number];
 
 /** Filters; an empty string is no filter. */
 export interface ModelQuery {

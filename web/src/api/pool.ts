@@ -1,88 +1,22 @@
+import type { Census, Pool, PoolRequest, Runner, Sample } from '@heddle/client';
 import { getJson, request, segment } from './client.ts';
 
-export const RUNNER_STATES = ['created', 'idle', 'claimed', 'running', 'terminated'] as const;
-export type RunnerState = (typeof RUNNER_STATES)[number];
+export type RunnerState = Runner['state'];
+
+export const RUNNER_STATES = [
+  'created',
+  'idle',
+  'claimed',
+  'running',
+  'terminated',
+] as const satisfies readonly RunnerState[];
 
 /** States that are counted: terminated runners are not. */
 export const COUNTED_STATES = ['created', 'idle', 'claimed', 'running'] as const satisfies readonly RunnerState[];
 export type CountedState = (typeof COUNTED_STATES)[number];
 
 /** Number of runners in each state, and of runners wanted by waiting requests. */
-export type Counts = Record<CountedState | 'waiting', number>;
-
-/** Counts of one class and usage. */
-export interface Census extends Counts {
-  resource_class: string;
-  usage_class: string;
-}
-
-/** Times are ISO 8601 strings. */
-export interface PoolSummary {
-  backend: string;
-  provider: string;
-  census: readonly Census[];
-  parts: readonly { name: string; succeeded_at: string | null; error: string | null }[];
-  /** What holds back launches. */
-  obstacles: readonly {
-    requirements: { resource_class: string; usage_class: string } | null;
-    reason: string;
-    retry_at: string | null;
-  }[];
-  settings: { max_runners: number };
-}
-
-export interface Sample extends Census {
-  at: string;
-}
-
-export interface Runner {
-  id: string;
-  number: number;
-  state: RunnerState;
-  resource_class: string;
-  usage_class: string;
-  instance_type: string | null;
-  cpu: number;
-  memory_mib: number;
-  provider: string;
-  provider_id: string | null;
-  request_id: string | null;
-  epoch: number;
-  uses: number;
-  /** When it terminates or is marked lost. */
-  until: string | null;
-  created_at: string;
-  state_since: string;
-  seen_at: string | null;
-  address: string | null;
-  draining: boolean;
-  reason: string | null;
-}
-
-export interface PoolRequest {
-  id: string;
-  state: string;
-  requirements: {
-    resource_class: string;
-    usage_class: string;
-    allowed_instance_types: readonly string[];
-    cpu: number | null;
-    memory_mib: number | null;
-    count: number;
-  };
-  tenant: string;
-  source: 'task' | 'holder';
-  /** The id of the task, or the name of the holder. */
-  run: string;
-  attempt: number | null;
-  /** For a hold that lost runners: those that it still has. */
-  kept: number;
-  exhaustion: string | null;
-  reason: string | null;
-  created_at: string;
-  granted_at: string | null;
-  expires_at: string | null;
-}
+export type Counts = Pick<Census, CountedState | 'waiting'>;
 
 interface PageQuery {
   page: number;
@@ -95,7 +29,7 @@ function searchOf({ page, pageSize }: PageQuery, values: Readonly<Record<string,
   return search;
 }
 
-export function getPool(signal?: AbortSignal): Promise<PoolSummary> {
+export function getPool(signal?: AbortSignal): Promise<Pool> {
   return getJson('/v1/pool', signal);
 }
 

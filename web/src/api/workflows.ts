@@ -1,6 +1,5 @@
+import type { BasicTask, ChildrenPage, TaskResult, Workflow, WorkflowTree } from '@heddle/client';
 import { getJson, request, segment } from './client.ts';
-import type { BasicTask } from './wire.ts';
-import type { ChildrenPage, TaskResult, Workflow, WorkflowTree } from './workflow-wire.ts';
 
 export interface WorkflowPage {
   page: number;

@@ -1,4 +1,4 @@
-import type { Batch } from '../api/wire.ts';
+import type { Batch } from '@heddle/client';
 import { agoOf, CREATED, ListTable, momentOf, nameColumn, progressColumn, TOOK } from '../list/list-table.tsx';
 import type { Column } from '../list/list-table.tsx';
 

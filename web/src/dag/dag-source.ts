@@ -1,5 +1,5 @@
-import { getBatch, getDag } from '../api/client.ts';
-import type { ChangeEvent } from '../api/wire.ts';
+import { getDag } from '../api/client.ts';
+import type { BatchChange } from '@heddle/client';
 import type { FeedSource } from '../live/live-feed.ts';
 import type { TaskStore } from './task-store.ts';
 
@@ -27,15 +27,13 @@ export class DagSource implements FeedSource {
 
   async read(signal: AbortSignal): Promise<void> {
     const dag = await getDag(this.batchId, signal);
-    // The batch's own record only adds its name: the graph is useful without it.
-    const batch = dag.batch ?? (await getBatch(this.batchId, signal).catch(() => null));
-    if (batch !== null) this.store.batch = batch;
+    this.store.batch = dag.batch;
     this.store.replace(dag);
   }
 
   take(data: unknown): boolean {
-    const change = data as ChangeEvent;
-    if (change.batch) this.store.batch = { ...this.store.batch, ...change.batch };
+    const change = data as BatchChange;
+    this.store.batch = { ...this.store.batch, ...change.batch };
     return this.store.apply(change.tasks);
   }
 }

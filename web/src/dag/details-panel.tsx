@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react';
 import { getTask } from '../api/client.ts';
-import type { TaskDetail } from '../api/wire.ts';
+import type { Task } from '@heddle/client';
 import { JsonBlock } from '../json-block.tsx';
 import { Problem } from '../problem.tsx';
 import { StatusChip } from '../status-chip.tsx';
@@ -56,7 +56,7 @@ export function DetailsPanel({ id, store, feed, onSelect }: DetailsPanelProps) {
         onDone={afterOperation}
       />
       {error !== null && <Problem error={error} />}
-      {task !== null && task.failure_reason !== null && task.failure_reason !== undefined && (
+      {task !== null && task.failure_reason !== null && (
         <div className="reason" data-status={status}>
           <h3>Reason</h3>
           <p>{task.failure_reason}</p>
@@ -79,8 +79,8 @@ export function DetailsPanel({ id, store, feed, onSelect }: DetailsPanelProps) {
   );
 }
 
-function useTask(id: string, stamp: string): { task: TaskDetail | null; error: unknown; reread: () => void } {
-  const [state, setState] = useState<{ task: TaskDetail | null; error: unknown }>({ task: null, error: null });
+function useTask(id: string, stamp: string): { task: Task | null; error: unknown; reread: () => void } {
+  const [state, setState] = useState<{ task: Task | null; error: unknown }>({ task: null, error: null });
   const [turn, setTurn] = useState(0);
   useEffect(() => {
     const stopped = new AbortController();
@@ -100,20 +100,19 @@ const SHOWN_ELSEWHERE = new Set([
   ...['last_updated', 'success', 'failures', 'expected_count', 'failure_reason', 'batch_id', 'attempt', 'priority'],
 ]);
 
-function TaskExtras({ task }: { task: TaskDetail }) {
+function TaskExtras({ task }: { task: Task }) {
   const rest = Object.entries(task).filter(
     ([key, value]) => !SHOWN_ELSEWHERE.has(key) && value !== null && !(Array.isArray(value) && value.length === 0),
   );
   return (
     <>
-      {task.actions !== undefined && task.actions.length > 0 && (
+      {task.actions.length > 0 && (
         <section>
           <h3>Actions</h3>
           {task.actions.map((action, i) => (
             <details key={i} className="action">
               <summary>
-                <b>{action.trigger}</b> {action.params.verb ?? ''}{' '}
-                <span className="breakable">{action.params.url ?? action.kind}</span>
+                <b>{action.trigger}</b> {action.params.verb} <span className="breakable">{action.params.url}</span>
               </summary>
               <JsonBlock value={action.params} />
             </details>

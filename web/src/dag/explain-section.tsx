@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 import { explainTask } from '../api/client.ts';
-import type { Explanation, Json } from '../api/wire.ts';
+import type { Explanation } from '@heddle/client';
 import { Problem } from '../problem.tsx';
 import { formatAgo, parseTime, useNow } from '../times.ts';
 
@@ -51,21 +51,24 @@ export function ExplainSection({ id, running, stamp, knows, onSelect }: ExplainS
   );
 }
 
+type Obstacle = Explanation['obstacles'][number];
+type NamedTask = Extract<Obstacle, { type: 'rule' }>['holders'][number];
+
 interface ObstacleLineProps {
-  obstacle: Record<string, Json>;
+  obstacle: Obstacle;
   knows: (id: string) => boolean;
   onSelect: (id: string) => void;
 }
 
 function ObstacleLine({ obstacle, knows, onSelect }: ObstacleLineProps) {
-  const people = listOf(obstacle['parents']) ?? listOf(obstacle['holders']) ?? [];
+  const tasks = tasksOf(obstacle);
   return (
     <li>
       {describe(obstacle)}
-      {people.length > 0 && (
+      {tasks.length > 0 && (
         <span className="obstacle-tasks">
-          {people.map((entry, i) => (
-            <TaskLink key={i} entry={entry} knows={knows} onSelect={onSelect} />
+          {tasks.map((task) => (
+            <TaskLink key={task.id} task={task} knows={knows} onSelect={onSelect} />
           ))}
         </span>
       )}
@@ -73,70 +76,64 @@ function ObstacleLine({ obstacle, knows, onSelect }: ObstacleLineProps) {
   );
 }
 
-function TaskLink({ entry, knows, onSelect }: { entry: Json } & Omit<ObstacleLineProps, 'obstacle'>) {
-  if (entry === null || typeof entry !== 'object' || Array.isArray(entry)) return null;
-  const id = plain(entry['id']);
-  const name = plain(entry['name']) || id;
-  if (!knows(id)) return <span>{name}</span>;
+function TaskLink({ task, knows, onSelect }: { task: NamedTask } & Omit<ObstacleLineProps, 'obstacle'>) {
+  const name = task.name || task.id;
+  if (!knows(task.id)) return <span>{name}</span>;
   return (
-    <button type="button" className="link" onClick={() => onSelect(id)}>
-      {entry['status'] === 'Canceled' ? `${name} (canceled)` : name}
+    <button type="button" className="link" onClick={() => onSelect(task.id)}>
+      {task.status === 'Canceled' ? `${name} (canceled)` : name}
     </button>
   );
 }
 
-function listOf(value: Json | undefined): Json[] | null {
-  return Array.isArray(value) ? value : null;
+function tasksOf(obstacle: Obstacle): readonly NamedTask[] {
+  if (obstacle.type === 'parents') return obstacle.parents;
+  return obstacle.type === 'rule' ? obstacle.holders : [];
 }
 
-function plain(value: Json | undefined): string {
-  if (value === undefined || value === null) return '';
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+function moment(time: string): string {
+  const at = parseTime(time);
+  return at === null ? time : formatAgo(at, Date.now());
 }
 
-function moment(value: Json | undefined): string {
-  const at = typeof value === 'string' || typeof value === 'number' ? parseTime(value) : null;
-  return at === null ? plain(value) : formatAgo(at, Date.now());
-}
-
-function before(value: Json | undefined): string {
-  const names = listOf(value)?.map(plain) ?? [];
-  return names.length === 0 ? '' : `: preceded in its sequence by ${names.join(', ')}`;
-}
-
-/** Describes one obstacle; an unknown one is shown unchanged. */
-function describe(obstacle: Record<string, Json>): string {
-  const get = (key: string): string => plain(obstacle[key]);
-  switch (get('type')) {
+/** Describes one obstacle; an unknown one, of a newer server, is shown unchanged. */
+function describe(obstacle: Obstacle): string {
+  switch (obstacle.type) {
     case 'parents':
-      return `Waits for ${get('total')} ${get('total') === '1' ? 'task' : 'tasks'}: `;
+      return `Waits for ${obstacle.total} ${obstacle.total === 1 ? 'task' : 'tasks'}: `;
     case 'rule': {
-      const fields = obstacle['fields'];
-      const same = fields !== null && typeof fields === 'object' && Object.keys(fields).length > 0;
-      const rule = get('rule') === 'Capacity' ? 'capacity' : 'concurrency';
-      return `The ${rule} rule of ${get('kind')}${same ? ` with ${plain(fields)}` : ''} is at ${get('used')} of ${get('max')}. Held by: `;
+      const { fields, kind, used, max } = obstacle;
+      const rule = obstacle.rule === 'Capacity' ? 'capacity' : 'concurrency';
+      const same = Object.keys(fields).length === 0 ? '' : ` with ${JSON.stringify(fields)}`;
+      return `The ${rule} rule of ${kind}${same} is at ${used} of ${max}. Held by: `;
     }
-    case 'turn':
-      return `Waiting for its container${before(obstacle['before'])}.`;
+    case 'turn': {
+      const names = obstacle.before.join(', ');
+      return `Waiting for its container${names === '' ? '' : `: preceded in its sequence by ${names}`}.`;
+    }
     case 'expanding':
-      return `${get('created')} of the ${get('expected')} announced tasks exist.`;
+      return `${obstacle.created} of the ${obstacle.expected} announced tasks exist.`;
     case 'paused':
-      return `Paused ${moment(obstacle['since'])}; resume it to continue.`;
+      return `Paused ${moment(obstacle.since)}; resume it to continue.`;
     case 'delayed':
-      return `Attempt ${get('attempt')} starts ${moment(obstacle['until'])}.`;
-    case 'no_worker':
-      return `No worker for ${get('lane')}${get('last_seen') === '' ? '' : `; last seen ${moment(obstacle['last_seen'])}`}.`;
+      return `Attempt ${obstacle.attempt} starts ${moment(obstacle.until)}.`;
+    case 'no_worker': {
+      const seen = obstacle.last_seen === null ? '' : `; last seen ${moment(obstacle.last_seen)}`;
+      return `No worker for ${obstacle.lane}${seen}.`;
+    }
     case 'runner': {
-      const last = get('last_failure') === '' ? '' : ` The last launch failed: ${get('last_failure')}.`;
-      if (get('stage') !== 'waiting') return 'Waiting for a runner.';
-      return `Waiting for a runner: ${get('ahead')} ${get('ahead') === '1' ? 'request is' : 'requests are'} ahead of it, ${get('launching')} launching.${last}`;
+      const { stage, ahead, launching, last_failure } = obstacle;
+      if (stage !== 'waiting') return 'Waiting for a runner.';
+      const last = last_failure === null ? '' : ` The last launch failed: ${last_failure}.`;
+      const requests = ahead === 1 ? 'request is' : 'requests are';
+      return `Waiting for a runner: ${ahead} ${requests} ahead of it, ${launching} launching.${last}`;
     }
     case 'queued':
-      return `${get('ahead')} ${get('ahead') === '1' ? 'task is' : 'tasks are'} ahead of it.`;
+      return `${obstacle.ahead} ${obstacle.ahead === 1 ? 'task is' : 'tasks are'} ahead of it.`;
     case 'delivering': {
-      const next = get('next_try_at') === '' ? '' : `; next try ${moment(obstacle['next_try_at'])}`;
-      const last = get('last_error') === '' ? '' : `; last response: ${get('last_error')}`;
-      return `Its start webhook was tried ${get('tries')} times${last}${next}.`;
+      const next = obstacle.next_try_at === null ? '' : `; next try ${moment(obstacle.next_try_at)}`;
+      const last = obstacle.last_error === null ? '' : `; last response: ${obstacle.last_error}`;
+      return `Its start webhook was tried ${obstacle.tries} times${last}${next}.`;
     }
     default:
       return JSON.stringify(obstacle);

@@ -1,6 +1,6 @@
 import cytoscape from 'cytoscape';
 import type { Core, ElementDefinition, NodeSingular } from 'cytoscape';
-import type { Link } from '../api/wire.ts';
+import type { Link } from '@heddle/client';
 import { computeLayout } from '../layout/client.ts';
 import { levelCurve } from '../layout/curves.ts';
 import { CARD_HEIGHT, CARD_WIDTH } from '../layout/geometry.ts';

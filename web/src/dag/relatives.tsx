@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import type { Link } from '../api/wire.ts';
+import type { Link } from '@heddle/client';
 import { StatusMark } from '../status-chip.tsx';
 import type { TaskStore } from './task-store.ts';
 

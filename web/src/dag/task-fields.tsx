@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react';
-import type { TaskDetail } from '../api/wire.ts';
+import type { Task } from '@heddle/client';
 import { formatAgo, formatDuration, formatMoment, parseTime } from '../times.ts';
 
 /** The plain fields of a task: counts, durations with the exact times in tooltips, ids. */
-export function TaskFields({ task, now, owner }: { task: TaskDetail; now: number; owner: 'Batch' | 'Workflow' }) {
+export function TaskFields({ task, now, owner }: { task: Task; now: number; owner: 'Batch' | 'Workflow' }) {
   const created = parseTime(task.created_at);
   const started = parseTime(task.started_at);
   const ended = parseTime(task.ended_at);
@@ -55,7 +55,7 @@ export function TaskFields({ task, now, owner }: { task: TaskDetail; now: number
   );
 }
 
-function Counts({ task }: { task: TaskDetail }) {
+function Counts({ task }: { task: Task }) {
   const expected = task.expected_count ?? null;
   if (expected === null && task.success === 0 && task.failures === 0) return null;
   const through = task.success + task.failures;

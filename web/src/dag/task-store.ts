@@ -1,7 +1,7 @@
 import { isTerminal, noCounts, statusFromWire } from '../status.ts';
 import type { Status, StatusCounts } from '../status.ts';
 import { parseTime } from '../times.ts';
-import type { BasicTask, Batch, Dag, Link } from '../api/wire.ts';
+import type { BasicTask, Batch, Dag, Link } from '@heddle/client';
 
 /** A task as the console stores it: the wire's fields with a validated status and times as numbers. */
 export interface TaskView {

@@ -1,6 +1,6 @@
 import { Fragment, useCallback } from 'react';
 import { listExecutors } from '../api/executors.ts';
-import type { Executor } from '../api/executors.ts';
+import type { Executor } from '@heddle/client';
 import { ListPage } from '../list/list-page.tsx';
 import { TableHead } from '../list/list-table.tsx';
 import { usePlace, writeAddress } from '../list/place.ts';

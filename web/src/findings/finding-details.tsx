@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { triageFinding } from '../api/findings.ts';
-import type { Finding, TriageState } from '../api/findings.ts';
+import type { Finding } from '@heddle/client';
+import type { TriageState } from '../api/findings.ts';
 import { Field, FieldList, Moment } from '../list/fields.tsx';
 import { Problem } from '../problem.tsx';
 import { TRIAGE_LABEL } from './finding-state.tsx';

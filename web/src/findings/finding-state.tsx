@@ -1,4 +1,5 @@
-import type { Finding, FindingState, TriageState } from '../api/findings.ts';
+import type { Finding } from '@heddle/client';
+import type { FindingState, TriageState } from '../api/findings.ts';
 
 export const STATE_LABEL: Record<FindingState, string> = { new: 'New', known: 'Known', gone: 'Gone' };
 

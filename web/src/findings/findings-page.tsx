@@ -1,5 +1,6 @@
 import { FINDING_STATES, listFindings, TRIAGE_STATES } from '../api/findings.ts';
-import type { Finding, FindingQuery } from '../api/findings.ts';
+import type { Finding } from '@heddle/client';
+import type { FindingQuery } from '../api/findings.ts';
 import { useCursorList } from '../list/cursor-list.ts';
 import { ListPage } from '../list/list-page.tsx';
 import { agoOf, momentOf } from '../list/list-table.tsx';

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { operateJob, triggerJob } from '../api/jobs.ts';
-import type { Job, JobRun } from '../api/jobs.ts';
+import type { Job, JobRun } from '@heddle/client';
 import { ConfirmButton } from '../confirm-button.tsx';
 import { Problem } from '../problem.tsx';
 import { workflowAddress } from '../workflows/address.ts';

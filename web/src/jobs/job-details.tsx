@@ -1,6 +1,6 @@
 import { useCallback, useState } from 'react';
 import { jobHistory, nextRuns } from '../api/jobs.ts';
-import type { Job, JobRun, Occurrence } from '../api/jobs.ts';
+import type { Job, JobRun, Occurrence } from '@heddle/client';
 import { Trouble } from '../live/trouble.tsx';
 import { usePolled } from '../live/use-polled.ts';
 import { Pager } from '../pager.tsx';

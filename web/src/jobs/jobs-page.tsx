@@ -1,6 +1,6 @@
 import { Fragment, useCallback, useEffect, useState } from 'react';
 import { jobHistory, listJobs } from '../api/jobs.ts';
-import type { Job, JobRun } from '../api/jobs.ts';
+import type { Job, JobRun } from '@heddle/client';
 import { ListPage, PAGE_SIZE } from '../list/list-page.tsx';
 import { pageIn, usePlace, writeAddress } from '../list/place.ts';
 import { usePolled } from '../live/use-polled.ts';

@@ -1,5 +1,5 @@
 import { formatMoment, parseTime } from '../times.ts';
-import type { JobRun } from '../api/jobs.ts';
+import type { JobRun } from '@heddle/client';
 import { STATE_CLASS, STATE_LABEL, stateFromWire } from '../workflows/node-state.ts';
 import type { NodeState } from '../workflows/node-state.ts';
 import { StateMark } from '../workflows/state-chip.tsx';

@@ -1,5 +1,6 @@
 import { COUNTED_STATES } from '../api/pool.ts';
-import type { Counts, Sample } from '../api/pool.ts';
+import type { Sample } from '@heddle/client';
+import type { Counts } from '../api/pool.ts';
 import { parseTime } from '../times.ts';
 
 const MINUTE_MS = 60_000;

@@ -1,6 +1,6 @@
 import { useCallback } from 'react';
 import { getPool, poolHistory } from '../api/pool.ts';
-import type { Census, PoolSummary } from '../api/pool.ts';
+import type { Census, Pool } from '@heddle/client';
 import { ListTable } from '../list/list-table.tsx';
 import type { Column } from '../list/list-table.tsx';
 import { usePolled } from '../live/use-polled.ts';
@@ -86,7 +86,7 @@ function ClassName({ row, chosen, onClass }: { row: Row; chosen: string | null }
   );
 }
 
-function Total({ pool: { census, settings, provider, backend } }: { pool: PoolSummary }) {
+function Total({ pool: { census, settings, provider, backend } }: { pool: Pool }) {
   const total = totalOf(sumOf(census));
   return (
     <>
@@ -97,7 +97,7 @@ function Total({ pool: { census, settings, provider, backend } }: { pool: PoolSu
 }
 
 /** Reasons why launches are held back, and failing parts of the pool. */
-function Obstacles({ pool: { obstacles, parts }, now }: { pool: PoolSummary; now: number }) {
+function Obstacles({ pool: { obstacles, parts }, now }: { pool: Pool; now: number }) {
   const failed = parts.filter(({ error }) => error !== null);
   if (obstacles.length + failed.length === 0) return null;
   return (

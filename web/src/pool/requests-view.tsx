@@ -1,7 +1,7 @@
 import { useCallback } from 'react';
 import type { ReactNode } from 'react';
 import { letGo, listRequests } from '../api/pool.ts';
-import type { PoolRequest } from '../api/pool.ts';
+import type { PoolRequest } from '@heddle/client';
 import { ConfirmButton } from '../confirm-button.tsx';
 import { ListPage, PAGE_SIZE } from '../list/list-page.tsx';
 import { agoOf, ListTable, momentOf } from '../list/list-table.tsx';

@@ -1,6 +1,7 @@
 import { useCallback } from 'react';
 import { getRequest, operateRunner } from '../api/pool.ts';
-import type { Runner, RunnerOperation } from '../api/pool.ts';
+import type { Runner } from '@heddle/client';
+import type { RunnerOperation } from '../api/pool.ts';
 import { ConfirmButton } from '../confirm-button.tsx';
 import { Field, FieldList, Moment } from '../list/fields.tsx';
 import { useOperation } from '../live/use-operation.ts';

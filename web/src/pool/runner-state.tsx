@@ -1,4 +1,5 @@
-import type { CountedState, Runner, RunnerState } from '../api/pool.ts';
+import type { Runner } from '@heddle/client';
+import type { CountedState, RunnerState } from '../api/pool.ts';
 
 export const STATE_LABEL: Record<RunnerState, string> = {
   created: 'Launching',

@@ -1,7 +1,8 @@
 import { useCallback } from 'react';
 import type { ReactNode } from 'react';
 import { listRunners } from '../api/pool.ts';
-import type { Runner, RunnerState } from '../api/pool.ts';
+import type { Runner } from '@heddle/client';
+import type { RunnerState } from '../api/pool.ts';
 import { ListPage, PAGE_SIZE, Segments } from '../list/list-page.tsx';
 import { momentOf } from '../list/list-table.tsx';
 import type { Column } from '../list/list-table.tsx';

@@ -1,4 +1,4 @@
-import type { PoolRequest, Runner } from '../api/pool.ts';
+import type { PoolRequest, Runner } from '@heddle/client';
 import { formatDuration, parseTime } from '../times.ts';
 
 /** `2 × large, spot, m7i.* or m7a.*`. */

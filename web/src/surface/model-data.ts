@@ -1,5 +1,5 @@
 /** Reads a model's data, whose shape is up to scans and workflows. */
-import type { Model } from '../api/models.ts';
+import type { Model } from '@heddle/client';
 
 export type ModelData = Model['data'];
 

@@ -1,4 +1,5 @@
-import type { Model, ModelChange } from '../api/models.ts';
+import type { Model } from '@heddle/client';
+import type { ModelChange } from '../api/models.ts';
 import { JsonBlock } from '../json-block.tsx';
 import { Field, FieldList, Moment } from '../list/fields.tsx';
 import { FindingChips } from './finding-chips.tsx';

@@ -1,4 +1,5 @@
-import type { Model, ModelState } from '../api/models.ts';
+import type { Model } from '@heddle/client';
+import type { ModelState } from '../api/models.ts';
 
 export const STATE_LABEL: Record<ModelState, string> = { new: 'New', changed: 'Changed', known: 'Known', gone: 'Gone' };
 

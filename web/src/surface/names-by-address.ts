@@ -1,6 +1,6 @@
 import { createContext, useCallback, useContext } from 'react';
 import { listModels } from '../api/models.ts';
-import type { Model } from '../api/models.ts';
+import type { Model } from '@heddle/client';
 import { usePolled } from '../live/use-polled.ts';
 import { textOf, textsOf } from './model-data.ts';
 

@@ -1,5 +1,6 @@
 import { MODEL_STATES, listModelTargets, listModels } from '../api/models.ts';
-import type { Model, ModelQuery, ModelState } from '../api/models.ts';
+import type { Model } from '@heddle/client';
+import type { ModelQuery, ModelState } from '../api/models.ts';
 import { useCursorList } from '../list/cursor-list.ts';
 import type { CursorList } from '../list/cursor-list.ts';
 import { TargetFilter, TypedFilter } from '../list/filters.tsx';

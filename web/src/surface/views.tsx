@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { Model } from '../api/models.ts';
+import type { Model } from '@heddle/client';
 import { agoOf, momentOf } from '../list/list-table.tsx';
 import type { Column } from '../list/list-table.tsx';
 import { parseTime } from '../times.ts';

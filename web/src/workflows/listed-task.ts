@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from 'react';
 import { findTasks } from '../api/workflows.ts';
-import type { BasicTask } from '../api/wire.ts';
+import type { BasicTask } from '@heddle/client';
 import { parseTime } from '../times.ts';
 import type { NodeState } from './node-state.ts';
 import type { TreeStore } from './tree-store.ts';

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react';
 import { getTask } from '../api/client.ts';
 import { getResult } from '../api/workflows.ts';
-import type { TaskDetail } from '../api/wire.ts';
+import type { Task } from '@heddle/client';
 import { ExplainSection } from '../dag/explain-section.tsx';
 import { TaskActions } from '../dag/task-actions.tsx';
 import { CopyText, Field, TaskFields } from '../dag/task-fields.tsx';
@@ -255,7 +255,7 @@ function isEmpty(value: unknown): boolean {
 }
 
 interface Loaded {
-  task: TaskDetail | null;
+  task: Task | null;
   result: unknown;
   error: unknown;
 }

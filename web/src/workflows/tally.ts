@@ -1,4 +1,4 @@
-import type { WireCounts } from '../api/workflow-wire.ts';
+import type { Container } from '@heddle/client';
 import { BAR_ORDER, NODE_STATES, isEnd } from './node-state.ts';
 import type { NodeState } from './node-state.ts';
 import type { TreeNode } from './tree-node.ts';
@@ -38,7 +38,7 @@ interface KnownTree {
   readonly pages: ReadonlyMap<string, { readonly ids: readonly string[] }>;
 }
 
-const COUNTED: readonly [NodeState, keyof WireCounts][] = [
+const COUNTED: readonly [NodeState, keyof Container['counts']][] = [
   ['Succeeded', 'succeeded'],
   ['PartiallyFailed', 'partially_failed'],
   ['Failed', 'failed'],

@@ -1,4 +1,4 @@
-import type { WireContainer, WireCounts, WireTask } from '../api/workflow-wire.ts';
+import type { Container, TreeTask } from '@heddle/client';
 import { parseTime } from '../times.ts';
 import { stateFromWire } from './node-state.ts';
 import type { NodeState } from './node-state.ts';
@@ -10,7 +10,7 @@ interface NodeBase {
   readonly localId: string | null;
   readonly position: number;
   readonly state: NodeState;
-  readonly policy: string;
+  readonly policy: Container['policy'];
   readonly reason: string | null;
   readonly startedAt: number | null;
   readonly endedAt: number | null;
@@ -31,7 +31,7 @@ export interface TaskNode extends NodeBase {
 export interface ContainerNode extends NodeBase {
   readonly type: 'container';
   readonly mode: 'sequential' | 'parallel';
-  readonly counts: WireCounts;
+  readonly counts: Container['counts'];
   /** Generators elsewhere that may still add children. */
   readonly fillers: number;
 }
@@ -40,7 +40,7 @@ export type TreeNode = TaskNode | ContainerNode;
 
 const MODE_LABEL = { sequential: 'Sequence', parallel: 'Parallel' } as const;
 
-export function nodeOf(wire: WireContainer | WireTask, parent: string | null): TreeNode {
+export function nodeOf(wire: Container | TreeTask, parent: string | null): TreeNode {
   const base = {
     id: wire.id,
     parent,
@@ -78,5 +78,5 @@ export function sameNode(a: TreeNode, b: TreeNode): boolean {
 
 function sameCounts(a: TreeNode, b: TreeNode): boolean {
   if (a.type !== 'container' || b.type !== 'container') return false;
-  return (Object.keys(b.counts) as (keyof WireCounts)[]).every((key) => a.counts[key] === b.counts[key]);
+  return (Object.keys(b.counts) as (keyof Container['counts'])[]).every((key) => a.counts[key] === b.counts[key]);
 }

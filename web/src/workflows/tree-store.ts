@@ -1,4 +1,4 @@
-import type { ChildrenPage, TreeChange, WireTreeNode, Workflow, WorkflowTree } from '../api/workflow-wire.ts';
+import type { ChildrenPage, TreeNode as WireNode, Workflow, WorkflowChange, WorkflowTree } from '@heddle/client';
 import { isEnd } from './node-state.ts';
 import { emptyTally, sameTally, tallyTree } from './tally.ts';
 import type { Tally } from './tally.ts';
@@ -79,7 +79,7 @@ export class TreeStore {
     let structure = !this.loaded || this.rootId !== root.id || this.truncated !== truncated;
     const seen = new Set<string>();
     // No recursion: a tree may be a thousand levels deep.
-    const open: { wire: WireTreeNode; parent: string | null }[] = [{ wire: root, parent: null }];
+    const open: { wire: WireNode; parent: string | null }[] = [{ wire: root, parent: null }];
     for (let next = open.pop(); next !== undefined; next = open.pop()) {
       const { wire, parent } = next;
       seen.add(wire.id);
@@ -122,7 +122,7 @@ export class TreeStore {
   }
 
   /** Applies changed nodes; returns false if only a full read can show their position. */
-  apply(change: TreeChange): boolean {
+  apply(change: WorkflowChange): boolean {
     this.workflow = { ...this.workflow, ...change.workflow };
     let known = true;
     let structure = false;

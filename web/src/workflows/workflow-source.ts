@@ -1,6 +1,6 @@
 import { ApiError } from '../api/client.ts';
 import { getWorkflowTree, listChildren } from '../api/workflows.ts';
-import type { TreeChange } from '../api/workflow-wire.ts';
+import type { WorkflowChange } from '@heddle/client';
 import type { FeedSource } from '../live/live-feed.ts';
 import type { TreeStore } from './tree-store.ts';
 import { PAGE_SIZE } from './tree-view.ts';
@@ -53,7 +53,7 @@ export class WorkflowSource implements FeedSource {
   }
 
   take(data: unknown): boolean {
-    return this.store.loaded && this.store.apply(data as TreeChange);
+    return this.store.loaded && this.store.apply(data as WorkflowChange);
   }
 
   /** Loads the page at position `from` of a container's children into the store. */

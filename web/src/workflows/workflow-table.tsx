@@ -1,4 +1,4 @@
-import type { Workflow } from '../api/workflow-wire.ts';
+import type { Workflow } from '@heddle/client';
 import { CREATED, ListTable, nameColumn, progressColumn, TOOK } from '../list/list-table.tsx';
 import type { Column } from '../list/list-table.tsx';
 import { stateFromWire } from './node-state.ts';

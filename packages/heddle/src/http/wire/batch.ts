@@ -37,6 +37,7 @@ export const LinkDto = Type.Object(
   },
   { additionalProperties: false, title: 'LinkDto' },
 );
+export type LinkDto = Static<typeof LinkDto>;
 
 export const DagDto = Type.Object(
   { batch: BatchDto, tasks: Type.Array(BasicTaskDto), links: Type.Array(LinkDto) },
