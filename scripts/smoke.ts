@@ -1,6 +1,6 @@
 /**
  * `node scripts/smoke.ts [COMMAND...]`: what a newcomer does. Starts the system (`npm start` unless a command is given)
- * with an empty data directory on a free port, waits until the example has run to its end, presses Ctrl-C, and checks
+ * with an empty data directory on a free port, waits until the example has run to the end, presses Ctrl-C, and checks
  * that everything ended cleanly: exit code 0 and no process left. Linux only, since it looks for processes in /proc.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -73,7 +73,7 @@ async function until<T>(
   }
 }
 
-/** The answer's JSON; null where nobody listens yet or the answer is not a success. */
+/** The answer's JSON; null where no one listens yet or the answer is not a success. */
 async function getJson(url: string): Promise<unknown> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(5000) });

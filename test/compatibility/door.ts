@@ -30,7 +30,7 @@ export interface Door {
 const closing: (() => unknown)[] = [];
 after(() => Promise.all(closing.map((close) => close())));
 
-/** One of `examples/`, read anew for every caller. */
+/** One of `examples/`, read again for every caller. */
 export function example(name: string): unknown {
   return JSON.parse(readFileSync(join(import.meta.dirname, 'examples', name), 'utf8'));
 }

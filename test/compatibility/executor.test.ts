@@ -76,7 +76,7 @@ test('errors have the members and the codes of the source', async () => {
   }
 });
 
-test('an asynchronous one is registered, and polled over HTTP: 202 until it is over', async () => {
+test('an asynchronous one is registered, and polled over HTTP: 202 until it has ended', async () => {
   const pending = await submit({ event_name: 'WordCount', args: { text: 'selvedge' }, mode: 'async' });
   const { correlation_id, status, created_at, expires_at } = pending;
   assert.ok(status === 'pending' || status === 'running');

@@ -234,7 +234,7 @@ export class Driver {
     }
   }
 
-  /** A count without a key is not repeated: nobody knows whether it was taken. */
+  /** A count without a key is not repeated: no one knows whether it was taken. */
   async #count(task_id: string, new_success: number, part: string | null, refusal?: ProgressResult): Promise<void> {
     const key = `${task_id}/${part ?? 'unkeyed'}`;
     if (part === null && this.#journal.counting.has(key)) return;

@@ -45,7 +45,7 @@ export async function assertVerdict(database: Database, journal: Journal, run: s
   await assertSubmissions(database, journal, run);
   const tasks = await database.query<ScenarioTask>(TASKS, [run]);
   const acknowledged = new Set(journal.submitted.values());
-  // A submission without a key that nobody acknowledged may be stored beside its repetition.
+  // A submission without a key that no one acknowledged may be stored beside its repetition.
   const known = tasks.filter((task) => acknowledged.has(task.workflow_id));
   assert.deepEqual(known.map(({ name }) => name).sort(), Object.keys(OUTCOMES).sort(), 'every task once');
   for (const task of known) {

@@ -39,7 +39,7 @@ export class Journal {
     if (line.event === 'reported') this.#reported.add(`${line.task_id}/${line.attempt}`);
   }
 
-  /** Starts that arrived and whose end nobody acknowledged. */
+  /** Starts that arrived and whose end no one acknowledged. */
   openStarts(): Line<'started'>[] {
     return [...this.#starts].filter(([key]) => !this.#reported.has(key)).map(([, start]) => start);
   }

@@ -21,7 +21,7 @@ export class Lanes {
     await Promise.all(this.#all.map((lane) => lane.drop()));
   }
 
-  /** Runs on a lane that nobody else has; no more at once than there are. */
+  /** Runs on a lane that no one else has; no more at once than there are. */
   async on(run: (lane: TestDatabase) => Promise<void>): Promise<void> {
     const lane = this.#free.pop()!;
     try {

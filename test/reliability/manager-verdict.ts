@@ -38,7 +38,7 @@ const TOLD: Statement = {
     from delivery where trigger = 'notify' and workflow_id = any($1::uuid[]) order by task_id`,
 };
 
-/** Nobody delivers in these tests: what was told is taken away before it is asked what is left over. */
+/** No one delivers in these tests: what was told is taken away before it is asked what is left over. */
 const TAKE_TOLD: Statement = {
   name: 'audit.take_told',
   text: `delete from delivery where trigger = 'notify' and workflow_id = any($1::uuid[])`,
@@ -53,7 +53,7 @@ interface TaskRow {
   data: unknown;
 }
 
-/** Whether every workflow of the world has ended, and nobody has anything left to do about it. */
+/** Whether every workflow of the world has ended, and no one has anything left to do about it. */
 export async function hasEnded(database: Database, queue: MessageQueue, world: ManagerWorld): Promise<boolean> {
   const open = await database.query(OPEN, [[...world.workflows], world.run]);
   return open.length === 0 && (await isEmpty(queue));

@@ -18,7 +18,7 @@ const MAKE_DUE: Statement = {
   text: `update recon.jobs set next_run_at = now() - interval '1 second' where name = $1`,
 };
 
-/** Whoever is told of the ends of the workflows; nobody sends there. */
+/** Whoever is told of the ends of the workflows; no one sends there. */
 const TOLD_AT = 'https://told.example.com/';
 export const CHILDREN = 4;
 export const UNITS = 5;

@@ -55,7 +55,7 @@ export class MortalDatabase implements Database {
   async bury(undertaker: Database): Promise<void> {
     this.#dead = true;
     await undertaker.query(TERMINATE, [this.#name]);
-    // What is on loan is never given back, so this takes its grace time; nobody has to wait for it.
+    // What is on loan is never given back, so this takes its grace time; no one has to wait for it.
     void this.#pool.close();
   }
 

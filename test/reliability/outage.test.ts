@@ -13,7 +13,7 @@ import { ServerFleet } from './fleet.ts';
 import { WorkTarget } from './work-target.ts';
 import { makeWorkload } from './workload.ts';
 
-/** Away for about this long, so that the breaker has opened and was probed in vain. */
+/** Away for about this long, so that the breaker has opened and was probed without effect. */
 const AWAY_MS = 2_500;
 const BATCH_TASKS = 10;
 const BATCH_PAUSE_MS = 40;
@@ -154,7 +154,7 @@ describe('PostgreSQL goes away during load and comes back', () => {
     const before = { open: await transitionsTo('open'), closed: await transitionsTo('closed') };
     const { pid } = postgres.server;
     process.kill(pid, 'SIGKILL');
-    // It is started again by whoever supervises it; nobody here does anything.
+    // It is started again by whoever supervises it; no one here does anything.
     await eventually(() => postgres.server.pid !== 0 && postgres.server.pid !== pid, 'PostgreSQL runs again');
     await eventually(
       async () => (await caller.once(url, { method: 'GET', path: '/ready' })).status === 200,

@@ -18,7 +18,7 @@ export const poison = defineKind({
   },
 });
 
-/** Ends its process by an error that nobody can catch. */
+/** Ends its process by an error that no one can catch. */
 export const crash = defineKind({
   name: 'crash',
   run: async (_input: JsonObject, { task: { id }, attempt }) => {

@@ -91,7 +91,7 @@ function item(driver: PageDriver, name: string | RegExp) {
   return driver.page.getByRole('treeitem', { name });
 }
 
-test('a workflow is followed from its first task to a failure, and through a retry to its end', () =>
+test('a workflow is followed from its first task to a failure, and through a retry to the end', () =>
   withPage(async (driver) => {
     const id = await submit('fan out', {
       id: 'whole',

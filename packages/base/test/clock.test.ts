@@ -81,7 +81,7 @@ test('a wait beyond what one timer of Node can hold does not fire at once, and a
 });
 
 test('such a wait ends after its whole length', (t) => {
-  // Node's own timers on a virtual time: nobody can wait 25 days for a test.
+  // Node's own timers on a virtual time: no one can wait 25 days for a test.
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const longestMs = 2 ** 31 - 1;
   let ran = 0;

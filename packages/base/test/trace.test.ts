@@ -123,7 +123,7 @@ describe('tracing on', () => {
     );
   });
 
-  test('a span that is over joins its trace under the ids by which others knew it before', async () => {
+  test('a span that has ended joins its trace under the ids by which others knew it before', async () => {
     const tracing = await start();
     const spanId = '00f067aa0ba902b7';
     const context = tracing.contextWithin(CALLER, spanId)!;

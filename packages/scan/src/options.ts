@@ -25,7 +25,7 @@ export type SourceSpec =
    */
   | { type: 'list'; name: string; paths: readonly string[]; encoding?: 'utf8' | 'latin1' };
 
-/** The part of a directory after one entry, up to and including another; null: from its beginning, to its end. */
+/** The part of a directory after one entry, up to and including another; null: from its beginning, to the end. */
 export interface PathSlice {
   /** Names (latin1 of their bytes) from the directory down to the entry. */
   from: readonly string[] | null;

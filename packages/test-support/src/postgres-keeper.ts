@@ -1,5 +1,5 @@
 /**
- * Runs the database that test files share when they are started one by one. It lives for as long as somebody is connected
+ * Runs the database that test files share when they are started one by one. It lives for as long as someone is connected
  * to its socket and a few seconds more, so that nothing stays behind; only one can own the directory.
  */
 import { rmSync } from 'node:fs';

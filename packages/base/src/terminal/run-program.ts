@@ -4,7 +4,7 @@ import { isNodeSupported } from '../package-manifest.ts';
 import { EXIT } from './failure.ts';
 
 /**
- * Runs the command line of this process to its end: prints failures on standard error, then exits with the code.
+ * Runs the command line of this process to the end: prints failures on standard error, then exits with the code.
  *
  * @param programFor loads and creates the command line, once this Node is known to be new enough
  */

@@ -51,7 +51,7 @@ async function queuedBench(maxReceives = 2): Promise<QueuedBench> {
   };
 }
 
-describe('attempts whose messages nobody will read', { concurrency: false }, () => {
+describe('attempts whose messages no one will read', { concurrency: false }, () => {
   test('one whose message was handed out too often fails, or is retried', async () => {
     const { engine, queue, clock, dispatched, stateOf } = await queuedBench();
     const retry = { max_attempts: 2, base_ms: 0, factor: 1, max_ms: 0, jitter: 0 };

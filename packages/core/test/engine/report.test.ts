@@ -54,7 +54,7 @@ test('the end of a parent is counted once for each child that it reaches, by how
   const on = (...parents: number[]) => ({
     dependencies: parents.map((index) => ({ index, requires_success: true })),
   });
-  // Alone: its end reaches nobody.
+  // Alone: its end reaches no one.
   await submitTasks(engine, [newTask({ kind: 'alone' })]);
   await succeed(engine, await claimKind(engine, 'alone'));
   assert.deepEqual(await counted(), [0, 0, 0]);
@@ -126,7 +126,7 @@ test('a chain of 20,000 fails as a whole and reopens as a whole, within the time
   );
 });
 
-test('a canceled generator that waits for its nodes holds no slot: nobody is at work on it', async () => {
+test('a canceled generator that waits for its nodes holds no slot: no one is at work on it', async () => {
   const bench = await newBench();
   const matcher = { kind: 'MakeGenerator', fields: [] };
   const limited = newTask({ kind: 'MakeGenerator', rules: [{ type: 'concurrency', matcher, max: 1 }] });

@@ -161,7 +161,7 @@ function visibility(subject: Subject): void {
     assert.notEqual(second.receipt, first!.receipt);
   });
 
-  test('ignores receipts that are over, and ones it never gave', async () => {
+  test('ignores receipts that have ended, and ones it never gave', async () => {
     const opened = await subject.open();
     const { queue } = opened;
     await queue.send('stale', [{ body: 'x' }]);

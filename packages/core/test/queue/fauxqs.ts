@@ -16,7 +16,7 @@ export function startSqs(): Promise<FauxqsServer> {
 
 let prefixes = 0;
 
-/** Queues that nobody else has, with their services running. */
+/** Queues that no one else has, with their services running. */
 export async function openSqs(
   server: FauxqsServer,
   database: Database | null,

@@ -120,7 +120,7 @@ describe('a first start', () => {
     await second.stop();
   });
 
-  test('lets nobody in without the secret, which is private', async () => {
+  test('lets no one in without the secret, which is private', async () => {
     const dataDir = newDirectory();
     const server = await start(dataDir);
     assert.equal(statSync(join(dataDir, 'secret')).mode & 0o777, 0o600);

@@ -53,7 +53,7 @@ export class OutputCapture {
 }
 
 /**
- * Reads a stream to its end, pausing after bursts. A failed stream counts as ended.
+ * Reads a stream to the end, pausing after bursts. A failed stream counts as ended.
  *
  * @returns a function that stops the pauses, for when the writer has ended and the rest fits into the kernel's buffer
  */

@@ -16,7 +16,7 @@ export interface EntryContentOptions {
   crc?: number;
   /** Unpacked size declared by the archive; -1 if unknown. */
   stated_size?: number;
-  /** Called once on close; true if the content was read to its end. */
+  /** Called once on close; true if the content was read to the end. */
   onClose?: (complete: boolean) => void;
 }
 

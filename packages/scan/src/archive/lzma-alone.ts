@@ -49,7 +49,7 @@ function isDictionarySize(bytes: number): boolean {
   return bytes === power || bytes === power * 1.5 || bytes % MIB === 0;
 }
 
-/** Returns true if the data unpacks without a fault to its end, or as far as it is tried. */
+/** Returns true if the data unpacks without a fault to the end, or as far as it is tried. */
 function canBeUnpacked(head: Uint8Array, size: number): boolean {
   const properties = head[0]!;
   const literalBits = (properties % 9) + (Math.floor(properties / 9) % 5);

@@ -101,7 +101,7 @@ export class Discovery {
     this.#list(options.from.source, cursorOf(options.from.cursor));
   }
 
-  /** True once every source was listed to its end and every object was admitted. */
+  /** True once every source was listed to the end and every object was admitted. */
   get isDone(): boolean {
     return this.#isDone && this.#again === 0;
   }

@@ -6,7 +6,7 @@ import { ObjectFault, type ObjectReader } from './port.ts';
 
 /**
  * Reads a file synchronously, up to its size at opening, and reports changes on close. Files that report no size (in
- * `/proc`, and devices) are read to their end or to a limit.
+ * `/proc`, and devices) are read to the end or to a limit.
  */
 export class FileReader implements ObjectReader {
   readonly size: number;

@@ -108,7 +108,7 @@ export class ChunkFetcher {
         if (typeof read !== 'number') return this.#fillLater(reading, target, start, length, offset, got, read);
         if (read === 0) reading.ended = true;
         got += read;
-        // Declared entry sizes are not trusted: entries are read to their end.
+        // Declared entry sizes are not trusted: entries are read to the end.
         if (reading.depth === 0 && reader.size > 0 && offset + got >= reader.size) reading.ended = true;
         if (reading.ended) break;
       }

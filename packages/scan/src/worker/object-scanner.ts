@@ -19,7 +19,7 @@ export interface ObjectScannerOptions extends Pick<
 }
 
 /**
- * Processes top-level objects from their first chunk to their end, with everything inside them: the steps of one
+ * Processes top-level objects from their first chunk to the end, with everything inside them: the steps of one
  * thread.
  */
 export class ObjectScanner {

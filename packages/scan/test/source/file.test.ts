@@ -92,7 +92,7 @@ describe('files', () => {
     await reader.close();
   });
 
-  it('without a size are read to their end', async () => {
+  it('without a size are read to the end', async () => {
     const reader = await openFile('/proc/self/status');
     assert.equal(reader.size, -1);
     assert.match((await readAll(reader)).toString(), /VmRSS/);

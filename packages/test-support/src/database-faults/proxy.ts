@@ -77,7 +77,7 @@ export function at(url: string, port: number): string {
   return moved.href;
 }
 
-/** A port that nobody listens on now. */
+/** A port that no one listens on now. */
 export async function unusedPort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

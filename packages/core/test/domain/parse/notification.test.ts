@@ -36,7 +36,7 @@ describe('the member notify of a workflow', () => {
       text: null,
       payload: undefined,
     });
-    // Nobody gets a mail twice.
+    // No one gets a mail twice.
     assert.deepEqual(parsed.notify[1]!.channel, { type: 'email', to: ['a@B.cd', 'e@f.gh'], subject: null });
   });
 

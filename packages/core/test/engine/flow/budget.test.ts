@@ -101,7 +101,7 @@ describe('the budget of a claim for expressions', { concurrency: false }, () => 
     assert.ok(claimed.length < 9);
   });
 
-  it('fails a task that no claim has enough for, with the expression that was too much, and nobody else', async () => {
+  it('fails a task that no claim has enough for, with the expression that was too much, and no one else', async () => {
     const bench = await newBench();
     const id = await submitTree(
       bench.engine,

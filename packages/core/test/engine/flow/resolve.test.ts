@@ -108,7 +108,7 @@ describe('inputs with expressions', { concurrency: false }, () => {
     );
   });
 
-  it('fail their task for good where they fail, and hold back nobody else', async () => {
+  it('fail their task for good where they fail, and hold back no one else', async () => {
     const { engine } = await newBench();
     const retry = { max_attempts: 5 };
     const id = await submitTree(

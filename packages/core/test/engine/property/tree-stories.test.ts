@@ -115,7 +115,7 @@ story(
   SEND_AGAIN,
 );
 story(
-  'a generator that never makes all it announced times out, and its next attempt counts anew',
+  'a generator that never makes all it announced times out, and its next attempt counts again',
   sequence(
     { ...GENERATOR, timeout_secs: 5, retry: { max_attempts: 2, base_ms: 1_000, factor: 2, max_ms: 9_000, jitter: 0 } },
     named(1, parallel()),
@@ -222,7 +222,7 @@ story(
   CLAIM,
 );
 story(
-  'two sequences of generators side by side do not wait for each other for ever',
+  'two sequences of generators side by side do not wait for each other forever',
   parallel(
     sequence(GENERATOR, parallel(), GENERATOR, parallel(), TASK),
     sequence(GENERATOR, parallel(), GENERATOR, parallel(), TASK),

@@ -146,7 +146,7 @@ for (const overlap of ['skip', 'queue', 'allow'] as const) {
     assert.deepEqual(
       runs.filter((run) => run.completed_at === null),
       [],
-      'a run waits for nobody',
+      'a run waits for no one',
     );
     const scheduled = runs.filter((run) => run.trigger === 'schedule');
     assert.equal(new Set(scheduled.map((run) => run.scheduled_for)).size, scheduled.length);

@@ -80,7 +80,7 @@ test('ends are recorded once; a workflow that was retried ends once more, and an
     [ended!.state, ended!.completed_at, ended!.counts],
     ['Succeeded', Date.parse('2026-06-01T01:30:00Z'), { succeeded: 1 }],
   );
-  // Ends of runs that nobody knows any more are of no consequence.
+  // Ends of runs that no one knows any more are of no consequence.
   assert.equal(await jobs.remove('nightly'), true);
   await finish([run!]);
   assert.equal(await jobs.remove('nightly'), false);
@@ -234,7 +234,7 @@ test('triggered by hand: at once, also while paused, without using up the recurr
   await jobs.update('nightly', { overlap: 'queue' });
   assert.equal((await jobs.trigger('nightly'))!.state, 'Queued');
   await assert.rejects(jobs.trigger('nightly'), { code: 'CONFLICT', message: /a run is waiting already/ });
-  // Somebody asked for it by hand: that the job is paused does not hold it back.
+  // Someone asked for it by hand: that the job is paused does not hold it back.
   await finish([run!]);
   assert.deepEqual(told(await history('nightly')), ['00:00 Succeeded', '00:00 Running']);
   assert.equal((await jobs.get('nightly'))!.recurrence, 1);
@@ -259,7 +259,7 @@ test('an occurrence that comes while the last run ends is started or waits, and 
     // A pass leaves out what another one holds; the next finds it.
     await start();
     const open = (await history('nightly')).filter((run) => run.completed_at === null);
-    // The run that ended never leaves one behind that waits for nobody.
+    // The run that ended never leaves one behind that waits for no one.
     assert.deepEqual(
       open.map((run) => run.state),
       ['Running'],

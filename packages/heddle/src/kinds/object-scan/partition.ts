@@ -49,7 +49,7 @@ export async function* partition(options: PartitionOptions): AsyncGenerator<Part
   }
 }
 
-/** Yields at most `tasksMax` parts of one source; the last one extends to its end. */
+/** Yields at most `tasksMax` parts of one source; the last one extends to the end. */
 function partsOf(spec: SourceSpec, options: PartitionOptions, tasksMax: number): AsyncGenerator<Part, void, undefined> {
   switch (spec.type) {
     case 'path':

@@ -132,7 +132,7 @@ describe('Conditional', { concurrency: false }, () => {
     assert.equal(await reasonOf(broken), 'input.when: No such key: y (character 16 of "nodes.x.result.y")');
   });
 
-  it('keeps its decision when a later node is retried, and decides anew when an earlier one is', async () => {
+  it('keeps its decision when a later node is retried, and decides again when an earlier one is', async () => {
     const { engine } = await newBench();
     const id = await submitTree(
       engine,

@@ -29,7 +29,7 @@ export class ZipStreamReader implements ArchiveReader {
   readonly #budget: ArchiveBudget;
   /** The end of the last entry's data; null if only unpacking reveals it. */
   #dataEnd: number | null = 0;
-  /** The compressed input of the last entry; null until it was unpacked to its end. */
+  /** The compressed input of the last entry; null until it was unpacked to the end. */
   #unpackedTo: number | null = null;
   #dataStart = 0;
   #done = false;

@@ -61,7 +61,7 @@ export class BoundedMatcher {
     return null;
   }
 
-  /** Follows one thread to its end and pushes its alternatives onto the stack. */
+  /** Follows one thread to the end and pushes its alternatives onto the stack. */
   #run(instruction: number, position: number, spans: Spans): boolean {
     for (;;) {
       if (!this.#enter(instruction, position)) return false;

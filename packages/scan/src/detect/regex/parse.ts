@@ -87,7 +87,7 @@ class Parser {
     return codePoint;
   }
 
-  /** Flags set within a group hold to its end: the caller passes a copy. */
+  /** Flags set within a group hold to the end: the caller passes a copy. */
   #choice(flags: Flags): RegexNode {
     if (++this.#depth > NESTING_MAX) this.#fail(`groups are nested deeper than ${NESTING_MAX}`);
     const branches: RegexNode[] = [];

@@ -55,7 +55,7 @@ export function compileRule(rule: Rule): RulePlan {
   };
 }
 
-/** Plans the search of a block from its beginning to its end. */
+/** Plans the search of a block from its beginning to the end. */
 function planEach(where: string, pattern: string, parsed: ParsedRegex, blockMax: number): RegexPlan {
   return planNamed(where, 'each', pattern, () => planRegex(pattern, parsed, blockMax + 2, blockMax));
 }

@@ -93,7 +93,7 @@ begin
   end loop;
 end $$;
 
--- Reopens containers; their children are counted anew.
+-- Reopens containers; their children are counted again.
 create or replace function reopen_containers(p_ids uuid[])
 returns void language plpgsql as $$
 begin
