@@ -57,7 +57,7 @@ test('a task whose message SQS itself made a dead letter comes to completion wit
     const reasons = await Promise.all(tasks.map(async ({ id }) => (await engine.getTask(id))?.failure_reason ?? ''));
     assert.deepEqual(reasons.toSorted(), [
       'its message became a dead letter: dead-lettered by SQS: received too often and never settled',
-      'its message became a dead letter: no one can read it',
+      'its message became a dead letter: nobody can read it',
     ]);
     const dead = await queue.listDead('worker:work', { offset: 0, limit: 9 });
     assert.equal(dead.length, 2, 'both can be looked at and redriven');
