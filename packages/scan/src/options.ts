@@ -1,4 +1,11 @@
-/** Options of a scan. Plain data that crosses threads; validated at the boundary, trusted here. */
+import { availableParallelism } from 'node:os';
+
+import { bytes, choice, defaultsOf, duration, integer, repeated, toggle, type ValuesOf } from '@heddle/base/setting';
+
+/**
+ * Options of a scan: plain data that crosses threads; validated at the boundary, trusted here. Flags, their help, types,
+ * ranges, defaults and the members of tasks derive from the declarations below; a member is its key in snake case.
+ */
 
 /** Where objects come from. */
 export type SourceSpec =
@@ -32,86 +39,150 @@ export interface PathSlice {
   through: readonly string[] | null;
 }
 
-/** What happens if a budget of an archive is exhausted: skip the archive, keep what was read, or end the run. */
-export type ArchivePolicy = 'skip' | 'partial' | 'fail-run';
-
-/** Limits of one archive. Bytes are unpacked bytes. */
-export interface ArchiveBudgets {
-  depth_max: number;
-  entries_max: number;
-  entry_bytes_max: number;
-  archive_bytes_max: number;
-  /** Of everything below one top-level object. */
-  root_bytes_max: number;
-  /** Unpacked to compressed size, checked once `ratio_floor_bytes` are unpacked. */
-  ratio_max: number;
-  name_bytes_max: number;
-}
-
-export interface ArchiveOptions {
-  enabled: boolean;
-  policy: ArchivePolicy;
-  budgets: ArchiveBudgets;
-}
-
-const MIB = 1024 * 1024;
-
-export const ARCHIVE_BUDGETS_DEFAULT: ArchiveBudgets = {
-  depth_max: 3,
-  entries_max: 4096,
-  entry_bytes_max: 64 * MIB,
-  archive_bytes_max: 256 * MIB,
-  root_bytes_max: 512 * MIB,
-  ratio_max: 128,
-  name_bytes_max: 1024,
-};
-
 /** Rule sets in the TOML format, each with a name for error messages. */
 export interface RuleText {
   name: string;
   toml: string;
 }
 
-export interface DetectionOptions {
+const KIB = 1024;
+const MIB = KIB * KIB;
+const PIB = KIB ** 5;
+const THREADS_DEFAULT_MAX = 8;
+
+export const PATH_OPTIONS = {
+  exclude: repeated('--exclude <glob>', 'Exclude matching paths; may be repeated'),
+  include: repeated('--include <glob>', 'Only matching paths; may be repeated'),
+};
+
+export const RULE_OPTIONS = {
+  enable: repeated('--enable <rule>', 'Only this rule; may be repeated'),
+  disable: repeated('--disable <rule>', 'Disable this rule; may be repeated'),
+  decodeDepth: integer({
+    flag: '--decode-depth <count>',
+    fallback: 2,
+    min: 0,
+    max: 10,
+    description: 'Maximum depth of nested encodings',
+  }),
+  inlineIgnores: toggle('--no-inline-ignores', 'Ignore inline suppressions'),
+};
+
+export const LIMIT_OPTIONS = {
+  threads: integer({
+    flag: '--threads <count>',
+    fallback: Math.min(THREADS_DEFAULT_MAX, availableParallelism()),
+    fallbackText: 'number of cores, at most 8',
+    min: 1,
+    max: 256,
+    description: 'Number of scanning threads',
+  }),
+  objectBytesMax: bytes({
+    flag: '--max-object-size <size>',
+    fallback: 0,
+    min: 0,
+    max: PIB,
+    description: 'Maximum size of an object; larger ones are skipped; 0 for no limit',
+  }),
+  /** Without the overlap of chunks. */
+  chunkBytes: bytes({
+    flag: '--chunk-size <size>',
+    fallback: 512 * KIB,
+    min: 4 * KIB,
+    max: 2 * MIB,
+    description: 'Bytes read at once',
+  }),
+  frontierCapacity: integer({
+    flag: '--frontier <count>',
+    fallback: 1024,
+    min: 1,
+    max: 1_000_000,
+    description: 'Concurrent objects',
+  }),
+  /** A slower rule is stopped and reported. */
+  ruleTimeoutMs: duration({
+    flag: '--rule-timeout <time>',
+    fallback: 5000,
+    min: 1,
+    max: 3_600_000,
+    description: 'Timeout of one rule on one object',
+  }),
+};
+
+const unpacked = { min: 0, max: PIB };
+
+/** Limits of one archive. */
+export const ARCHIVE_OPTIONS = {
+  enabled: toggle('--no-archives', 'Scan archives without unpacking them'),
+  /** If a limit is reached: skip the archive, keep what was read, or end the run. */
+  policy: choice({
+    flag: '--archive-policy <policy>',
+    fallback: 'partial',
+    words: ['skip', 'partial', 'fail-run'],
+    description: 'Handling of archives that cannot be read completely',
+  }),
+  depthMax: integer({
+    flag: '--archive-depth <count>',
+    fallback: 3,
+    min: 0,
+    max: 100,
+    description: 'Maximum nesting of archives',
+  }),
+  entriesMax: integer({
+    flag: '--archive-entries <count>',
+    fallback: 4096,
+    min: 0,
+    max: 100_000_000,
+    description: 'Maximum entries of an archive',
+  }),
+  entryBytesMax: bytes({
+    flag: '--archive-entry-bytes <size>',
+    fallback: 64 * MIB,
+    ...unpacked,
+    description: 'Maximum unpacked bytes of an entry',
+  }),
+  archiveBytesMax: bytes({
+    flag: '--archive-bytes <size>',
+    fallback: 256 * MIB,
+    ...unpacked,
+    description: 'Maximum unpacked bytes of an archive',
+  }),
+  rootBytesMax: bytes({
+    flag: '--archive-root-bytes <size>',
+    fallback: 512 * MIB,
+    ...unpacked,
+    description: 'Maximum unpacked bytes of a file with everything in it',
+  }),
+  /** Checked once a few MiB are unpacked. */
+  ratioMax: integer({
+    flag: '--archive-ratio <number>',
+    fallback: 128,
+    min: 0,
+    max: 1_000_000,
+    description: 'Maximum ratio of unpacked to packed bytes',
+  }),
+  nameBytesMax: bytes({
+    name: 'name_bytes_max',
+    fallback: KIB,
+    ...unpacked,
+    description: 'Bytes after which the name of an entry is truncated',
+  }),
+};
+
+export type ArchiveOptions = ValuesOf<typeof ARCHIVE_OPTIONS>;
+
+export interface ScanOptions
+  extends ValuesOf<typeof PATH_OPTIONS>, ValuesOf<typeof RULE_OPTIONS>, ValuesOf<typeof LIMIT_OPTIONS> {
+  readonly sources: readonly SourceSpec[];
   /** Later ones extend and override earlier ones; empty: the built-in rules. */
-  rules: readonly RuleText[];
-  /** Only these rules, by id. */
-  enable?: readonly string[];
-  /** All but these rules, by id. */
-  disable?: readonly string[];
-  /** Maximum nesting of encodings that is decoded; 0 decodes nothing. */
-  decode_depth: number;
-  /** Honour comments that exempt their line. */
-  inline_ignores: boolean;
-  /** Maximum time of one rule on one object; a slower rule is stopped and reported. */
-  rule_timeout_ms: number;
+  readonly rules: readonly RuleText[];
+  readonly archives: ArchiveOptions;
 }
 
-export interface ScanOptions {
-  sources: readonly SourceSpec[];
-  detection: DetectionOptions;
-  archives: ArchiveOptions;
-  /** Globs of excluded paths, and of included ones; without the latter, all paths are included. */
-  exclude: readonly string[];
-  include: readonly string[];
-  /** Larger objects are reported, not scanned; 0: no limit. */
-  object_bytes_max: number;
-  /** Worker threads, at least 1. */
-  threads: number;
-  /** Objects in flight at once. */
-  frontier_capacity: number;
-  /** Bytes of one chunk, without its overlap: 1 to 4 MiB. */
-  chunk_bytes: number;
-}
-
-/** Default options of a scan. The caller sets the number of threads: by default that of the machine, up to 8. */
 export const SCAN_DEFAULTS: Omit<ScanOptions, 'sources'> = {
-  detection: { rules: [], decode_depth: 2, inline_ignores: true, rule_timeout_ms: 5000 },
-  archives: { enabled: true, policy: 'partial', budgets: ARCHIVE_BUDGETS_DEFAULT },
-  exclude: [],
-  include: [],
-  object_bytes_max: 0,
-  threads: 1,
-  frontier_capacity: 1024,
-  chunk_bytes: MIB / 2,
+  rules: [],
+  ...defaultsOf(PATH_OPTIONS),
+  ...defaultsOf(RULE_OPTIONS),
+  ...defaultsOf(LIMIT_OPTIONS),
+  archives: defaultsOf(ARCHIVE_OPTIONS),
 };

@@ -25,7 +25,7 @@ export async function startScan(
 ): Promise<ScanSummary> {
   const startedAt = environment.clock.monotonic();
   checkOptions(options);
-  const rules = compileRules(options.detection);
+  const rules = compileRules(options);
   const journal = environment.statePath === undefined ? null : StateJournal.open(environment.statePath, options);
   const sources: ObjectSource[] = [];
   try {
@@ -67,13 +67,13 @@ async function openOne(spec: SourceSpec, prune: (path: string) => boolean): Prom
 }
 
 function checkOptions(options: ScanOptions): void {
-  const { threads, frontier_capacity, chunk_bytes, archives, object_bytes_max } = options;
-  const nested = archives.enabled ? archives.budgets.depth_max : 0;
+  const { threads, frontierCapacity, chunkBytes, archives, objectBytesMax } = options;
+  const nested = archives.enabled ? archives.depthMax : 0;
   const details = [
     ...outside('threads', threads, 1, 1024),
-    ...outside('frontier_capacity', frontier_capacity, nested + 1, 2 ** 20),
-    ...outside('chunk_bytes', chunk_bytes, 1, BUFFER_LEN_MAX),
-    ...outside('object_bytes_max', object_bytes_max, 0, Number.MAX_SAFE_INTEGER),
+    ...outside('frontierCapacity', frontierCapacity, nested + 1, 2 ** 20),
+    ...outside('chunkBytes', chunkBytes, 1, BUFFER_LEN_MAX),
+    ...outside('objectBytesMax', objectBytesMax, 0, Number.MAX_SAFE_INTEGER),
   ];
   if (details.length > 0) throw new HeddleError('VALIDATION_FAILED', details.join('; '), { details });
 }

@@ -43,9 +43,10 @@ export function write(path: string, content: string | Uint8Array): void {
 export function optionsFor(path: string, changes: Partial<ScanOptions> = {}): ScanOptions {
   return {
     ...SCAN_DEFAULTS,
-    frontier_capacity: 256,
+    frontierCapacity: 256,
     sources: [{ type: 'path', path }],
-    detection: { ...SCAN_DEFAULTS.detection, rule_timeout_ms: 1000, rules: RULES },
+    ruleTimeoutMs: 1000,
+    rules: RULES,
     threads: 2,
     ...changes,
   };

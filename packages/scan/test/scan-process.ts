@@ -7,7 +7,7 @@ const [folder, statePath] = process.argv.slice(2) as [string, string];
 const print = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value)}\n`);
 
 const summary = await startScan(
-  optionsFor(folder, { frontier_capacity: 64 }),
+  optionsFor(folder, { frontierCapacity: 64 }),
   { onFinding: ({ path, secret }) => print(`${path}:${secret}`), onProblem: (problem) => print(problem) },
   { clock: systemClock, statePath, workerEntry: new URL('./odd-worker.ts', import.meta.url) },
 );

@@ -18,17 +18,16 @@ test('finds every secret planted in a tree once, across chunk boundaries and in 
   // The built-in rules, for which the secrets were created.
   const enable = [...new Set(manifest.planted.map(({ rule_id }) => rule_id))];
   const options = optionsFor(directory);
-  for (const [chunk_bytes, threads] of [
+  for (const [chunkBytes, threads] of [
     [64 * 1024, 2],
     [MIB, 1],
     [4 * MIB, 2],
   ] as const) {
-    const detection = { ...options.detection, rules: [], enable };
-    const { findings, problems, summary } = await scan({ ...options, detection, chunk_bytes, threads });
+    const { findings, problems, summary } = await scan({ ...options, rules: [], enable, chunkBytes, threads });
     const found = findings.map(
       ({ rule_id, path, secret }) => `${path.slice(directory.length + 1)} ${rule_id} ${secret}`,
     );
-    assert.deepEqual(found.sort(), planted, `chunks of ${chunk_bytes} bytes`);
+    assert.deepEqual(found.sort(), planted, `chunks of ${chunkBytes} bytes`);
     assert.deepEqual([problems, summary.outcome], [[], 'complete']);
   }
 });

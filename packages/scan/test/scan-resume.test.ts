@@ -93,7 +93,7 @@ test('a stopped scan resumes, and a completed one starts over', async (t) => {
   const keys = writeTree(tree);
   const statePath = join(folder, 'state');
   const stopping = new AbortController();
-  const options = optionsFor(tree, { frontier_capacity: 16 });
+  const options = optionsFor(tree, { frontierCapacity: 16 });
   const log = { objects: 0 };
   const { startScan } = await import('../src/scan.ts');
   const { systemClock } = await import('@heddle/base/clock');
@@ -131,9 +131,8 @@ test('a thread that exits or hangs costs only its current object', async (t) => 
   write(join(folder, 'f40-hang'), 'MADEUP-666666');
   const options = optionsFor(folder);
   // The limit of a step is ten rules and five seconds; no rule reaches its own, however busy the machine is.
-  const detection = { ...options.detection, rule_timeout_ms: 300 };
   const workerEntry = new URL('./odd-worker.ts', import.meta.url);
-  const { summary, findings, problems } = await scan({ ...options, detection }, { workerEntry });
+  const { summary, findings, problems } = await scan({ ...options, ruleTimeoutMs: 300 }, { workerEntry });
   assert.deepEqual(
     places(findings, folder),
     names.map((name) => `${name}:MADEUP-1234${name.slice(1)}`),

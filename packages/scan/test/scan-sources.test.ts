@@ -28,7 +28,7 @@ const put = (Bucket: string, Key: string, Body: string): Promise<unknown> =>
 async function bucketOf(Bucket: string): Promise<ScanOptions> {
   await client.send(new CreateBucketCommand({ Bucket }));
   const source = { type: 's3' as const, bucket: Bucket, endpoint: server.address, force_path_style: true };
-  return optionsFor('', { sources: [source], threads: 1, frontier_capacity: 32 });
+  return optionsFor('', { sources: [source], threads: 1, frontierCapacity: 32 });
 }
 
 /** Scans until a number of findings arrived, then stops; resolves with the results. */
@@ -76,7 +76,7 @@ test('an object replaced during reading is reported, with the findings so far', 
     if (findings.push(finding) === 1) await put('changing', 'a', content('y'));
   };
   const summary = await startScan(
-    { ...options, chunk_bytes: 16 * 1024 },
+    { ...options, chunkBytes: 16 * 1024 },
     { onFinding, onProblem: (problem) => void problems.push(problem) },
     { clock: systemClock },
   );
@@ -141,7 +141,7 @@ test('a history reports each secret once, with its first commit, and resumes fro
     git('commit', '-q', '-m', `number ${i}`);
     commits.push(git('rev-parse', 'HEAD'));
   }
-  const options = optionsFor('', { sources: [{ type: 'git', repository }], threads: 1, frontier_capacity: 8 });
+  const options = optionsFor('', { sources: [{ type: 'git', repository }], threads: 1, frontierCapacity: 8 });
   const whole = await scan(options);
   assert.equal(whole.findings.length, 60);
   assert.equal(new Set(whole.findings.map(({ secret }) => secret)).size, 60);

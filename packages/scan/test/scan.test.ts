@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { systemClock } from '@heddle/base/clock';
-import { ARCHIVE_BUDGETS_DEFAULT } from '../src/options.ts';
+import { SCAN_DEFAULTS } from '../src/options.ts';
 import type { Finding, Problem } from '../src/result.ts';
 import { startScan } from '../src/scan.ts';
 import { optionsFor, places, scan, temporaryFolder, write } from './scan-fixture.ts';
@@ -24,7 +24,7 @@ function writeTree(folder: string, count: number): string[] {
 test('scans a tree completely, with findings in the order of its objects, for any number of threads', async (t) => {
   const folder = temporaryFolder(t);
   const keys = writeTree(folder, 500);
-  for (const changes of [{ threads: 1 }, { threads: 3, frontier_capacity: 4 }, { threads: 2, chunk_bytes: 3 }]) {
+  for (const changes of [{ threads: 1 }, { threads: 3, frontierCapacity: 4 }, { threads: 2, chunkBytes: 3 }]) {
     const { summary, findings, problems } = await scan(optionsFor(folder, changes));
     assert.deepEqual(places(findings, folder), keys);
     assert.deepEqual(problems, []);
@@ -32,7 +32,7 @@ test('scans a tree completely, with findings in the order of its objects, for an
     assert.equal(summary.metrics.objects_discovered, 500);
     assert.equal(summary.metrics.objects_completed, 500);
     assert.equal(summary.findings, keys.length);
-    assert.ok(summary.frontier_peak <= (changes.frontier_capacity ?? 256));
+    assert.ok(summary.frontier_peak <= (changes.frontierCapacity ?? 256));
     assert.match(findings[0]!.fingerprint, /^[0-9a-f]{32}$/);
     assert.equal(findings[0]!.line, 2);
   }
@@ -51,21 +51,21 @@ test('finds secrets in archives under their own paths, and discards them after a
   );
   assert.equal(whole.summary.outcome, 'incomplete');
 
-  const budgets = { ...ARCHIVE_BUDGETS_DEFAULT, entry_bytes_max: 1000 };
+  const archives = { ...SCAN_DEFAULTS.archives, entryBytesMax: 1000 };
   const codes = (problems: Problem[]): string[] => problems.map(({ code, extent }) => `${code} ${extent}`);
-  const partial = await scan(optionsFor(folder, { archives: { enabled: true, policy: 'partial', budgets } }));
+  const partial = await scan(optionsFor(folder, { archives }));
   assert.equal(places(partial.findings, folder)[0], 'a.txt.gz!a.txt:MADEUP-000001');
   assert.equal(codes(partial.problems)[0], 'entry_bytes_budget partial');
-  const skip = await scan(optionsFor(folder, { archives: { enabled: true, policy: 'skip', budgets } }));
+  const skip = await scan(optionsFor(folder, { archives: { ...archives, policy: 'skip' } }));
   assert.deepEqual(places(skip.findings, folder), ['b.gz:MADEUP-000002']);
   assert.ok(codes(skip.problems).includes('entry_bytes_budget skipped'), String(codes(skip.problems)));
-  const fail = await scan(optionsFor(folder, { archives: { enabled: true, policy: 'fail-run', budgets } }));
+  const fail = await scan(optionsFor(folder, { archives: { ...archives, policy: 'fail-run' } }));
   assert.equal(fail.summary.outcome, 'aborted');
   assert.match(fail.summary.reason!, /(a\.txt|b\.gz)/);
 });
 
 test('`fail-run` ends the scan for any incompletely read archive', async (t) => {
-  const failing = { enabled: true, policy: 'fail-run', budgets: ARCHIVE_BUDGETS_DEFAULT } as const;
+  const failing = { ...SCAN_DEFAULTS.archives, policy: 'fail-run' } as const;
   const fixture = (name: string): Buffer => readFileSync(join(import.meta.dirname, 'archive/fixtures', name));
   const archives = {
     unsupported: fixture('tree.7z'),
@@ -89,7 +89,7 @@ test('globs exclude and select paths, and a limit excludes large objects', async
   const folder = temporaryFolder(t);
   for (const name of ['src/a.env', 'src/b.txt', 'node_modules/x/c.env', 'large.env'])
     write(join(folder, name), `MADEUP-111111 ${'x'.repeat(name === 'large.env' ? 5000 : 0)}`);
-  const changes = { include: ['*.env'], exclude: ['node_modules'], object_bytes_max: 1000 };
+  const changes = { include: ['*.env'], exclude: ['node_modules'], objectBytesMax: 1000 };
   const { findings, problems } = await scan(optionsFor(folder, changes));
   assert.deepEqual(places(findings, folder), ['src/a.env:MADEUP-111111']);
   assert.deepEqual(
@@ -104,7 +104,7 @@ test('a large file does not delay the rest of its batch, and its findings arrive
   write(join(folder, 'a-large.bin'), many);
   truncateSync(join(folder, 'a-large.bin'), 40 * 1024 * 1024);
   const keys = writeTree(join(folder, 'rest'), 200);
-  const { summary, findings } = await scan(optionsFor(folder, { chunk_bytes: 64 * 1024 }));
+  const { summary, findings } = await scan(optionsFor(folder, { chunkBytes: 64 * 1024 }));
   assert.equal(summary.outcome, 'complete');
   assert.equal(findings.length, 3000 + keys.length);
   assert.deepEqual(
@@ -137,7 +137,7 @@ test('a signal ends the scan, as does a failing observer', async (t) => {
   writeTree(folder, 400);
   const stopping = new AbortController();
   const observer = { onFinding: () => stopping.abort(), onProblem: () => undefined };
-  const options = optionsFor(folder, { frontier_capacity: 8 });
+  const options = optionsFor(folder, { frontierCapacity: 8 });
   const summary = await startScan(options, observer, { clock: systemClock, signal: stopping.signal });
   assert.equal(summary.outcome, 'aborted');
   assert.ok(summary.metrics.objects_completed < 400);
@@ -150,8 +150,7 @@ test('an impossible scan is rejected with the reason', async (t) => {
   const refused = (changes: Parameters<typeof optionsFor>[1], reason: RegExp): Promise<void> =>
     assert.rejects(scan(optionsFor(folder, changes)), reason);
   await refused({ sources: [{ type: 'path', path: join(folder, 'nothing') }] }, /nothing does not exist/);
-  await refused({ frontier_capacity: 3 }, /frontier_capacity: must be between 4/);
-  await refused({ chunk_bytes: 0 }, /chunk_bytes/);
-  const detection = { ...optionsFor(folder).detection, rules: [{ name: 'x.toml', toml: '[[rules]]\nid = 3' }] };
-  await refused({ detection }, /x\.toml/);
+  await refused({ frontierCapacity: 3 }, /frontierCapacity: must be between 4/);
+  await refused({ chunkBytes: 0 }, /chunkBytes/);
+  await refused({ rules: [{ name: 'x.toml', toml: '[[rules]]\nid = 3' }] }, /x\.toml/);
 });

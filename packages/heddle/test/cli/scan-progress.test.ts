@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 
-import type { ScanProgress } from '@heddle/scan/internal/command/request';
+import type { ScanProgress } from '@heddle/scan/result';
 import { progressText, scanDisplayFor } from '@heddle/scan/internal/command/progress';
 import { VirtualClock } from '@heddle/base/clock';
 import { Capture } from './run-command.ts';

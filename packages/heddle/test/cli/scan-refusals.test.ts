@@ -28,9 +28,9 @@ async function refusal(args: readonly string[]): Promise<{ message: string; exit
 }
 
 const refusals: [string, string[], RegExp][] = [
-  ['a thread too few', ['--threads', '0'], /--threads.*whole number from 1 to 256/],
-  ['a size without a number', ['--max-object-size', 'big'], /--max-object-size.*4096, 10k, 4MiB/],
-  ['a size beyond all bounds', ['--chunk-size', '9999999999t'], /--chunk-size.*from 4k to 2m/],
+  ['a thread too few', ['--threads', '0'], /--threads.*whole number between 1 and 256/],
+  ['a size without a number', ['--max-object-size', 'big'], /--max-object-size.*4096, 10k or 1.5GiB/],
+  ['a size beyond all bounds', ['--chunk-size', '9999999999t'], /--chunk-size.*between 4k and 2m/],
   ['a number beyond all bounds', ['--archive-entries', '1e99'], /--archive-entries.*whole number/],
   ['a time without a unit that is one', ['--rule-timeout', '3 weeks'], /--rule-timeout.*500ms or 2s/],
   ['an unknown policy', ['--archive-policy', 'maybe'], /--archive-policy.*skip, partial, fail-run/],
@@ -39,6 +39,7 @@ const refusals: [string, string[], RegExp][] = [
   ['an unknown flag', ['--exlude', 'x'], /unknown option '--exlude'[\s\S]*--exclude/],
   ['a glob that is none', ['--exclude', 'a[b'], /--exclude a\[b: \[ has no matching \]/],
   ['a set out of order', ['--include', '[z-a]'], /--include \[z-a\]: is not a valid glob/],
+  ['rules with and without the built-in ones', ['--extend-builtin', '--only-rules'], /contradict each other/],
   ['two formats', ['--json', '--format', 'sarif'], /--json and --format sarif contradict/],
   ['a frontier that archives do not fit', ['--frontier', '2'], /--frontier 2: must be larger than --archive-depth/],
   ['an unknown rule', ['--enable', 'test-tokn'], /--enable test-tokn: unknown rule; did you mean "test-token"/],

@@ -25,7 +25,7 @@ export async function openCompressed(
   const stated = format === 'gzip' ? gzipName(head) : null;
   const rawName = stated ?? Buffer.from(nameWithoutEnding(path));
   const unpacker = createUnpacker(format, new MeteredInput(source, budget));
-  const options = { path, size: -1, unpacker, budget, entry_bytes_max: Infinity };
+  const options = { path, size: -1, unpacker, budget, entryBytesMax: Infinity };
   const content = new EntryContent(options);
   const unpacked = new ByteSource(content);
   const close = async (): Promise<void> => {
@@ -88,8 +88,8 @@ class CompressedFile implements ArchiveReader {
 
   #open(path: string): EntryContent {
     const unpacker = new StoredUnpacker(this.#unpacked, Infinity);
-    const { entry_bytes_max } = this.#budget.budgets;
-    return new EntryContent({ path, size: -1, unpacker, budget: null, entry_bytes_max });
+    const { entryBytesMax } = this.#budget.limits;
+    return new EntryContent({ path, size: -1, unpacker, budget: null, entryBytesMax });
   }
 }
 

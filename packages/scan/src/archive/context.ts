@@ -1,4 +1,4 @@
-import type { ArchiveBudgets, ArchiveOptions } from '../options.ts';
+import type { ArchiveOptions } from '../options.ts';
 import type { Problem, ProblemCode } from '../result.ts';
 import { ObjectFault } from '../source/port.ts';
 
@@ -54,13 +54,13 @@ interface ExhaustedBudget {
 
 /** Tracks the unpacked size of everything below one top-level object. */
 export class RootBudget {
-  readonly #budgets: ArchiveBudgets;
+  readonly #limits: ArchiveOptions;
   #unpacked = 0;
   #packed = 0;
   #ended: ExhaustedBudget | null = null;
 
-  constructor(budgets: ArchiveBudgets) {
-    this.#budgets = budgets;
+  constructor(limits: ArchiveOptions) {
+    this.#limits = limits;
   }
 
   /** Bytes unpacked below this object at all levels, including those beyond the budget. */
@@ -79,16 +79,16 @@ export class RootBudget {
 
   /** Counts `bytes` as unpacked and returns how many of them fit. */
   charge(bytes: number): number {
-    const { root_bytes_max, ratio_max } = this.#budgets;
-    const remaining = Math.max(0, root_bytes_max - this.#unpacked);
+    const { rootBytesMax, ratioMax } = this.#limits;
+    const remaining = Math.max(0, rootBytesMax - this.#unpacked);
     this.#unpacked += bytes;
     if (bytes > remaining) {
-      const message = `the contents of this file unpack to a total of more than ${bytesText(root_bytes_max)}`;
+      const message = `the contents of this file unpack to a total of more than ${bytesText(rootBytesMax)}`;
       this.#ended ??= { level: 'root', code: 'root_bytes_budget', message };
       return remaining;
     }
-    if (exceedsRatio(this.#unpacked, this.#packed, ratio_max)) {
-      const ratio = ratioText(this.#unpacked, this.#packed, ratio_max);
+    if (exceedsRatio(this.#unpacked, this.#packed, ratioMax)) {
+      const ratio = ratioText(this.#unpacked, this.#packed, ratioMax);
       const message = `the contents of this file unpack to a total of ${ratio}`;
       this.#ended ??= { level: 'root', code: 'ratio_budget', message };
     }
@@ -110,7 +110,7 @@ const REPORTS_MAX = 32;
 /** Tracks the limits of one archive and its reports. */
 export class ArchiveBudget {
   readonly context: ArchiveContext;
-  readonly budgets: ArchiveBudgets;
+  readonly limits: ArchiveOptions;
   #entries = 0;
   #unpacked = 0;
   #packed = 0;
@@ -119,7 +119,7 @@ export class ArchiveBudget {
 
   constructor(context: ArchiveContext) {
     this.context = context;
-    this.budgets = context.options.budgets;
+    this.limits = context.options;
   }
 
   get entries(): number {
@@ -138,8 +138,8 @@ export class ArchiveBudget {
    */
   countEntry(charged = false): void {
     if (!charged) this.check(this.context.path, this.#entries > 0);
-    if (this.#entries >= this.budgets.entries_max) {
-      const message = `the archive has more than ${this.budgets.entries_max} entries`;
+    if (this.#entries >= this.limits.entriesMax) {
+      const message = `the archive has more than ${this.limits.entriesMax} entries`;
       this.#ended ??= { level: 'archive', code: 'entry_count_budget', message };
       this.check(this.context.path, true);
     }
@@ -148,15 +148,15 @@ export class ArchiveBudget {
 
   /** Counts `bytes` as unpacked and returns how many of them fit; if not all do, `check` throws from now on. */
   charge(bytes: number): number {
-    const { archive_bytes_max, ratio_max } = this.budgets;
-    const remaining = Math.max(0, archive_bytes_max - this.#unpacked);
+    const { archiveBytesMax, ratioMax } = this.limits;
+    const remaining = Math.max(0, archiveBytesMax - this.#unpacked);
     this.#unpacked += bytes;
     const fitting = this.context.root.charge(bytes);
     if (bytes > remaining) {
-      const message = `the archive unpacks to more than ${bytesText(archive_bytes_max)}`;
+      const message = `the archive unpacks to more than ${bytesText(archiveBytesMax)}`;
       this.#ended ??= { level: 'archive', code: 'archive_bytes_budget', message };
-    } else if (exceedsRatio(this.#unpacked, this.#packed, ratio_max)) {
-      const message = `the archive unpacks to ${ratioText(this.#unpacked, this.#packed, ratio_max)}`;
+    } else if (exceedsRatio(this.#unpacked, this.#packed, ratioMax)) {
+      const message = `the archive unpacks to ${ratioText(this.#unpacked, this.#packed, ratioMax)}`;
       this.#ended ??= { level: 'archive', code: 'ratio_budget', message };
     }
     return Math.min(fitting, remaining);
@@ -194,8 +194,8 @@ export class ArchiveBudget {
 
 /** Throws a `BudgetFault` if the archive is nested deeper than archives are opened. */
 export function checkDepth({ path, depth, options }: ArchiveContext): void {
-  const { depth_max } = options.budgets;
-  if (depth < depth_max) return;
-  const message = `nested deeper than the maximum archive depth of ${depth_max}`;
+  const { depthMax } = options;
+  if (depth < depthMax) return;
+  const message = `nested deeper than the maximum archive depth of ${depthMax}`;
   throw new BudgetFault('archive', { code: 'depth_budget', path, message, extent: 'skipped' });
 }

@@ -11,7 +11,7 @@ export interface EntryContentOptions {
   unpacker: Unpacker;
   /** Charged with the unpacked bytes; null if they are already charged elsewhere. */
   budget: ArchiveBudget | null;
-  entry_bytes_max: number;
+  entryBytesMax: number;
   /** Checksum declared by the archive. */
   crc?: number;
   /** Unpacked size declared by the archive; -1 if unknown. */
@@ -64,9 +64,9 @@ export class EntryContent implements ObjectReader {
   }
 
   #accept(piece: Uint8Array): void {
-    const { budget, entry_bytes_max, path, crc } = this.#options;
+    const { budget, entryBytesMax, path, crc } = this.#options;
     let fitting = piece.length;
-    const remaining = Math.max(0, entry_bytes_max - this.#unpacked);
+    const remaining = Math.max(0, entryBytesMax - this.#unpacked);
     this.#unpacked += piece.length;
     if (crc !== undefined) this.#crc = crc32(piece, this.#crc);
     if (budget !== null) {
@@ -78,7 +78,7 @@ export class EntryContent implements ObjectReader {
       }
     }
     if (piece.length > remaining) {
-      const message = `the entry holds more than ${bytesText(entry_bytes_max)}`;
+      const message = `the entry holds more than ${bytesText(entryBytesMax)}`;
       this.#fault ??= new BudgetFault('entry', { code: 'entry_bytes_budget', path, message, extent: 'partial' });
       fitting = Math.min(fitting, remaining);
     }

@@ -28,11 +28,11 @@ export function admitName(
   bytes: Uint8Array,
   fallback: 'latin1' | 'cp437',
 ): { name: string; path: string } {
-  const { name_bytes_max } = budget.budgets;
-  const name = decodeName(bytes.length > name_bytes_max ? cut(bytes, name_bytes_max) : bytes, fallback);
+  const { nameBytesMax } = budget.limits;
+  const name = decodeName(bytes.length > nameBytesMax ? cut(bytes, nameBytesMax) : bytes, fallback);
   const path = `${budget.context.path}!${name}`;
-  if (bytes.length > name_bytes_max) {
-    const message = `the entry's name has ${bytes.length} bytes, more than ${name_bytes_max}; it is shown truncated`;
+  if (bytes.length > nameBytesMax) {
+    const message = `the entry's name has ${bytes.length} bytes, more than ${nameBytesMax}; it is shown truncated`;
     budget.report({ code: 'name_budget', path, message, extent: 'notice' });
   }
   const fault = unsafeReason(name);

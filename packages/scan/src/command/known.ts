@@ -6,7 +6,7 @@ import { IgnoreList } from '../baseline/ignore-list.ts';
 import { readBaseline } from '../baseline/read-baseline.ts';
 import { UnusableFile } from '../baseline/unusable-file.ts';
 import { refused, systemFault } from '@heddle/base/terminal/refusal';
-import type { ScanRequest } from './request.ts';
+import type { ScanRequest } from './options.ts';
 
 /** Names of fingerprint lists that are searched for in the scanned directories. */
 const IGNORE_FILES = ['.heddleignore', '.gitleaksignore'] as const;
@@ -14,7 +14,7 @@ const IGNORE_FILES = ['.heddleignore', '.gitleaksignore'] as const;
 /** @throws CommandFailure */
 export function baselineOf(request: ScanRequest, directories: readonly string[]): Baseline | null {
   const { baseline: path } = request;
-  if (path === undefined) return null;
+  if (path === null) return null;
   const text = readNamed('--baseline', path);
   try {
     return new Baseline(readBaseline(path, text), directories);

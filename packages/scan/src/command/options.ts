@@ -1,63 +1,166 @@
-import { availableParallelism } from 'node:os';
+import type { Command } from 'commander';
 
-import { pathFilter } from '../path-filter.ts';
-import { SCAN_DEFAULTS as DEFAULTS, type RuleText, type ScanOptions, type SourceSpec } from '../options.ts';
+import { choice, optionalText, repeated, setting, toggle, type ValuesOf } from '@heddle/base/setting';
 import { refused } from '@heddle/base/terminal/refusal';
-import type { ScanRequest } from './request.ts';
+import { addOptionGroup, valuesOf } from '@heddle/base/terminal/setting-options';
+import {
+  ARCHIVE_OPTIONS,
+  LIMIT_OPTIONS,
+  PATH_OPTIONS,
+  RULE_OPTIONS,
+  type RuleText,
+  type ScanOptions,
+  type SourceSpec,
+} from '../options.ts';
+import { pathFilter } from '../path-filter.ts';
+import { REPORT_FORMATS, type ReportFormat } from '../report/report.ts';
 
-const THREADS_DEFAULT_MAX = 8;
+interface ReportFile {
+  format: ReportFormat;
+  path: string;
+}
 
-/** Values that apply if the command line does not set them. */
-export const SCAN_DEFAULTS: Omit<ScanOptions, 'sources'> = {
-  ...DEFAULTS,
-  threads: Math.min(THREADS_DEFAULT_MAX, availableParallelism()),
+/** `FORMAT=FILE`, for each use of the flag. */
+const REPORT_FILES = setting<readonly ReportFile[]>(
+  { flag: '--report <format=file>', fallback: [], description: 'Write another report to a file; may be repeated' },
+  {
+    allowed: `FORMAT=FILE, such as sarif=secrets.sarif; formats: ${REPORT_FORMATS.join(', ')}`,
+    parse: (given) => {
+      const [, name, path = ''] = /^([^=]*)=(.+)$/s.exec(given) ?? [];
+      const format = REPORT_FORMATS.find((each) => each === name);
+      return format === undefined ? null : { value: [{ format, path }] };
+    },
+    show: (files) => files.map(({ format, path }) => `${format}=${path}`).join(' '),
+  },
+);
+
+const INPUT_OPTIONS = {
+  git: repeated('--git <repository>', 'Every blob of the history of a repository, once; may be repeated'),
+  staged: toggle('--staged', 'Changes staged for the next commit in this repository, or in the named ones'),
+  revisions: repeated('--revisions <range>', 'Limit the history to revisions, such as main..HEAD; may be repeated'),
+  since: optionalText('--since <date>', 'Limit the history to commits after a date in a format of git'),
+  filesFrom: optionalText('--files-from <file>', 'Files named in a list, one per line; - reads standard input'),
+  nullSeparated: toggle('-0, --null', 'Names in that list end with NUL instead of a newline'),
+  followLinks: toggle('--follow-links', 'Follow symbolic links'),
+  gitObjects: toggle('--git-objects', 'Also walk the object stores of git repositories'),
+  s3Endpoint: optionalText('--s3-endpoint <url>', 'URL of the S3 API, for services other than AWS', {
+    allowed: 'an http or https address such as http://127.0.0.1:9000',
+    check: (given) => /^https?:$/.test(URL.parse(given)?.protocol ?? ''),
+  }),
+  s3Region: optionalText('--s3-region <name>', 'Region of the buckets'),
+  s3PathStyle: toggle('--s3-path-style', 'Put the bucket in the path of requests instead of the host name'),
 };
 
-export interface ScanParts {
-  sources: readonly SourceSpec[];
-  rules: readonly RuleText[];
+const RULE_FILE_OPTIONS = {
+  ruleFiles: repeated('--rules <file>', 'Rules in the TOML format of gitleaks; may be repeated'),
+  extendBuiltin: toggle('--extend-builtin', 'Add the built-in rules to those of --rules'),
+  onlyRules: toggle('--only-rules', 'Exclude the built-in rules, even if a file of --rules extends them'),
+  discover: toggle('--no-config', 'Ignore rules and lists of fingerprints in the scanned directories'),
+};
+
+const KNOWN_OPTIONS = {
+  baseline: optionalText('--baseline <file>', 'Report only findings that are not in this baseline'),
+  writeBaseline: optionalText('--write-baseline <file>', 'Write all findings as a baseline'),
+  ignoreFiles: repeated('--ignore-file <file>', 'File of suppressed fingerprints; may be repeated'),
+};
+
+const STATE_OPTIONS = {
+  state: optionalText('--state <file>', 'File for the progress; the same command resumes from it'),
+};
+
+const OUTPUT_OPTIONS = {
+  format: choice({
+    flag: '--format <format>',
+    fallback: null,
+    fallbackText: 'text',
+    words: REPORT_FORMATS,
+    description: 'Format of the report',
+  }),
+  json: toggle('--json', 'Same as --format jsonl'),
+  output: optionalText('--output <file>', 'Write the report to this file instead of standard output'),
+  reports: REPORT_FILES,
+  showSecrets: toggle('--show-secrets', 'Show secrets unredacted'),
+  progress: toggle('--no-progress', 'Hide progress'),
+  quiet: toggle('--quiet', 'Print findings and errors only'),
+  failOnIncomplete: toggle(
+    '--no-fail-on-incomplete',
+    'Exit with 0 instead of 3 if the only problem is an incomplete scan',
+  ),
+};
+
+/** Every option of `heddle scan`, by the group of its help. */
+export const SCAN_OPTION_GROUPS = {
+  Input: { ...INPUT_OPTIONS, ...PATH_OPTIONS },
+  Rules: { ...RULE_FILE_OPTIONS, ...RULE_OPTIONS, ...KNOWN_OPTIONS },
+  Limits: { ...LIMIT_OPTIONS, ...STATE_OPTIONS },
+  Archives: ARCHIVE_OPTIONS,
+  Output: OUTPUT_OPTIONS,
+};
+
+/** What selects the rules, for a scan and for their list. */
+export type RuleChoice = ValuesOf<typeof RULE_FILE_OPTIONS> & Pick<ScanOptions, 'enable' | 'disable'>;
+
+/** A command line of `heddle scan`, each value already validated. */
+export interface ScanRequest
+  extends
+    ValuesOf<typeof INPUT_OPTIONS>,
+    ValuesOf<typeof KNOWN_OPTIONS>,
+    ValuesOf<typeof STATE_OPTIONS>,
+    Omit<ValuesOf<typeof OUTPUT_OPTIONS>, 'format' | 'json'> {
+  /** Files, directories, `-` for standard input, `s3://bucket/prefix`. */
+  readonly paths: readonly string[];
+  readonly rules: RuleChoice;
+  readonly scan: Omit<ScanOptions, 'sources' | 'rules'>;
+  readonly format: ReportFormat;
+}
+
+export function addScanOptions(command: Command): Command {
+  for (const [title, group] of Object.entries(SCAN_OPTION_GROUPS)) addOptionGroup(command, title, group);
+  return command.optionsGroup('Other:');
+}
+
+/** Returns the request of a command line. */
+export function requestOf(paths: readonly string[], options: object): ScanRequest {
+  const output = valuesOf(OUTPUT_OPTIONS, options);
+  return {
+    paths,
+    rules: ruleChoiceOf(options),
+    scan: {
+      ...valuesOf(PATH_OPTIONS, options),
+      ...valuesOf(RULE_OPTIONS, options),
+      ...valuesOf(LIMIT_OPTIONS, options),
+      archives: valuesOf(ARCHIVE_OPTIONS, options),
+    },
+    ...valuesOf({ ...INPUT_OPTIONS, ...KNOWN_OPTIONS, ...STATE_OPTIONS }, options),
+    ...output,
+    format: formatOf(output),
+  };
+}
+
+export function ruleChoiceOf(options: object): RuleChoice {
+  return { ...valuesOf(RULE_FILE_OPTIONS, options), ...valuesOf(RULE_OPTIONS, options) };
+}
+
+function formatOf({ format, json }: ValuesOf<typeof OUTPUT_OPTIONS>): ReportFormat {
+  if (!json) return format ?? 'text';
+  if (format === null || format === 'jsonl') return 'jsonl';
+  throw refused(`--json and --format ${format} contradict each other; use one of them`);
 }
 
 /** Returns the options of the scan itself. */
-export function optionsOf(request: ScanRequest, { sources, rules }: ScanParts): ScanOptions {
-  const { archives, rules: chosen } = request;
-  if (request.frontier <= archives.depth) {
+export function optionsOf(
+  { scan }: ScanRequest,
+  parts: { sources: readonly SourceSpec[]; rules: readonly RuleText[] },
+): ScanOptions {
+  const { frontierCapacity, archives, exclude, include } = scan;
+  if (frontierCapacity <= archives.depthMax) {
     throw refused(
-      `--frontier ${request.frontier}: must be larger than --archive-depth (${archives.depth}), so that nested archives can be read`,
+      `--frontier ${frontierCapacity}: must be larger than --archive-depth (${archives.depthMax}), so that nested archives can be read`,
     );
   }
-  for (const glob of request.exclude) refuseBadGlob('--exclude', glob);
-  for (const glob of request.include) refuseBadGlob('--include', glob);
-  return {
-    sources,
-    detection: {
-      rules,
-      ...(chosen.enable.length === 0 ? {} : { enable: chosen.enable }),
-      ...(chosen.disable.length === 0 ? {} : { disable: chosen.disable }),
-      decode_depth: request.decodeDepth,
-      inline_ignores: request.inlineIgnores,
-      rule_timeout_ms: request.ruleTimeoutMs,
-    },
-    archives: {
-      enabled: archives.enabled,
-      policy: archives.policy,
-      budgets: {
-        ...DEFAULTS.archives.budgets,
-        depth_max: archives.depth,
-        entries_max: archives.entries,
-        entry_bytes_max: archives.entryBytes,
-        archive_bytes_max: archives.archiveBytes,
-        root_bytes_max: archives.rootBytes,
-        ratio_max: archives.ratio,
-      },
-    },
-    exclude: request.exclude,
-    include: request.include,
-    object_bytes_max: request.objectBytesMax,
-    threads: request.threads,
-    frontier_capacity: request.frontier,
-    chunk_bytes: request.chunkBytes,
-  };
+  for (const glob of exclude) refuseBadGlob('--exclude', glob);
+  for (const glob of include) refuseBadGlob('--include', glob);
+  return { ...parts, ...scan };
 }
 
 function refuseBadGlob(flag: string, glob: string): void {

@@ -1,4 +1,4 @@
-import type { ScanProgress } from './request.ts';
+import type { ScanProgress } from '../result.ts';
 import { displayFor, grouped, type LiveDisplay, type LiveDisplayOptions } from '@heddle/base/terminal/live-progress';
 import { printable } from '@heddle/base/terminal/text';
 

@@ -10,7 +10,7 @@ import { SarifReport } from '../report/sarif-report.ts';
 import { TextReport } from '../report/text-report.ts';
 import { VERSION } from './package.ts';
 import { refused, systemFault } from '@heddle/base/terminal/refusal';
-import type { ScanRequest } from './request.ts';
+import type { ScanRequest } from './options.ts';
 
 /** The destination of the report on standard output. */
 export interface ReportTerminal {
@@ -32,7 +32,7 @@ export class Reports implements ScanReport {
   /** @throws CommandFailure if a file cannot be written */
   constructor(request: ScanRequest, terminal: ReportTerminal) {
     try {
-      if (request.output === undefined) {
+      if (request.output === null) {
         this.#open.push({ report: reportOf(request.format, terminal.print, request, terminal.paint), file: null });
       } else this.#addFile('--output', request.format, request.output, request);
       for (const { format, path } of request.reports) this.#addFile('--report', format, path, request);

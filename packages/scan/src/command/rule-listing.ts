@@ -4,7 +4,8 @@ import { loadRules } from '../detect/rules/load-rules.ts';
 import { parseRules } from '../detect/rules/parse-rules.ts';
 import type { RuleText } from '../options.ts';
 import { patternFaults } from './pattern-faults.ts';
-import { ruleSetOf, withExtended, type RuleChoice } from './rules.ts';
+import type { RuleChoice } from './options.ts';
+import { ruleSetOf, withExtended } from './rules.ts';
 
 /** A rule as `heddle scan rules` shows it. */
 export interface ListedRule {

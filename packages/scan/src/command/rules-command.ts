@@ -1,65 +1,44 @@
 import type { Command } from 'commander';
 
 import { systemClock } from '@heddle/base/clock';
+import { toggle } from '@heddle/base/setting';
+import { addOptionGroup, valuesOf } from '@heddle/base/terminal/setting-options';
 import type { ListedRule, RulesVerdict } from './rule-listing.ts';
-import type { RuleChoice } from './rules.ts';
+import { ruleChoiceOf } from './options.ts';
 import { Output } from '@heddle/base/terminal/output';
 import { writeTable } from '@heddle/base/terminal/table';
 import { count, printable } from '@heddle/base/terminal/text';
 
-interface RulesFlags {
-  rules?: string[];
-  extendBuiltin?: boolean;
-  onlyRules?: boolean;
-  enable?: string[];
-  disable?: string[];
-  json?: boolean;
-  quiet?: boolean;
-}
+const OPTIONS = { json: toggle('--json', 'Print one JSON document') };
 
 /** `heddle scan rules`: lists the rules. The flags of `heddle scan` select among them. */
 export function registerScanRules(scan: Command): void {
-  const rules = scan
-    .command('rules')
+  const rules = addOptionGroup(scan.command('rules'), 'Options', OPTIONS)
     .description('List the rules; --rules, --enable and --disable select as for a scan')
     .helpCommand(false)
-    .option('--json', 'Print one JSON document')
     .action(async (_own: object, self: Command) => {
-      const flags = self.optsWithGlobals<RulesFlags>();
+      const options = self.optsWithGlobals();
       const { listRules } = await import('./rule-listing.ts');
-      const output = outputOf(flags);
-      const listed = listRules(choiceOf(flags), (text) => output.notice(text));
+      const output = outputOf(options);
+      const listed = listRules(ruleChoiceOf(options), (text) => output.notice(text));
       output.result(listed, () => writeRules(output, listed));
     });
-  rules
-    .command('test')
+  addOptionGroup(rules.command('test'), 'Options', OPTIONS)
     .description('Check a rule file and report its faults')
     .argument('<file>', 'Rules in TOML')
-    .option('--json', 'Print one JSON document')
     .addHelpText('after', '\nExit codes: 0 the file is valid, 2 it is not.')
     .action(async (file: string, _own: object, self: Command) => {
-      const flags = self.optsWithGlobals<RulesFlags>();
       const { testRules } = await import('./rule-listing.ts');
-      const output = outputOf(flags);
+      const output = outputOf(self.optsWithGlobals());
       const verdict = testRules(file);
       output.result(verdict, () => writeVerdict(output, verdict));
       process.exitCode = verdict.ok ? 0 : 2;
     });
 }
 
-function outputOf({ json }: RulesFlags): Output {
+function outputOf(options: object): Output {
   const { stdout, stderr } = process;
-  return new Output({ stdout, stderr, json: json === true, clock: systemClock });
-}
-
-function choiceOf({ rules, extendBuiltin, onlyRules, enable, disable }: RulesFlags): RuleChoice {
-  return {
-    files: rules ?? [],
-    builtin: onlyRules === true ? 'only' : extendBuiltin === true ? 'extend' : null,
-    discover: false,
-    enable: enable ?? [],
-    disable: disable ?? [],
-  };
+  return new Output({ stdout, stderr, ...valuesOf(OPTIONS, options), clock: systemClock });
 }
 
 function writeRules(output: Output, rules: readonly ListedRule[]): void {

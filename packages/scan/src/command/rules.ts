@@ -12,7 +12,7 @@ import type { RuleText } from '../options.ts';
 import { refused } from '@heddle/base/terminal/refusal';
 import { readNamed } from './known.ts';
 import { patternFaults } from './pattern-faults.ts';
-import type { ScanRequest } from './request.ts';
+import type { RuleChoice } from './options.ts';
 
 /** Names of rule files searched for in the scanned directories; the first match in each directory applies. */
 const RULE_FILES = ['.heddle-scan.toml', '.gitleaks.toml', 'gitleaks.toml'] as const;
@@ -22,8 +22,6 @@ const EXTENDED_MAX = 8;
 
 /** Stands for the built-in rules in a chain. */
 const BUILTIN: RuleText = { name: '--extend-builtin', toml: '[extend]\nuseDefault = true\n' };
-
-export type RuleChoice = ScanRequest['rules'];
 
 /**
  * Returns the rules of a scan; null for the built-in ones. Validates them before anything is scanned.
@@ -35,14 +33,17 @@ export function rulesOf(
   directories: readonly string[],
   notice: (text: string) => void,
 ): RuleText[] {
-  const named = checked(() => choice.files.flatMap((path) => withExtended('--rules', path)));
-  const looks = choice.files.length === 0 && choice.discover;
+  const { ruleFiles, extendBuiltin, onlyRules } = choice;
+  if (extendBuiltin && onlyRules)
+    throw refused('--extend-builtin and --only-rules contradict each other; use one of them');
+  const named = checked(() => ruleFiles.flatMap((path) => withExtended('--rules', path)));
+  const looks = ruleFiles.length === 0 && choice.discover;
   const remedy = looks ? '; fix it, or ignore it with --no-config' : '';
   const found = looks ? checked(() => rulesFoundIn(directories, notice), remedy) : [];
-  if (choice.builtin !== null && named.length === 0 && found.length === 0) {
-    throw refused(`--${choice.builtin === 'only' ? 'only-rules' : 'extend-builtin'} needs --rules FILE`);
+  if ((extendBuiltin || onlyRules) && named.length === 0 && found.length === 0) {
+    throw refused(`--${onlyRules ? 'only-rules' : 'extend-builtin'} needs --rules FILE`);
   }
-  const texts = withBuiltin([...named, ...found], choice.builtin);
+  const texts = withBuiltin([...named, ...found], choice);
   const faults = texts.flatMap((text) => patternFaults(parseRules(text)));
   if (faults.length > 0) throw refused(`${faults.join('\n  ')}${remedy}`);
   const { warnings } = checked(() => loadRules({ rules: texts }), found.length > 0 ? remedy : '');
@@ -53,12 +54,7 @@ export function rulesOf(
 
 /** Merges the rules of a choice. */
 export function ruleSetOf(choice: RuleChoice, directories: readonly string[], notice: (text: string) => void): RuleSet {
-  const { enable, disable } = choice;
-  return loadRules({
-    rules: rulesOf(choice, directories, notice),
-    ...(enable.length === 0 ? {} : { enable }),
-    ...(disable.length === 0 ? {} : { disable }),
-  });
+  return loadRules({ ...choice, rules: rulesOf(choice, directories, notice) });
 }
 
 function rulesFoundIn(directories: readonly string[], notice: (text: string) => void): RuleText[] {
@@ -87,10 +83,10 @@ export function withExtended(flag: string, path: string, before: readonly string
   return [...withExtended(`${path}: [extend] path`, base, chain), text];
 }
 
-function withBuiltin(texts: readonly RuleText[], builtin: RuleChoice['builtin']): RuleText[] {
+function withBuiltin(texts: readonly RuleText[], { extendBuiltin, onlyRules }: RuleChoice): RuleText[] {
   const extending = texts.filter((text) => parseRules(text).extend.use_default);
-  if (builtin === 'extend' && extending.length === 0) return [BUILTIN, ...texts];
-  if (builtin !== 'only') return [...texts];
+  if (extendBuiltin && extending.length === 0) return [BUILTIN, ...texts];
+  if (!onlyRules) return [...texts];
   return texts.map((text) => (extending.includes(text) ? withoutDefault(text) : text));
 }
 

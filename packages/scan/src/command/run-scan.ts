@@ -12,10 +12,9 @@ import { refused, unwritable } from '@heddle/base/terminal/refusal';
 import { SCAN_EXIT, type ScanExit } from './exit.ts';
 import { withoutOwnFiles } from './own-files.ts';
 import { baselineOf, ignoreListOf } from './known.ts';
-import { optionsOf } from './options.ts';
+import { optionsOf, type ScanRequest } from './options.ts';
 import { ScanOutcomes } from './outcome.ts';
 import { openOutput, Reports, type ReportTerminal } from './reports.ts';
-import type { ScanRequest } from './request.ts';
 import { rulesOf } from './rules.ts';
 import { sourcesOf } from './sources.ts';
 import { untilInterrupted } from '@heddle/base/terminal/signals';
@@ -57,14 +56,13 @@ async function scan(request: ScanRequest, terminal: ScanTerminal, interrupted: A
   const options = optionsOf(request, { sources, rules });
   const baseline = baselineOf(request, directories);
   const ignored = ignoreListOf(request, directories, notice);
-  const baselineFile =
-    request.writeBaseline === undefined ? null : openOutput('--write-baseline', request.writeBaseline);
+  const baselineFile = request.writeBaseline === null ? null : openOutput('--write-baseline', request.writeBaseline);
   const collector = baselineFile === null ? null : new BaselineCollector();
   let reports: Reports | null = null;
   try {
     reports = new Reports(request, terminal);
     const outcomes = new ScanOutcomes({ reports, ignored, baseline, collector, showSecrets: request.showSecrets });
-    const state = request.state === undefined ? [] : [request.state, `${request.state}${LOCK_SUFFIX}`];
+    const state = request.state === null ? [] : [request.state, `${request.state}${LOCK_SUFFIX}`];
     const own = [...reports.targets, ...(baselineFile?.target ? [baselineFile.target] : []), ...state];
     const run = new Run(outcomes, terminal, interrupted, reports.hasFiles);
     const summary = outcomes.summary(await run.start(withoutOwnFiles(options, own, directories), request.state));
@@ -75,7 +73,7 @@ async function scan(request: ScanRequest, terminal: ScanTerminal, interrupted: A
       baselineFile.commit();
       notice(`${collector.size} fingerprints written to ${baselineFile.path}`);
     }
-    if (!request.quiet && (request.format !== 'text' || request.output !== undefined)) {
+    if (!request.quiet && (request.format !== 'text' || request.output !== null)) {
       for (const line of summaryLines(summary, outcomes.problems, terminal.paintError)) terminal.notice(line);
     }
     return conclude(request, terminal, summary, run.ending);
@@ -111,7 +109,7 @@ class Run {
     return this.#ending;
   }
 
-  async start(options: Parameters<typeof startScan>[0], statePath: string | undefined): Promise<ScanSummary> {
+  async start(options: Parameters<typeof startScan>[0], statePath: string | null): Promise<ScanSummary> {
     const observer = {
       onFinding: (finding: Finding) => this.#guarded(() => this.#outcomes.finding(finding)),
       onProblem: (problem: Problem) => this.#guarded(() => this.#outcomes.problem(problem)),
@@ -120,7 +118,7 @@ class Run {
     const environment = { clock: systemClock, log: silentLogger, signal: this.#abort.signal };
     const summary = await startScan(options, observer, {
       ...environment,
-      ...(statePath === undefined ? {} : { statePath }),
+      ...(statePath === null ? {} : { statePath }),
     });
     if (this.#ending === 'failed') throw this.#failure;
     return summary;
@@ -157,7 +155,7 @@ function conclude(
   if (ending === 'closed') return found ?? SCAN_EXIT.incomplete;
   if (ending === 'interrupted' && outcome === 'aborted') {
     terminal.notice(
-      request.state === undefined
+      request.state === null
         ? 'Interrupted: the scan is incomplete. With --state FILE, a scan resumes where it stopped.'
         : `Interrupted: the scan is incomplete. The same command resumes from ${request.state}.`,
     );

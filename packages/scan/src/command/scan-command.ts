@@ -1,14 +1,12 @@
 import type { Command } from 'commander';
 
 import { systemClock } from '@heddle/base/clock';
-import { CommandFailure, EXIT } from '@heddle/base/terminal/failure';
 import type { ScanTerminal } from './run-scan.ts';
-import type { ReportFormat } from './request.ts';
 import { keepHeapSmall } from './small-heap.ts';
 import { Output } from '@heddle/base/terminal/output';
 import { scanDisplayFor } from './progress.ts';
 import { registerScanRules } from './rules-command.ts';
-import { addScanOptions, requestOf, type ScanFlags } from './flags.ts';
+import { addScanOptions, requestOf } from './options.ts';
 
 export const SCAN_DESCRIPTION =
   'Find secrets in files, archives, git histories and buckets; needs no server and no database';
@@ -37,7 +35,7 @@ export function addScan(command: Command): Command {
     .helpCommand(false);
   addScanOptions(command)
     .addHelpText('after', () => examples(nameOf(command)).trimEnd())
-    .action((paths: string[], flags: ScanFlags) => scan(paths, flags));
+    .action((paths: string[], options: object) => scan(paths, options));
   registerScanRules(command);
   return command;
 }
@@ -47,11 +45,11 @@ function nameOf(command: Command): string {
   return command.parent === null ? command.name() : `${command.parent.name()} ${command.name()}`;
 }
 
-async function scan(paths: readonly string[], flags: ScanFlags): Promise<void> {
-  const request = requestOf(paths, flags, formatOf(flags));
+async function scan(paths: readonly string[], options: object): Promise<void> {
+  const request = requestOf(paths, options);
   const { stdout, stderr } = process;
   const output = new Output({ stdout, stderr, clock: systemClock, json: request.format !== 'text' });
-  const enabled = flags.progress && !request.quiet;
+  const enabled = request.progress && !request.quiet;
   const display = scanDisplayFor({ stdout, stderr, clock: systemClock, enabled });
   if (paths.includes('-') && process.stdin.isTTY && !request.quiet)
     display.notice('Reading standard input; press Ctrl-D to end it.');
@@ -67,12 +65,4 @@ async function scan(paths: readonly string[], flags: ScanFlags): Promise<void> {
   keepHeapSmall();
   const { runScan } = await import('./run-scan.ts');
   process.exitCode = await runScan(request, terminal);
-}
-
-function formatOf({ format, json }: ScanFlags): ReportFormat {
-  if (json !== true) return format ?? 'text';
-  if (format === undefined || format === 'jsonl') return 'jsonl';
-  throw new CommandFailure(`--json and --format ${format} contradict each other; use one of them`, {
-    exitCode: EXIT.usage,
-  });
 }

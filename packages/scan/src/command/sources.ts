@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 
 import type { SourceSpec } from '../options.ts';
 import { refused, systemFault } from '@heddle/base/terminal/refusal';
-import type { ScanRequest } from './request.ts';
+import type { ScanRequest } from './options.ts';
 
 export interface ScanSources {
   specs: readonly SourceSpec[];
@@ -22,7 +22,7 @@ export function sourcesOf(request: ScanRequest, readList: ReadText = readWhole):
   refuseContradictions(request);
   if (request.staged) return stagedSources(request.paths.length === 0 ? ['.'] : request.paths);
   const named = [...new Set(request.paths)];
-  const nothing = named.length === 0 && request.git.length === 0 && request.filesFrom === undefined;
+  const nothing = named.length === 0 && request.git.length === 0 && request.filesFrom === null;
   const specs: SourceSpec[] = [];
   const directories: string[] = [];
   for (const path of nothing ? ['.'] : named) {
@@ -34,7 +34,7 @@ export function sourcesOf(request: ScanRequest, readList: ReadText = readWhole):
     specs.push(gitSource(repository, request));
     directories.push(repository);
   }
-  if (request.filesFrom !== undefined) specs.push(listSource(request.filesFrom, request.nullSeparated, readList));
+  if (request.filesFrom !== null) specs.push(listSource(request.filesFrom, request.nullSeparated, readList));
   return { specs, directories };
 }
 
@@ -51,18 +51,19 @@ function stagedSources(repositories: readonly string[]): ScanSources {
 }
 
 function refuseContradictions(request: ScanRequest): void {
-  const { paths, git, revisions, since, s3, filesFrom, nullSeparated, staged } = request;
-  if (staged && (git.length > 0 || filesFrom !== undefined)) {
+  const { paths, git, revisions, since, filesFrom, nullSeparated, staged } = request;
+  const { s3Endpoint, s3Region, s3PathStyle } = request;
+  if (staged && (git.length > 0 || filesFrom !== null)) {
     throw refused(`--staged and ${git.length > 0 ? '--git' : '--files-from'} contradict each other; use one of them`);
   }
   if (filesFrom === STDIN && paths.includes(STDIN)) {
     throw refused('--files-from - and the path - both read standard input; name a file for one of them');
   }
   if (git.length === 0 && revisions.length > 0) throw refused('--revisions needs --git REPOSITORY');
-  if (git.length === 0 && since !== undefined) throw refused('--since needs --git REPOSITORY');
-  if (filesFrom === undefined && nullSeparated) throw refused('-0 needs --files-from FILE');
-  const s3Flag = s3.endpoint !== undefined ? '--s3-endpoint' : s3.region !== undefined ? '--s3-region' : null;
-  const given = s3Flag ?? (s3.pathStyle ? '--s3-path-style' : null);
+  if (git.length === 0 && since !== null) throw refused('--since needs --git REPOSITORY');
+  if (filesFrom === null && nullSeparated) throw refused('-0 needs --files-from FILE');
+  const s3Flag = s3Endpoint !== null ? '--s3-endpoint' : s3Region !== null ? '--s3-region' : null;
+  const given = s3Flag ?? (s3PathStyle ? '--s3-path-style' : null);
   if (given !== null && !paths.some(isS3)) throw refused(`${given} needs a path such as s3://bucket/prefix`);
 }
 
@@ -92,16 +93,16 @@ function hintFor(path: string): string {
   return '';
 }
 
-function s3Source(path: string, { s3 }: ScanRequest): SourceSpec {
+function s3Source(path: string, { s3Endpoint, s3Region, s3PathStyle }: ScanRequest): SourceSpec {
   const [, bucket = '', prefix = ''] = /^s3:\/\/([^/]*)\/?(.*)$/is.exec(path) ?? [];
   if (!BUCKET.test(bucket)) throw refused(`${path}: has no bucket; it must be s3://bucket or s3://bucket/prefix`);
   return {
     type: 's3',
     bucket,
     ...(prefix === '' ? {} : { prefix }),
-    ...(s3.endpoint === undefined ? {} : { endpoint: s3.endpoint }),
-    ...(s3.region === undefined ? {} : { region: s3.region }),
-    force_path_style: s3.pathStyle,
+    ...(s3Endpoint === null ? {} : { endpoint: s3Endpoint }),
+    ...(s3Region === null ? {} : { region: s3Region }),
+    force_path_style: s3PathStyle,
   };
 }
 
@@ -115,7 +116,7 @@ function gitSource(repository: string, { revisions, since }: ScanRequest): Sourc
     type: 'git',
     repository,
     ...(revisions.length === 0 ? {} : { revisions }),
-    ...(since === undefined ? {} : { since }),
+    ...(since === null ? {} : { since }),
   };
 }
 

@@ -81,12 +81,12 @@ export class Discovery {
   constructor(
     sources: readonly ObjectSource[],
     frontier: ObjectFrontier,
-    options: { object_bytes_max: number; from: Position; next_index: number },
+    options: { objectBytesMax: number; from: Position; next_index: number },
     events: DiscoveryEvents,
   ) {
     this.#sources = sources;
     this.#frontier = frontier;
-    this.#objectBytesMax = options.object_bytes_max;
+    this.#objectBytesMax = options.objectBytesMax;
     this.#nextIndex = options.next_index;
     this.#events = events;
     const handlers = {

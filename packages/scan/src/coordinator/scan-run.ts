@@ -72,9 +72,9 @@ export class ScanRun {
     this.#log = environment.log ?? silentLogger;
     this.#journal = journal;
     this.#metricsBefore = beginning.metrics;
-    const { threads, archives, frontier_capacity } = options;
-    const depthMax = archives.enabled ? archives.budgets.depth_max : 0;
-    this.#budget = CountBudget.create(frontier_capacity, threads + 1);
+    const { threads, archives, frontierCapacity } = options;
+    const depthMax = archives.enabled ? archives.depthMax : 0;
+    this.#budget = CountBudget.create(frontierCapacity, threads + 1);
     this.#control = new Int32Array(new SharedArrayBuffer((CONTROL.FIRST + threads * CONTROL.PER_WORKER) * 4));
     const frontier = new ObjectFrontier(this.#budget, depthMax);
     this.#dispatcher = new Dispatcher(this.#budget, frontier, threads);
@@ -83,7 +83,7 @@ export class ScanRun {
     const watching = {
       threads,
       entry: environment.workerEntry ?? WORKER_ENTRY,
-      step_ms_max: SLOW_RULES * options.detection.rule_timeout_ms + HANG_SLACK_MS,
+      step_ms_max: SLOW_RULES * options.ruleTimeoutMs + HANG_SLACK_MS,
       clock: environment.clock,
     };
     this.#workers = new Workers(watching, this.#control, (slot) => this.#initOf(slot, depthMax), {
@@ -257,7 +257,7 @@ export class ScanRun {
 
   #discover(sources: readonly ObjectSource[], frontier: ObjectFrontier, beginning: Checkpoint): Discovery {
     const options = {
-      object_bytes_max: this.#options.object_bytes_max,
+      objectBytesMax: this.#options.objectBytesMax,
       from: beginning.position,
       next_index: beginning.next_index,
     };
@@ -320,17 +320,17 @@ export class ScanRun {
   }
 
   #initOf(slot: number, depthMax: number): WorkerInit {
-    const { sources, detection, archives, exclude, object_bytes_max, chunk_bytes } = this.#options;
-    const { decode_depth, inline_ignores, rule_timeout_ms } = detection;
+    const { sources, archives, exclude, objectBytesMax, chunkBytes } = this.#options;
+    const { decodeDepth, inlineIgnores, ruleTimeoutMs } = this.#options;
     return {
       sources,
       rules: this.#rules,
-      detection: { decode_depth, inline_ignores, rule_timeout_ms },
+      detection: { decodeDepth, inlineIgnores, ruleTimeoutMs },
       archives,
       exclude,
-      object_bytes_max,
-      chunk_bytes,
-      depth_max: depthMax,
+      objectBytesMax,
+      chunkBytes,
+      depthMax: depthMax,
       budget: this.#budget.memory,
       control: this.#control.buffer,
       slot,

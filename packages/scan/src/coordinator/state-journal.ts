@@ -236,9 +236,8 @@ function checkHeader(path: string, line: Line | null, request: string): void {
     );
 }
 
-/** Hashes everything that the results depend on: it must match for a scan to resume. */
+/** Hashes all options but those that only affect speed: they must match for a scan to resume. */
 function requestOf(options: ScanOptions): string {
-  const { sources, detection, archives, exclude, include, object_bytes_max } = options;
-  const asked = JSON.stringify([sources, detection, archives, exclude, include, object_bytes_max]);
-  return createHash('sha256').update(asked).digest('hex');
+  const { threads: _threads, chunkBytes: _bytes, frontierCapacity: _capacity, ...asked } = options;
+  return createHash('sha256').update(JSON.stringify(asked)).digest('hex');
 }

@@ -1,12 +1,9 @@
-import type { DetectionOptions } from '../options.ts';
 import { type KeywordAutomaton, buildKeywordAutomaton } from './keywords/trie.ts';
 import { builtinPlan } from './rules/builtin-plan.ts';
 import { compileAllowlist, compilePathRule, compileRule } from './rules/compile-rule.ts';
-import { loadRules } from './rules/load-rules.ts';
+import { loadRules, type RuleChoice } from './rules/load-rules.ts';
 import type { RuleSet } from './rules/rule.ts';
 import type { AllowlistPlan, PathRulePlan, RulePlan } from './rules/rule-plan.ts';
-
-export type RuleChoice = Pick<DetectionOptions, 'rules' | 'enable' | 'disable'>;
 
 /**
  * A compiled rule set: the expensive results as plain data. One thread computes it, and every scanning thread loads
@@ -27,7 +24,8 @@ export interface CompiledRules {
 
 /** Compiles rule sets. Throws HeddleError with rule, field and reason if one cannot be used. */
 export function compileRules(options: RuleChoice): CompiledRules {
-  const isBuiltin = options.rules.length === 0 && options.enable === undefined && options.disable === undefined;
+  const { rules, enable = [], disable = [] } = options;
+  const isBuiltin = rules.length + enable.length + disable.length === 0;
   return (isBuiltin ? builtinPlan() : null) ?? compileFrom(loadRules(options));
 }
 

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '@heddle/base/clock';
-import type { DetectionOptions } from '../options.ts';
+import type { ScanOptions } from '../options.ts';
 import type { CompiledRules } from './compile-rules.ts';
 import { excludedRules, RuleGate } from './gate.ts';
 import { type ObjectContext, decodeUtf8 } from './object-scan.ts';
@@ -20,7 +20,7 @@ const NOT_ASCII = /[^\x00-\x7f]/;
 /** New bytes that are copied or decoded at once. */
 const STAGED_BYTES = 256 * 1024;
 
-export type DetectorOptions = Pick<DetectionOptions, 'decode_depth' | 'inline_ignores' | 'rule_timeout_ms'>;
+export type DetectorOptions = Pick<ScanOptions, 'decodeDepth' | 'inlineIgnores' | 'ruleTimeoutMs'>;
 
 /** Creates the detector of one thread from compiled rules. */
 export function createDetector(
@@ -46,7 +46,7 @@ class RuleSetDetector implements Detector {
     this.#options = options;
     this.#limits = limits;
     this.#clock = clock;
-    const levels = options.decode_depth;
+    const levels = options.decodeDepth;
     const buffers = limits.buffers_max * (limits.buffer_bytes + 64) + levels * (PIECE_BYTES + 64);
     const own = (overlap: number): number => overlap + STAGED_BYTES + 64;
     this.#plan = new DetectionPlan(
@@ -76,14 +76,14 @@ class RuleSetDetector implements Detector {
     if (out === null) return null;
     const byPath = this.#detectPath(bytes, commit);
     if (this.#plan.rules.length === out.size && byPath.length === 0) return null;
-    const gate = new RuleGate(out, this.#clock, this.#options.rule_timeout_ms);
-    const inline_ignores = this.#options.inline_ignores;
+    const gate = new RuleGate(out, this.#clock, this.#options.ruleTimeoutMs);
+    const inlineIgnores = this.#options.inlineIgnores;
     const context: ObjectContext = {
       plan: this.#plan,
       gate,
       path: bytes,
       commit,
-      inline_ignores,
+      inlineIgnores,
       scratch: this.#scratch,
     };
     return new ChunkedObject(context, gate, this.#staging, byPath);

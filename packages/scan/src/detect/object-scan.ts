@@ -16,7 +16,7 @@ export interface ObjectContext {
   /** Bytes as latin1. */
   path: string;
   commit: string | undefined;
-  inline_ignores: boolean;
+  inlineIgnores: boolean;
   /** Memory for decoded pieces, one per nested encoding level. */
   scratch: readonly number[];
   /** For an object encoded as a whole: its encoding, and the source bytes per decoded byte. */
@@ -71,8 +71,8 @@ export class ObjectScan {
   }
 
   #isAllowed({ rule, match, secret }: Candidate, line: string): boolean {
-    const { plan, path, commit, inline_ignores } = this.#context;
-    if (inline_ignores && INLINE_IGNORES.some((comment) => line.includes(comment))) return true;
+    const { plan, path, commit, inlineIgnores } = this.#context;
+    if (inlineIgnores && INLINE_IGNORES.some((comment) => line.includes(comment))) return true;
     const judged = { path, commit, secret, match, line };
     const allows = (list: CompiledRule['allowlists'][number]): boolean => list.allowsFinding(judged);
     return rule.allowlists.some(allows) || plan.allowlists.some(allows);

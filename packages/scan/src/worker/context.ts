@@ -33,9 +33,9 @@ export interface ResultSink {
 
 export interface ScanLimits {
   /** Bytes of a chunk, without overlap. */
-  chunk_bytes: number;
+  chunkBytes: number;
   /** 0: no limit. */
-  object_bytes_max: number;
+  objectBytesMax: number;
   archives: ArchiveOptions;
 }
 

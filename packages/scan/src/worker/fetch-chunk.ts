@@ -68,9 +68,9 @@ export class ChunkFetcher {
       if (this.#context.executor.isAborted) reader.interrupt();
     }
     reading.isPrompt = true;
-    const { object_bytes_max } = this.#context.limits;
-    if (object_bytes_max > 0 && reader.size > object_bytes_max) {
-      reading.fault = tooLarge(reading, object_bytes_max);
+    const { objectBytesMax } = this.#context.limits;
+    if (objectBytesMax > 0 && reader.size > objectBytesMax) {
+      reading.fault = tooLarge(reading, objectBytesMax);
       return this.#context.finish(step.object);
     }
     return this.#read(step, reading);
@@ -84,7 +84,7 @@ export class ChunkFetcher {
     const isCarry = carries(reading);
     const prefix = isCarry ? reading.tailLength : Math.min(detector.overlap, step.offset);
     if (isCarry && prefix > 0) buffer.bytes.set(reading.tail!.subarray(0, prefix));
-    const wanted = reading.detector === null ? HEAD_BYTES : limits.chunk_bytes;
+    const wanted = reading.detector === null ? HEAD_BYTES : limits.chunkBytes;
     const start = isCarry ? prefix : 0;
     const length = Math.min(prefix + wanted, buffer.bytes.length) - start;
     const got = this.#fill(reading, buffer.bytes, start, length, isCarry ? step.offset : step.offset - prefix);
@@ -167,8 +167,8 @@ export class ChunkFetcher {
       buffer[Symbol.dispose]();
       return finish(step.object);
     }
-    if (limits.object_bytes_max > 0 && end > limits.object_bytes_max) {
-      reading.fault ??= tooLarge(reading, limits.object_bytes_max);
+    if (limits.objectBytesMax > 0 && end > limits.objectBytesMax) {
+      reading.fault ??= tooLarge(reading, limits.objectBytesMax);
       reading.ended = true;
     }
     const last = reading.ended;

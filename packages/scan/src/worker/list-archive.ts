@@ -30,7 +30,7 @@ export class ArchiveLister {
   begin(step: ScanChunkStep): Result {
     const archive = readingOf(step.object);
     const { root } = archive;
-    root.budget ??= new RootBudget(this.#context.limits.archives.budgets);
+    root.budget ??= new RootBudget(this.#context.limits.archives);
     const reader = archive.reader!;
     const replay =
       reader.access === 'carry' ? new ReplayReader(reader, step.buffer.bytes.slice(0, step.length), step.last) : null;
@@ -111,9 +111,9 @@ export class ArchiveLister {
       this.#context.report(root, { code: 'special_file', path, message: 'it is not a regular file', extent: 'notice' });
       return false;
     }
-    const { object_bytes_max } = this.#context.limits;
-    if (object_bytes_max === 0 || entry.size_hint <= object_bytes_max) return true;
-    const message = `its declared size is ${bytesText(entry.size_hint)}, more than ${bytesText(object_bytes_max)}`;
+    const { objectBytesMax } = this.#context.limits;
+    if (objectBytesMax === 0 || entry.size_hint <= objectBytesMax) return true;
+    const message = `its declared size is ${bytesText(entry.size_hint)}, more than ${bytesText(objectBytesMax)}`;
     this.#context.report(root, { code: 'too_large', path, message, extent: 'skipped' });
     return false;
   }

@@ -13,10 +13,10 @@ export interface WorkerInit {
   archives: ArchiveOptions;
   /** Path globs, which also apply to archive entries. */
   exclude: readonly string[];
-  object_bytes_max: number;
-  chunk_bytes: number;
+  objectBytesMax: number;
+  chunkBytes: number;
   /** Depth of the innermost objects. */
-  depth_max: number;
+  depthMax: number;
   /** Memory of the permits. */
   budget: SharedArrayBuffer;
   /** Memory of the flags below. */

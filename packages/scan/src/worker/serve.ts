@@ -48,7 +48,7 @@ const LONG_MS = 200;
 /** Serves the coordinator until it sends `close`: receives batches of objects and sends their results. */
 export async function serveWorker(port: MessagePort, init: WorkerInit, parts: WorkerParts): Promise<void> {
   const post = (message: FromWorker): void => port.postMessage(message);
-  const bufferBytes = Math.min(BUFFER_LEN_MAX, init.chunk_bytes + RESERVED_OVERLAP_BYTES);
+  const bufferBytes = Math.min(BUFFER_LEN_MAX, init.chunkBytes + RESERVED_OVERLAP_BYTES);
   try {
     const limits = { buffers_max: BUFFERS_MAX, buffer_bytes: bufferBytes };
     const detector = await parts.createDetector(init.rules, init.detection, limits);
@@ -97,7 +97,7 @@ class WorkerService {
     this.#control = new Int32Array(init.control);
     this.#progressWord = controlWord(init.slot, CONTROL.PROGRESS);
     this.#currentWord = controlWord(init.slot, CONTROL.CURRENT);
-    this.#frontier = new ObjectFrontier(CountBudget.attach(init.budget, init.slot + 1), init.depth_max);
+    this.#frontier = new ObjectFrontier(CountBudget.attach(init.budget, init.slot + 1), init.depthMax);
     this.#outbox = new ResultOutbox(post);
     this.#openers = new Openers(init.sources, parts.openOpener);
     const passes = pathFilter({ include: [], exclude: init.exclude });
@@ -107,7 +107,7 @@ class WorkerService {
       formats: parts.formats,
       pool: new BufferPool({
         buffers_max: BUFFERS_MAX,
-        buffer_bytes: Math.min(bufferBytesMax, init.chunk_bytes + detector.overlap),
+        buffer_bytes: Math.min(bufferBytesMax, init.chunkBytes + detector.overlap),
         allocate: (length) => detector.allocate(length),
       }),
       frontier: this.#frontier,

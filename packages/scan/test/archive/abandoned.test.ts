@@ -10,7 +10,7 @@ import { seededRandom } from '@heddle/base/random';
 import { RootBudget, type ArchiveContext } from '../../src/archive/context.ts';
 import { openArchive } from '../../src/archive/open-archive.ts';
 import type { ArchiveFormat } from '../../src/archive/port.ts';
-import { ARCHIVE_BUDGETS_DEFAULT } from '../../src/options.ts';
+import { SCAN_DEFAULTS } from '../../src/options.ts';
 import { eventually } from '@heddle/test-support/eventually';
 import { buildTar } from './corpus/tar.ts';
 import { buildZip } from './corpus/zip.ts';
@@ -45,8 +45,8 @@ async function readABit({ format, bytes, access }: (typeof ARCHIVES)[string], en
   const context: ArchiveContext = {
     path: 'a',
     depth: 0,
-    options: { enabled: true, policy: 'partial', budgets: ARCHIVE_BUDGETS_DEFAULT },
-    root: new RootBudget(ARCHIVE_BUDGETS_DEFAULT),
+    options: SCAN_DEFAULTS.archives,
+    root: new RootBudget(SCAN_DEFAULTS.archives),
     report: () => undefined,
   };
   const archive = await openArchive(format, new MemoryReader(bytes, access === undefined ? {} : { access }), context);

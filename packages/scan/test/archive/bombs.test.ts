@@ -5,7 +5,7 @@ import { suite, test } from 'node:test';
 import { zstdCompressSync } from 'node:zlib';
 
 import { RATIO_FLOOR_BYTES } from '../../src/archive/context.ts';
-import { ARCHIVE_BUDGETS_DEFAULT } from '../../src/options.ts';
+import { SCAN_DEFAULTS } from '../../src/options.ts';
 import * as bombs from './corpus/bombs.ts';
 import { buildTar } from './corpus/tar.ts';
 import { buildZip } from './corpus/zip.ts';
@@ -149,7 +149,7 @@ suite('bombs are stopped', () => {
       const read = await readArchive(path, bytes(), options);
       assert.deepEqual([...new Set(read.problems.map(({ code }) => code))].sort(), [...codes].sort());
       assert.ok(read.unpacked_bytes <= unpacked_bytes_max, `${read.unpacked_bytes} bytes were unpacked`);
-      assert.ok(read.entries.length <= ARCHIVE_BUDGETS_DEFAULT.entries_max * 2);
+      assert.ok(read.entries.length <= SCAN_DEFAULTS.archives.entriesMax * 2);
     });
   }
 });
@@ -157,13 +157,13 @@ suite('bombs are stopped', () => {
 test('with an unlimited ratio, the byte budgets of archive and root still apply', async () => {
   const bytes = bombs.gzippedZeros(10 * GIB);
   const archive = await readArchive('a.gz', bytes, {
-    budgets: { ratio_max: 1e9, entry_bytes_max: GIB, archive_bytes_max: 20 * MIB },
+    budgets: { ratioMax: 1e9, entryBytesMax: GIB, archiveBytesMax: 20 * MIB },
   });
   assert.deepEqual(briefly(archive.problems), ['archive_bytes_budget partial a.gz']);
   assert.ok(archive.unpacked_bytes <= 20 * MIB + PIECE_BYTES);
   assert.equal(archive.entries[0]!.content!.length, 20 * MIB, 'delivers exactly the bytes that fit');
   const root = await readArchive('a.gz', bytes, {
-    budgets: { ratio_max: 1e9, entry_bytes_max: GIB, root_bytes_max: 10 * MIB },
+    budgets: { ratioMax: 1e9, entryBytesMax: GIB, rootBytesMax: 10 * MIB },
   });
   assert.deepEqual(briefly(root.problems), ['root_bytes_budget partial a.gz']);
   assert.ok(root.unpacked_bytes <= 10 * MIB + PIECE_BYTES);
@@ -171,7 +171,7 @@ test('with an unlimited ratio, the byte budgets of archive and root still apply'
 
 test('ten thousand levels: opens archives up to the maximum depth and reports the last one', async () => {
   const read = await readArchive('levels.gz', bombs.nestedGzips(10_000), { nested: true });
-  const { depth_max } = ARCHIVE_BUDGETS_DEFAULT;
-  assert.equal(read.opened_archives, depth_max + 1);
+  const { depthMax } = SCAN_DEFAULTS.archives;
+  assert.equal(read.opened_archives, depthMax + 1);
   assert.deepEqual(briefly(read.problems), ['depth_budget skipped levels.gz!levels!levels!levels']);
 });

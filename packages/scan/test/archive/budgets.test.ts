@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 
 import { BudgetFault, RootBudget, type ArchiveContext } from '../../src/archive/context.ts';
 import { openArchive } from '../../src/archive/open-archive.ts';
-import { ARCHIVE_BUDGETS_DEFAULT } from '../../src/options.ts';
+import { SCAN_DEFAULTS } from '../../src/options.ts';
 import { buildTar } from './corpus/tar.ts';
 import { buildZip } from './corpus/zip.ts';
 import { briefly, contents, MemoryReader, readArchive, readers, type ReadOptions } from './reading.ts';
@@ -32,21 +32,21 @@ const KINDS: Readonly<Record<string, { path: string; bytes: Buffer; options: Rea
 for (const [kind, { path, bytes, options }] of Object.entries(KINDS)) {
   suite(`budgets of ${kind}`, () => {
     test('an entry that is too large is cut exactly at the limit, and the archive continues', async () => {
-      const read = await readArchive(path, bytes, { ...options, budgets: { entry_bytes_max: 100 } });
+      const read = await readArchive(path, bytes, { ...options, budgets: { entryBytesMax: 100 } });
       assert.deepEqual(briefly(read.problems), [`entry_bytes_budget partial ${path}!large.txt`]);
       assert.deepEqual(contents(read), { 'small.txt': 'small', 'large.txt': 'x'.repeat(100), 'last.txt': 'last' });
     });
 
     test('an entry exactly at the limit is no problem', async () => {
-      const read = await readArchive(path, bytes, { ...options, budgets: { entry_bytes_max: 1000 } });
+      const read = await readArchive(path, bytes, { ...options, budgets: { entryBytesMax: 1000 } });
       assert.deepEqual(read.problems, []);
     });
 
     test('the archive ends after the maximum number of entries', async () => {
-      const read = await readArchive(path, bytes, { ...options, budgets: { entries_max: 2 } });
+      const read = await readArchive(path, bytes, { ...options, budgets: { entriesMax: 2 } });
       assert.deepEqual(briefly(read.problems), [`entry_count_budget partial ${path}`]);
       assert.equal(read.entries.length, 2);
-      assert.deepEqual((await readArchive(path, bytes, { ...options, budgets: { entries_max: 3 } })).problems, []);
+      assert.deepEqual((await readArchive(path, bytes, { ...options, budgets: { entriesMax: 3 } })).problems, []);
     });
 
     test('skipped entries cost only the bytes that must be read', async () => {
@@ -69,7 +69,7 @@ for (const [kind, { path, bytes, options }] of Object.entries(KINDS)) {
 test('counts the bytes of all entries of an archive', async () => {
   for (const [kind, { path, bytes, options }] of Object.entries(KINDS)) {
     if (kind === 'tar.gz') continue;
-    const read = await readArchive(path, bytes, { ...options, budgets: { archive_bytes_max: 505 } });
+    const read = await readArchive(path, bytes, { ...options, budgets: { archiveBytesMax: 505 } });
     assert.deepEqual(briefly(read.problems).slice(0, 1), [`archive_bytes_budget partial ${path}!large.txt`], kind);
     assert.equal(contents(read)['large.txt'], 'x'.repeat(500), kind);
     assert.ok(!('last.txt' in contents(read)), kind);
@@ -79,7 +79,7 @@ test('counts the bytes of all entries of an archive', async () => {
 
 test('in a compressed tar file everything unpacked counts, including headers', async () => {
   const { path, bytes } = KINDS['tar.gz']!;
-  const read = await readArchive(path, bytes, { budgets: { archive_bytes_max: 512 + 512 + 512 + 500 } });
+  const read = await readArchive(path, bytes, { budgets: { archiveBytesMax: 512 + 512 + 512 + 500 } });
   assert.deepEqual([...new Set(briefly(read.problems))], [`archive_bytes_budget partial ${path}`]);
   assert.deepEqual(contents(read), { 'small.txt': 'small', 'large.txt': 'x'.repeat(500) });
 });
@@ -91,10 +91,10 @@ test('the root budget counts unpacked bytes across all levels', async () => {
     { name: '2.zip', content: inner, stored: true },
   ]);
   const all = 2 * (inner.length + 600);
-  const fits = await readArchive('o.zip', outer, { nested: true, budgets: { root_bytes_max: all } });
+  const fits = await readArchive('o.zip', outer, { nested: true, budgets: { rootBytesMax: all } });
   assert.deepEqual(fits.problems, []);
   assert.equal(fits.unpacked_bytes, all);
-  const ends = await readArchive('o.zip', outer, { nested: true, budgets: { root_bytes_max: all - 100 } });
+  const ends = await readArchive('o.zip', outer, { nested: true, budgets: { rootBytesMax: all - 100 } });
   assert.equal(ends.problems[0]?.code, 'root_bytes_budget');
   assert.equal(contents(ends)['2.zip!a'], 'x'.repeat(500));
 });
@@ -108,25 +108,25 @@ test('a tar.gz is one level', async () => {
   const deep = gzipSync(
     buildTar([{ name: 'b.tgz', content: gzipSync(buildTar([{ name: 'c.txt', content: 'deep'.repeat(200) }])) }]),
   );
-  const read = await readArchive('a.tgz', deep, { nested: true, budgets: { depth_max: 2 } });
+  const read = await readArchive('a.tgz', deep, { nested: true, budgets: { depthMax: 2 } });
   assert.deepEqual(read.problems, []);
   assert.deepEqual(Object.keys(contents(read)), ['b.tgz!c.txt']);
-  const shallow = await readArchive('a.tgz', deep, { nested: true, budgets: { depth_max: 1 } });
+  const shallow = await readArchive('a.tgz', deep, { nested: true, budgets: { depthMax: 1 } });
   assert.deepEqual(briefly(shallow.problems), ['depth_budget skipped a.tgz!b.tgz']);
 });
 
 test('an exhausted budget reports its level every time', async () => {
-  const context = (budgets: Partial<typeof ARCHIVE_BUDGETS_DEFAULT>): ArchiveContext => {
-    const all = { ...ARCHIVE_BUDGETS_DEFAULT, ...budgets };
+  const context = (budgets: Partial<typeof SCAN_DEFAULTS.archives>): ArchiveContext => {
+    const all = { ...SCAN_DEFAULTS.archives, ...budgets };
     return {
       path: 'a.zip',
       depth: 0,
-      options: { enabled: true, policy: 'partial', budgets: all },
+      options: all,
       root: new RootBudget(all),
       report: () => undefined,
     };
   };
-  const levelOf = async (budgets: Partial<typeof ARCHIVE_BUDGETS_DEFAULT>): Promise<string[]> => {
+  const levelOf = async (budgets: Partial<typeof SCAN_DEFAULTS.archives>): Promise<string[]> => {
     const archive = await openArchive('zip', new MemoryReader(buildZip(FILES)), context(budgets));
     const faults: BudgetFault[] = [];
     const catching = async (work: () => unknown): Promise<void> => {
@@ -150,8 +150,8 @@ test('an exhausted budget reports its level every time', async () => {
     return faults.map(({ level, problem }) => `${level} ${problem.code}`);
   };
   const before = readers.open;
-  assert.deepEqual(await levelOf({ entry_bytes_max: 10 }), Array(2).fill('entry entry_bytes_budget'));
-  assert.deepEqual(await levelOf({ archive_bytes_max: 10 }), Array(3).fill('archive archive_bytes_budget'));
-  assert.deepEqual(await levelOf({ root_bytes_max: 10 }), Array(3).fill('root root_bytes_budget'));
+  assert.deepEqual(await levelOf({ entryBytesMax: 10 }), Array(2).fill('entry entry_bytes_budget'));
+  assert.deepEqual(await levelOf({ archiveBytesMax: 10 }), Array(3).fill('archive archive_bytes_budget'));
+  assert.deepEqual(await levelOf({ rootBytesMax: 10 }), Array(3).fill('root root_bytes_budget'));
   assert.equal(readers.open, before);
 });

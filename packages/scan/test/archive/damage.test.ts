@@ -25,8 +25,8 @@ const NAMES = [
 const PREFIXES_EACH = 40;
 const MUTATIONS = 1500;
 /** Limits for any damaged form of these archives: far above their content, and far below anything harmful. */
-const BUDGETS = { entry_bytes_max: 512 * 1024, archive_bytes_max: 1024 * 1024, root_bytes_max: 2 * 1024 * 1024 };
-const UNPACKED_BYTES_MAX = BUDGETS.root_bytes_max + 2 * 1024 * 1024;
+const BUDGETS = { entryBytesMax: 512 * 1024, archiveBytesMax: 1024 * 1024, rootBytesMax: 2 * 1024 * 1024 };
+const UNPACKED_BYTES_MAX = BUDGETS.rootBytesMax + 2 * 1024 * 1024;
 
 const CODES = new Set([
   'malformed_archive',

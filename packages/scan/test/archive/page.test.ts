@@ -3,23 +3,23 @@ import { test } from 'node:test';
 
 import { RATIO_FLOOR_BYTES } from '../../src/archive/context.ts';
 import { detectArchive } from '../../src/archive/detect.ts';
-import { ARCHIVE_BUDGETS_DEFAULT } from '../../src/options.ts';
+import { SCAN_DEFAULTS } from '../../src/options.ts';
 import { readPage, tableRows } from '@heddle/test-support/docs/pages';
 
 const MIB = 1024 * 1024;
 const page = readPage('docs/scan-archives.md');
 
 test('the page states the default budgets', () => {
-  const budgets = ARCHIVE_BUDGETS_DEFAULT;
+  const budgets = SCAN_DEFAULTS.archives;
   const stated = tableRows(page).filter(([name]) => name!.endsWith('_budget`'));
   assert.deepEqual(Object.fromEntries(stated.map(([name, , value]) => [name!.slice(1, -1), value])), {
-    depth_budget: String(budgets.depth_max),
-    entry_count_budget: budgets.entries_max.toLocaleString('en'),
-    entry_bytes_budget: `${budgets.entry_bytes_max / MIB} MiB`,
-    archive_bytes_budget: `${budgets.archive_bytes_max / MIB} MiB`,
-    root_bytes_budget: `${budgets.root_bytes_max / MIB} MiB`,
-    ratio_budget: String(budgets.ratio_max),
-    name_budget: `${budgets.name_bytes_max.toLocaleString('en')} bytes`,
+    depth_budget: String(budgets.depthMax),
+    entry_count_budget: budgets.entriesMax.toLocaleString('en'),
+    entry_bytes_budget: `${budgets.entryBytesMax / MIB} MiB`,
+    archive_bytes_budget: `${budgets.archiveBytesMax / MIB} MiB`,
+    root_bytes_budget: `${budgets.rootBytesMax / MIB} MiB`,
+    ratio_budget: String(budgets.ratioMax),
+    name_budget: `${budgets.nameBytesMax.toLocaleString('en')} bytes`,
   });
   assert.ok(page.text.includes(`is checked from ${RATIO_FLOOR_BYTES / MIB} MiB on`));
 });

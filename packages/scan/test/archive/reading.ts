@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { RootBudget, type ArchiveContext } from '../../src/archive/context.ts';
 import { detectArchive, openArchive } from '../../src/archive/open-archive.ts';
 import type { ArchiveEntry, ArchiveFormat } from '../../src/archive/port.ts';
-import { ARCHIVE_BUDGETS_DEFAULT, type ArchiveBudgets } from '../../src/options.ts';
+import { type ArchiveOptions, SCAN_DEFAULTS } from '../../src/options.ts';
 import type { Problem } from '../../src/result.ts';
 import { ObjectFault, type ObjectReader } from '../../src/source/port.ts';
 
@@ -71,7 +71,7 @@ export interface ArchiveRead {
 }
 
 export interface ReadOptions extends MemoryOptions {
-  budgets?: Partial<ArchiveBudgets>;
+  budgets?: Partial<ArchiveOptions>;
   format?: ArchiveFormat;
   /** Opens nested archives. */
   nested?: boolean;
@@ -83,7 +83,7 @@ export interface ReadOptions extends MemoryOptions {
 
 interface Reading {
   options: ReadOptions;
-  budgets: ArchiveBudgets;
+  budgets: ArchiveOptions;
   root: RootBudget;
   result: ArchiveRead;
 }
@@ -91,7 +91,7 @@ interface Reading {
 /** Reads an archive like a scan, one entry after another, and returns the result. Checks that everything is closed. */
 export async function readArchive(path: string, bytes: Uint8Array, options: ReadOptions = {}): Promise<ArchiveRead> {
   const before = readers.open;
-  const budgets = { ...ARCHIVE_BUDGETS_DEFAULT, ...options.budgets };
+  const budgets = { ...SCAN_DEFAULTS.archives, ...options.budgets };
   const result: ArchiveRead = { entries: [], problems: [], unpacked_bytes: 0, opened_archives: 0 };
   const reading: Reading = { options, budgets, root: new RootBudget(budgets), result };
   const format = options.format ?? detectArchive(path, bytes.subarray(0, 512));
@@ -113,7 +113,7 @@ async function readLevel(
   const context: ArchiveContext = {
     path,
     depth,
-    options: { enabled: true, policy: 'partial', budgets },
+    options: budgets,
     root,
     report: (problem) => result.problems.push(problem),
   };

@@ -73,7 +73,7 @@ test('embedded archives are recognized by their header, not by their signature a
 
 test('a stub may be large and end anywhere in a chunk; nothing is searched beyond the limit', async (t) => {
   const folder = temporaryFolder(t);
-  const chunk = optionsFor(folder).chunk_bytes;
+  const chunk = optionsFor(folder).chunkBytes;
   const stubs = { large: 3 * MIB, 'at-end': chunk - 7, 'before-end': 2 * chunk - 31, beyond: STUB_BYTES_MAX + chunk };
   for (const [name, bytes] of Object.entries(stubs))
     write(join(folder, name), Buffer.concat([program(bytes), SEVEN_ZIP]));

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 
 import { listRules, testRules } from '../../src/command/rule-listing.ts';
-import { ruleSetOf, rulesOf, type RuleChoice } from '../../src/command/rules.ts';
+import { ruleChoiceOf, type RuleChoice } from '../../src/command/options.ts';
+import { ruleSetOf, rulesOf } from '../../src/command/rules.ts';
 
 let directory: string;
 
@@ -15,7 +16,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(directory, { recursive: true }));
 
-const NONE: RuleChoice = { files: [], builtin: null, discover: true, enable: [], disable: [] };
+const NONE = ruleChoiceOf({});
 const OWN = "[[rules]]\nid = 'own'\nregex = '''own_[0-9]{8}'''\n";
 
 function write(name: string, text: string): string {
@@ -33,23 +34,23 @@ test('without files the built-in rules apply; a file replaces them unless it ext
   const extending = write('extending.toml', `[extend]\nuseDefault = true\n${OWN}`);
   const builtin = idsOf({});
   assert.ok(builtin.length > 100);
-  assert.deepEqual(idsOf({ files: [plain] }), ['own']);
-  assert.deepEqual(idsOf({ files: [extending] }), [...builtin, 'own']);
-  assert.deepEqual(idsOf({ files: [plain], builtin: 'extend' }), [...builtin, 'own']);
-  assert.deepEqual(idsOf({ files: [extending], builtin: 'extend' }), [...builtin, 'own']);
-  assert.deepEqual(idsOf({ files: [extending], builtin: 'only' }), ['own']);
-  assert.throws(() => idsOf({ builtin: 'only' }), /--only-rules needs --rules FILE/);
+  assert.deepEqual(idsOf({ ruleFiles: [plain] }), ['own']);
+  assert.deepEqual(idsOf({ ruleFiles: [extending] }), [...builtin, 'own']);
+  assert.deepEqual(idsOf({ ruleFiles: [plain], extendBuiltin: true }), [...builtin, 'own']);
+  assert.deepEqual(idsOf({ ruleFiles: [extending], extendBuiltin: true }), [...builtin, 'own']);
+  assert.deepEqual(idsOf({ ruleFiles: [extending], onlyRules: true }), ['own']);
+  assert.throws(() => idsOf({ onlyRules: true }), /--only-rules needs --rules FILE/);
 });
 
 test('a file that extends another one follows it; cycles are rejected', () => {
   write('base.toml', "[[rules]]\nid = 'base'\nregex = '''b'''\n");
   const over = write('over.toml', `[extend]\npath = "base.toml"\n${OWN}`);
-  assert.deepEqual(idsOf({ files: [over] }), ['base', 'own']);
+  assert.deepEqual(idsOf({ ruleFiles: [over] }), ['base', 'own']);
   write('one.toml', '[extend]\npath = "two.toml"\n');
   const two = write('two.toml', '[extend]\npath = "one.toml"\n');
-  assert.throws(() => idsOf({ files: [two] }), /forms a cycle/);
+  assert.throws(() => idsOf({ ruleFiles: [two] }), /forms a cycle/);
   const lost = write('lost.toml', '[extend]\npath = "nowhere.toml"\n');
-  assert.throws(() => idsOf({ files: [lost] }), /lost\.toml: \[extend\] path .*nowhere\.toml: no such file/);
+  assert.throws(() => idsOf({ ruleFiles: [lost] }), /lost\.toml: \[extend\] path .*nowhere\.toml: no such file/);
 });
 
 test('a rule file in a directory applies, is reported, and is rejected with the option to ignore it', () => {
@@ -65,13 +66,13 @@ test('a rule file in a directory applies, is reported, and is rejected with the 
   write('.heddle-scan.toml', '[[rules]]\nid = 3\n');
   assert.throws(() => idsOf({}, [directory]), /\.heddle-scan\.toml: .*ignore it with --no-config/);
   const other = write('other.toml', OWN);
-  assert.deepEqual(idsOf({ files: [other] }, [directory]), ['own'], 'a file that is named goes before');
+  assert.deepEqual(idsOf({ ruleFiles: [other] }, [directory]), ['own'], 'a file that is named goes before');
 });
 
 test('ignored fields are reported', () => {
   const told: string[] = [];
   const file = write('own.toml', `${OWN}colour = "red"\n`);
-  rulesOf({ ...NONE, files: [file] }, [], (text) => told.push(text));
+  rulesOf({ ...NONE, ruleFiles: [file] }, [], (text) => told.push(text));
   assert.match(told.join(), /warning: .*colour/);
 });
 

@@ -85,19 +85,19 @@ const encoded = fc.oneof(
   },
 );
 
-function assertSame(found: readonly Detection[], whole: readonly Detection[], chunk_bytes: number): void {
-  assert.deepEqual(found, whole, `chunks of ${chunk_bytes} bytes`);
+function assertSame(found: readonly Detection[], whole: readonly Detection[], chunkBytes: number): void {
+  assert.deepEqual(found, whole, `chunks of ${chunkBytes} bytes`);
 }
 
-const plain = detectorOf(RULES, { decode_depth: 0 });
+const plain = detectorOf(RULES, { decodeDepth: 0 });
 
 test('every chunk size finds what one chunk finds, in the same order', () => {
   fc.assert(
     fc.property(fc.array(words, { maxLength: 120 }), fc.integer({ min: 1, max: 5000 }), (parts, size) => {
       const text = parts.join('');
       const whole = scanObject(plain, text);
-      for (const chunk_bytes of [size, 1 + (size % 64)])
-        assertSame(scanObject(plain, text, { chunk_bytes }), whole, chunk_bytes);
+      for (const chunkBytes of [size, 1 + (size % 64)])
+        assertSame(scanObject(plain, text, { chunkBytes }), whole, chunkBytes);
     }),
     { numRuns: 60 },
   );
@@ -116,18 +116,18 @@ test('chunk sizes from 1 byte on, for a text longer than the overlap', () => {
   assert.ok(text.length > plain.overlap);
   const whole = scanObject(plain, text);
   assert.ok(whole.length > 40);
-  for (let chunk_bytes = 1; chunk_bytes < text.length; chunk_bytes = Math.ceil(chunk_bytes * 1.3)) {
-    assertSame(scanObject(plain, text, { chunk_bytes }), whole, chunk_bytes);
+  for (let chunkBytes = 1; chunkBytes < text.length; chunkBytes = Math.ceil(chunkBytes * 1.3)) {
+    assertSame(scanObject(plain, text, { chunkBytes }), whole, chunkBytes);
   }
 });
 
-const decoding = detectorOf(RULES, { decode_depth: 2 });
+const decoding = detectorOf(RULES, { decodeDepth: 2 });
 
 test('encoded text is found the same way with any chunks, even if it is longer than they are', () => {
   fc.assert(
-    fc.property(fc.array(encoded, { maxLength: 150 }), fc.integer({ min: 500, max: 30_000 }), (parts, chunk_bytes) => {
+    fc.property(fc.array(encoded, { maxLength: 150 }), fc.integer({ min: 500, max: 30_000 }), (parts, chunkBytes) => {
       const text = parts.join('');
-      assertSame(scanObject(decoding, text, { chunk_bytes }), scanObject(decoding, text), chunk_bytes);
+      assertSame(scanObject(decoding, text, { chunkBytes }), scanObject(decoding, text), chunkBytes);
     }),
     { numRuns: 40 },
   );
@@ -139,9 +139,9 @@ test('UTF-16 is found the same way with any chunks, including odd sizes', () => 
       fc.array(encoded, { minLength: 1, maxLength: 60 }),
       fc.integer({ min: 333, max: 30_000 }),
       fc.boolean(),
-      (parts, chunk_bytes, marked) => {
+      (parts, chunkBytes, marked) => {
         const bytes = Buffer.from(`${marked ? '\ufeff' : 'text '}${parts.join('')}`, 'utf16le');
-        assertSame(scanObject(decoding, bytes, { chunk_bytes }), scanObject(decoding, bytes), chunk_bytes);
+        assertSame(scanObject(decoding, bytes, { chunkBytes }), scanObject(decoding, bytes), chunkBytes);
       },
     ),
     { numRuns: 30 },
@@ -152,7 +152,7 @@ test('the first chunks may be too short to determine the encoding', () => {
   const bytes = Buffer.from('a key = value12 ', 'utf16le');
   const whole = scanObject(decoding, bytes);
   assert.deepEqual(whole[0]?.encodings, ['utf-16le']);
-  for (const chunk_bytes of [1, 3, 7]) assertSame(scanObject(decoding, bytes, { chunk_bytes }), whole, chunk_bytes);
+  for (const chunkBytes of [1, 3, 7]) assertSame(scanObject(decoding, bytes, { chunkBytes }), whole, chunkBytes);
 });
 
 test('the built-in rules find the same in the detector’s own memory and outside it, with any cuts', () => {
@@ -167,7 +167,7 @@ test('the built-in rules find the same in the detector’s own memory and outsid
   const text = Array.from({ length: 9000 }, (_, at) => line(at) + (at % 300 === 7 ? secrets[at % 3]! : '')).join('');
   const whole = scanObject(detector, text);
   assert.ok(whole.length >= 20, `${whole.length}`);
-  for (const chunk_bytes of [10_000, 65_536, 123_457]) {
-    assertSame(scanObject(detector, text, { chunk_bytes, allocated }), whole, chunk_bytes);
+  for (const chunkBytes of [10_000, 65_536, 123_457]) {
+    assertSame(scanObject(detector, text, { chunkBytes, allocated }), whole, chunkBytes);
   }
 });

@@ -39,8 +39,8 @@ test('a detection states what was found, where, and how', () => {
 test('positions count lines and bytes across chunks; a match over several lines ends on its last one', () => {
   const rule = `[[rules]]\nid = "key"\nregex = '''(?s)BEGIN KEY.{4,}?END KEY'''\nkeywords = ["begin key"]\n`;
   const text = `é\n\n  BEGIN KEY\nabc\nEND KEY\n`;
-  for (const chunk_bytes of [100, 5]) {
-    const [found] = scanObject(detectorOf(rule), text, { chunk_bytes });
+  for (const chunkBytes of [100, 5]) {
+    const [found] = scanObject(detectorOf(rule), text, { chunkBytes });
     assert.deepEqual([found?.line, found?.column, found?.end_line, found?.end_column], [3, 3, 5, 8]);
     assert.deepEqual([found?.offset, found?.length], [6, 21]);
   }
@@ -107,7 +107,7 @@ test('global allow lists apply to all rules', () => {
 test('comments exempt only their own line, unless disabled', () => {
   const text = 'tok_aaaa1111 # heddle:allow\ntok_bbbb2222\n// gitleaks:allow\ntok_cccc3333 gitleaks:allow\n';
   assert.deepEqual(briefly(scanObject(detectorOf(TOKEN), text)), [['token', 'bbbb2222']]);
-  assert.equal(scanObject(detectorOf(TOKEN, { inline_ignores: false }), text).length, 3);
+  assert.equal(scanObject(detectorOf(TOKEN, { inlineIgnores: false }), text).length, 3);
 });
 
 test('a generic rule yields to a specific one for the same secret', () => {
@@ -184,7 +184,7 @@ test('a rule that takes too long on an object is stopped there and reported', ()
   let ticks = 0;
   const detector = createDetector(
     compileRules({ rules: [{ name: 't', toml: TOKEN }] }),
-    { decode_depth: 0, inline_ignores: true, rule_timeout_ms: 100 },
+    { decodeDepth: 0, inlineIgnores: true, ruleTimeoutMs: 100 },
     { buffers_max: 0, buffer_bytes: 0 },
     slow,
   );

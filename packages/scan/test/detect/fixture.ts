@@ -1,19 +1,18 @@
 import { compileRules } from '../../src/detect/compile-rules.ts';
 import { createDetector } from '../../src/detect/detector.ts';
 import type { Detection, Detector } from '../../src/detect/port.ts';
-import type { DetectionOptions } from '../../src/options.ts';
+import { SCAN_DEFAULTS, type ScanOptions } from '../../src/options.ts';
 
 /** Creates a detector for a rule set in a string; by default for the built-in rules. */
-export function detectorOf(toml?: string, options: Partial<DetectionOptions> = {}): Detector {
+export function detectorOf(toml?: string, options: Partial<ScanOptions> = {}): Detector {
   const rules = toml === undefined ? [] : [{ name: 'test.toml', toml }];
-  const defaults: DetectionOptions = { rules, decode_depth: 2, inline_ignores: true, rule_timeout_ms: 60_000 };
-  const all = { ...defaults, ...options };
+  const all = { ...SCAN_DEFAULTS, rules, ruleTimeoutMs: 60_000, ...options };
   return createDetector(compileRules(all), all, { buffers_max: 1, buffer_bytes: 1024 * 1024 });
 }
 
 export interface Cut {
   /** Bytes of each chunk, without its overlap; default: all in one. */
-  chunk_bytes?: number;
+  chunkBytes?: number;
   path?: string;
   commit?: string;
   /** Scans from the detector's own memory. */
@@ -25,7 +24,7 @@ export function scanObject(detector: Detector, content: Uint8Array | string, cut
   const bytes = typeof content === 'string' ? Buffer.from(content) : content;
   const object = detector.begin(cut.path ?? 'src/app.ts', cut.commit);
   if (object === null) return [];
-  const size = cut.chunk_bytes ?? Math.max(1, bytes.length);
+  const size = cut.chunkBytes ?? Math.max(1, bytes.length);
   const found: Detection[] = [];
   for (let at = 0; at < bytes.length || at === 0; at += size) {
     const from = Math.max(0, at - detector.overlap);

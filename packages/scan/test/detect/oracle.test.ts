@@ -25,7 +25,7 @@ const toml = PATTERNS.map(
   ({ id, regex, keywords }) =>
     `[[rules]]\nid = "${id}"\nregex = '''${regex}'''\nkeywords = ${JSON.stringify(keywords)}\n`,
 ).join('');
-const detector = detectorOf(toml, { decode_depth: 0 });
+const detector = detectorOf(toml, { decodeDepth: 0 });
 
 const texts = fc
   .array(
@@ -78,7 +78,7 @@ test('finds what each pattern finds by itself in the whole text', () => {
 test('finds secrets of every built-in rule anywhere in a file, with or without chunks', () => {
   const cases = readCases();
   const rules = loadRules({ rules: [] }).rules;
-  const builtin = detectorOf(undefined, { decode_depth: 0 });
+  const builtin = detectorOf(undefined, { decodeDepth: 0 });
   const missed: string[] = [];
   for (const { id, regex, path } of rules) {
     const positive = cases.get(id)?.positive[0];
@@ -86,7 +86,7 @@ test('finds secrets of every built-in rule anywhere in a file, with or without c
     const { text, path: at } = expandCase(positive, id);
     const alone = scanObject(builtin, text, { path: at }).filter(({ rule_id }) => rule_id === id);
     const filler = `${'let counter = 0; // nothing here\n'.repeat(90)}\n`;
-    const within = scanObject(builtin, `${filler}${text}\n${filler}`, { path: at, chunk_bytes: 1777 });
+    const within = scanObject(builtin, `${filler}${text}\n${filler}`, { path: at, chunkBytes: 1777 });
     const there = within.filter(({ rule_id }) => rule_id === id);
     if (alone.length === 0 || there.length !== alone.length)
       missed.push(`${id}: ${alone.length} alone, ${there.length} within`);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { ARCHIVE_BUDGETS_DEFAULT } from '../../src/options.ts';
+import { SCAN_DEFAULTS } from '../../src/options.ts';
 import { PROBLEM_WORDS } from '../../src/report/problem-words.ts';
 import { readPage, tableRows } from '@heddle/test-support/docs/pages';
 
@@ -32,13 +32,13 @@ test('the archive budgets on the page are the default ones', () => {
       figure('name_budget'),
     ],
     [
-      ARCHIVE_BUDGETS_DEFAULT.depth_max,
-      ARCHIVE_BUDGETS_DEFAULT.entries_max,
-      ARCHIVE_BUDGETS_DEFAULT.entry_bytes_max,
-      ARCHIVE_BUDGETS_DEFAULT.archive_bytes_max,
-      ARCHIVE_BUDGETS_DEFAULT.root_bytes_max,
-      ARCHIVE_BUDGETS_DEFAULT.ratio_max,
-      ARCHIVE_BUDGETS_DEFAULT.name_bytes_max,
+      SCAN_DEFAULTS.archives.depthMax,
+      SCAN_DEFAULTS.archives.entriesMax,
+      SCAN_DEFAULTS.archives.entryBytesMax,
+      SCAN_DEFAULTS.archives.archiveBytesMax,
+      SCAN_DEFAULTS.archives.rootBytesMax,
+      SCAN_DEFAULTS.archives.ratioMax,
+      SCAN_DEFAULTS.archives.nameBytesMax,
     ],
   );
 });

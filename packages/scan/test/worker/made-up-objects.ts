@@ -81,7 +81,7 @@ export function openMadeUpArchive(
   open: Set<string>,
 ): ArchiveReader {
   const { path, depth, options } = context;
-  if (depth >= options.budgets.depth_max)
+  if (depth >= options.depthMax)
     throw new BudgetFault('archive', { code: 'depth_budget', path, message: 'too deep', extent: 'skipped' });
   if (object.isFalseArchive)
     throw new ObjectFault({ code: 'malformed_archive', path, message: 'none', extent: 'skipped' });

@@ -9,7 +9,7 @@ import { EnumCursor } from '../../src/graph/cursor.ts';
 import { ObjectFrontier } from '../../src/graph/frontier.ts';
 import { liveCounts } from '../../src/graph/live.ts';
 import type { ObjectDescriptor, ObjectRef } from '../../src/graph/object.ts';
-import { ARCHIVE_BUDGETS_DEFAULT, type ArchivePolicy } from '../../src/options.ts';
+import { type ArchiveOptions, SCAN_DEFAULTS } from '../../src/options.ts';
 import type { Problem } from '../../src/result.ts';
 import type { ObjectSource } from '../../src/source/port.ts';
 import { RootObject } from '../../src/worker/object-reading.ts';
@@ -24,7 +24,7 @@ export interface Scenario {
   spare_permits: number;
   buffers: number;
   depth: number;
-  policy: ArchivePolicy;
+  policy: ArchiveOptions['policy'];
   /** Stops after this many turns; -1: runs to the end. */
   abort_after: number;
 }
@@ -111,7 +111,7 @@ class Simulation {
     this.#discovery = new Discovery(
       [this.#source(tree)],
       frontier,
-      { object_bytes_max: 0, from: from.position, next_index: 0 },
+      { objectBytesMax: 0, from: from.position, next_index: 0 },
       {
         admitted: (admitted) => void this.#queue.push(admitted),
         problems: () => assert.fail('the listing has no problems'),
@@ -199,9 +199,9 @@ class Simulation {
     const { depth, policy, buffers } = this.#scenario;
     const frontier = new ObservedFrontier(CountBudget.attach(this.#budget.memory, i + 1), depth, this.outcome.ids);
     const allocate = (length: number): Uint8Array => new Uint8Array(length);
-    const budgets = { ...ARCHIVE_BUDGETS_DEFAULT, depth_max: depth };
+    const archives = { ...SCAN_DEFAULTS.archives, policy, depthMax: depth };
     const scanner = new ObjectScanner({
-      limits: { chunk_bytes: CHUNK, object_bytes_max: 0, archives: { enabled: true, policy, budgets } },
+      limits: { chunkBytes: CHUNK, objectBytesMax: 0, archives },
       detector: this.#detector(allocate),
       formats: {
         detect: (path) => (this.#byPath.get(path)!.entries === null ? null : 'tar'),

@@ -2,6 +2,8 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import type { Setting } from '@heddle/base/setting';
+
 export const ROOT = join(import.meta.dirname, '../../../..');
 
 export interface Fence {
@@ -57,4 +59,15 @@ export function anchorsOf(page: Page): Set<string> {
     anchors.add(unique);
   }
   return anchors;
+}
+
+/** Rows of a table of options: the flag, its default, its meaning and the words it allows. */
+export function optionRows(group: Readonly<Record<string, Setting<unknown>>>): string[] {
+  return Object.values(group).flatMap(({ flag, fallbackText, description, words = [] }) => {
+    if (flag === null) return [];
+    const shown = flag.replace(/<(.+)>/, (_, name: string) => name.toUpperCase()).replace(', ', '`, `');
+    const initial = flag.includes('<') ? `${fallbackText} `.trimStart() : '';
+    const allowed = words.length === 0 ? '' : `: ${words.map((word) => `\`${word}\``).join(', ')}`;
+    return `| \`${shown}\` | ${initial}| ${description}${allowed} |`;
+  });
 }

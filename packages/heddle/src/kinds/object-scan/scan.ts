@@ -52,12 +52,12 @@ async function scan(options: ObjectScanOptions, input: ScanInput, context: KindC
   const { roots, books, clock } = options;
   const { task, signal, log } = context;
   roots.requireAllowed(input.sources);
-  const { rules: ruleSources, detection, accept, ...settings } = input.settings;
+  const { rules: ruleSources, accept, ...settings } = input.settings;
   const rules = await ruleTextsOf(ruleSources, roots);
   const collector = new ScanCollector({ books, task_id: task.id, attempt: task.attempt, accept });
   const progressReporter = new ProgressReporter(context, clock);
   const summary = await options.startScan(
-    { ...settings, sources: input.sources, detection: { ...detection, rules }, threads: 1 },
+    { ...settings, sources: input.sources, rules, threads: 1 },
     {
       onFinding: (finding) => collector.finding(finding),
       onProblem: (problem) => collector.problem(problem),

@@ -1,12 +1,7 @@
 import type { Members } from '@heddle/base/parse/members';
 import { quoted } from '@heddle/base/parse/path';
-import {
-  ARCHIVE_BUDGETS_DEFAULT,
-  type ArchiveBudgets,
-  type ArchiveOptions,
-  type ScanOptions,
-  SCAN_DEFAULTS,
-} from '@heddle/scan/options';
+import type { Range, Setting, ValuesOf } from '@heddle/base/setting';
+import { ARCHIVE_OPTIONS, LIMIT_OPTIONS, RULE_OPTIONS, SCAN_DEFAULTS, type ScanOptions } from '@heddle/scan/options';
 import { objectMember, objectsMember, textsMember } from '../definition/input-schema.ts';
 
 const PATTERNS_MAX = 1000;
@@ -17,9 +12,6 @@ const RULE_SETS_MAX = 16;
 const RULES_MAX = 10_000;
 const TOML_CHARACTERS_MAX = 64 * 1024;
 const PATH_CHARACTERS_MAX = 4096;
-const BYTES_MAX = Number.MAX_SAFE_INTEGER;
-const DECODE_DEPTH_MAX = 10;
-const RULE_TIMEOUT_MS_MAX = 600_000;
 /** Fewer than in a standalone scan: a process may run several such tasks besides other work. */
 const FRONTIER_CAPACITY = 256;
 
@@ -27,54 +19,57 @@ const FRONTIER_CAPACITY = 256;
 export type RuleSource = { name: string; toml: string } | { path: string };
 
 /** The options of a scan, except its sources and those the machine decides. */
-export interface ScanSettings extends Omit<ScanOptions, 'sources' | 'threads' | 'detection'> {
-  detection: Omit<ScanOptions['detection'], 'rules'>;
+export interface ScanSettings extends Omit<ScanOptions, 'sources' | 'threads' | 'rules'> {
   rules: RuleSource[];
   /** Problem codes that do not make a scan incomplete. */
   accept: string[];
 }
 
-const ARCHIVE_POLICIES = ['skip', 'partial', 'fail-run'] as const;
-const DETECTION = SCAN_DEFAULTS.detection;
-const BUDGETS = Object.keys(ARCHIVE_BUDGETS_DEFAULT) as (keyof ArchiveBudgets)[];
-
-const MEMBERS = [
-  'rules',
-  'enable',
-  'disable',
-  'decode_depth',
-  'inline_ignores',
-  'rule_timeout_ms',
-  'archives',
-  'exclude',
-  'include',
-  'object_bytes_max',
-  'accept',
-];
+const { objectBytesMax, ruleTimeoutMs } = LIMIT_OPTIONS;
+const { decodeDepth, inlineIgnores } = RULE_OPTIONS;
+const OPTIONS = { decodeDepth, inlineIgnores, ruleTimeoutMs, objectBytesMax };
+const LISTS = ['rules', 'enable', 'disable', 'archives', 'exclude', 'include', 'accept'];
 
 /** Reads the member `options` of scans and of generators. */
 export function readScanSettings(options: Members | null): ScanSettings {
-  options?.refuseOthers(MEMBERS);
-  const ids = { max: RULES_MAX, maxChars: 200 };
-  const enable = options === null ? undefined : textsMember(options, 'enable', ids);
-  const disable = options === null ? undefined : textsMember(options, 'disable', ids);
+  options?.refuseOthers([...LISTS, ...membersOf(OPTIONS)]);
+  const archives = options === null ? null : objectMember(options, 'archives');
+  archives?.refuseOthers(membersOf(ARCHIVE_OPTIONS));
+  const texts = (name: string, max: number, maxChars: number): string[] =>
+    (options === null ? undefined : textsMember(options, name, { max, maxChars })) ?? [];
   return {
+    ...readOptions(options, OPTIONS),
     rules: options === null ? [] : readRules(options),
-    detection: {
-      ...(enable === undefined ? {} : { enable }),
-      ...(disable === undefined ? {} : { disable }),
-      decode_depth: options?.integer('decode_depth', 0, DECODE_DEPTH_MAX) ?? DETECTION.decode_depth,
-      inline_ignores: options?.boolean('inline_ignores') ?? DETECTION.inline_ignores,
-      rule_timeout_ms: options?.integer('rule_timeout_ms', 1, RULE_TIMEOUT_MS_MAX) ?? DETECTION.rule_timeout_ms,
-    },
-    archives: readArchives(options === null ? null : objectMember(options, 'archives')),
+    enable: texts('enable', RULES_MAX, 200),
+    disable: texts('disable', RULES_MAX, 200),
+    archives: readOptions(archives, ARCHIVE_OPTIONS),
     exclude: options === null ? [] : readGlobs(options, 'exclude'),
     include: options === null ? [] : readGlobs(options, 'include'),
-    object_bytes_max: options?.integer('object_bytes_max', 0, BYTES_MAX) ?? SCAN_DEFAULTS.object_bytes_max,
-    accept: (options === null ? undefined : textsMember(options, 'accept', { max: 50, maxChars: 50 })) ?? [],
-    frontier_capacity: FRONTIER_CAPACITY,
-    chunk_bytes: SCAN_DEFAULTS.chunk_bytes,
+    accept: texts('accept', 50, 50),
+    frontierCapacity: FRONTIER_CAPACITY,
+    chunkBytes: SCAN_DEFAULTS.chunkBytes,
   };
+}
+
+type OptionGroup = Readonly<Record<string, Setting<boolean> | Setting<string> | (Setting<number> & Range)>>;
+
+const memberOf = (key: string): string => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+function membersOf(group: OptionGroup): string[] {
+  return Object.keys(group).map(memberOf);
+}
+
+/** Reads switches, words and numbers; each member is the key of its option in snake case. */
+function readOptions<Group extends OptionGroup>(members: Members | null, group: Group): ValuesOf<Group> {
+  const values = Object.entries(group).map(([key, option]) => {
+    return [key, (members === null ? null : readOption(members, memberOf(key), option)) ?? option.fallback] as const;
+  });
+  return Object.fromEntries(values) as ValuesOf<Group>;
+}
+
+function readOption(members: Members, name: string, option: OptionGroup[string]): unknown {
+  if ('min' in option) return members.integer(name, option.min, option.max);
+  return option.words === undefined ? members.boolean(name) : members.oneOf(name, option.words);
 }
 
 /** Limits asterisks in globs: matching backtracks, so many of them could take forever on a crafted name. */
@@ -103,16 +98,4 @@ function readRules(options: Members): RuleSource[] {
     }
     return path === null ? [{ name: rules.text('name', 200) ?? 'the rules of the task', toml: toml! }] : [{ path }];
   });
-}
-
-function readArchives(archives: Members | null): ArchiveOptions {
-  archives?.refuseOthers(['enabled', 'policy', ...BUDGETS]);
-  const budgets = { ...ARCHIVE_BUDGETS_DEFAULT };
-  for (const name of BUDGETS) budgets[name] = archives?.integer(name, 0, BYTES_MAX) ?? budgets[name];
-  if (budgets.depth_max > 100) archives?.fault('depth_max', 'must be 100 at most');
-  return {
-    enabled: archives?.boolean('enabled') ?? true,
-    policy: archives?.oneOf('policy', ARCHIVE_POLICIES) ?? 'partial',
-    budgets,
-  };
 }

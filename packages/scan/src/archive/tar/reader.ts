@@ -81,7 +81,7 @@ export class TarReader implements ArchiveReader {
         size,
         unpacker: new StoredUnpacker(this.#options.charged ? input : new MeteredInput(input, this.#budget), size),
         budget: this.#options.charged ? null : this.#budget,
-        entry_bytes_max: this.#budget.budgets.entry_bytes_max,
+        entryBytesMax: this.#budget.limits.entryBytesMax,
       });
     };
     return { name, kind: kindOf(header, name, size), size_hint: size, open };

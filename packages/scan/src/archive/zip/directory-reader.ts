@@ -63,7 +63,7 @@ export class ZipDirectoryReader implements ArchiveReader {
         size: record.size,
         unpacker: new LazyUnpacker(() => this.#unpack(record, path)),
         budget: this.#budget,
-        entry_bytes_max: this.#budget.budgets.entry_bytes_max,
+        entryBytesMax: this.#budget.limits.entryBytesMax,
         crc: record.crc,
         stated_size: record.size,
       });
@@ -108,7 +108,7 @@ export class ZipDirectoryReader implements ArchiveReader {
     const ends: number[] = [];
     const lines = this.#lines;
     try {
-      while (offsets.length <= this.#budget.budgets.entries_max) {
+      while (offsets.length <= this.#budget.limits.entriesMax) {
         const record = await lines.next();
         if (record === null) break;
         offsets.push(record.offset);

@@ -69,7 +69,7 @@ export class ZipStreamReader implements ArchiveReader {
           isOpen ? this.#unpackOpen(header) : unpackEntry(this.#source, header, budget),
         ),
         budget,
-        entry_bytes_max: budget.budgets.entry_bytes_max,
+        entryBytesMax: budget.limits.entryBytesMax,
         ...(isOpen ? {} : { crc: header.crc, stated_size: size }),
         onClose: (complete) => {
           if (complete && isOpen) this.#unpackedTo = this.#source.position - this.#dataStart;

@@ -1,8 +1,11 @@
-import type { DetectionOptions, RuleText } from '../../options.ts';
+import type { RuleText, ScanOptions } from '../../options.ts';
 import { builtinRuleTexts } from './builtin.ts';
 import { ruleError } from './fields.ts';
 import { type RuleFile, parseRules } from './parse-rules.ts';
 import type { Rule, RuleSet } from './rule.ts';
+
+/** The rules to use; without `enable`, or if it is empty, all that are not disabled. */
+export type RuleChoice = Pick<ScanOptions, 'rules'> & Partial<Pick<ScanOptions, 'enable' | 'disable'>>;
 
 /**
  * Returns the file that `[extend] path` of a rule file names, which the caller must load first; undefined without one.
@@ -15,7 +18,7 @@ export function extendedPath(text: RuleText): string | undefined {
  * Reads and merges rule sets: a later file changes earlier rules by id and adds its own. Defaults to the built-in
  * rules. Throws HeddleError with file, rule, field and remedy.
  */
-export function loadRules(options: Pick<DetectionOptions, 'rules' | 'enable' | 'disable'>): RuleSet {
+export function loadRules(options: RuleChoice): RuleSet {
   const texts = options.rules.length > 0 ? options.rules : builtinRuleTexts();
   const merged = new Merge();
   texts.map(parseRules).forEach((file, at) => {
@@ -47,7 +50,7 @@ class Merge {
     this.#targeted.push(...file.targeted.map((each) => ({ ...each, name: file.name })));
   }
 
-  finish({ enable, disable }: Pick<DetectionOptions, 'enable' | 'disable'>): RuleSet {
+  finish({ enable = [], disable = [] }: RuleChoice): RuleSet {
     for (const { ids, allowlist, name } of this.#targeted) {
       for (const id of ids) {
         const rule = this.#rules.get(id);
@@ -55,7 +58,7 @@ class Merge {
         this.#rules.set(id, { ...rule, allowlists: [...rule.allowlists, allowlist] });
       }
     }
-    for (const id of [...(enable ?? []), ...(disable ?? [])]) {
+    for (const id of [...enable, ...disable]) {
       if (!this.#rules.has(id)) throw ruleError('rules', `there is no rule ${id} to enable or disable`);
     }
     const rules = this.#chosen(enable, disable);
@@ -64,11 +67,9 @@ class Merge {
   }
 
   /** Rules that a selected one requires are kept, unreported. */
-  #chosen(enable: readonly string[] | undefined, disable: readonly string[] | undefined): Rule[] {
+  #chosen(enable: readonly string[], disable: readonly string[]): Rule[] {
     const all = [...this.#rules.values()];
-    const chosen = all.filter(
-      ({ id }) => (enable === undefined || enable.includes(id)) && disable?.includes(id) !== true,
-    );
+    const chosen = all.filter(({ id }) => (enable.length === 0 || enable.includes(id)) && !disable.includes(id));
     const required = new Set(chosen.flatMap((rule) => rule.required.map(({ id }) => id)));
     const added = all.filter((rule) => required.has(rule.id) && !chosen.includes(rule));
     return [...chosen, ...added.map((rule) => ({ ...rule, skip_report: true }))];

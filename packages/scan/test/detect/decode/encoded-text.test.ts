@@ -77,13 +77,13 @@ test('long wrapped text: each secret is found once across line ends and pieces, 
   }
 });
 
-test('decode_depth limits how deep encodings are followed', () => {
+test('decodeDepth limits how deep encodings are followed', () => {
   const nest = (text: string, levels: number): string =>
     levels === 0 ? text : base64(`text: ${nest(text, levels - 1)} end.`);
-  for (const decode_depth of [0, 1, 2, 3]) {
-    const at = detectorOf(TOKEN, { decode_depth });
+  for (const decodeDepth of [0, 1, 2, 3]) {
+    const at = detectorOf(TOKEN, { decodeDepth });
     const found = [0, 1, 2, 3].filter((levels) => scanObject(at, ` ${nest('tok_abcd1234', levels)} `).length > 0);
-    assert.deepEqual(found, [0, 1, 2, 3].slice(0, decode_depth + 1));
+    assert.deepEqual(found, [0, 1, 2, 3].slice(0, decodeDepth + 1));
   }
 });
 
@@ -110,7 +110,7 @@ test('a secret across pieces of a long run is found once', () => {
   const filler = 'lorem ipsum dolor sit amet, ';
   for (const before of [290, 330, 430, 440, 876]) {
     const text = `${filler.repeat(before)}tok_abcd1234 ${filler.repeat(900)}`;
-    assert.equal(scanObject(detector, base64(text), { chunk_bytes: 9000 }).length, 1, `after ${before}`);
+    assert.equal(scanObject(detector, base64(text), { chunkBytes: 9000 }).length, 1, `after ${before}`);
   }
 });
 

@@ -9,7 +9,7 @@ import { loadRules } from '../../../src/detect/rules/load-rules.ts';
 import { parseRules } from '../../../src/detect/rules/parse-rules.ts';
 import { expandCase, readCases } from './case-text.ts';
 
-const OPTIONS = { rules: [], decode_depth: 0, inline_ignores: true, rule_timeout_ms: 60_000 };
+const OPTIONS = { rules: [], decodeDepth: 0, inlineIgnores: true, ruleTimeoutMs: 60_000 };
 /** Number of ways in which each case is filled in. */
 const FILLINGS = 3;
 
