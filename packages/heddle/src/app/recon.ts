@@ -11,7 +11,8 @@ import { resolveTargets, type ResolvedTargets } from './recon/aims.ts';
 import { countWords, hostRateNotice, planOf } from './recon/plan.ts';
 import { dnsRecords, tcpRecords, tlsRecords } from './recon/probes.ts';
 import { RecordWriter } from './recon/record-writer.ts';
-import { RECON_EXIT, type ReconExit, type ReconRequest, type ReconTerminal } from './recon/request.ts';
+import type { ReconRequest } from './recon/options.ts';
+import { RECON_EXIT, type ReconExit, type ReconTerminal } from './recon/request.ts';
 import { refused, systemFault, unwritable } from '@heddle/base/terminal/refusal';
 import { untilInterrupted } from '@heddle/base/terminal/signals';
 
@@ -71,7 +72,7 @@ function requireStateless(request: ReconRequest): void {
   throw refused('--json-style projectdiscovery has no member for the state of a port; remove --all-states');
 }
 
-async function wordsIn(path: string | undefined): Promise<number | null> {
+async function wordsIn(path: string | null): Promise<number | null> {
   try {
     return await countWords(path);
   } catch (error) {

@@ -96,7 +96,7 @@ describe('invalid arguments', () => {
       ['tcp', '127.0.0.1', '--exclude', '127.0.0.1:80'],
       /^error\[(USAGE|FAILED)\]: --exclude: "127\.0\.0\.1:80" names a port/,
     ],
-    [['dns', 'a.test', '--types', 'A,HINFO', '--scope', 'a.test'], /HINFO is not one of A, /],
+    [['dns', 'a.test', '--types', 'A,HINFO', '--scope', 'a.test'], /'A,HINFO' is invalid\. It must be a list of A, /],
     [
       ['dns', 'a.test', '--wordlist', 'nowhere', '--scope', 'a.test'],
       /^error\[(USAGE|FAILED)\]: --wordlist nowhere: no such file/,
@@ -114,10 +114,10 @@ describe('invalid arguments', () => {
       /^error\[(USAGE|FAILED)\]: --scope \.\/typo: no such file; write a domain/,
     ],
     [['tcp', '127.0.0.1', '--rate', '-1'], /^error\[USAGE\]: option '--rate <count>' argument '-1' is invalid/],
-    [['tcp', '127.0.0.1', '--host-rate', 'NaN'], /It must be a whole number from 0 to 10000000/],
-    [['tcp', '127.0.0.1', '--rate', '99999999999999'], /It must be a whole number from 0 to 10000000/],
-    [['tcp', '127.0.0.1', '--timeout', '1e999'], /It must be a duration from 1ms to 600s/],
-    [['tcp', '127.0.0.1', '--seed', '1.5'], /It must be a whole number from 0 to 999999999999/],
+    [['tcp', '127.0.0.1', '--host-rate', 'NaN'], /It must be a whole number between 0 and 10000000/],
+    [['tcp', '127.0.0.1', '--rate', '99999999999999'], /It must be a whole number between 0 and 10000000/],
+    [['tcp', '127.0.0.1', '--timeout', '1e999'], /It must be a duration between 1ms and 600s/],
+    [['tcp', '127.0.0.1', '--seed', '1.5'], /It must be a whole number between 0 and 999999999999/],
     [['tcp', 'fe80::1%lo'], /has a zone id/],
     [['udp', '127.0.0.1'], /unknown command 'udp'/],
   ];

@@ -1,22 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import type { DnsRecord, PortRecord, ReconRequest } from '../../src/app/recon/request.ts';
-import { tcpRequestOf, type TcpFlags } from '../../src/cli/commands/recon-options.ts';
+import type { DnsRecord, PortRecord } from '@heddle/recon/records';
+import { readPage, optionRows } from '@heddle/test-support/docs/pages';
+import { PROBE_OPTIONS, RECON_OPTIONS, reconRequestOf, type ReconRequest } from '../../src/app/recon/options.ts';
 import { progressText } from '../../src/cli/output/recon-plan.ts';
 import { recordTable } from '../../src/cli/output/recon-table.ts';
 
-const FLAGS: TcpFlags = {
-  ports: '80',
-  method: 'auto',
-  retries: 3,
-  concurrency: 1,
-  rate: 0,
-  hostRate: 5,
-  progress: true,
-  banner: true,
-};
-const TCP = tcpRequestOf(['127.0.0.1'], FLAGS);
+const TCP = reconRequestOf('tcp', ['127.0.0.1'], { '--rate': 0, '--host-rate': 5, '--banner': true });
 const plain = (_style: unknown, text: string): string => text;
 
 const PORT: PortRecord = {
@@ -73,4 +64,14 @@ test('data from the network is printed as text, whatever it contains', () => {
 
 test('a rate of 0 is unlimited', () => {
   assert.deepEqual([TCP.rate, TCP.hostRate], [Infinity, 5]);
+});
+
+test('the page lists every option as it is declared', () => {
+  const tables = { 'all three': RECON_OPTIONS, tcp: PROBE_OPTIONS.tcp, dns: PROBE_OPTIONS.dns, tls: PROBE_OPTIONS.tls };
+  const { text } = readPage('docs/cli.md');
+  for (const [title, { Targets, Pace, Output }] of Object.entries(tables)) {
+    const rows = optionRows({ ...Targets, ...Pace, ...Output });
+    const table = [`| ${title} | default | |`, '| --- | --- | --- |', ...rows].join('\n');
+    assert.ok(text.includes(`\n${table}\n`), `docs/cli.md lacks:\n${table}`);
+  }
 });

@@ -8,7 +8,7 @@ import { ConfigurationError } from '@heddle/base/terminal/failure';
 import { refused, systemFault } from '@heddle/base/terminal/refusal';
 import { SCAN_SETTING_GROUPS } from '../scan-settings.ts';
 import { scopeEntries } from '../scope-entries.ts';
-import type { ReconTargetOptions, ReconRequest } from './request.ts';
+import type { ReconTargetOptions, ReconRequest } from './options.ts';
 
 /** The targets of a run, after scope and exclusions are applied. */
 export interface ResolvedTargets {

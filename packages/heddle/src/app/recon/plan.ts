@@ -5,7 +5,8 @@ import { ADDRESSES_MAX } from '@heddle/recon/targets/name-resolutions';
 import { ciphersOf } from '@heddle/recon/tls/cipher-suites';
 import { TLS_VERSIONS } from '@heddle/recon/tls/protocol';
 import type { ResolvedTargets } from './aims.ts';
-import type { ReconPlan, ReconRequest, TcpRequest, TlsRequest } from './request.ts';
+import type { ReconRequest, TcpRequest, TlsRequest } from './options.ts';
+import type { ReconPlan } from './request.ts';
 
 /** Estimates the most that a run would send. */
 export function planOf(request: ReconRequest, aims: ResolvedTargets, seed: number, words: number | null): ReconPlan {
@@ -100,8 +101,8 @@ export async function* wordsOf(path: string): AsyncGenerator<string, void> {
 }
 
 /** Number of words in a list; null for standard input, which can be read only once. */
-export async function countWords(path: string | undefined): Promise<number | null> {
-  if (path === undefined) return 0;
+export async function countWords(path: string | null): Promise<number | null> {
+  if (path === null) return 0;
   if (path === '-') return null;
   let count = 0;
   for await (const _ of wordsOf(path)) count += 1;

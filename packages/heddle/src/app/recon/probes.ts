@@ -8,7 +8,7 @@ import type { TargetList } from '@heddle/recon/targets/target-list';
 import { refused, systemFault } from '@heddle/base/terminal/refusal';
 import type { ResolvedTargets } from './aims.ts';
 import { wordsOf } from './plan.ts';
-import type { DnsRequest, TcpRequest, TlsRequest } from './request.ts';
+import type { DnsRequest, TcpRequest, TlsRequest } from './options.ts';
 
 /** Loaded on first use: each probe is a large module. */
 export async function tcpRecords(
@@ -77,7 +77,7 @@ export async function dnsRecords(
   const names = hostsOf(targets, seed);
   const { wordlist } = request;
   const options = {
-    names: wordlist === undefined ? names : withWords(names, domains, wordlist),
+    names: wordlist === null ? names : withWords(names, domains, wordlist),
     total: words === null ? null : targets.size + words * domains.length,
     // Names are not queried for PTR along with other types, and addresses for nothing else.
     types: hasAddresses && !request.types.includes('PTR') ? [...request.types, 'PTR' as const] : request.types,
@@ -85,11 +85,11 @@ export async function dnsRecords(
     retries: request.retries,
     timeout_ms: request.timeoutMs ?? RECON_DEFAULTS.dns_timeout_ms,
     in_flight: RECON_DEFAULTS.dns_in_flight,
-    wildcards: request.wildcards || wordlist !== undefined,
+    wildcards: request.wildcards || wordlist !== null,
     scope,
   };
   const records = scanDns(options, environment);
-  return wordlist === undefined || request.allStates ? records : answered(records, new Set(domains));
+  return wordlist === null || request.allStates ? records : answered(records, new Set(domains));
 }
 
 /** Names and addresses in a random order. */

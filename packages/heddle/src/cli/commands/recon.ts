@@ -3,22 +3,14 @@ import { once } from 'node:events';
 import type { Command } from 'commander';
 
 import { systemClock } from '@heddle/base/clock';
-import type { ReconRecord, ReconRequest, ReconTerminal } from '../../app/recon/request.ts';
+import type { ReconRecord } from '@heddle/recon/records';
+import { optionGroupsOf, reconRequestOf, type Probe, type ReconRequest } from '../../app/recon/options.ts';
+import type { ReconTerminal } from '../../app/recon/request.ts';
 import { displayFor } from '@heddle/base/terminal/live-progress';
 import { Output } from '@heddle/base/terminal/output';
+import { addOptionGroup } from '@heddle/base/terminal/setting-options';
 import { planText, progressText } from '../output/recon-plan.ts';
 import { recordTable } from '../output/recon-table.ts';
-import {
-  addDnsOptions,
-  addTcpOptions,
-  addTlsOptions,
-  dnsRequestOf,
-  tcpRequestOf,
-  tlsRequestOf,
-  type DnsFlags,
-  type TcpFlags,
-  type TlsFlags,
-} from './recon-options.ts';
 
 const TARGETS = 'names, addresses, networks, ranges, host:port, URLs';
 
@@ -34,25 +26,25 @@ export function registerReconCommands(program: Command): void {
     .command('recon')
     .description('Probe ports, names and TLS endpoints; needs no server and no database')
     .addHelpText('after', HELP);
-  const probe = (name: string, description: string): Command =>
-    recon.command(name).description(description).argument('[target...]', TARGETS);
-  addTcpOptions(probe('tcp', 'Find open TCP ports'))
-    .addHelpText('after', `\n  heddle recon tcp 127.0.0.1 --ports all\n${HELP}`)
-    .action((targets: string[], flags: TcpFlags) => run(tcpRequestOf(targets, flags), flags.progress));
-  addDnsOptions(probe('dns', 'Resolve names and addresses'))
-    .addHelpText('after', `\n  heddle recon dns example.com --wordlist words.txt --scope example.com\n${HELP}`)
-    .action((targets: string[], flags: DnsFlags) => run(dnsRequestOf(targets, flags), flags.progress));
-  addTlsOptions(probe('tls', 'Inspect TLS endpoints and their certificates'))
-    .addHelpText('after', `\n  heddle recon tls 10.0.0.0/24 --ports 443,8443 --versions\n${HELP}`)
-    .action((targets: string[], flags: TlsFlags) => run(tlsRequestOf(targets, flags), flags.progress));
+  const probe = (name: Probe, description: string, example: string): void => {
+    const command = recon.command(name).description(description).argument('[target...]', TARGETS);
+    for (const [title, group] of Object.entries(optionGroupsOf(name))) addOptionGroup(command, title, group);
+    command
+      .optionsGroup('Other:')
+      .addHelpText('after', `\n  heddle recon ${name} ${example}\n${HELP}`)
+      .action((targets: string[], options: object) => run(reconRequestOf(name, targets, options)));
+  };
+  probe('tcp', 'Find open TCP ports', '127.0.0.1 --ports all');
+  probe('dns', 'Resolve names and addresses', 'example.com --wordlist words.txt --scope example.com');
+  probe('tls', 'Inspect TLS endpoints and their certificates', '10.0.0.0/24 --ports 443,8443 --versions');
 }
 
-async function run(request: ReconRequest, withProgress: boolean): Promise<void> {
+async function run(request: ReconRequest): Promise<void> {
   const { projectDiscoveryLine, runRecon } = await import('../../app/recon.ts');
   const { stdout, stderr } = process;
   const lineOf = request.jsonStyle === 'projectdiscovery' ? projectDiscoveryLine : (record: ReconRecord) => record;
   const output = new Output({ stdout, stderr, clock: systemClock, json: request.json });
-  const enabled = withProgress && !request.quiet && !request.dryRun;
+  const enabled = request.progress && !request.quiet && !request.dryRun;
   const counts = progressText(request.probe);
   const display = displayFor<Parameters<ReconTerminal['progress']>[0]>(
     { stdout, stderr, clock: systemClock, enabled },

@@ -1,4 +1,6 @@
-import type { ProbeProgress, ReconPlan, ReconRequest } from '../../app/recon/request.ts';
+import type { ProbeProgress } from '@heddle/recon/options';
+import type { Probe } from '../../app/recon/options.ts';
+import type { ReconPlan } from '../../app/recon/request.ts';
 import { grouped } from '@heddle/base/terminal/live-progress';
 import { duration, pad } from '@heddle/base/terminal/text';
 
@@ -9,7 +11,7 @@ const WORDS = {
 } as const;
 
 /** `1,204 of 65,535 ports, 1,300 packets at 998/s, 3 open`. */
-export function progressText(probe: ReconRequest['probe']): (progress: ProbeProgress, elapsedMs: number) => string {
+export function progressText(probe: Probe): (progress: ProbeProgress, elapsedMs: number) => string {
   const words = WORDS[probe];
   return ({ done, total, sent, found }, elapsedMs) => {
     const share = total > 0 ? `${grouped(done)} of ${grouped(Math.max(done, total))}` : grouped(done);

@@ -1,4 +1,5 @@
-import type { DnsRecord, PortRecord, ReconRecord, ReconRequest, TlsRecord } from '../../app/recon/request.ts';
+import type { DnsRecord, PortRecord, ReconRecord, TlsRecord } from '@heddle/recon/records';
+import type { ReconRequest } from '../../app/recon/options.ts';
 import type { Style } from '@heddle/base/terminal/output';
 import { displayWidth, pad, printable } from '@heddle/base/terminal/text';
 
