@@ -18,15 +18,26 @@ export function valuesOf<Group extends SettingGroup>(group: Group, options: obje
   return Object.fromEntries(values) as ValuesOf<Group>;
 }
 
-/** An option whose value commander keeps by the name of its setting. A flag that may be repeated collects its values. */
-class SettingOption extends Option {
+/** An option whose value commander keeps by the name of its setting. */
+class NamedOption extends Option {
   readonly #name: string;
 
-  constructor(setting: Setting<unknown>) {
-    const { name, flag, description, fallback, fallbackText, allowed, words } = setting;
-    const hasText = flag!.includes('<') && fallbackText !== '';
-    super(flag!, hasText ? `${description} (default: ${fallbackText})` : description);
+  constructor({ name, flag }: Setting<unknown>, description: string) {
+    super(flag!, description);
     this.#name = name;
+  }
+
+  override attributeName(): string {
+    return this.#name;
+  }
+}
+
+/** An option with the value of a setting. A flag that may be repeated collects its values. */
+class SettingOption extends NamedOption {
+  constructor(setting: Setting<unknown>) {
+    const { flag, description, fallback, fallbackText, allowed, words } = setting;
+    const hasText = flag!.includes('<') && fallbackText !== '';
+    super(setting, hasText ? `${description} (default: ${fallbackText})` : description);
     if (!this.required) return;
     this.argParser((text: string, before: unknown) => {
       const parsed = setting.parse(text);
@@ -36,8 +47,16 @@ class SettingOption extends Option {
     });
     if (words !== undefined) this.choices(words);
   }
+}
 
-  override attributeName(): string {
-    return this.#name;
-  }
+/** Returns an option with the text of a setting, which is parsed along with the environment and the file. */
+export function textOption(setting: Setting<unknown>): Option {
+  const { name, description, fallback, words } = setting;
+  const isList = Array.isArray(fallback);
+  const option = new NamedOption(setting, `${description}${isList ? '; may be repeated' : ''} (${name})`);
+  if (!option.required) return option.preset('1');
+  if (words !== undefined) option.choices(words);
+  return option.argParser((text: string, before?: string) => {
+    return isList && before !== undefined ? `${before},${text}` : text;
+  });
 }

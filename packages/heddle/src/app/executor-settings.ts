@@ -11,8 +11,8 @@ function bind(name: string, aliases: readonly string[], fallback: string, descri
 }
 
 /** A path of a file; empty if none is set. */
-function file(name: string, description: string): kind.Setting<string> {
-  return kind.text({ name, fallback: '', fallbackText: '-', description });
+function file(name: string, description: string, flag?: string): kind.Setting<string> {
+  return kind.text({ name, fallback: '', fallbackText: '-', description, ...(flag === undefined ? {} : { flag }) });
 }
 
 /** Settings of `heddle executor`. Its configuration file also accepts the short names without a prefix. */
@@ -30,19 +30,22 @@ export const EXECUTOR_SETTING_GROUPS = {
     executorTlsCert: file(
       'HEDDLE_EXECUTOR_TLS_CERT',
       'Certificate chain, PEM; without one the executor listens on loopback only',
+      '--tls-cert <file>',
     ),
-    executorTlsKey: file('HEDDLE_EXECUTOR_TLS_KEY', 'Private key of the certificate, PEM'),
+    executorTlsKey: file('HEDDLE_EXECUTOR_TLS_KEY', 'Private key of the certificate, PEM', '--tls-key <file>'),
     executorClientCa: file(
       'HEDDLE_EXECUTOR_CLIENT_CA',
       'Authorities of client certificates, PEM; if set, callers must present a certificate',
+      '--client-ca <file>',
     ),
     executorClientCrl: file(
       'HEDDLE_EXECUTOR_CLIENT_CRL',
       'Revocation lists for client certificates, PEM, one for each authority',
+      '--client-crl <file>',
     ),
   },
   'Executor: access': {
-    executorKeys: file('HEDDLE_EXECUTOR_KEYS', 'Key ring written by `heddle keys generate`'),
+    executorKeys: file('HEDDLE_EXECUTOR_KEYS', 'Key ring written by `heddle keys generate`', '--keys <file>'),
     executorSecretKey: kind.checkedText({
       name: 'HEDDLE_EXECUTOR_SECRET_KEY',
       aliases: ['secret_key'],
@@ -62,6 +65,7 @@ export const EXECUTOR_SETTING_GROUPS = {
     }),
     executorAllowedEvents: kind.list({
       name: 'HEDDLE_EXECUTOR_ALLOWED_EVENTS',
+      flag: '--allow <names>',
       aliases: ['allowed_events'],
       fallback: [],
       fallbackText: 'none',
@@ -115,13 +119,18 @@ export const EXECUTOR_SETTING_GROUPS = {
   'Executor: events': {
     executorEvents: kind.text({
       name: 'HEDDLE_EXECUTOR_EVENTS',
+      flag: '--events-file <file>',
       aliases: ['remote_events_config'],
       fallback: '',
       fallbackText: '-',
       description:
         'Events from directories, npm packages and git repositories: a file that lists them (JSON, YAML or TOML), or the list itself',
     }),
-    executorEventsDir: file('HEDDLE_EXECUTOR_EVENTS_DIR', 'Directory whose modules define events'),
+    executorEventsDir: file(
+      'HEDDLE_EXECUTOR_EVENTS_DIR',
+      'Directory whose modules define events',
+      '--events <directory>',
+    ),
     executorEphemeralTtlSecs: kind.integer({
       name: 'HEDDLE_EXECUTOR_EPHEMERAL_TTL',
       aliases: ['ephemeral_ttl'],
@@ -170,6 +179,7 @@ export const EXECUTOR_SETTING_GROUPS = {
     }),
     executorTier: kind.choice({
       name: 'HEDDLE_EXECUTOR_TIER',
+      flag: '--tier <tier>',
       fallback: 'auto',
       words: ['auto', 'pooled', 'process', 'jail', 'container'],
       description: 'Isolation of tasks; `auto` follows `HEDDLE_EXECUTOR_SANDBOX_MODE`',
@@ -245,6 +255,7 @@ export const EXECUTOR_SETTING_GROUPS = {
     }),
     executorDataDir: kind.text({
       name: 'HEDDLE_EXECUTOR_DATA',
+      flag: '--executor-data <directory>',
       fallback: '.heddle/executor',
       description: 'Directory of the journal, the audit log, the nonces and the code of events',
     }),

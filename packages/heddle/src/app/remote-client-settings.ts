@@ -29,8 +29,8 @@ function isEndpointEntry(text: string): boolean {
 }
 
 /** A path of a file; empty if none is set. */
-function file(name: string, description: string): kind.Setting<string> {
-  return kind.text({ name, fallback: '', fallbackText: '-', description });
+function file(name: string, flag: string, description: string): kind.Setting<string> {
+  return kind.text({ name, flag, fallback: '', fallbackText: '-', description });
 }
 
 /** Settings of servers and workers that send tasks to executors, and of `heddle event`. */
@@ -48,13 +48,22 @@ export const REMOTE_CLIENT_SETTING_GROUPS = {
     }),
     remoteClient: kind.list({
       name: 'HEDDLE_EXECUTOR_CLIENT',
+      flag: '--client-file <file>',
       fallback: [],
       fallbackText: '-',
       description: 'Key file that `heddle keys` wrote for this client; `NAME=FILE` for executors with a different key',
     }),
-    remoteCa: file('HEDDLE_EXECUTOR_CA', 'Authorities that must have issued the executors’ certificates, PEM'),
-    remoteCert: file('HEDDLE_EXECUTOR_CERT', 'Client certificate for executors that require one, PEM'),
-    remoteKey: file('HEDDLE_EXECUTOR_KEY', 'Private key of the client certificate, PEM'),
-    remoteToken: file('HEDDLE_EXECUTOR_TOKEN', 'File with the bearer token for executors that require one'),
+    remoteCa: file(
+      'HEDDLE_EXECUTOR_CA',
+      '--ca <file>',
+      'Authorities that must have issued the executors’ certificates, PEM',
+    ),
+    remoteCert: file('HEDDLE_EXECUTOR_CERT', '--cert <file>', 'Client certificate for executors that require one, PEM'),
+    remoteKey: file('HEDDLE_EXECUTOR_KEY', '--cert-key <file>', 'Private key of the client certificate, PEM'),
+    remoteToken: file(
+      'HEDDLE_EXECUTOR_TOKEN',
+      '--token-file <file>',
+      'File with the bearer token for executors that require one',
+    ),
   },
 } as const;

@@ -20,6 +20,7 @@ export const SETTING_GROUPS = {
   Server: {
     databaseUrl: kind.address({
       name: 'DATABASE_URL',
+      flag: '--database-url <url>',
       fallback: null,
       fallbackText: 'the embedded database',
       schemes: ['postgres', 'postgresql'],
@@ -27,24 +28,35 @@ export const SETTING_GROUPS = {
     }),
     hostUrl: kind.address({
       name: 'HOST_URL',
+      flag: '--host-url <url>',
       fallback: null,
       fallbackText: '`http://127.0.0.1:PORT` on loopback',
       schemes: ['http', 'https'],
       description: 'Public URL that webhook targets respond to; required if the server listens beyond loopback',
     }),
-    port: kind.integer({ name: 'PORT', fallback: 8085, min: 0, max: 65_535, description: 'Port; 0 for any free one' }),
+    port: kind.integer({
+      name: 'PORT',
+      flag: '--port <port>',
+      fallback: 8085,
+      min: 0,
+      max: 65_535,
+      description: 'Port; 0 for any free one',
+    }),
     host: kind.text({
       name: 'HOST',
+      flag: '--host <address>',
       fallback: '127.0.0.1',
       description: 'Address to listen on; tokens are required beyond loopback',
     }),
     dataDir: kind.text({
       name: 'HEDDLE_DATA_DIR',
+      flag: '--data-dir <directory>',
       fallback: '.heddle',
       description: 'Data directory: the embedded database and the configuration file',
     }),
     configFile: kind.text({
       name: 'HEDDLE_CONFIG',
+      flag: '--config <file>',
       fallback: '',
       fallbackText: '`heddle.json` or `heddle.yaml` in the data directory, if it exists',
       description: 'Configuration file, YAML by its extension, else JSON; cannot be set in a configuration file',
@@ -56,8 +68,9 @@ export const SETTING_GROUPS = {
     }),
     migrateAtStart: kind.onOff({
       name: 'HEDDLE_MIGRATE',
+      flag: '--migrate',
       fallback: false,
-      description: 'Migrate the database when `heddle server` starts, like `--migrate`; `heddle up` always does',
+      description: 'Migrate the database when `heddle server` starts; `heddle up` always does',
     }),
   },
   ...DATABASE_SETTING_GROUPS,
@@ -78,12 +91,14 @@ export const SETTING_GROUPS = {
     }),
     kindModules: kind.list({
       name: 'HEDDLE_MODULES',
+      flag: '--module <file>',
       fallback: [],
       fallbackText: '-',
       description: 'Modules whose kinds run in this process, comma-separated paths',
     }),
     workerConcurrency: kind.integer({
       name: 'HEDDLE_WORKER_CONCURRENCY',
+      flag: '--concurrency <count>',
       fallback: 24,
       min: 1,
       max: 10_000,
@@ -91,6 +106,7 @@ export const SETTING_GROUPS = {
     }),
     workerDrainSecs: kind.integer({
       name: 'HEDDLE_WORKER_DRAIN_SECS',
+      flag: '--drain <secs>',
       fallback: 30,
       min: 0,
       max: DAY_SECS,
@@ -280,7 +296,12 @@ export const SETTING_GROUPS = {
     }),
   },
   Observability: {
-    logLevel: kind.logLevel({ name: 'RUST_LOG', fallback: 'info', description: 'Log level' }),
+    logLevel: kind.logLevel({
+      name: 'RUST_LOG',
+      flag: '--log-level <level>',
+      fallback: 'info',
+      description: 'Log level',
+    }),
     logFormat: kind.choice({
       name: 'HEDDLE_LOG_FORMAT',
       fallback: 'auto',

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-import { collectModule as collect, outputOf } from '../settings-options.ts';
+import { collect, outputOf } from '../settings-options.ts';
 
 const HELP = `
 A later run keeps the authority and recreates the other certificates; a running executor reloads them by itself.

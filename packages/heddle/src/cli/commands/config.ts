@@ -4,14 +4,18 @@ import type { EffectiveSetting } from '../../app/config.ts';
 import { SETTING_GROUPS } from '../../app/settings.ts';
 import type { Output } from '@heddle/base/terminal/output';
 import { writeTable } from '@heddle/base/terminal/table';
-import { addSettingsOptions, configurationOf, outputOf } from '../settings-options.ts';
-
-type SettingsOptions = Parameters<typeof configurationOf>[0];
+import {
+  addSettingsOptions,
+  configurationOf,
+  outputOf,
+  SERVER_KEYS,
+  type SettingsOptions,
+} from '../settings-options.ts';
 
 /** `heddle config`: shows the effective settings and their sources. */
 export function registerConfigCommand(program: Command): void {
   const command = program.command('config').description('Show every setting and the source of its value');
-  addSettingsOptions(command, ['port', 'host', 'hostUrl'])
+  addSettingsOptions(command, SERVER_KEYS)
     .option('--changed', 'Only settings changed from their default')
     .addHelpText('after', '\nSecrets are left out. Exit codes: 0 all settings are valid, 2 a setting is invalid.')
     .action((options: SettingsOptions & { changed?: boolean }) => {

@@ -1,15 +1,15 @@
 import type { Command } from 'commander';
 
-import { outputOf, addSettingsOptions, flagsOf, type configurationOf } from '../settings-options.ts';
+import { addSettingsOptions, flagsOf, outputOf, SERVER_KEYS, type SettingsOptions } from '../settings-options.ts';
 import type { Output, Style } from '@heddle/base/terminal/output';
 import type { Check } from '../../app/check.ts';
 
 /** `heddle doctor`: checks this machine, the settings and the database. */
 export function registerDoctorCommand(program: Command): void {
   const command = program.command('doctor').description('Check this machine, the settings and the database');
-  addSettingsOptions(command, ['port', 'host', 'hostUrl'])
+  addSettingsOptions(command, SERVER_KEYS)
     .addHelpText('after', '\nExit codes: 0 no check failed (there may be warnings), 1 a check failed.')
-    .action(async (options: Parameters<typeof configurationOf>[0]) => {
+    .action(async (options: SettingsOptions) => {
       const { examine } = await import('../../app/doctor.ts');
       const checks = await examine(flagsOf(options));
       const failed = checks.some(({ status }) => status === 'fail');

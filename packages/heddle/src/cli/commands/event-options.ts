@@ -6,17 +6,10 @@ import { eventFailure } from '../output/event-failure.ts';
 import { CLIENT_EXIT, type ClientExit } from '../output/exit-codes.ts';
 import { reportOf, writeFailure } from '../output/failure.ts';
 import { Output } from '@heddle/base/terminal/output';
-import { collectModule as collect, configurationOf, addSettingsOptions } from '../settings-options.ts';
+import { addSettingsOptions, collect, configurationOf, type SettingsOptions } from '../settings-options.ts';
 
-export interface EventOptions {
+export interface EventOptions extends SettingsOptions {
   executor?: readonly string[];
-  clientFile?: string;
-  ca?: string;
-  cert?: string;
-  certKey?: string;
-  tokenFile?: string;
-  json?: boolean;
-  set?: Record<string, string>;
 }
 
 export interface EventContext extends EventClient {
@@ -42,18 +35,12 @@ export function eventCommand<Options>(
   action: EventAction<Options>,
   io: CommandIo = processIo,
 ): Command {
-  command
-    .option(
-      '--executor <url>',
-      'Executor: grpc://HOST:PORT, xmlrpc://…, tcp://… or a configured name; may be repeated (HEDDLE_EXECUTORS)',
-      collect,
-    )
-    .option('--client-file <file>', 'Client key file written by `heddle keys` (HEDDLE_EXECUTOR_CLIENT)')
-    .option('--ca <file>', 'Authorities of the executors’ certificates, PEM (HEDDLE_EXECUTOR_CA)')
-    .option('--cert <file>', 'Client certificate, PEM (HEDDLE_EXECUTOR_CERT)')
-    .option('--cert-key <file>', 'Private key of the client certificate, PEM (HEDDLE_EXECUTOR_KEY)')
-    .option('--token-file <file>', 'File with the bearer token (HEDDLE_EXECUTOR_TOKEN)');
-  return addSettingsOptions(command)
+  command.option(
+    '--executor <url>',
+    'Executor: grpc://HOST:PORT, xmlrpc://…, tcp://… or a configured name; may be repeated (HEDDLE_EXECUTORS)',
+    collect,
+  );
+  return addSettingsOptions(command, ['remoteClient', 'remoteCa', 'remoteCert', 'remoteKey', 'remoteToken'])
     .addHelpText('after', EXIT_CODES_HELP)
     .action(async (...given: unknown[]) => {
       await run(io, given.at(-2) as Options & EventOptions, given.slice(0, -2) as string[], action);
@@ -73,7 +60,7 @@ async function run<Options>(
   const stopListening = io.onInterrupt(() => interrupted.abort(new Error('interrupted by Ctrl-C')));
   let client: EventClient | null = null;
   try {
-    client = openEventClient(configurationOf(withSettings(options)), nameOf(options));
+    client = openEventClient(configurationOf(withExecutors(options)), nameOf(options));
     const code = await action({ ...client, output, io, signal: interrupted.signal }, options, ...values);
     io.exit(code ?? CLIENT_EXIT.ok);
   } catch (error) {
@@ -100,17 +87,7 @@ function nameOf({ executor = [] }: EventOptions): string | null {
   return executor.find((each) => !isUrl(each)) ?? null;
 }
 
-function withSettings<Options extends EventOptions>(options: Options): Options & { set: Record<string, string> } {
-  const { executor = [], clientFile, ca, cert, certKey, tokenFile, set = {} } = options;
+function withExecutors({ executor = [], ...options }: EventOptions): SettingsOptions {
   const urls = executor.filter(isUrl);
-  const given: Record<string, string | undefined> = {
-    HEDDLE_EXECUTORS: urls.length === 0 ? undefined : urls.join(','),
-    HEDDLE_EXECUTOR_CLIENT: clientFile,
-    HEDDLE_EXECUTOR_CA: ca,
-    HEDDLE_EXECUTOR_CERT: cert,
-    HEDDLE_EXECUTOR_KEY: certKey,
-    HEDDLE_EXECUTOR_TOKEN: tokenFile,
-  };
-  const flags = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
-  return { ...options, set: { ...set, ...Object.fromEntries(flags) } };
+  return urls.length === 0 ? options : { ...options, set: { ...options.set, HEDDLE_EXECUTORS: urls.join(',') } };
 }

@@ -2,64 +2,31 @@ import type { Command } from 'commander';
 
 import type { ExecutorEvent } from '../../app/remote/executor-events.ts';
 import type { Output } from '@heddle/base/terminal/output';
-import { addSettingsOptions, collectModule as collect, configurationOf, outputOf } from '../settings-options.ts';
+import { addSettingsOptions, configurationOf, outputOf, type SettingsOptions } from '../settings-options.ts';
 
-type ExecutorOptions = Parameters<typeof configurationOf>[0] &
-  Partial<Record<keyof typeof FLAGS, string>> & { allow?: readonly string[] };
-
-/** Flags for frequently used settings; the others are set by `--set`. */
-const FLAGS = {
-  keys: { flag: '--keys <file>', name: 'HEDDLE_EXECUTOR_KEYS', text: 'Key ring written by `heddle keys generate`' },
-  events: {
-    flag: '--events <directory>',
-    name: 'HEDDLE_EXECUTOR_EVENTS_DIR',
-    text: 'Directory whose modules define events',
-  },
-  eventsFile: {
-    flag: '--events-file <file>',
-    name: 'HEDDLE_EXECUTOR_EVENTS',
-    text: 'File that lists events of packages and repositories: JSON, YAML or TOML',
-  },
-  tier: { flag: '--tier <tier>', name: 'HEDDLE_EXECUTOR_TIER', text: 'pooled, process, jail or container' },
-  tlsCert: { flag: '--tls-cert <file>', name: 'HEDDLE_EXECUTOR_TLS_CERT', text: 'certificate chain, PEM' },
-  tlsKey: { flag: '--tls-key <file>', name: 'HEDDLE_EXECUTOR_TLS_KEY', text: 'Private key of the certificate, PEM' },
-  clientCa: {
-    flag: '--client-ca <file>',
-    name: 'HEDDLE_EXECUTOR_CLIENT_CA',
-    text: 'Authorities of client certificates, PEM',
-  },
-  clientCrl: {
-    flag: '--client-crl <file>',
-    name: 'HEDDLE_EXECUTOR_CLIENT_CRL',
-    text: 'Revocation lists for client certificates, PEM',
-  },
-  executorData: {
-    flag: '--executor-data <directory>',
-    name: 'HEDDLE_EXECUTOR_DATA',
-    text: 'Directory of the journal, the audit log and code',
-  },
-} as const;
-
-const ALLOWED_NAME = 'HEDDLE_EXECUTOR_ALLOWED_EVENTS';
-const ALLOWED = 'Events that may be submitted, comma-separated; may be repeated; * for all';
+/** The settings with a flag; the others are set by `--set`. */
+const KEYS = [
+  'executorKeys',
+  'executorEventsDir',
+  'executorEvents',
+  'executorTier',
+  'executorTlsCert',
+  'executorTlsKey',
+  'executorClientCa',
+  'executorClientCrl',
+  'executorDataDir',
+  'executorAllowedEvents',
+] as const;
 
 /** `heddle executor`: needs no database. */
 export function registerExecutorCommand(program: Command): void {
   const command = program
     .command('executor')
     .description('Run signed remote tasks in a sandbox; needs no server and no database');
-  for (const { flag, name, text } of Object.values(FLAGS)) command.option(flag, `${text} (${name})`);
-  command.option('--allow <names>', `${ALLOWED} (${ALLOWED_NAME})`, collect);
-  addSettingsOptions(command)
+  addSettingsOptions(command, KEYS)
     .addHelpText('after', HELP)
-    .action(async (options: ExecutorOptions) => {
-      const set: Record<string, string> = { ...options.set };
-      for (const [key, { name }] of Object.entries(FLAGS)) {
-        const value = options[key as keyof typeof FLAGS];
-        if (value !== undefined) set[name] = value;
-      }
-      if (options.allow !== undefined) set[ALLOWED_NAME] = options.allow.join(',');
-      const configuration = configurationOf({ ...options, set });
+    .action(async (options: SettingsOptions) => {
+      const configuration = configurationOf(options);
       const output = outputOf(options);
       const { runExecutor } = await import('../../app/executor.ts');
       process.exitCode = await runExecutor({ configuration, tell: (event) => printExecutorEvent(output, event) });

@@ -1,11 +1,9 @@
 import type { Command } from 'commander';
 
-import { addSettingsOptions, collectModule as collect, configurationOf, outputOf } from '../settings-options.ts';
+import { addSettingsOptions, collect, configurationOf, outputOf, type SettingsOptions } from '../settings-options.ts';
 import type { KeysWritten, ListedKey } from '../../app/remote/keys.ts';
 import type { Output } from '@heddle/base/terminal/output';
 import { writeTable } from '@heddle/base/terminal/table';
-
-type SettingsOptions = Parameters<typeof configurationOf>[0];
 
 const HELP = `
 The ring belongs to the executor (HEDDLE_EXECUTOR_KEYS); a client's file has only the keys of that client. All of

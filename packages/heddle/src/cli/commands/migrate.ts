@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-import { addSettingsOptions, configurationOf, outputOf } from '../settings-options.ts';
+import { addSettingsOptions, configurationOf, outputOf, type SettingsOptions } from '../settings-options.ts';
 
 /** `heddle migrate`: migrates a database to the schema of this code. */
 export function registerMigrateCommand(program: Command): void {
@@ -10,7 +10,7 @@ export function registerMigrateCommand(program: Command): void {
     .option('--check', 'Change nothing; exit 1 if a migration is needed');
   addSettingsOptions(command)
     .addHelpText('after', '\nExit codes: 0 up to date, 1 failed (or, with --check, not up to date), 2 invalid setting.')
-    .action(async (options: Parameters<typeof configurationOf>[0] & { check?: boolean }) => {
+    .action(async (options: SettingsOptions & { check?: boolean }) => {
       const configuration = configurationOf(options);
       const output = outputOf(options);
       const { migrateConfigured, migrationState } = await import('../../app/migration.ts');

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-import { addSettingsOptions, configurationOf, outputOf } from '../settings-options.ts';
+import { addSettingsOptions, configurationOf, outputOf, type SettingsOptions } from '../settings-options.ts';
 
 /** `heddle recover`: repairs a database that was restored to an earlier point in time. */
 export function registerRecoverCommand(program: Command): void {
@@ -16,7 +16,7 @@ export function registerRecoverCommand(program: Command): void {
 Each runs as the next attempt of its task; reports of the old attempt are rejected.
 Exit codes: 0 success, 1 failed, 2 invalid option or setting.`,
     )
-    .action(async (options: Parameters<typeof configurationOf>[0] & { before: string; check?: boolean }) => {
+    .action(async (options: SettingsOptions & { before: string; check?: boolean }) => {
       const { recover } = await import('../../app/recovery.ts');
       const result = await recover(configurationOf(options), options.before, options.check === true);
       const output = outputOf(options);

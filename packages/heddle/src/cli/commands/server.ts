@@ -1,22 +1,24 @@
 import type { Command } from 'commander';
 
 import { keepNewSpaceSmall } from '@heddle/base/new-space';
-import { addSettingsOptions, collectModule, configurationOf, modulesOf, outputOf } from '../settings-options.ts';
+import {
+  addSettingsOptions,
+  configurationOf,
+  outputOf,
+  SERVER_KEYS,
+  type SettingsOptions,
+} from '../settings-options.ts';
 import { tell } from './up.ts';
 
 /** `heddle server`: runs on an existing database. */
 export function registerServerCommand(program: Command): void {
   const command = program
     .command('server')
-    .description('Run a server on the database of DATABASE_URL until Ctrl-C; any number of servers share the work')
-    .option('--migrate', 'Migrate the database first (HEDDLE_MIGRATE)')
-    .option('--module <file>', 'Run the kinds of this module; may be repeated (HEDDLE_MODULES)', collectModule);
-  addSettingsOptions(command, ['port', 'host', 'hostUrl'])
+    .description('Run a server on the database of DATABASE_URL until Ctrl-C; any number of servers share the work');
+  addSettingsOptions(command, ['migrateAtStart', 'kindModules', ...SERVER_KEYS])
     .addHelpText('after', HELP)
-    .action(async (options: Parameters<typeof configurationOf>[0] & { migrate?: boolean; module?: string[] }) => {
-      const migrate = options.migrate === true ? { HEDDLE_MIGRATE: '1' } : {};
-      const set = { ...options.set, ...migrate, ...modulesOf(options) };
-      const configuration = configurationOf({ ...options, set });
+    .action(async (options: SettingsOptions) => {
+      const configuration = configurationOf(options);
       const output = outputOf(options);
       keepNewSpaceSmall();
       const { runServer } = await import('../../app/server.ts');

@@ -1,10 +1,8 @@
 import type { Command } from 'commander';
 
-import { addSettingsOptions, configurationOf, outputOf } from '../settings-options.ts';
+import { addSettingsOptions, configurationOf, outputOf, type SettingsOptions } from '../settings-options.ts';
 import type { ListedToken } from '../../app/tokens.ts';
 import { writeTable } from '@heddle/base/terminal/table';
-
-type SettingsOptions = Parameters<typeof configurationOf>[0];
 
 /** `heddle token`: works on the database directly, so it needs no token. */
 export function registerTokenCommand(program: Command): void {

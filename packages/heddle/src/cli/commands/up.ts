@@ -8,19 +8,24 @@ import type { ShownWorkflow } from '../../app/up.ts';
 import { createClient } from '../output/client-command.ts';
 import type { Output } from '@heddle/base/terminal/output';
 import { watchWorkflow } from '../output/workflow-progress.ts';
-import { addSettingsOptions, collectModule, configurationOf, modulesOf, outputOf } from '../settings-options.ts';
+import {
+  addSettingsOptions,
+  configurationOf,
+  outputOf,
+  SERVER_KEYS,
+  type SettingsOptions,
+} from '../settings-options.ts';
 
 /** `heddle up`: everything on one machine. */
 export function registerUpCommand(program: Command): void {
   const command = program
     .command('up')
     .description('Run everything on this machine, with an embedded database, until Ctrl-C')
-    .option('--module <file>', 'Run the kinds of this module; may be repeated (HEDDLE_MODULES)', collectModule);
-  command.option('--verbose', 'Show the log, which is otherwise only in the file `log` of the data directory');
-  addSettingsOptions(command, ['port', 'host', 'hostUrl'])
+    .option('--verbose', 'Show the log, which is otherwise only in the file `log` of the data directory');
+  addSettingsOptions(command, ['kindModules', ...SERVER_KEYS])
     .addHelpText('after', HELP)
-    .action(async (options: Parameters<typeof configurationOf>[0] & { module?: string[]; verbose?: boolean }) => {
-      const configuration = configurationOf({ ...options, set: { ...options.set, ...modulesOf(options) } });
+    .action(async (options: SettingsOptions & { verbose?: boolean }) => {
+      const configuration = configurationOf(options);
       const output = outputOf(options);
       keepNewSpaceSmall();
       const { runUp } = await import('../../app/up.ts');

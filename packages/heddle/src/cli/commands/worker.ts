@@ -4,13 +4,10 @@ import { keepNewSpaceSmall } from '@heddle/base/new-space';
 import type { RunnerEvent } from '../../app/pool/runner-process.ts';
 import type { WorkerEvent } from '../../app/worker.ts';
 import type { Output } from '@heddle/base/terminal/output';
-import { addSettingsOptions, collectModule, configurationOf, modulesOf, outputOf } from '../settings-options.ts';
+import { addSettingsOptions, collect, configurationOf, outputOf, type SettingsOptions } from '../settings-options.ts';
 
-type WorkerCommandOptions = Parameters<typeof configurationOf>[0] & {
-  module?: string[];
+type WorkerCommandOptions = SettingsOptions & {
   kind?: string[];
-  concurrency?: string;
-  drain?: string;
   url?: string;
   token?: string;
   runner?: string;
@@ -23,26 +20,17 @@ export function registerWorkerCommand(program: Command): void {
   const command = program
     .command('worker')
     .description('Run tasks from the queues of the kinds of your modules until Ctrl-C')
-    .option('--module <file>', 'Module that exports kinds; may be repeated (HEDDLE_MODULES)', collectModule)
-    .option('--kind <name>', 'Run only this kind; may be repeated', collectModule)
-    .option('--concurrency <count>', 'Concurrent handlers (HEDDLE_WORKER_CONCURRENCY)')
-    .option('--drain <secs>', 'Time that handlers get to finish at a stop (HEDDLE_WORKER_DRAIN_SECS)')
+    .option('--kind <name>', 'Run only this kind; may be repeated', collect)
     .option('--runner <id>', 'Run as this runner of the pool, one task at a time; `ec2` gets the ID from EC2')
     .addOption(new Option('--runner-home <directory>', 'Directory of the provider’s records').hideHelp())
     .addOption(new Option('--development', 'The server that started it is a `heddle up`').hideHelp())
     .addOption(new Option('--url <url>', 'Server for cancellations and results, without a database').env('HEDDLE_URL'))
     .addOption(new Option('--token <token>', 'Bearer token for that server').env('HEDDLE_TOKEN'));
-  addSettingsOptions(command)
+  addSettingsOptions(command, ['kindModules', 'workerConcurrency', 'workerDrainSecs'])
     .addHelpText('after', HELP)
     .action(async (options: WorkerCommandOptions) => {
-      const set = {
-        ...options.set,
-        ...modulesOf(options),
-        ...(options.concurrency === undefined ? {} : { HEDDLE_WORKER_CONCURRENCY: options.concurrency }),
-        ...(options.drain === undefined ? {} : { HEDDLE_WORKER_DRAIN_SECS: options.drain }),
-      };
       keepNewSpaceSmall();
-      const configuration = configurationOf({ ...options, set });
+      const configuration = configurationOf(options);
       const output = outputOf(options);
       if (options.runner !== undefined) {
         const { runRunner } = await import('../../app/pool/runner-process.ts');
