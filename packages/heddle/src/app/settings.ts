@@ -300,7 +300,7 @@ export const SETTING_GROUPS = {
       name: 'RUST_LOG',
       flag: '--log-level <level>',
       fallback: 'info',
-      description: 'Log level',
+      description: 'Log level: error, warn, info, debug or off',
     }),
     logFormat: kind.choice({
       name: 'HEDDLE_LOG_FORMAT',
