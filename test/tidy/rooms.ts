@@ -61,14 +61,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   http: { imports: ['vocabulary', 'base', 'domain', 'metrics', 'expression', 'engine', 'pool'] },
   cli: {
-    imports: [
-      'base',
-      'client',
-      'scan/command/scan-command.ts',
-      'scan/command/exit.ts',
-      'scan/command/flag-values.ts',
-      'app',
-    ],
+    imports: ['base', 'client', 'scan/command/scan-command.ts', 'recon/options.ts', 'recon/records.ts', 'app'],
   },
   app: { imports: ['*'], except: ['cli'] },
 };

@@ -3,7 +3,8 @@ import { registerHooks } from 'node:module';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-import { isKindDefinition, type KindDefinition } from '@heddle/kit/define-kind';
+import type { KindDefinition } from '@heddle/kit';
+import { isKindDefinition } from '@heddle/kit/define-kind';
 import { CommandFailure, ConfigurationError } from '@heddle/base/terminal/failure';
 
 let hooked = false;

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { REMOTE_EVENT_KIND } from '../kinds/remote/remote-event.ts';
 import { dataKinds } from '../kinds/data/data-kinds.ts';
 import { conditional } from '../kinds/conditional/conditional.ts';
-import type { KindDefinition } from '@heddle/kit/define-kind';
+import type { KindDefinition } from '@heddle/kit';
 import { kindExecutor } from '../dispatch/kind/in-process.ts';
 import { LocalWorker } from '../dispatch/local-worker.ts';
 import { ExecutorRegistry } from '../dispatch/executor-registry.ts';

@@ -1,5 +1,5 @@
 import type { Notices } from '@heddle/core/engine/port';
-import type { KindDefinition } from '@heddle/kit/define-kind';
+import type { KindDefinition } from '@heddle/kit';
 import { errorNotification } from '../kinds/notification/error.ts';
 import { genericNotification } from '../kinds/notification/generic.ts';
 import { taskResultNotification } from '../kinds/notification/task-result.ts';

@@ -1,5 +1,5 @@
 import type { ModelBooks, Models } from '@heddle/core/engine/port';
-import type { KindDefinition } from '@heddle/kit/define-kind';
+import type { KindDefinition } from '@heddle/kit';
 import { ReconPolicy } from '../kinds/recon/policy.ts';
 import { mergingKinds, scanningKinds } from '../kinds/recon/recon-kinds.ts';
 import type { WatchAttempt } from '../kinds/recon/run-scan.ts';

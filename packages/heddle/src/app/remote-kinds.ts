@@ -1,4 +1,4 @@
-import type { KindDefinition } from '@heddle/kit/define-kind';
+import type { KindDefinition } from '@heddle/kit';
 import type { Executors } from '../kinds/remote/executors.ts';
 import { remoteEvent, type Traced } from '../kinds/remote/remote-event.ts';
 import type { Tracing } from '@heddle/base/trace';

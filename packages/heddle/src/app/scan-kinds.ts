@@ -3,7 +3,7 @@ import { objectScanAggregator } from '../kinds/object-scan/aggregator.ts';
 import { objectScanGenerator } from '../kinds/object-scan/generator.ts';
 import { ScanRoots } from '../kinds/object-scan/roots.ts';
 import { objectScan } from '../kinds/object-scan/scan.ts';
-import type { KindDefinition } from '@heddle/kit/define-kind';
+import type { KindDefinition } from '@heddle/kit';
 import type { Clock } from '@heddle/base/clock';
 import { startScan } from '@heddle/scan/scan';
 import type { SettingValues } from './settings.ts';

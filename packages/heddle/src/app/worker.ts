@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { createSharedData } from '@heddle/core/engine/data/shared-data';
 import { conditional } from '../kinds/conditional/conditional.ts';
 import { dataKinds } from '../kinds/data/data-kinds.ts';
-import type { KindDefinition } from '@heddle/kit/define-kind';
+import type { KindDefinition } from '@heddle/kit';
 import { engineResults, type ResultReader } from '../dispatch/kind/result-stream.ts';
 import { QueueWorker } from '../dispatch/worker/queue-worker.ts';
 import { engineControl, type TaskControl } from '../dispatch/worker/task-control.ts';

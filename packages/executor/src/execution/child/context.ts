@@ -1,4 +1,4 @@
-import type { EventContext, EventLog, EventProgress } from '@heddle/kit/event/event-context';
+import type { EventContext, EventLog, EventProgress } from '@heddle/kit/event';
 import { cut } from './failure.ts';
 import { FRAME, type JobHeader } from './frames.ts';
 import { sendJson, sendText } from './outgoing.ts';

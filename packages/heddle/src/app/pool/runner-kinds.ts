@@ -2,7 +2,7 @@ import { createSharedData } from '@heddle/core/engine/data/shared-data';
 import type { TransactionalEngine } from '@heddle/core/engine/engine';
 import { createNotices } from '@heddle/core/engine/notices/notices';
 import { validateWebhookUrl, type SsrfPolicy } from '../../dispatch/ssrf.ts';
-import type { KindDefinition } from '@heddle/kit/define-kind';
+import type { KindDefinition } from '@heddle/kit';
 import { systemClock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
 import { systemRandom } from '@heddle/base/random';

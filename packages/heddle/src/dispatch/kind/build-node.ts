@@ -6,7 +6,8 @@ import { TREE_DEPTH_MAX } from '@heddle/core/domain/parse/tree';
 import { CREATION_NODES_MAX } from '@heddle/core/domain/parse/workflow';
 import type { NewContainerNode, NewNode } from '@heddle/base/vocabulary/workflow';
 import { toJson } from './json-value.ts';
-import { isContainerNode, isTaskNode, type ContainerNode, type Node, type TaskNode } from '@heddle/kit/nodes';
+import type { ContainerNode, Node, TaskNode } from '@heddle/kit';
+import { isContainerNode, isTaskNode } from '@heddle/kit/nodes';
 
 const INPUT_BYTES_MAX = 64 * 1024;
 

@@ -1,7 +1,6 @@
 import type { ClaimedTask, Engine, NodeCreation } from '@heddle/core/engine/port';
 import type { Executor, TaskContext } from '../executor-registry.ts';
-import type { KindTask } from '@heddle/kit/context';
-import type { KindDefinition } from '@heddle/kit/define-kind';
+import type { KindDefinition, KindTask } from '@heddle/kit';
 import type { Tracing } from '@heddle/base/trace';
 import type { NodeSink } from './node-emitter.ts';
 import { engineResults } from './result-stream.ts';

@@ -1,7 +1,8 @@
 import type { NodeCreation } from '@heddle/core/engine/port';
 import { derivedId } from '@heddle/base/derived-id';
 import { buildNode, type NameNode } from './build-node.ts';
-import { isContainerNode, isNode, isPlaced, type Node, type Parent, type Placed } from '@heddle/kit/nodes';
+import type { Node, Parent, Placed } from '@heddle/kit';
+import { isContainerNode, isNode, isPlaced } from '@heddle/kit/nodes';
 
 /** Stores the nodes of generators. Must be idempotent. */
 export interface NodeSink {

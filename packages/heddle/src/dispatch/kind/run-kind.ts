@@ -1,14 +1,21 @@
 import type { Logger } from '@heddle/base/log';
 import { checkInput, type CheckedInput } from './check-input.ts';
 import { Completion, reasonOf, RESULT_BYTES_MAX } from './completion.ts';
-import type { EarlierResult, KindContext, KindTask } from '@heddle/kit/context';
-import type { KindDefinition } from '@heddle/kit/define-kind';
 import { toJson } from './json-value.ts';
 import { NodeEmitter, type NodeSink } from './node-emitter.ts';
-import { isNode, isPlaced, type Node, type Parent, type Placed } from '@heddle/kit/nodes';
+import {
+  FinalFailure,
+  PartialFailure,
+  type EarlierResult,
+  type KindContext,
+  type KindDefinition,
+  type KindTask,
+  type Node,
+  type Parent,
+  type Placed,
+} from '@heddle/kit';
+import { isNode, isPlaced } from '@heddle/kit/nodes';
 import { TaskSuccess } from '../../kinds/definition/task-success.ts';
-import { FinalFailure } from '@heddle/kit/final-failure';
-import { PartialFailure } from '@heddle/kit/partial-failure';
 import { ResultWithNotification } from '../../kinds/definition/result-with-notification.ts';
 import type { ResultReader } from './result-stream.ts';
 

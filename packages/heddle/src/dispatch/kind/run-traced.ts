@@ -1,5 +1,4 @@
-import type { KindTask } from '@heddle/kit/context';
-import type { KindDefinition } from '@heddle/kit/define-kind';
+import type { KindDefinition, KindTask } from '@heddle/kit';
 import { markFailed, type Tracing } from '@heddle/base/trace';
 import type { Completion } from './completion.ts';
 import { runKind, type RunHost, type RunPorts } from './run-kind.ts';

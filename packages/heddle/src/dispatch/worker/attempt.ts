@@ -1,6 +1,6 @@
 import type { StartTaskMessage } from '@heddle/core/domain/message';
 import type { Logger } from '@heddle/base/log';
-import type { KindTask } from '@heddle/kit/context';
+import type { KindTask } from '@heddle/kit';
 import type { RunHost } from '../kind/run-kind.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { workerQueueOf } from '@heddle/core/domain/message';
 import type { MessageQueue } from '@heddle/core/queue/port';
 import type { Logger } from '@heddle/base/log';
-import type { KindDefinition } from '@heddle/kit/define-kind';
+import type { KindDefinition } from '@heddle/kit';
 import type { Attempt } from './attempt.ts';
 import { Settlement } from './settlement.ts';
 

@@ -8,7 +8,7 @@ import type { Random } from '@heddle/base/random';
 import type { Tracing } from '@heddle/base/trace';
 import { FetchAhead } from '../fetch-ahead.ts';
 import { Completion } from '../kind/completion.ts';
-import type { KindDefinition } from '@heddle/kit/define-kind';
+import type { KindDefinition } from '@heddle/kit';
 import { NO_RESULTS, type ResultReader } from '../kind/result-stream.ts';
 import type { RunPorts } from '../kind/run-kind.ts';
 import { runTraced } from '../kind/run-traced.ts';

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@heddle/base/json';
 import { CONDITIONAL_KIND, decisionOf, notTaken, type Decision } from '@heddle/core/domain/conditional';
-import { defineKind, type KindDefinition } from '@heddle/kit/define-kind';
+import { defineKind, type KindDefinition } from '@heddle/kit';
 import { TaskSuccess } from '../definition/task-success.ts';
 import { issueOf } from '../definition/input-schema.ts';
 import type { StandardSchema } from '@heddle/base/standard-schema';

@@ -1,6 +1,6 @@
 import type { ModelBooks, Models, SharedData } from '@heddle/core/engine/port';
 import type { Clock } from '@heddle/base/clock';
-import type { KindDefinition } from '@heddle/kit/define-kind';
+import type { KindDefinition } from '@heddle/kit';
 import { filter } from './filter.ts';
 import { insertData } from './insert-data.ts';
 import { filterChanges, filterModels, listModels } from './list-models.ts';

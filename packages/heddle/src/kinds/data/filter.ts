@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '@heddle/base/json';
 import type { SharedData } from '@heddle/core/engine/port';
 import type { Clock } from '@heddle/base/clock';
-import { defineKind } from '@heddle/kit/define-kind';
+import { defineKind } from '@heddle/kit';
 import { schemaOf } from '../definition/input-schema.ts';
 import { ItemEvaluation, readItemExpression, type ItemExpression } from '../items/item-expression.ts';
 import { ItemCollector } from './item-collector.ts';

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '@heddle/base/json';
 import type { Members } from '@heddle/base/parse/members';
 import { readValue } from '@heddle/base/parse/json-value';
 import type { SharedData } from '@heddle/core/engine/port';
-import { defineKind } from '@heddle/kit/define-kind';
+import { defineKind } from '@heddle/kit';
 import { schemaOf } from '../definition/input-schema.ts';
 import { ItemCollector, ITEMS_BYTES_MAX } from './item-collector.ts';
 import { pagesOf, readItemSource, type ItemSource } from './items.ts';

@@ -3,7 +3,7 @@ import type { Members } from '@heddle/base/parse/members';
 import { LOCAL_ID_CHARS_MAX } from '@heddle/core/domain/parse/node';
 import { isObject, shown } from '@heddle/base/parse/faults';
 import type { SharedData } from '@heddle/core/engine/port';
-import type { KindContext } from '@heddle/kit/context';
+import type { KindContext } from '@heddle/kit';
 
 /** The source of items: the input itself, or the result of a node of the workflow. */
 export type ItemSource = { items: readonly JsonValue[] } | { from: string };

@@ -11,8 +11,7 @@ import {
 import type { Members } from '@heddle/base/parse/members';
 import type { Models } from '@heddle/core/engine/port';
 import type { Clock } from '@heddle/base/clock';
-import type { KindContext } from '@heddle/kit/context';
-import { defineKind } from '@heddle/kit/define-kind';
+import { defineKind, type KindContext } from '@heddle/kit';
 import { schemaOf, textsMember } from '../definition/input-schema.ts';
 import { ItemEvaluation, readItemExpression, type ItemExpression } from '../items/item-expression.ts';
 import { MODEL_NAMES, modelMembers } from '../items/model-item.ts';

@@ -12,7 +12,7 @@ import { isObject } from '@heddle/base/parse/faults';
 import type { Members } from '@heddle/base/parse/members';
 import type { ModelBooks, SharedData } from '@heddle/core/engine/port';
 import type { Clock } from '@heddle/base/clock';
-import { defineKind } from '@heddle/kit/define-kind';
+import { defineKind } from '@heddle/kit';
 import { schemaOf, textsMember } from '../definition/input-schema.ts';
 import { ItemEvaluation, readItemExpression, type ItemExpression } from '../items/item-expression.ts';
 import { pagesOf, readItemSource, type ItemSource } from './items.ts';

@@ -3,7 +3,7 @@ import { ERROR_KIND } from '@heddle/core/domain/notification/kinds';
 import { cutText } from '@heddle/core/domain/notification/one-line';
 import { WORKFLOW_WIRE_STATE } from '@heddle/base/vocabulary/workflow';
 import type { BadEnd } from '@heddle/core/engine/port';
-import { defineKind } from '@heddle/kit/define-kind';
+import { defineKind } from '@heddle/kit';
 import { ResultWithNotification } from '../definition/result-with-notification.ts';
 import { requireAllowedChannel, type NotificationOptions } from './channel.ts';
 import { notificationSchema } from './input.ts';

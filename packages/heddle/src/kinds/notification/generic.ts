@@ -1,5 +1,5 @@
 import { GENERIC_KIND } from '@heddle/core/domain/notification/kinds';
-import { defineKind } from '@heddle/kit/define-kind';
+import { defineKind } from '@heddle/kit';
 import { ResultWithNotification } from '../definition/result-with-notification.ts';
 import { requireAllowedChannel, type NotificationOptions } from './channel.ts';
 import { notificationSchema } from './input.ts';

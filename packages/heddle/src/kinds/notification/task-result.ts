@@ -3,8 +3,7 @@ import { NOTIFICATION_KINDS, RESULT_KIND } from '@heddle/core/domain/notificatio
 import { cutText } from '@heddle/core/domain/notification/one-line';
 import type { TaskState } from '@heddle/base/vocabulary/task-state';
 import { WORKFLOW_WIRE_STATE } from '@heddle/base/vocabulary/workflow';
-import type { EarlierResult, KindContext } from '@heddle/kit/context';
-import { defineKind } from '@heddle/kit/define-kind';
+import { defineKind, type EarlierResult, type KindContext } from '@heddle/kit';
 import { ResultWithNotification } from '../definition/result-with-notification.ts';
 import { requireAllowedChannel, type NotificationOptions } from './channel.ts';
 import { resultNotificationSchema } from './input.ts';

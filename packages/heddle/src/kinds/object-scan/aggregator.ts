@@ -2,9 +2,8 @@ import type { ReportedFinding, ScanRun } from '@heddle/core/domain/finding';
 import type { JsonObject } from '@heddle/base/json';
 import type { TaskState } from '@heddle/base/vocabulary/task-state';
 import type { ScanBooks } from '@heddle/core/engine/port';
-import type { EarlierResult, KindContext } from '@heddle/kit/context';
+import { defineKind, type EarlierResult, type KindContext } from '@heddle/kit';
 import { emptyMetrics, mergeMetrics } from '@heddle/scan/graph/metrics';
-import { defineKind } from '@heddle/kit/define-kind';
 import { AGGREGATOR_KIND, aggregatorSchema, GENERATOR_KIND, SCAN_KIND, type AggregatorInput } from './input.ts';
 import { readTaskResult, type ScanTaskResult } from './task-result.ts';
 

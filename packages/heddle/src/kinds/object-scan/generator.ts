@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import { canonicalJson, type JsonObject } from '@heddle/base/json';
-import type { KindContext } from '@heddle/kit/context';
-import { defineKind } from '@heddle/kit/define-kind';
-import { into, task, type Node, type Placed } from '@heddle/kit/nodes';
+import { defineKind, into, type KindContext, type Node, type Placed, task } from '@heddle/kit';
 import { GENERATOR_KIND, generatorSchema, SCAN_KIND, type GeneratorInput } from './input.ts';
 import { partition } from './partition.ts';
 import type { ScanRoots } from './roots.ts';

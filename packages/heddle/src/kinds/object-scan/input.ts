@@ -5,7 +5,7 @@ import type { Members } from '@heddle/base/parse/members';
 import { readRetry } from '@heddle/core/domain/parse/retry';
 import { COMPLETION_POLICIES, type CompletionPolicy } from '@heddle/base/vocabulary/workflow';
 import type { SourceSpec } from '@heddle/scan/options';
-import type { RetryOptions } from '@heddle/kit/define-kind';
+import type { RetryOptions } from '@heddle/kit';
 import { readScanSettings, type ScanSettings } from './settings.ts';
 import { objectMember, schemaOf } from '../definition/input-schema.ts';
 import { readSources } from './sources.ts';

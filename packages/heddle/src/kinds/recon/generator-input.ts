@@ -6,7 +6,7 @@ import { MODEL_NAME_MEANING, MODEL_NAME_PATTERN, MODEL_TARGET_CHARACTERS_MAX } f
 import type { Members } from '@heddle/base/parse/members';
 import { readRetry } from '@heddle/core/domain/parse/retry';
 import { COMPLETION_POLICIES, type CompletionPolicy } from '@heddle/base/vocabulary/workflow';
-import type { RetryOptions } from '@heddle/kit/define-kind';
+import type { RetryOptions } from '@heddle/kit';
 import type { StandardSchema } from '@heddle/base/standard-schema';
 import { objectMember, schemaOf } from '../definition/input-schema.ts';
 import { readItemExpression, type ItemExpression } from '../items/item-expression.ts';

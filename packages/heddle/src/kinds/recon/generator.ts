@@ -6,9 +6,17 @@ import type { Models } from '@heddle/core/engine/port';
 import type { AddressScope } from '@heddle/recon/targets/scope';
 import { parseTargets, type TargetList } from '@heddle/recon/targets/target-list';
 import type { Clock } from '@heddle/base/clock';
-import type { KindContext } from '@heddle/kit/context';
-import { defineKind } from '@heddle/kit/define-kind';
-import { into, parallel, sequential, task, type Node, type Placed, type TaskNode } from '@heddle/kit/nodes';
+import {
+  defineKind,
+  into,
+  type KindContext,
+  type Node,
+  parallel,
+  type Placed,
+  sequential,
+  task,
+  type TaskNode,
+} from '@heddle/kit';
 import type { StandardSchema } from '@heddle/base/standard-schema';
 import type { ModelEndpoint, ModelTargets } from './aims.ts';
 import { readModelTargets } from './from-models.ts';

@@ -2,7 +2,7 @@ import type { ModelBooks, Models } from '@heddle/core/engine/port';
 import type { DnsRecord, PortRecord, TlsRecord } from '@heddle/recon/records';
 import type { Clock } from '@heddle/base/clock';
 import type { Random } from '@heddle/base/random';
-import type { KindDefinition } from '@heddle/kit/define-kind';
+import type { KindDefinition } from '@heddle/kit';
 import { scanAggregator } from './aggregator.ts';
 import { dnsScan, dnsScanGenerator } from './dns-scan.ts';
 import { DNS_SCAN, TCP_SYN, TLS_SCAN } from './kind-names.ts';

@@ -2,7 +2,7 @@ import type { JsonObject } from '@heddle/base/json';
 import { RECON_DEFAULTS, type ProbeEnvironment } from '@heddle/recon/options';
 import { openResolver } from '@heddle/recon/resolve';
 import type { EndpointSource } from '@heddle/recon/targets/port';
-import type { KindContext } from '@heddle/kit/context';
+import type { KindContext } from '@heddle/kit';
 import { endpointSource, type SourceOptions } from './endpoint-source.ts';
 import type { ProbeSettings } from './probe-input.ts';
 import { runScan, type ScanKindOptions } from './run-scan.ts';

@@ -2,7 +2,7 @@ import { RECON_DEFAULTS, type TcpOptions } from '@heddle/recon/options';
 import type { PortRecord } from '@heddle/recon/records';
 import { parsePorts } from '@heddle/recon/targets/ports';
 import { scanTcp } from '@heddle/recon/tcp/scan';
-import { defineKind } from '@heddle/kit/define-kind';
+import { defineKind } from '@heddle/kit';
 import { targetsByAddress } from './aims.ts';
 import { scanGenerator, type GeneratorOptions } from './generator.ts';
 import { generatorSchema } from './generator-input.ts';

@@ -2,7 +2,7 @@ import { RECON_DEFAULTS, type TlsOptions } from '@heddle/recon/options';
 import type { TlsRecord } from '@heddle/recon/records';
 import { parsePorts } from '@heddle/recon/targets/ports';
 import { scanTls } from '@heddle/recon/tls/scan';
-import { defineKind } from '@heddle/kit/define-kind';
+import { defineKind } from '@heddle/kit';
 import { targetsByName } from './aims.ts';
 import { scanGenerator, type GeneratorOptions } from './generator.ts';
 import { generatorSchema } from './generator-input.ts';

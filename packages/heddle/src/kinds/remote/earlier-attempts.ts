@@ -1,7 +1,7 @@
 import type { JsonValue } from '@heddle/base/json';
 import type { CancelAnswer } from '@heddle/executor/client/options';
 import { RemoteFailure } from '@heddle/executor/protocol/codes';
-import type { KindContext, KindTask } from '@heddle/kit/context';
+import type { KindContext, KindTask } from '@heddle/kit';
 import type { Executors } from './executors.ts';
 
 type Executor = NonNullable<ReturnType<Executors['find']>>;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 
 import { RunnerDuty, type RunnerDutyOptions } from '../../../src/app/pool/runner-duty.ts';
-import { defineKind } from '@heddle/kit/define-kind';
+import { defineKind } from '@heddle/kit';
 import type { Orders } from '@heddle/core/pool/port/store';
 import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';

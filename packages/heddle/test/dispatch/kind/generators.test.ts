@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 
 import * as z from 'zod';
 
-import { defineKind, into, parallel, sequential, task, type Node } from '@heddle/kit/internal/index';
+import { defineKind, into, type Node, parallel, sequential, task } from '@heddle/kit';
 import { NodeEmitter } from '../../../src/dispatch/kind/node-emitter.ts';
 import type { NewContainerNode, NewTaskNode } from '@heddle/base/vocabulary/workflow';
 import type { NodeCreation } from '@heddle/core/engine/port';

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 
 import * as z from 'zod';
 
-import { defineKind, into, parallel, PartialFailure, task } from '@heddle/kit/internal/index';
+import { defineKind, into, parallel, PartialFailure, task } from '@heddle/kit';
 import { runKinds } from '../../../src/app/kinds.ts';
 import { loadConfiguration } from '../../../src/app/config.ts';
 import { StopSequence } from '../../../src/app/stop-sequence.ts';

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import * as z from 'zod';
 
-import { defineKind, PartialFailure, type StandardSchema } from '@heddle/kit/internal/index';
+import { defineKind, PartialFailure, type StandardSchema } from '@heddle/kit';
 import { Completion } from '../../../src/dispatch/kind/completion.ts';
 import { NO_RESULTS, pagedResults } from '../../../src/dispatch/kind/result-stream.ts';
 import { runKind } from '../../../src/dispatch/kind/run-kind.ts';

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { NO_RESULTS } from '../../../src/dispatch/kind/result-stream.ts';
 import { runTraced } from '../../../src/dispatch/kind/run-traced.ts';
 import { Completion } from '../../../src/dispatch/kind/completion.ts';
-import { defineKind } from '@heddle/kit/define-kind';
+import { defineKind } from '@heddle/kit';
 import { silentLogger } from '@heddle/base/log';
 import { createTracer } from '@heddle/base/trace';
 import { SpanCollector } from '@heddle/test-support/span-collector';

@@ -4,8 +4,7 @@ import type { JsonObject } from '@heddle/base/json';
 import { silentLogger } from '@heddle/base/log';
 import { newId } from '@heddle/base/random';
 import type { Completion } from '../../../src/dispatch/kind/completion.ts';
-import type { KindTask } from '@heddle/kit/context';
-import type { KindDefinition } from '@heddle/kit/define-kind';
+import type { KindDefinition, KindTask } from '@heddle/kit';
 import { NO_RESULTS } from '../../../src/dispatch/kind/result-stream.ts';
 import { runKind, type RunHost, type RunPorts } from '../../../src/dispatch/kind/run-kind.ts';
 

@@ -9,7 +9,7 @@ import type {
 import { MANAGER_QUEUE, workerQueueOf } from '@heddle/core/domain/message';
 import { encodeStartTask } from '@heddle/core/domain/parse/encode';
 import { parseManagerMessage } from '@heddle/core/domain/parse/message';
-import type { KindDefinition } from '@heddle/kit/define-kind';
+import type { KindDefinition } from '@heddle/kit';
 import { QueueWorker, type QueueWorkerOptions } from '../../../src/dispatch/worker/queue-worker.ts';
 import type { MessageQueue } from '@heddle/core/queue/port';
 import { systemClock } from '@heddle/base/clock';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 
-import { defineKind, task } from '@heddle/kit/internal/index';
+import { defineKind, task } from '@heddle/kit';
 import { PostgresQueue } from '@heddle/core/internal/queue/postgres';
 import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 
 import * as z from 'zod';
 
-import { defineKind, task } from '@heddle/kit/internal/index';
+import { defineKind, task } from '@heddle/kit';
 import type { NewTaskNode } from '@heddle/base/vocabulary/workflow';
 import { MemoryQueue } from '@heddle/test-support/queue/memory-queue';
 import type { OutgoingMessage } from '@heddle/core/queue/port';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 
-import { defineKind } from '@heddle/kit/internal/index';
+import { defineKind } from '@heddle/kit';
 import { MemoryQueue } from '@heddle/test-support/queue/memory-queue';
 import { VirtualClock } from '@heddle/base/clock';
 import { startTasks, Told, workerOf } from './harness.ts';

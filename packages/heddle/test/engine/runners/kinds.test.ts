@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { LocalWorker } from '../../../src/dispatch/local-worker.ts';
 import { ExecutorRegistry } from '../../../src/dispatch/executor-registry.ts';
 import { kindExecutor } from '../../../src/dispatch/kind/in-process.ts';
-import { defineKind, task, type KindRunner } from '@heddle/kit/internal/index';
+import { defineKind, type KindRunner, task } from '@heddle/kit';
 import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
 import { newId, systemRandom } from '@heddle/base/random';

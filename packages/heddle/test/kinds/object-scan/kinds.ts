@@ -2,7 +2,7 @@ import { objectScanAggregator } from '../../../src/kinds/object-scan/aggregator.
 import { objectScanGenerator } from '../../../src/kinds/object-scan/generator.ts';
 import { ScanRoots } from '../../../src/kinds/object-scan/roots.ts';
 import { objectScan } from '../../../src/kinds/object-scan/scan.ts';
-import type { KindDefinition } from '@heddle/kit/define-kind';
+import type { KindDefinition } from '@heddle/kit';
 import type { ScanBooks } from '@heddle/core/engine/port';
 import { systemClock } from '@heddle/base/clock';
 import { startScan } from '@heddle/scan/scan';

@@ -4,7 +4,7 @@ import { getServers } from 'node:dns';
 import { describe, it } from 'node:test';
 
 import type { JsonObject } from '@heddle/base/json';
-import type { KindDefinition } from '@heddle/kit/define-kind';
+import type { KindDefinition } from '@heddle/kit';
 import { endpointParts, partsOf, wordParts } from '../../../src/kinds/recon/parts.ts';
 import { ReconPolicy } from '../../../src/kinds/recon/policy.ts';
 import { scanningKinds } from '../../../src/kinds/recon/recon-kinds.ts';

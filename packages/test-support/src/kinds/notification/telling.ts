@@ -2,7 +2,7 @@ import type { JsonObject } from '@heddle/base/json';
 import { notificationKinds } from 'heddle/internal/app/notification-kinds';
 import { createNotices } from '@heddle/core/engine/notices/notices';
 import type { Delivery } from '@heddle/core/engine/port';
-import { defineKind, type KindDefinition } from '@heddle/kit/define-kind';
+import { defineKind, type KindDefinition } from '@heddle/kit';
 import { silentLogger } from '@heddle/base/log';
 import { newBench, type Bench } from '../../engine/fixture.ts';
 import { ended, startKinds, submit, type Outcome } from '../recon/run-workflow.ts';

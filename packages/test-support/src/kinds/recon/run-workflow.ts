@@ -6,7 +6,7 @@ import type { JsonObject } from '@heddle/base/json';
 import { parseManagerMessage } from '@heddle/core/domain/parse/message';
 import type { TaskResult } from '@heddle/base/vocabulary/workflow';
 import type { Engine } from '@heddle/core/engine/port';
-import type { KindDefinition } from '@heddle/kit/define-kind';
+import type { KindDefinition } from '@heddle/kit';
 import { ReconPolicy } from 'heddle/internal/kinds/recon/policy';
 import { mergingKinds, scanningKinds, type ReconKindsOptions } from 'heddle/internal/kinds/recon/recon-kinds';
 import { systemClock } from '@heddle/base/clock';
