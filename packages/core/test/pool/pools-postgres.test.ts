@@ -34,7 +34,7 @@ before(async () => {
 
 function newStore(): PostgresRunnerStore {
   const { classes, max_uses } = POLICY;
-  return new PostgresRunnerStore({ database: opened.database, classes, times, max_uses, now: () => null });
+  return new PostgresRunnerStore({ database: opened.database, classes, times, max_uses });
 }
 
 test('several pools over one database serve all requests, launch within limits, and leave nothing behind', async () => {

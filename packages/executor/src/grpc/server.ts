@@ -24,8 +24,6 @@ import { setHttp2Options, watchStreams } from './streams.ts';
 import { UNITS } from '../unproven-queue.ts';
 import { loadWire } from './wire.ts';
 
-export { GRPC_LIMITS, type GrpcLimits } from './limits.ts';
-
 const ALPN = 'h2';
 /** Interval basis for checking held bytes: the sweep runs four times per interval. */
 const HELD_CHECK_BASIS_MS = 400;

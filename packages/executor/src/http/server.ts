@@ -17,8 +17,6 @@ import { HTTP_LIMITS, type HttpLimits } from './limits.ts';
 import { UNITS } from '../unproven-queue.ts';
 import { answerRequest, send, type RouteContext } from './routes.ts';
 
-export { HTTP_LIMITS, type HttpLimits } from './limits.ts';
-
 export interface HttpListenerOptions extends ListenerOptions<HttpLimits> {
   /** Metrics shown by `GET /metrics`. */
   readonly registry: Registry;

@@ -17,8 +17,6 @@ import {
 import { type ConnectionContext, TcpConnection } from './connection.ts';
 import { TCP_LIMITS, type TcpLimits } from './limits.ts';
 
-export { TCP_LIMITS, type TcpLimits } from './limits.ts';
-
 /** Opens a TCP listener. @throws Error if it cannot listen, or if TLS is missing beyond loopback */
 export async function openTcpListener(options: ListenerOptions<TcpLimits>): Promise<Listener> {
   requireSafeBind('tcp', options.host, options.tls);

@@ -19,8 +19,6 @@ import { UNITS } from '../unproven-queue.ts';
 import { exchange, type ExchangeContext, refuse } from './exchange.ts';
 import { XMLRPC_LIMITS, type XmlRpcLimits } from './limits.ts';
 
-export { XMLRPC_LIMITS, type XmlRpcLimits } from './limits.ts';
-
 export interface XmlRpcListenerOptions extends ListenerOptions<XmlRpcLimits> {
   /** Allowed `Host` names without TLS, in addition to loopback names. */
   readonly allowedHosts?: readonly string[];

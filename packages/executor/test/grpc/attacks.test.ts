@@ -6,7 +6,8 @@ import { connect as connectTls } from 'node:tls';
 
 import { openGrpcTransport } from '../../src/grpc/client.ts';
 import { Peer } from '../../src/grpc/peers.ts';
-import { openGrpcListener, type GrpcLimits } from '../../src/grpc/server.ts';
+import { openGrpcListener } from '../../src/grpc/server.ts';
+import type { GrpcLimits } from '../../src/grpc/limits.ts';
 import { loadWire } from '../../src/grpc/wire.ts';
 import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';

@@ -3,7 +3,8 @@ import { connect as connectPlain, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 
-import { openHttpListener, type HttpLimits } from '../../src/http/server.ts';
+import { openHttpListener } from '../../src/http/server.ts';
+import type { HttpLimits } from '../../src/http/limits.ts';
 import type { Listener, ListenerTls } from '../../src/listener.ts';
 import type { Health, RemoteManager, Reply } from '../../src/manager/port.ts';
 import { createRemoteMetrics } from '../../src/observe/metrics.ts';

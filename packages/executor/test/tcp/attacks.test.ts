@@ -5,7 +5,8 @@ import { connect } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 
 import { openTcpTransport } from '../../src/tcp/client.ts';
-import { openTcpListener, type TcpLimits } from '../../src/tcp/server.ts';
+import { openTcpListener } from '../../src/tcp/server.ts';
+import type { TcpLimits } from '../../src/tcp/limits.ts';
 import type { Listener } from '../../src/listener.ts';
 import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';

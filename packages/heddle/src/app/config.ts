@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 
 import { readConfigurationFile } from './config-file.ts';
+import type { Logger } from '@heddle/base/log';
 import { ConfigurationError } from '@heddle/base/terminal/failure';
 import { ec2Faults } from './pool/ec2.ts';
 import { poolFaults } from './pool/policy.ts';
@@ -137,4 +138,9 @@ function contradictions(values: SettingValues): string[] {
 /** Loads the configuration from the files and variables that apply to a command line with these `flags`. */
 export function configurationOfProcess(flags: Readonly<Record<string, string | undefined>>): Configuration {
   return loadConfiguration({ flags, environment: process.env, workingDirectory: process.cwd() });
+}
+
+/** Logs misspelled variables, which have no effect. */
+export function warnUnknownVariables({ unknownVariables }: Configuration, log: Logger): void {
+  for (const name of unknownVariables) log.warn({ variable: name }, `${name} is set, but is not a setting`);
 }

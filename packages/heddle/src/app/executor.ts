@@ -1,12 +1,11 @@
 import { systemClock } from '@heddle/base/clock';
-import type { Configuration } from './config.ts';
+import { warnUnknownVariables, type Configuration } from './config.ts';
 import { EXIT, type ExitCode } from '@heddle/base/terminal/failure';
 import { processLog, type LogSink } from './process-log.ts';
 import type { ExecutorEvent } from './remote/executor-events.ts';
 import { requireExecutorSettings } from './remote/executor-settings-check.ts';
 import { openExecutor, type Executor } from './remote/open-executor.ts';
 import type { SettingValues } from './settings.ts';
-import { warnUnknownVariables } from './unknown-variables.ts';
 import { aborted, untilInterrupted } from '@heddle/base/terminal/signals';
 import { StopSequence } from './stop-sequence.ts';
 import { surviveStrayRejections } from './stray-rejections.ts';

@@ -18,7 +18,7 @@ import { EmbeddedMetrics } from './embedded-metrics.ts';
 import { ConfigurationError } from '@heddle/base/terminal/failure';
 import { inboxKeepMs, settleFailed } from './manager-loop.ts';
 import { runnerBrokerOf } from './pool/runner-broker.ts';
-import { openRunnerStore } from './pool/runner-store.ts';
+import { PostgresRunnerStore } from '@heddle/core/pool/store/postgres';
 import { readPolicy } from './pool/shared-policy.ts';
 import { processLog, type LogSink } from './process-log.ts';
 import { openProcessDatabase, openProcessEngine, openTracing } from './process-parts.ts';
@@ -125,7 +125,7 @@ async function open({ environment = process.env, logSink, metricSink }: HandlerO
     const jobs = { database, queue, log, newId, now: () => null };
     const holder = `lambda/${newId()}`;
     // Servers assign and launch the runners that it requests.
-    const desk = runnerBrokerOf(openRunnerStore(database));
+    const desk = runnerBrokerOf(new PostgresRunnerStore({ database }));
     return {
       manager: createManager({ ...common, database, queue, engine, jobs, desk, metrics, newId, holder }),
       opened,

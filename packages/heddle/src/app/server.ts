@@ -2,7 +2,7 @@ import type { Logger } from '@heddle/base/log';
 import { systemClock } from '@heddle/base/clock';
 import { systemRandom } from '@heddle/base/random';
 import { migrate } from '@heddle/core/store/migrate';
-import type { Configuration } from './config.ts';
+import { warnUnknownVariables, type Configuration } from './config.ts';
 import { migrationUrlOf, openSmall, requireReachable } from './database-access.ts';
 import { ConfigurationError, EXIT, type ExitCode } from '@heddle/base/terminal/failure';
 import { freePort, isLoopback } from './listener.ts';
@@ -10,7 +10,6 @@ import { processLog, type LogSink } from './process-log.ts';
 import type { SettingValues } from './settings.ts';
 import { aborted, untilInterrupted } from '@heddle/base/terminal/signals';
 import { StopSequence } from './stop-sequence.ts';
-import { warnUnknownVariables } from './unknown-variables.ts';
 import { startSystem } from './wiring.ts';
 
 /** Lifecycle events of a process, for the terminal and for scripts. */

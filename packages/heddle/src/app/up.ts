@@ -2,7 +2,7 @@ import { systemClock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
 import { systemRandom } from '@heddle/base/random';
 import { migrate } from '@heddle/core/store/migrate';
-import type { Configuration } from './config.ts';
+import { warnUnknownVariables, type Configuration } from './config.ts';
 import { migrationUrlOf, openSmall, requireReachable } from './database-access.ts';
 import { startEmbedded } from './embedded.ts';
 import { waitForExample, startExample } from './example.ts';
@@ -15,7 +15,6 @@ import type { ProcessOptions } from './server.ts';
 import type { SettingValues } from './settings.ts';
 import { aborted, untilInterrupted } from '@heddle/base/terminal/signals';
 import { StopSequence } from './stop-sequence.ts';
-import { warnUnknownVariables } from './unknown-variables.ts';
 import { startSystem, type System } from './wiring.ts';
 
 /** A workflow and how to reach it, for showing its progress. */

@@ -9,7 +9,6 @@ import { silentLogger } from '@heddle/base/logger';
 import { systemClock } from '@heddle/base/clock';
 import { CommandFailure } from '@heddle/base/terminal/failure';
 import { refused, unwritable } from '@heddle/base/terminal/refusal';
-import { SCAN_EXIT, type ScanExit } from './exit.ts';
 import { withoutOwnFiles } from './own-files.ts';
 import { baselineOf, ignoreListOf } from './known.ts';
 import { optionsOf, type ScanRequest } from './options.ts';
@@ -18,6 +17,19 @@ import { openOutput, Reports, type ReportTerminal } from './reports.ts';
 import { rulesOf } from './rules.ts';
 import { sourcesOf } from './sources.ts';
 import { untilInterrupted } from '@heddle/base/terminal/signals';
+
+/** Exit codes of `heddle scan`: errors take precedence over findings, findings over skipped input. */
+const SCAN_EXIT = {
+  clean: 0,
+  findings: 1,
+  error: 2,
+  /** No findings, but some input could not be scanned. */
+  incomplete: 3,
+  /** Ended by Ctrl-C. */
+  interrupted: 130,
+} as const;
+
+type ScanExit = (typeof SCAN_EXIT)[keyof typeof SCAN_EXIT];
 
 /** The terminal that a scan was started on. */
 export interface ScanTerminal extends ReportTerminal {

@@ -64,8 +64,8 @@ export interface PostgresStoreOptions {
   readonly times?: PoolTimes;
   /** Number of claims after which a runner ends; null: unlimited. */
   readonly max_uses?: number | null;
-  /** Time for statements; null: the clock of the database, which is independent of clock skew between servers. */
-  readonly now: () => string | null;
+  /** Time for statements; by default the clock of the database, so that servers need not agree on the time. */
+  readonly now?: () => string | null;
   /** Number of unused tenants, shapes and types that are kept (default 1,000). */
   readonly unused_kept?: number;
 }
@@ -91,7 +91,7 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
   readonly #asks: Coalescer<NewRequest, undefined>;
   readonly #claims: Coalescer<string, ServedRow | null>;
 
-  constructor({ database, classes, times, max_uses, now, unused_kept }: PostgresStoreOptions) {
+  constructor({ database, classes, times, max_uses, now = () => null, unused_kept }: PostgresStoreOptions) {
     const timesText = JSON.stringify({ ...times, max_uses });
     const quietText = JSON.stringify({ ...times, max_uses, quiet: true });
     const { notify } = new NoticeQueue(database);

@@ -10,7 +10,7 @@ import type { Logger } from '@heddle/base/log';
 import { Loop } from '@heddle/base/loop';
 import { systemRandom } from '@heddle/base/random';
 import type { Database } from '@heddle/core/store/database';
-import type { Configuration } from '../config.ts';
+import { warnUnknownVariables, type Configuration } from '../config.ts';
 import { requireReachable } from '../database-access.ts';
 import { findRunningDatabase } from '../embedded.ts';
 import { ConfigurationError, EXIT, type ExitCode } from '@heddle/base/terminal/failure';
@@ -20,11 +20,10 @@ import { requireSchema } from '../schema-state.ts';
 import type { SettingValues } from '../settings.ts';
 import { untilInterrupted } from '@heddle/base/terminal/signals';
 import { StopSequence } from '../stop-sequence.ts';
-import { warnUnknownVariables } from '../unknown-variables.ts';
 import { isolationLoop, MonitoredConnection } from './monitored-connection.ts';
 import { RunnerDuty } from './runner-duty.ts';
 import { kindsOfRunner } from './runner-kinds.ts';
-import { openRunnerStore } from './runner-store.ts';
+import { PostgresRunnerStore } from '@heddle/core/pool/store/postgres';
 import { readPolicy } from './shared-policy.ts';
 
 /** Lifecycle events of a runner process. */
@@ -137,7 +136,7 @@ async function startAgent(
     onFree: () => agent.wake(),
     onStuck: () => void endStuck(agent, onEnded),
   });
-  const connection = new MonitoredConnection(openRunnerStore(database), systemClock, (orders) => {
+  const connection = new MonitoredConnection(new PostgresRunnerStore({ database }), systemClock, (orders) => {
     const { runner_id, number } = orders;
     log.info({ runner: runner_id, number }, 'runner registered');
     const names = kinds.map(({ name }) => name);

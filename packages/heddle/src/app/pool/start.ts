@@ -9,7 +9,6 @@ import type { PoolBackend } from '@heddle/core/pool/port/backend';
 import type { RunnerProvider } from '@heddle/core/pool/port/provider';
 import { ProcessProvider } from '@heddle/core/pool/providers/process/provider';
 import { PostgresTypes } from '@heddle/core/pool/store/postgres-launches';
-import type { PostgresRunnerStore } from '@heddle/core/pool/store/postgres';
 import type { MessageQueue } from '@heddle/core/queue/port';
 import type { Clock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
@@ -23,7 +22,7 @@ import type { StopSequence } from '../stop-sequence.ts';
 import { runnerBrokerOf } from './runner-broker.ts';
 import { poolPolicyOf } from './policy.ts';
 import { openProvider } from './providers.ts';
-import { openRunnerStore } from './runner-store.ts';
+import { PostgresRunnerStore } from '@heddle/core/pool/store/postgres';
 
 export interface StartPoolOptions {
   settings: SettingValues;
@@ -55,7 +54,7 @@ const CENSUS_MS = 15_000;
 export async function startPool(options: StartPoolOptions): Promise<StartedPool> {
   const { settings, database, metrics, clock, random, log, stopping } = options;
   const policy = { ...poolPolicyOf(settings), classes: options.classes };
-  const store = openRunnerStore(database);
+  const store = new PostgresRunnerStore({ database });
   const changed = await store.refit();
   if (changed > 0) log.warn({ runners: changed }, 'draining runners that do not match HEDDLE_POOL_CLASSES');
   const onEnded = (id: string, reason: string): void => {

@@ -4,9 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 
 import { loadConfiguration } from '../../../src/app/config.ts';
-import { openRunnerStore } from '../../../src/app/pool/runner-store.ts';
+import { PostgresRunnerStore } from '@heddle/core/pool/store/postgres';
 import { writeOrReadPolicy } from '../../../src/app/pool/shared-policy.ts';
-import type { PostgresRunnerStore } from '@heddle/core/pool/store/postgres';
 import { silentLogger } from '@heddle/base/log';
 import { newId } from '@heddle/base/random';
 import { eventually } from '@heddle/test-support/eventually';
@@ -46,7 +45,7 @@ describe('a runner on EC2', () => {
     const { url, database } = await createTestDatabase();
     const { values } = loadConfiguration({ flags: {}, environment, workingDirectory: process.cwd() });
     await writeOrReadPolicy(database, values, silentLogger);
-    const store = openRunnerStore(database);
+    const store = new PostgresRunnerStore({ database });
     const runnerId = newId();
     const requirements = {
       resource_class: 'large',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 
 import { loadConfiguration } from '../../../src/app/config.ts';
-import { openRunnerStore } from '../../../src/app/pool/runner-store.ts';
+import { PostgresRunnerStore } from '@heddle/core/pool/store/postgres';
 import { readPolicy, writeOrReadPolicy, type SharedPolicy } from '../../../src/app/pool/shared-policy.ts';
 import type { SettingValues } from '../../../src/app/settings.ts';
 import { createLogger } from '@heddle/base/log';
@@ -37,7 +37,7 @@ describe('the policy of the pool', () => {
 
   /** A runner on a machine without settings other than the database. */
   async function launch(resource_class: string): Promise<string> {
-    const store = openRunnerStore(opened.database);
+    const store = new PostgresRunnerStore({ database: opened.database });
     const [id, batchId] = [newId(), newId()];
     const size = { cpu: 1, memory_mib: 512 };
     const requirements = {
@@ -56,7 +56,7 @@ describe('the policy of the pool', () => {
 
   it('of the server applies to a runner with different settings', async () => {
     await settle(SERVER);
-    const store = openRunnerStore(opened.database);
+    const store = new PostgresRunnerStore({ database: opened.database });
     const id = await launch('small');
     const look = async () => (await store.list({ ids: [id] }, { offset: 0, limit: 1 }))[0]!;
     const idle = await look();
@@ -86,7 +86,7 @@ describe('the policy of the pool', () => {
     const tiny = { name: 'tiny', cpu: 1, memory_mib: 512, idle_secs: 5, max_uses: 1 };
     const own = { ...SERVER, HEDDLE_POOL_CLASSES: JSON.stringify([...SMALL, tiny]), HEDDLE_POOL_MAX_USES: '2' };
     await settle(own);
-    const store = openRunnerStore(opened.database);
+    const store = new PostgresRunnerStore({ database: opened.database });
     const idleFor = async (resource_class: string): Promise<number> => {
       const id = await launch(resource_class);
       const [runner] = await store.list({ ids: [id] }, { offset: 0, limit: 1 });

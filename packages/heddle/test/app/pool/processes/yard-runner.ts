@@ -28,11 +28,7 @@ const note = (entry: object): void => {
 const log = createLogger({ level: 'warn' });
 const database = openTestDatabase(given.url, { maxSize: 2 });
 const { classes, times, max_uses } = POLICY;
-const store = dyingAt(
-  new PostgresRunnerStore({ database, classes, times, max_uses, now: () => null }),
-  given.point,
-  onceOf(given),
-);
+const store = dyingAt(new PostgresRunnerStore({ database, classes, times, max_uses }), given.point, onceOf(given));
 const connection = new MonitoredConnection(store, systemClock, () => undefined);
 const end = (reason: string): void => {
   note({ event: 'ended', reason });

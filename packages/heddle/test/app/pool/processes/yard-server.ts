@@ -26,7 +26,7 @@ const { classes, times, max_uses } = POLICY;
 const own = given.point?.process === 'server' ? given.point : null;
 const dies = onceOf(given);
 const store = dyingAt(
-  new PostgresRunnerStore({ database, classes, times, max_uses, now: () => null }),
+  new PostgresRunnerStore({ database, classes, times, max_uses }),
   own?.port === 'store' ? own : null,
   dies,
 );

@@ -44,7 +44,7 @@ export class Yard {
   private constructor(database: TestDatabase) {
     const { classes, times, max_uses } = POLICY;
     this.database = database;
-    this.store = new PostgresRunnerStore({ database: database.database, classes, times, max_uses, now: () => null });
+    this.store = new PostgresRunnerStore({ database: database.database, classes, times, max_uses });
     this.directory = join(this.#home, 'runners');
     mkdirSync(this.directory);
     mkdirSync(this.#journal);
