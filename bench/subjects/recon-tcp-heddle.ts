@@ -22,14 +22,14 @@ export function createSubject(): Subject {
         clock: systemClock,
         random: systemRandom,
         signal: new AbortController().signal,
-        pace: createPace({ clock: systemClock, rate: 1_000_000, host_rate: 1_000_000 }),
+        pace: createPace({ clock: systemClock, rate: 1_000_000, hostRate: 1_000_000 }),
       };
       const options = {
         endpoints: endpoints({ targets, ports: ALL_PORTS, seed: 1, scope: createScope() }),
         method,
         states: ['open'] as const,
         retries: 3,
-        timeout_ms: 1000,
+        timeoutMs: 1000,
         concurrency: 256,
         banner: false,
       };

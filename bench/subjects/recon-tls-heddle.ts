@@ -20,13 +20,13 @@ async function handshakes({ port, duration_ms, certificates }: HandshakeRequest)
           return Promise.resolve(isOver ? [] : Array.from({ length: max }, () => endpoint));
         },
       },
-      timeout_ms: 5000,
+      timeoutMs: 5000,
       concurrency: CONCURRENCY,
       starttls: 'off',
       alpn: [],
       certificates,
-      enumerate_versions: false,
-      enumerate_ciphers: false,
+      versions: false,
+      ciphers: false,
     },
     { clock: systemClock, random: systemRandom, signal: new AbortController().signal, pace: UNPACED },
   );

@@ -31,15 +31,15 @@ export const RECON_DEFAULTS = {
   /** Packets, queries or connections per second in total. */
   rate: 1000,
   /** The same for one host. */
-  host_rate: 1000,
+  hostRate: 1000,
   retries: 3,
-  syn_timeout_ms: 1000,
-  connect_timeout_ms: 3000,
-  dns_timeout_ms: 2000,
-  tls_timeout_ms: 5000,
-  connect_concurrency: 256,
-  tls_concurrency: 64,
-  dns_in_flight: 4096,
+  synTimeoutMs: 1000,
+  connectTimeoutMs: 3000,
+  dnsTimeoutMs: 2000,
+  tlsTimeoutMs: 5000,
+  connectConcurrency: 256,
+  tlsConcurrency: 64,
+  dnsInFlight: 4096,
   ports: 'top-100',
 } as const;
 
@@ -54,7 +54,7 @@ export interface TcpOptions {
   readonly states: readonly ('open' | 'closed' | 'filtered')[];
   /** Retries for ports that did not answer. */
   readonly retries: number;
-  readonly timeout_ms: number;
+  readonly timeoutMs: number;
   /** Concurrent connections of a connect scan. */
   readonly concurrency: number;
   /** Reads the banners of open ports. */
@@ -70,8 +70,8 @@ export interface DnsOptions {
   /** `ip` or `ip:port`; empty: the system's resolvers. */
   readonly resolvers: readonly string[];
   readonly retries: number;
-  readonly timeout_ms: number;
-  readonly in_flight: number;
+  readonly timeoutMs: number;
+  readonly inFlight: number;
   /** Detects wildcard zones and marks their answers. */
   readonly wildcards: boolean;
   readonly scope: Scope;
@@ -80,7 +80,7 @@ export interface DnsOptions {
 export interface TlsOptions {
   /** `host` is sent as SNI if it is a name. */
   readonly endpoints: EndpointSource;
-  readonly timeout_ms: number;
+  readonly timeoutMs: number;
   readonly concurrency: number;
   /** `auto`: by the port (25, 587: smtp; 143: imap; 21: ftp). */
   readonly starttls: 'auto' | 'off' | 'smtp' | 'imap' | 'ftp';
@@ -90,8 +90,8 @@ export interface TlsOptions {
    * suffices.
    */
   readonly certificates: boolean;
-  readonly enumerate_versions: boolean;
-  readonly enumerate_ciphers: boolean;
+  readonly versions: boolean;
+  readonly ciphers: boolean;
   /** PEM bundles of roots that are trusted in addition to those of Node.js and the system. */
   readonly roots?: readonly string[];
 }

@@ -13,7 +13,7 @@ import type { Pace } from './targets/port.ts';
 export interface ResolveOptions {
   /** `ip` or `ip:port`; empty: the system's, including its hosts file. */
   readonly resolvers: readonly string[];
-  readonly timeout_ms: number;
+  readonly timeoutMs: number;
   readonly retries?: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -78,10 +78,10 @@ class SystemResolver implements NameResolver {
   }
 
   async resolve(name: string): Promise<string[]> {
-    const { clock, timeout_ms, signal } = this.#options;
+    const { clock, timeoutMs, signal } = this.#options;
     const ended = AbortSignal.any([signal, this.#closing.signal]);
     const over = new AbortController();
-    const late = clock.sleep(timeout_ms, AbortSignal.any([ended, over.signal])).then(() => null);
+    const late = clock.sleep(timeoutMs, AbortSignal.any([ended, over.signal])).then(() => null);
     const found = lookup(name, { all: true, order: 'ipv4first' }).then(
       (addresses) => addresses.map(({ address }) => address),
       (error: unknown) => (HAS_NONE.includes((error as { code?: unknown }).code) ? [] : null),
@@ -121,12 +121,12 @@ class OwnResolver implements NameResolver {
   #lineAt = 0;
   #ended: { reason: unknown } | null = null;
 
-  constructor({ resolvers, retries, timeout_ms, clock, random, pace, signal }: ResolveOptions) {
+  constructor({ resolvers, retries, timeoutMs, clock, random, pace, signal }: ResolveOptions) {
     const options = {
       resolvers,
-      timeout_ms,
+      timeoutMs,
       retries: retries ?? RECON_DEFAULTS.retries,
-      in_flight: RECON_DEFAULTS.dns_in_flight,
+      inFlight: RECON_DEFAULTS.dnsInFlight,
     };
     this.#signal = signal;
     this.#exchange = new Exchange(options, { clock, random, pace: pace ?? UNLIMITED }, () => this.#feed());

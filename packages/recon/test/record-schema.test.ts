@@ -80,7 +80,7 @@ describe('real records match it', () => {
       method: 'connect',
       states: ['open', 'closed', 'filtered'],
       retries: 0,
-      timeout_ms: 2000,
+      timeoutMs: 2000,
       concurrency: 4,
       banner: true,
     } as const;
@@ -112,7 +112,7 @@ describe('real records match it', () => {
     });
     t.after(() => server.close());
     const names = ['all', 'none', 'silent', 'broken'].map((label) => `${label}.example.test`);
-    const shared = { resolvers: [server.address], retries: 0, timeout_ms: 300 };
+    const shared = { resolvers: [server.address], retries: 0, timeoutMs: 300 };
     const forwards = dnsOptions({
       ...shared,
       names,
@@ -136,7 +136,7 @@ describe('real records match it', () => {
       chain = [await makeCertificate({ name: '*.example.test', issuer: intermediate }), intermediate, root];
     });
 
-    const all = { enumerate_versions: true, enumerate_ciphers: true, alpn: ['h2'] };
+    const all = { versions: true, ciphers: true, alpn: ['h2'] };
 
     test('with a chain, versions and suites; without a name; with no TLS at all; closed', async (t) => {
       const server = await serveTls(t, chain, { ALPNProtocols: ['h2'], minVersion: 'TLSv1' });
@@ -144,7 +144,7 @@ describe('real records match it', () => {
       const records = [
         await probe({ host: 'www.example.test', port: server.port, ...all }),
         await probe({ port: server.port, certificates: false }),
-        await probe({ port: server.port, starttls: 'smtp', timeout_ms: 300 }),
+        await probe({ port: server.port, starttls: 'smtp', timeoutMs: 300 }),
         await probe({ port: plain.port, ...all }),
         await probe({ port: await closedPort() }),
       ];

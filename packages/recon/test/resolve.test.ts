@@ -9,7 +9,7 @@ import { eventually, reply, startNameServer, udpSockets } from './dns/scanning.t
 
 function options(resolvers: readonly string[], changes: Partial<ResolveOptions> = {}): ResolveOptions {
   const signal = new AbortController().signal;
-  return { resolvers, timeout_ms: 500, retries: 1, clock: systemClock, random: seededRandom(1), signal, ...changes };
+  return { resolvers, timeoutMs: 500, retries: 1, clock: systemClock, random: seededRandom(1), signal, ...changes };
 }
 
 test("a name's IPv4 addresses come first", async (t) => {
@@ -73,7 +73,7 @@ test('invalid names are rejected; silence is an error, not a name without addres
   const silent = await startNameServer(() => []);
   t.after(() => silent.close());
   await assert.rejects(resolveName('no name', options([silent.address])), /'no name' is not a name/);
-  const unanswered = resolveName('host.test', options([silent.address], { timeout_ms: 50 }));
+  const unanswered = resolveName('host.test', options([silent.address], { timeoutMs: 50 }));
   await assert.rejects(unanswered, /no resolver answered for host\.test/);
 });
 

@@ -131,7 +131,7 @@ class Run {
       clock: systemClock,
       random: systemRandom,
       signal: this.#abort.signal,
-      pace: createPace({ clock: systemClock, rate, host_rate: hostRate }),
+      pace: createPace({ clock: systemClock, rate, hostRate }),
       onProgress: (progress) => {
         this.#progress = progress;
         this.#terminal.progress(progress);
@@ -166,7 +166,7 @@ class Run {
     const { RECON_DEFAULTS } = await import('@heddle/recon/options');
     const resolver = openResolver({
       resolvers: this.#request.resolvers,
-      timeout_ms: RECON_DEFAULTS.dns_timeout_ms,
+      timeoutMs: RECON_DEFAULTS.dnsTimeoutMs,
       clock: systemClock,
       random: systemRandom,
       signal: this.#abort.signal,
@@ -176,7 +176,7 @@ class Run {
       ports: aims.ports,
       seed,
       scope: aims.scope,
-      all_addresses: 'allAddresses' in this.#request && this.#request.allAddresses,
+      allAddresses: 'allAddresses' in this.#request && this.#request.allAddresses,
       resolve: (name) => resolver.resolve(name),
       onRefused: (_host, reason) => {
         this.#refused += 1;

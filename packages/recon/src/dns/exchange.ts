@@ -21,8 +21,8 @@ export interface ExchangeOptions {
   /** `ip` or `ip:port`; empty: the system's resolvers. */
   readonly resolvers: readonly string[];
   readonly retries: number;
-  readonly timeout_ms: number;
-  readonly in_flight: number;
+  readonly timeoutMs: number;
+  readonly inFlight: number;
 }
 
 export interface ExchangeEnvironment {
@@ -81,11 +81,11 @@ export class Exchange {
   #cancelWake: (() => void) | null = null;
 
   constructor(options: ExchangeOptions, environment: ExchangeEnvironment, feed: () => boolean) {
-    const slots = Math.max(1, Math.min(options.in_flight, SLOTS_MAX));
+    const slots = Math.max(1, Math.min(options.inFlight, SLOTS_MAX));
     this.#environment = environment;
-    this.#timeoutMs = options.timeout_ms;
+    this.#timeoutMs = options.timeoutMs;
     this.#attemptsMax = Math.min(options.retries + 1, ATTEMPTS_MAX);
-    this.#resolvers = new ResolverSet(options.resolvers, options.timeout_ms, slots, environment.random);
+    this.#resolvers = new ResolverSet(options.resolvers, options.timeoutMs, slots, environment.random);
     if (this.#resolvers.all.length === 0) {
       throw new HeddleError('VALIDATION_FAILED', 'No resolver is configured', {
         details: ['resolvers: name at least one'],

@@ -9,7 +9,7 @@ import { WildcardCheck } from './wildcards.ts';
 
 /**
  * Maximum records waiting for the consumer; beyond it no further name is taken. Including the questions in flight,
- * which may still be answered, and the consumer's batch, at most `2 * RECORDS_WAITING_MAX + in_flight` are kept.
+ * which may still be answered, and the consumer's batch, at most `2 * RECORDS_WAITING_MAX + inFlight` are kept.
  */
 export const RECORDS_WAITING_MAX = 4096;
 

@@ -23,7 +23,7 @@ export interface EndpointOptions {
   /** Required if targets are names. */
   readonly resolve?: ResolveTargetName;
   /** Uses each allowed address of a name, at most 16; otherwise the first of them. */
-  readonly all_addresses?: boolean;
+  readonly allAddresses?: boolean;
   /** Called once for each host that the scope does not allow. */
   readonly onRefused?: (host: string, reason: string) => void;
   /** Called once for each name without an address. */

@@ -8,7 +8,7 @@ export interface NameResolutionOptions {
   readonly scope: Scope;
   readonly resolve?: ResolveTargetName;
   /** Uses every allowed address, at most 16, instead of the first. */
-  readonly all_addresses?: boolean;
+  readonly allAddresses?: boolean;
   readonly onRefused?: (host: string, reason: string) => void;
   readonly onUnresolved?: (name: string, reason: string) => void;
 }
@@ -81,8 +81,8 @@ export class NameResolutions {
 
   /** Returns the addresses to probe, and why the first of the others is refused. */
   #allowed(name: string, addresses: readonly string[]): { allowed: string[]; reason: string | null } {
-    const { scope, targets, all_addresses } = this.#options;
-    const max = all_addresses === true ? ADDRESSES_MAX : 1;
+    const { scope, targets, allAddresses } = this.#options;
+    const max = allAddresses === true ? ADDRESSES_MAX : 1;
     const allowed: string[] = [];
     let reason: string | null = null;
     for (const ip of addresses) {

@@ -7,7 +7,7 @@ export interface PaceOptions {
   /** Packets per second in total; Infinity for no limit. */
   readonly rate: number;
   /** Packets per second to one host; Infinity for no limit. */
-  readonly host_rate: number;
+  readonly hostRate: number;
 }
 
 /** Fraction of a second's packets that may be sent in one burst. */
@@ -51,9 +51,9 @@ export function burstOf(rate: number): number {
  *
  * @throws RangeError for rates that are not above 0
  */
-export function createPace({ clock, rate, host_rate }: PaceOptions): Pace {
-  if (!(rate > 0) || !(host_rate > 0)) throw new RangeError(`rates of ${rate} and ${host_rate} must be above 0`);
-  return new TokenBuckets(clock, rate, host_rate);
+export function createPace({ clock, rate, hostRate }: PaceOptions): Pace {
+  if (!(rate > 0) || !(hostRate > 0)) throw new RangeError(`rates of ${rate} and ${hostRate} must be above 0`);
+  return new TokenBuckets(clock, rate, hostRate);
 }
 
 class TokenBuckets implements Pace {

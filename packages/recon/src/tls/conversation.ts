@@ -19,7 +19,7 @@ export interface Dialog {
 
 export interface ConnectionOptions {
   readonly clock: Clock;
-  readonly timeout_ms: number;
+  readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
@@ -80,7 +80,7 @@ export function converse(endpoint: Endpoint, dialog: Dialog, line: ConnectionOpt
       else attempt(() => dialog.receive(bytes));
       return true;
     };
-    const stopTimer = line.clock.after(line.timeout_ms, () => {
+    const stopTimer = line.clock.after(line.timeoutMs, () => {
       finish(new TlsFault(isConnected ? 'silent' : 'unreachable', isConnected ? 'timeout' : 'timeout: no connection'));
     });
     signal.addEventListener('abort', onAbort, { once: true });

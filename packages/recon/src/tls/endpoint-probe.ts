@@ -70,13 +70,13 @@ class EndpointProbe {
   #hasAnswered = false;
 
   constructor(endpoint: Endpoint, context: ProbeContext) {
-    const { starttls, timeout_ms } = context.options;
+    const { starttls, timeoutMs } = context.options;
     this.#endpoint = endpoint;
     this.#context = context;
     this.#sni = serverNameOf(endpoint.host);
     if (starttls === 'auto') this.#starttls = startTlsOfPort(endpoint.port);
     else this.#starttls = starttls === 'off' ? null : starttls;
-    this.#timeLeft = timeout_ms * ENDPOINT_TIMEOUTS_MAX;
+    this.#timeLeft = timeoutMs * ENDPOINT_TIMEOUTS_MAX;
   }
 
   emptyRecord(): TlsRecord {
@@ -122,14 +122,14 @@ class EndpointProbe {
 
   /** Fills the enumerated members; uses the best answer found, for servers that refused the first offer. */
   async enumerate(record: TlsRecord, known: TlsVersion | null, first: Greeting): Promise<Greeting | null> {
-    const { enumerate_versions, enumerate_ciphers } = this.#context.options;
+    const { options } = this.#context;
     const isWorthIt = known !== null || first.fault?.kind === 'refused';
     if (!isWorthIt) return null;
-    const found = enumerate_versions ? await enumerateVersions(this.#ask, known) : null;
+    const found = options.versions ? await enumerateVersions(this.#ask, known) : null;
     if (found?.fault) record.error = `versions: ${found.fault.message}`;
     if (found !== null && found.versions.length > 0) record.version_enum = found.versions;
     const versions = record.version_enum ?? (known === null ? [] : [known]);
-    if (!enumerate_ciphers || versions.length === 0) return found?.best ?? null;
+    if (!options.ciphers || versions.length === 0) return found?.best ?? null;
     record.cipher_enum = {};
     for (const version of versions) {
       const { ciphers, fault } = await enumerateCiphers(this.#ask, version);
@@ -209,9 +209,9 @@ class EndpointProbe {
     await this.#turn();
     onConnection();
     const startedAt = environment.clock.monotonic();
-    const timeout_ms = Math.min(options.timeout_ms, this.#timeLeft);
+    const timeoutMs = Math.min(options.timeoutMs, this.#timeLeft);
     try {
-      return await connect({ clock: environment.clock, timeout_ms, signal });
+      return await connect({ clock: environment.clock, timeoutMs, signal });
     } finally {
       this.#timeLeft -= environment.clock.monotonic() - startedAt;
     }

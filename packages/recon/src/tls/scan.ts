@@ -28,7 +28,7 @@ export async function* scanTls(
     options,
     environment,
     keys: new ProbeKeys(environment.random),
-    shortage: new LocalShortage(environment, options.timeout_ms),
+    shortage: new LocalShortage(environment, options.timeoutMs),
     certificates: new CertificateReader(new TrustStore(options.roots)),
   };
   const progress = new Progress(options, environment);
@@ -46,10 +46,10 @@ export async function* scanTls(
   progress.report();
 }
 
-function checkOptions({ alpn, concurrency, timeout_ms }: TlsOptions): void {
+function checkOptions({ alpn, concurrency, timeoutMs }: TlsOptions): void {
   const faults: string[] = [];
   if (!Number.isSafeInteger(concurrency) || concurrency < 1) faults.push('concurrency: must be at least 1');
-  if (!(timeout_ms > 0)) faults.push('timeout_ms: must be more than 0');
+  if (!(timeoutMs > 0)) faults.push('timeoutMs: must be more than 0');
   if (alpn.length > PROTOCOLS_MAX) faults.push(`alpn: at most ${PROTOCOLS_MAX} protocols`);
   for (const name of alpn) {
     const isUsable = /^[\x21-\x7e]+$/.test(name) && name.length <= PROTOCOL_BYTES_MAX;

@@ -59,7 +59,7 @@ export function wholeHandshake(
 function settle(
   socket: Socket,
   secure: TLSSocket,
-  { clock, timeout_ms, signal }: ConnectionOptions,
+  { clock, timeoutMs, signal }: ConnectionOptions,
 ): Promise<WholeHandshake | SocketShortage | null> {
   return new Promise((resolve, reject) => {
     let isStapled = false;
@@ -79,7 +79,7 @@ function settle(
       const reason: unknown = signal.reason;
       reject(reason instanceof Error ? reason : new Error('aborted', { cause: reason }));
     };
-    const stopTimer = clock.after(timeout_ms, () => finish(null));
+    const stopTimer = clock.after(timeoutMs, () => finish(null));
     signal.addEventListener('abort', onAbort, { once: true });
     secure.on('OCSPResponse', (answer: Buffer | null) => (isStapled = answer !== null && answer.length > 0));
     secure.on('secureConnect', () => finish(resultOf(secure, isStapled)));

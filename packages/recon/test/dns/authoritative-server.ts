@@ -61,7 +61,7 @@ export async function startAuthoritativeServer(count: number): Promise<Authorita
   try {
     await eventually(async () => {
       if (child.exitCode !== null) throw new Error(`${software} ended: ${output}`);
-      const changes = { names: [`host${count - 1}.${ZONE}`], resolvers: [address], retries: 0, timeout_ms: 200 };
+      const changes = { names: [`host${count - 1}.${ZONE}`], resolvers: [address], retries: 0, timeoutMs: 200 };
       return (await scan(changes)).records[0]?.a !== undefined;
     }, `${software} answers`);
   } catch (error) {

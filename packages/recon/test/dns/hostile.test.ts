@@ -50,7 +50,7 @@ suite('foreign answers are ignored and counted', () => {
       // One at a time: a wrong id must not match another question by chance.
       const server = await startNameServer((query) => [forged(query), answer(query)]);
       t.after(() => server.close());
-      const { records, notices } = await scan({ names: numbered(100), resolvers: [server.address], in_flight: 1 });
+      const { records, notices } = await scan({ names: numbered(100), resolvers: [server.address], inFlight: 1 });
       assert.equal(records.length, 100);
       assert.ok(records.every(({ a }) => a?.[0] === TRUE_ADDRESS));
       assert.match(notices.join('\n'), counted);
@@ -78,7 +78,7 @@ test('an answer to an earlier attempt counts', async (t) => {
     return [answer(query)];
   });
   t.after(() => server.close());
-  const changes = { names: numbered(20), resolvers: [server.address], retries: 1, timeout_ms: 200 };
+  const changes = { names: numbered(20), resolvers: [server.address], retries: 1, timeoutMs: 200 };
   const { records } = await scan(changes);
   assert.ok(records.every(({ a, status_code }) => status_code === 'NOERROR' && a?.[0] === TRUE_ADDRESS));
   assert.equal(server.queries.length, 40);
@@ -96,7 +96,7 @@ test('an answer after the timeout changes nothing', async (t) => {
   });
   t.after(() => server.close());
   const names = ['host0.test', 'last.test'];
-  const changes = { names, resolvers: [server.address], retries: 0, timeout_ms: 60, in_flight: 1 };
+  const changes = { names, resolvers: [server.address], retries: 0, timeoutMs: 60, inFlight: 1 };
   const { records, notices } = await scan(changes);
   assert.deepEqual(
     records.map(({ host, status_code }) => `${host} ${status_code}`),
@@ -150,7 +150,7 @@ test('2,000 randomly changed answers, over UDP and TCP, end every question', asy
   };
   const server = await startNameServer((query) => [mutate(query)]);
   t.after(() => server.close());
-  const changes = { names: numbered(1000), resolvers: [server.address], retries: 1, timeout_ms: 50 };
+  const changes = { names: numbered(1000), resolvers: [server.address], retries: 1, timeoutMs: 50 };
   const { records } = await scan(changes);
   assert.equal(new Set(records.map(({ host }) => host)).size, 1000);
   assert.ok(server.queries.length >= 2000 - records.filter(({ status_code }) => status_code === 'NOERROR').length);

@@ -24,7 +24,7 @@ after(() => {
 const hasty: Clock = { ...systemClock, after: (ms, run) => systemClock.after(ms / 3, run) };
 
 test('a timer that fires too early leaves no query waiting forever', async () => {
-  const pace = createPace({ clock: systemClock, rate: 200, host_rate: 200 });
+  const pace = createPace({ clock: systemClock, rate: 200, hostRate: 200 });
   const resolvers = [`127.0.0.1:${server.address().port}`];
   const { records } = await scan({ names: numbered(40, ZONE), resolvers }, { clock: hasty, pace });
   assert.equal(records.length, 40);

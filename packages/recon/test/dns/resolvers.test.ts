@@ -42,7 +42,7 @@ test('a dead resolver is avoided', async (t) => {
   const dead = await startNameServer(() => []);
   const good = await startNameServer((query) => [answer(query)]);
   t.after(() => Promise.all([dead.close(), good.close()]));
-  const changes = { names: numbered(5000), resolvers: [dead.address, good.address], timeout_ms: 300 };
+  const changes = { names: numbered(5000), resolvers: [dead.address, good.address], timeoutMs: 300 };
   const { records } = await scan(changes);
   assert.equal(records.filter(({ a }) => a !== undefined).length, 5000);
   assert.ok(dead.queries.length < 1000, `${dead.queries.length} queries to a dead resolver`);

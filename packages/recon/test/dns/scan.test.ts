@@ -137,7 +137,7 @@ test('a server without EDNS support is queried without it', async (t) => {
       return [{ bytes: bytes.subarray(0, 12) }];
     });
     t.after(() => server.close());
-    const { records } = await scan({ names: numbered(20), resolvers: [server.address], in_flight: 1 });
+    const { records } = await scan({ names: numbered(20), resolvers: [server.address], inFlight: 1 });
     assert.equal(records.filter(({ status_code }) => status_code === 'NOERROR').length, 20);
     assert.equal(server.queries.length, 21, 'EDNS is tried once');
   }
@@ -169,7 +169,7 @@ test('connections that the server closes after each answer are reopened', async 
 test('a server that truncates and accepts no connection costs no more than its timeout', async (t) => {
   const server = await startNameServer((query) => (query.via === 'udp' ? [truncated(query)] : []));
   t.after(() => server.close());
-  const changes = { names: numbered(20), resolvers: [server.address], retries: 1, timeout_ms: 100 };
+  const changes = { names: numbered(20), resolvers: [server.address], retries: 1, timeoutMs: 100 };
   const { records } = await scan(changes);
   assert.equal(records.length, 20);
   assert.ok(records.every(({ status_code, resolver }) => status_code === 'TIMEOUT' && resolver === null));
@@ -178,7 +178,7 @@ test('a server that truncates and accepts no connection costs no more than its t
 test('a silent resolver leads to a timeout after the permitted number of queries', async (t) => {
   const server = await startNameServer(() => []);
   t.after(() => server.close());
-  const changes = { names: numbered(10), resolvers: [server.address], retries: 2, timeout_ms: 50 };
+  const changes = { names: numbered(10), resolvers: [server.address], retries: 2, timeoutMs: 50 };
   const { records } = await scan(changes);
   assert.deepEqual(
     records.map(({ status_code, resolver, rtt_ms }) => [status_code, resolver, rtt_ms]),
@@ -259,7 +259,7 @@ test('sending pauses while the consumer does not read', async (t) => {
       yield name;
     }
   })();
-  const records = scanDns(options({ names, resolvers: [server.address], in_flight: 64 }), environment());
+  const records = scanDns(options({ names, resolvers: [server.address], inFlight: 64 }), environment());
   await records.next();
   let before = -1;
   while (read !== before) {

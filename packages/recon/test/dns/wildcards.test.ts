@@ -133,7 +133,7 @@ test('a zone without answers to random names delays nothing', async () => {
       ? [reply(query, { answers: [{ type: 'A', name: query.name, data: '192.0.2.1' }] })]
       : [],
   );
-  const changes = { names: numbered(50), resolvers: [server.address], retries: 0, timeout_ms: 100, wildcards: true };
+  const changes = { names: numbered(50), resolvers: [server.address], retries: 0, timeoutMs: 100, wildcards: true };
   const { records } = await scan(changes);
   await server.close();
   assert.equal(records.length, 50);

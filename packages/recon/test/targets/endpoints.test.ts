@@ -152,7 +152,7 @@ describe('names', () => {
       'many.example': Array.from({ length: 100 }, (_, index) => `10.1.0.${index}`),
       'none.example': [],
     };
-    const options = { ports: [1, 2], all_addresses: true, resolve: (name: string) => Promise.resolve(answers[name]!) };
+    const options = { ports: [1, 2], allAddresses: true, resolve: (name: string) => Promise.resolve(answers[name]!) };
     const names = ['two.example', 'many.example', 'none.example', 'two.example:9'];
     const targets = parseTargets(names, { exclude: ['10.0.0.66'] });
     const found = await drain(source([], { ...options, targets }), 3);

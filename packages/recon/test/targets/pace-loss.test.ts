@@ -41,7 +41,7 @@ class Sender {
 
   /** @param offered packets per second that are available to send */
   constructor(rate: number, offered = rate) {
-    this.pace = createPace({ clock: this.clock, rate, host_rate: Infinity });
+    this.pace = createPace({ clock: this.clock, rate, hostRate: Infinity });
     this.#offered = offered;
   }
 

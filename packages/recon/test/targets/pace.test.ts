@@ -33,7 +33,7 @@ test('no window exceeds the rate and one burst, in total and for each host', asy
   await fc.assert(
     fc.asyncProperty(rates, rates, steps, async (rate, hostRate, list) => {
       const clock = new VirtualClock();
-      const pace = createPace({ clock, rate, host_rate: hostRate });
+      const pace = createPace({ clock, rate, hostRate });
       const sent: number[] = [];
       const byHost = new Map<string, number[]>();
       for (const { waitMs, tries } of list) {
@@ -60,7 +60,7 @@ test('a client that waits as advised gets the whole rate', async () => {
     [37, 1000],
   ] as const) {
     const clock = new VirtualClock();
-    const pace = createPace({ clock, rate, host_rate: hostRate });
+    const pace = createPace({ clock, rate, hostRate });
     let sent = 0;
     for (const startMs = clock.monotonic(); clock.monotonic() - startMs < 10_000;) {
       const waitMs = pace.take('10.0.0.1');
@@ -74,7 +74,7 @@ test('a client that waits as advised gets the whole rate', async () => {
 
 test('a host at its limit does not take from the others', async () => {
   const clock = new VirtualClock();
-  const pace = createPace({ clock, rate: 1000, host_rate: 1 });
+  const pace = createPace({ clock, rate: 1000, hostRate: 1 });
   assert.equal(pace.take('10.0.0.1'), 0);
   assert.ok(Math.abs(pace.take('10.0.0.1') - 1000) < 1e-6);
   assert.equal(pace.available(100), 15, 'tokens refused to a host remain');
@@ -84,7 +84,7 @@ test('a host at its limit does not take from the others', async () => {
 });
 
 test('without limits nothing waits; available never exceeds the request', () => {
-  const pace = createPace({ clock: new VirtualClock(), rate: Infinity, host_rate: Infinity });
+  const pace = createPace({ clock: new VirtualClock(), rate: Infinity, hostRate: Infinity });
   for (let packet = 0; packet < 10_000; packet += 1) assert.equal(pace.take('10.0.0.1'), 0);
   assert.equal(pace.available(512), 512);
   assert.equal(pace.rate, Infinity);
@@ -92,7 +92,7 @@ test('without limits nothing waits; available never exceeds the request', () => 
 
 test('a million hosts leave no buckets behind', async () => {
   const clock = new VirtualClock();
-  const pace = createPace({ clock, rate: Infinity, host_rate: 1000 });
+  const pace = createPace({ clock, rate: Infinity, hostRate: 1000 });
   collectGarbage();
   const before = process.memoryUsage().heapUsed;
   for (let step = 0; step < 1000; step += 1) {
@@ -105,7 +105,7 @@ test('a million hosts leave no buckets behind', async () => {
 
 test('a rate of zero is a defect of the caller', () => {
   for (const rate of [0, -1, Number.NaN]) {
-    assert.throws(() => createPace({ clock: new VirtualClock(), rate, host_rate: 1 }), RangeError);
-    assert.throws(() => createPace({ clock: new VirtualClock(), rate: 1, host_rate: rate }), RangeError);
+    assert.throws(() => createPace({ clock: new VirtualClock(), rate, hostRate: 1 }), RangeError);
+    assert.throws(() => createPace({ clock: new VirtualClock(), rate: 1, hostRate: rate }), RangeError);
   }
 });

@@ -82,7 +82,7 @@ for (const { way, banner } of WAYS)
         const environment = environmentOf();
         const startedAt = performance.now();
         // One after the other, so that the first answer of the host sets its timeout.
-        const options = tcpOptions(endpointsOf('127.0.0.1', [1, port]), { concurrency: 1, timeout_ms: 60_000, banner });
+        const options = tcpOptions(endpointsOf('127.0.0.1', [1, port]), { concurrency: 1, timeoutMs: 60_000, banner });
         const records = await collect(options, environment);
         for (const socket of held) socket.destroy();
         const silent = records.find((record) => record.port === port)!;
@@ -96,7 +96,7 @@ for (const { way, banner } of WAYS)
     });
 
     it('respects the pace', async () => {
-      const pace = createPace({ clock: systemClock, rate: 1000, host_rate: Infinity });
+      const pace = createPace({ clock: systemClock, rate: 1000, hostRate: Infinity });
       const startedAt = performance.now();
       await collect(tcpOptions(endpointsOf(IP, RANGE.slice(0, 400)), { banner }), environmentOf({ pace }));
       const elapsedMs = performance.now() - startedAt;

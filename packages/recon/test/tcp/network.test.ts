@@ -40,7 +40,7 @@ describe('scans through a network', { skip }, () => {
     const ports = portsBetween(1000, 1199);
     const silent = ['10.78.1.1', '10.78.1.2', '10.78.1.3'].map((ip) => ({ ip, ports: [80, 443] }));
     const targets = [{ ip: TARGET_IPV4, ports }, { ip: TARGET_IPV6, ports }, ...silent];
-    const options = { method: 'syn', timeout_ms: 200, retries: 2 } as const;
+    const options = { method: 'syn', timeoutMs: 200, retries: 2 } as const;
     const { records } = await scanElsewhere({ targets, options }, pair.within(pair.scanner));
     assert.equal(records.length, 2 * ports.length + 6);
     for (const ip of [TARGET_IPV4, TARGET_IPV6]) {
@@ -61,7 +61,7 @@ describe('scans through a network', { skip }, () => {
         { ip: '10.99.0.1', ports: [80] },
         { ip: TARGET_IPV4, ports: [80] },
       ];
-      const options = { method, timeout_ms: 300, retries: 1 };
+      const options = { method, timeoutMs: 300, retries: 1 };
       const { records, notices } = await scanElsewhere({ targets, options }, pair.within(pair.scanner));
       const by = (ip: string): Set<string> => reasonsOf(records, (record) => record.ip === ip);
       assert.deepEqual(by('10.99.0.1'), new Set(['filtered net-unreachable']), method);
@@ -76,7 +76,7 @@ describe('scans through a network', { skip }, () => {
     const forger = pair.spawn(pair.target, [process.execPath, new URL('./forge-process.ts', import.meta.url).pathname]);
     assert.equal(await firstLine(forger), 'listening');
     const targets = [1, 2, 3, 4, 5, 6, 7].map((last) => ({ ip: `10.79.0.${last}`, ports: [7000] }));
-    const options = { method: 'syn', timeout_ms: 400, retries: 3 } as const;
+    const options = { method: 'syn', timeoutMs: 400, retries: 3 } as const;
     const { records } = await scanElsewhere({ targets, options }, pair.within(pair.scanner));
     const states = Object.fromEntries(records.map(({ ip, state }) => [ip.slice(-1), state]));
     assert.equal(records.length, targets.length);
@@ -103,7 +103,7 @@ describe('scans through a network', { skip }, () => {
       { ip: TARGET_IPV4, ports: portsBetween(1000, 1199) },
     ];
     const limited = [...pair.within(pair.scanner), 'sh', '-c', 'ulimit -n 64; exec "$@"', 'sh'];
-    const options = { concurrency: 500, timeout_ms: 200, retries: 1 };
+    const options = { concurrency: 500, timeoutMs: 200, retries: 1 };
     const { records, notices } = await scanElsewhere({ targets, options }, limited);
     assert.equal(records.length, 400);
     assert.deepEqual(portsIn(records, 'open'), open);
@@ -146,7 +146,7 @@ describe('scans through a packet filter', { skip: skipFiltered }, () => {
     for (const ip of [TARGET_IPV4, TARGET_IPV6]) {
       await using _listeners = await startListeners({ ip, ports: portsBetween(2050, 2350) }, pair.within(pair.target));
       for (const method of ['syn', 'connect'] as const) {
-        const options = { method, timeout_ms: 300, retries: 1 };
+        const options = { method, timeoutMs: 300, retries: 1 };
         // Hosts report rejected packets by ICMP at a limited rate.
         const request = { targets: [{ ip, ports }], options, rate: 500 };
         const { records } = await scanElsewhere(request, pair.within(pair.scanner));
@@ -173,7 +173,7 @@ describe('scans through a packet filter', { skip: skipFiltered }, () => {
     const open = portsBetween(3000, 3499);
     await using _listeners = await startListeners({ ip: TARGET_IPV4, ports: open }, pair.within(pair.target));
     const ports = portsBetween(3000, 12_999);
-    const options = { method: 'syn', timeout_ms: 200, retries: 3 } as const;
+    const options = { method: 'syn', timeoutMs: 200, retries: 3 } as const;
     const { records, sent } = await scanElsewhere(
       { targets: [{ ip: TARGET_IPV4, ports }], options },
       pair.within(pair.scanner),
@@ -189,7 +189,7 @@ describe('scans through a packet filter', { skip: skipFiltered }, () => {
     pair.filter(pair.scanner, 'output', ['tcp dport 4000-4009 drop']);
     for (const method of ['syn', 'connect'] as const) {
       const targets = [{ ip: TARGET_IPV4, ports: portsBetween(4000, 4019) }];
-      const options = { method, timeout_ms: 300, retries: 0 };
+      const options = { method, timeoutMs: 300, retries: 0 };
       const { records, notices } = await scanElsewhere({ targets, options }, pair.within(pair.scanner));
       assert.deepEqual(portsIn(records, 'closed'), portsBetween(4010, 4019), method);
       assert.deepEqual(portsIn(records, 'filtered'), portsBetween(4000, 4009), method);

@@ -22,7 +22,7 @@ export interface ScanAnswer {
 
 if (import.meta.main) {
   const { targets, options, rate } = JSON.parse(process.argv[2]!) as ScanRequest;
-  const pace = createPace({ clock: systemClock, rate: rate ?? Infinity, host_rate: Infinity });
+  const pace = createPace({ clock: systemClock, rate: rate ?? Infinity, hostRate: Infinity });
   const environment = environmentOf({ pace });
   const endpoints = targets.flatMap(({ ip, ports }) => endpointsOf(ip, ports));
   const startedAt = performance.now();

@@ -90,7 +90,7 @@ describe('SYN scan', { skip }, () => {
   });
 
   it('respects the pace', async () => {
-    const pace = createPace({ clock: systemClock, rate: 1000, host_rate: Infinity });
+    const pace = createPace({ clock: systemClock, rate: 1000, hostRate: Infinity });
     const startedAt = performance.now();
     await collect(tcpOptions(endpointsOf(IP, RANGE.slice(0, 400)), { method: 'syn' }), environmentOf({ pace }));
     const elapsedMs = performance.now() - startedAt;

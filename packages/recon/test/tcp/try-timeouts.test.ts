@@ -90,7 +90,7 @@ async function scan(network: MadeUpNetwork, batches: readonly (readonly string[]
       return waiting.shift() ?? [];
     },
   };
-  const environment = environmentOf({ clock, pace: createPace({ clock, rate: Infinity, host_rate: Infinity }) });
+  const environment = environmentOf({ clock, pace: createPace({ clock, rate: Infinity, hostRate: Infinity }) });
   const options = tcpOptions([], { method: 'syn', ...changes, endpoints });
   const queue = new RecordQueue<PortRecord>(size + 1);
   const report = new PortReport(environment, queue, { states: options.states, total: size });
@@ -126,7 +126,7 @@ test('a silent port in a fast network is retried soon, each time after twice as 
     ['fd00:5::1', 'fd00:5:0:9::2', 'fd00:6::2'],
   ] as const) {
     const network = new MadeUpNetwork({ [near]: 20 });
-    const { records, gaps } = await scan(network, [[near], [silent, far]], { retries: 3, timeout_ms: 1000 });
+    const { records, gaps } = await scan(network, [[near], [silent, far]], { retries: 3, timeoutMs: 1000 });
     assertAbout(gaps(silent), [125, 250, 500]);
     assertAbout(gaps(far), [1000, 1000, 1000]);
     assert.equal(records.get(near)?.state, 'closed');
@@ -141,7 +141,7 @@ test('a slow host among fast ones is not missed, with its latency; the last atte
   const network = new MadeUpNetwork({ '10.5.0.1': 20, '10.5.0.3': 900, '10.5.0.4': 990 });
   for (const retries of [0, 1, 3]) {
     network.sent.length = 0;
-    const { records } = await scan(network, [['10.5.0.1'], ['10.5.0.3', '10.5.0.4']], { retries, timeout_ms: 1000 });
+    const { records } = await scan(network, [['10.5.0.1'], ['10.5.0.3', '10.5.0.4']], { retries, timeoutMs: 1000 });
     for (const [ip, rttMs] of [
       ['10.5.0.3', 900],
       ['10.5.0.4', 990],
@@ -155,12 +155,12 @@ test('a slow host among fast ones is not missed, with its latency; the last atte
 
 test('a slow network gets its time, up to the timeout; a timeout below 200 ms is kept', async () => {
   const network = new MadeUpNetwork({ '10.5.0.1': 150 });
-  const { gaps } = await scan(network, [['10.5.0.1'], ['10.5.0.2']], { retries: 2, timeout_ms: 1000 });
+  const { gaps } = await scan(network, [['10.5.0.1'], ['10.5.0.2']], { retries: 2, timeoutMs: 1000 });
   // 150 ms, and four times its half.
   assertAbout(gaps('10.5.0.2'), [500, 1000]);
   const short = await scan(new MadeUpNetwork({ '10.5.0.1': 5 }), [['10.5.0.1'], ['10.5.0.2']], {
     retries: 2,
-    timeout_ms: 150,
+    timeoutMs: 150,
   });
   assertAbout(short.gaps('10.5.0.2'), [150, 150]);
 });

@@ -56,7 +56,7 @@ test('finds exactly the versions that a server accepts', async (t) => {
   ] as const;
   for (const [minVersion, maxVersion, expected] of cases) {
     const server = await serveTls(t, [leaf], { minVersion, maxVersion });
-    const record = await probe({ port: server.port, host: HOST, enumerate_versions: true, certificates: false });
+    const record = await probe({ port: server.port, host: HOST, versions: true, certificates: false });
     assert.deepEqual(record.version_enum, expected);
     const hasOld = expected.some((version) => version === 'tls10' || version === 'tls11');
     assert.deepEqual(record.findings, hasOld ? ['weak_version'] : []);
@@ -78,7 +78,7 @@ test('finds exactly the ciphers that a server accepts, in its order', async (t) 
     minVersion: 'TLSv1.1',
     maxVersion: 'TLSv1.2',
   });
-  const record = await probe({ port: server.port, host: HOST, enumerate_versions: true, enumerate_ciphers: true });
+  const record = await probe({ port: server.port, host: HOST, versions: true, ciphers: true });
   assert.deepEqual(record.cipher_enum, {
     tls12: [
       'TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256',
@@ -95,7 +95,7 @@ test('finds exactly the ciphers that a server accepts, in its order', async (t) 
 
 test('without versions, the ciphers of the chosen one', async (t) => {
   const server = await serveTls(t, [leaf]);
-  const record = await probe({ port: server.port, host: HOST, certificates: false, enumerate_ciphers: true });
+  const record = await probe({ port: server.port, host: HOST, certificates: false, ciphers: true });
   assert.equal(record.version_enum, undefined);
   assert.deepEqual(Object.keys(record.cipher_enum ?? {}), ['tls13']);
   assert.equal(record.cipher_enum?.tls13?.length, 3);
@@ -115,7 +115,7 @@ test('a server that stops answering is abandoned, and the record states it', asy
     socket.on('close', () => inner.destroy());
     socket.pipe(inner).pipe(socket);
   });
-  const options = { host: HOST, enumerate_ciphers: true, certificates: false, timeout_ms: 200 };
+  const options = { host: HOST, ciphers: true, certificates: false, timeoutMs: 200 };
   const record = await probe({ port: server.port, ...options });
   assert.equal(record.error, 'ciphers of tls12: timeout');
   assert.equal(record.cipher_enum?.tls12?.length, 2);
@@ -143,7 +143,7 @@ test('SSL 3.0, of a server that knows nothing newer', async (t) => {
       else socket.end(isRc4Offered ? flight : Buffer.of(21, 3, 0, 0, 2, 2, 40));
     });
   });
-  const record = await probe({ port: server.port, host: HOST, enumerate_versions: true, enumerate_ciphers: true });
+  const record = await probe({ port: server.port, host: HOST, versions: true, ciphers: true });
   assert.equal(record.tls_version, 'ssl30');
   assert.deepEqual(record.version_enum, ['ssl30']);
   assert.deepEqual(record.cipher_enum, { ssl30: ['TLS_RSA_WITH_RC4_128_SHA'] });
@@ -185,7 +185,7 @@ async function opensslServer(t: TestContext, options: readonly string[]): Promis
 test('openssl: anonymous and null ciphers beside sound ones', needsOpenssl, async (t) => {
   const ciphers = 'ADH-AES128-SHA:AECDH-NULL-SHA:ECDHE-RSA-AES128-GCM-SHA256:@SECLEVEL=0';
   const port = await opensslServer(t, ['-cipher', ciphers, '-no_tls1_3', '-serverpref']);
-  const record = await probe({ port, host: HOST, enumerate_ciphers: true });
+  const record = await probe({ port, host: HOST, ciphers: true });
   assert.deepEqual(record.cipher_enum?.tls12, [
     'TLS_DH_anon_WITH_AES_128_CBC_SHA',
     'TLS_ECDH_anon_WITH_NULL_SHA',

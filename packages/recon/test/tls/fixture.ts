@@ -25,13 +25,13 @@ export function environmentOf(overrides: Partial<ProbeEnvironment> = {}): ProbeE
 
 export function optionsOf(overrides: Partial<TlsOptions> & Pick<TlsOptions, 'endpoints'>): TlsOptions {
   return {
-    timeout_ms: 5000,
+    timeoutMs: 5000,
     concurrency: 8,
     starttls: 'auto',
     alpn: [],
     certificates: true,
-    enumerate_versions: false,
-    enumerate_ciphers: false,
+    versions: false,
+    ciphers: false,
     ...overrides,
   };
 }

@@ -15,8 +15,8 @@ import { fixedHello, recordFlight } from './flight-fixture.ts';
 const HOST = 'www.example.test';
 const leaf = await makeCertificate({ name: HOST });
 
-async function outcome(server: TestServer, timeout_ms = 5000): Promise<TlsRecord> {
-  const record = await probe({ port: server.port, host: HOST, timeout_ms, starttls: 'off' });
+async function outcome(server: TestServer, timeoutMs = 5000): Promise<TlsRecord> {
+  const record = await probe({ port: server.port, host: HOST, timeoutMs, starttls: 'off' });
   await server.idle();
   return record;
 }
@@ -46,7 +46,7 @@ test('a closed port, and a silent one', async (t) => {
   assert.equal(silent.error, 'timeout');
   assert.equal(silent.probe_status, false);
   assert.equal(silent.rtt_ms, null);
-  const closed = await probe({ port: 1, timeout_ms: 2000 });
+  const closed = await probe({ port: 1, timeoutMs: 2000 });
   assert.equal(closed.error, 'connection refused');
 });
 

@@ -57,7 +57,7 @@ test('ending the iteration closes open connections', async (t) => {
   const quick = await serveTcp(t, answering(CLOSING));
   const [first, ...rest] = [...many(1, quick.port), ...many(30, silent.port)];
   const endpoints = endpointsOf([...rest, first!]);
-  for await (const record of scanTls(optionsOf({ endpoints, concurrency: 31, timeout_ms: 60_000 }), environmentOf())) {
+  for await (const record of scanTls(optionsOf({ endpoints, concurrency: 31, timeoutMs: 60_000 }), environmentOf())) {
     assert.equal(record.port, quick.port);
     await eventually(() => silent.accepted === 30, 'all are connected');
     break;
@@ -70,7 +70,7 @@ test('a signal ends it with its reason, and no further connection is made', asyn
   const controller = new AbortController();
   const endpoints = endpointsOf(many(100, silent.port));
   const environment = environmentOf({ signal: controller.signal });
-  const reading = collect(scanTls(optionsOf({ endpoints, concurrency: 16, timeout_ms: 60_000 }), environment));
+  const reading = collect(scanTls(optionsOf({ endpoints, concurrency: 16, timeoutMs: 60_000 }), environment));
   await eventually(() => silent.open === 16, 'the first are connected');
   const reason = new Error('enough');
   controller.abort(reason);
@@ -92,7 +92,7 @@ test('a failing source fails the scan, and open connections are closed', async (
       throw new Error('no more addresses');
     },
   };
-  const options = optionsOf({ endpoints, concurrency: 8, timeout_ms: 60_000 });
+  const options = optionsOf({ endpoints, concurrency: 8, timeoutMs: 60_000 });
   await assert.rejects(collect(scanTls(options, environmentOf())), /no more addresses/);
   await silent.idle();
 });
@@ -114,7 +114,7 @@ test('each connection waits for the pace, including those of enumerations', asyn
     observe: (_sent, answered) => observed.push(answered),
   };
   const endpoints = endpointsOf(many(2, server.port));
-  const options = optionsOf({ endpoints, enumerate_versions: true, enumerate_ciphers: true });
+  const options = optionsOf({ endpoints, versions: true, ciphers: true });
   const records: TlsRecord[] = await collect(scanTls(options, environmentOf({ pace })));
   assert.equal(records.length, 2);
   assert.equal(taken, server.accepted);
@@ -124,11 +124,11 @@ test('each connection waits for the pace, including those of enumerations', asyn
 });
 
 test('invalid options are reported', async () => {
-  const options = optionsOf({ endpoints: endpointsOf([]), alpn: ['x'.repeat(256), ''], concurrency: 0, timeout_ms: 0 });
+  const options = optionsOf({ endpoints: endpointsOf([]), alpn: ['x'.repeat(256), ''], concurrency: 0, timeoutMs: 0 });
   await assert.rejects(collect(scanTls(options, environmentOf())), (error: Error & { details: string[] }) => {
     assert.deepEqual(
       error.details.map((detail) => detail.split(':')[0]),
-      ['concurrency', 'timeout_ms', 'alpn', 'alpn'],
+      ['concurrency', 'timeoutMs', 'alpn', 'alpn'],
     );
     return true;
   });

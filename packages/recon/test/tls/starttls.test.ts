@@ -55,7 +55,7 @@ test('SMTP: a real server', async (t) => {
   await once(server.server, 'listening');
   t.after(() => new Promise<void>((resolve) => server.close(() => resolve())));
   const { port } = server.server.address() as AddressInfo;
-  const record = await probe({ port, host: HOST, starttls: 'smtp', roots, enumerate_versions: true });
+  const record = await probe({ port, host: HOST, starttls: 'smtp', roots, versions: true });
   assert.equal(record.error, undefined);
   assert.equal(record.starttls, 'smtp');
   assert.equal(record.subject_cn, HOST);
@@ -107,7 +107,7 @@ test('a service that refuses TLS is reported with its answer', async (t) => {
 test('a silent service, and one that disconnects', async (t) => {
   const silent = await serveTcp(t, () => undefined);
   const gone = await serveTcp(t, (socket) => socket.end('220-bye\r\n'));
-  assert.equal((await probe({ port: silent.port, starttls: 'smtp', timeout_ms: 200 })).error, 'timeout');
+  assert.equal((await probe({ port: silent.port, starttls: 'smtp', timeoutMs: 200 })).error, 'timeout');
   assert.equal((await probe({ port: gone.port, starttls: 'smtp' })).error, 'starttls smtp: closed before TLS');
 });
 

@@ -74,7 +74,7 @@ export const RECON_OPTIONS = {
   },
   Pace: {
     rate: rate('--rate <count>', 'Packets, queries or connections per second; 0 for no limit', DEFAULTS.rate),
-    hostRate: rate('--host-rate <count>', 'The same per host; 0 for no limit', DEFAULTS.host_rate),
+    hostRate: rate('--host-rate <count>', 'The same per host; 0 for no limit', DEFAULTS.hostRate),
     unlimited: toggle('--unlimited', 'Same as --rate 0 --host-rate 0; either may still be given'),
   },
   Output: {
@@ -105,7 +105,7 @@ export const PROBE_OPTIONS = {
     Pace: {
       retries: retries('Retry rounds for what did not answer'),
       timeoutMs: timeout('Timeout of a response', '1s for syn, 3s for connect'),
-      concurrency: concurrency('Concurrent connections', DEFAULTS.connect_concurrency, 60_000),
+      concurrency: concurrency('Concurrent connections', DEFAULTS.connectConcurrency, 60_000),
       method: choice({
         flag: '--method <method>',
         fallback: 'auto',
@@ -173,7 +173,7 @@ export const PROBE_OPTIONS = {
     },
     Pace: {
       timeoutMs: timeout('Timeout of a connection', '5s'),
-      concurrency: concurrency('Concurrent endpoints', DEFAULTS.tls_concurrency, 10_000),
+      concurrency: concurrency('Concurrent endpoints', DEFAULTS.tlsConcurrency, 10_000),
     },
     Output: {},
   },
@@ -226,7 +226,7 @@ export function reconRequestOf(probe: Probe, targets: readonly string[], options
     ...pace,
     unlimited,
     rate: limit(rate, DEFAULTS.rate),
-    hostRate: limit(hostRate, DEFAULTS.host_rate),
+    hostRate: limit(hostRate, DEFAULTS.hostRate),
     ...output,
     json: json || jsonStyle !== null,
     jsonStyle: jsonStyle ?? 'heddle',

@@ -22,7 +22,7 @@ export async function tcpRecords(
     method: request.method,
     states: request.allStates ? (['open', 'closed', 'filtered'] as const) : (['open'] as const),
     retries: request.retries,
-    timeout_ms: request.timeoutMs ?? (await tcpTimeoutMs(request, environment)),
+    timeoutMs: request.timeoutMs ?? (await tcpTimeoutMs(request, environment)),
     concurrency: request.concurrency,
     banner: request.banner,
   };
@@ -30,11 +30,11 @@ export async function tcpRecords(
 }
 
 async function tcpTimeoutMs({ method }: TcpRequest, { random }: ProbeEnvironment): Promise<number> {
-  if (method === 'connect') return RECON_DEFAULTS.connect_timeout_ms;
-  if (method === 'syn') return RECON_DEFAULTS.syn_timeout_ms;
+  if (method === 'connect') return RECON_DEFAULTS.connectTimeoutMs;
+  if (method === 'syn') return RECON_DEFAULTS.synTimeoutMs;
   const { openSyn } = await import('@heddle/recon/tcp/syn/open-syn');
   const { available } = await openSyn(random);
-  return available ? RECON_DEFAULTS.syn_timeout_ms : RECON_DEFAULTS.connect_timeout_ms;
+  return available ? RECON_DEFAULTS.synTimeoutMs : RECON_DEFAULTS.connectTimeoutMs;
 }
 
 export async function tlsRecords(
@@ -45,13 +45,13 @@ export async function tlsRecords(
   const { scanTls } = await import('@heddle/recon/tls/scan');
   const options = {
     endpoints,
-    timeout_ms: request.timeoutMs ?? RECON_DEFAULTS.tls_timeout_ms,
+    timeoutMs: request.timeoutMs ?? RECON_DEFAULTS.tlsTimeoutMs,
     concurrency: request.concurrency,
     starttls: request.starttls,
     alpn: request.alpn,
     certificates: request.certificates,
-    enumerate_versions: request.versions,
-    enumerate_ciphers: request.ciphers,
+    versions: request.versions,
+    ciphers: request.ciphers,
     roots: request.roots.map(readRoots),
   };
   return scanTls(options, environment);
@@ -83,8 +83,8 @@ export async function dnsRecords(
     types: hasAddresses && !request.types.includes('PTR') ? [...request.types, 'PTR' as const] : request.types,
     resolvers: request.resolvers,
     retries: request.retries,
-    timeout_ms: request.timeoutMs ?? RECON_DEFAULTS.dns_timeout_ms,
-    in_flight: RECON_DEFAULTS.dns_in_flight,
+    timeoutMs: request.timeoutMs ?? RECON_DEFAULTS.dnsTimeoutMs,
+    inFlight: RECON_DEFAULTS.dnsInFlight,
     wildcards: request.wildcards || wordlist !== null,
     scope,
   };

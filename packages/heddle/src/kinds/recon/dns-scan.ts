@@ -65,8 +65,8 @@ function scanNames(options: ScanKindOptions, input: DnsInput, context: KindConte
           types: [...input.types, 'PTR'],
           resolvers: settings.resolvers,
           retries: settings.retries,
-          timeout_ms: settings.timeout_ms ?? RECON_DEFAULTS.dns_timeout_ms,
-          in_flight: input.in_flight,
+          timeoutMs: settings.timeout_ms ?? RECON_DEFAULTS.dnsTimeoutMs,
+          inFlight: input.in_flight,
         },
         environment,
       );

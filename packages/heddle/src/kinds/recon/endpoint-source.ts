@@ -21,7 +21,7 @@ export function endpointSource({ part, scope, resolve, leftOuts }: SourceOptions
     targets: parseTargets(part.targets, { exclude: part.settings.exclude }),
     ports: parsePorts(part.ports),
     seed: part.seed,
-    all_addresses: part.all_addresses,
+    allAddresses: part.all_addresses,
     scope,
     resolve: async (name, signal) => {
       try {

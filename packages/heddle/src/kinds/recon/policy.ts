@@ -30,7 +30,7 @@ export class ReconPolicy {
     this.#scope = createScope(scope, followed);
     this.#clock = clock;
     this.#rate = rate;
-    this.#pace = createPace({ clock, rate, host_rate: Infinity });
+    this.#pace = createPace({ clock, rate, hostRate: Infinity });
   }
 
   /**
@@ -56,7 +56,7 @@ export class ReconPolicy {
 
   /** Returns a task's own pace within that of the process. */
   paceOf({ rate, host_rate }: { rate: number; host_rate: number }): Pace {
-    const own = createPace({ clock: this.#clock, rate: Math.min(rate, this.#rate), host_rate });
+    const own = createPace({ clock: this.#clock, rate: Math.min(rate, this.#rate), hostRate: host_rate });
     return new SharedPace(own, this.#pace);
   }
 }

@@ -38,7 +38,7 @@ export function readProbeSettings(input: Members): ProbeSettings {
     scope,
     exclude: readTexts(input, 'exclude') ?? [],
     rate: input.number('rate', 0.1, RATE_MAX) ?? RECON_DEFAULTS.rate,
-    host_rate: input.number('host_rate', 0.1, RATE_MAX) ?? RECON_DEFAULTS.host_rate,
+    host_rate: input.number('host_rate', 0.1, RATE_MAX) ?? RECON_DEFAULTS.hostRate,
     retries: input.integer('retries', 0, RETRIES_MAX) ?? RECON_DEFAULTS.retries,
     timeout_ms: input.number('timeout_ms', 1, TIMEOUT_MS_MAX),
     resolvers: textsMember(input, 'resolvers', { max: RESOLVERS_MAX, maxChars: 300 }) ?? [],

@@ -30,7 +30,7 @@ export async function runEndpointScan<Record extends object>(scanning: EndpointS
   const scope = policy.scopeOf(settings);
   const resolver = openResolver({
     resolvers: settings.resolvers,
-    timeout_ms: RECON_DEFAULTS.dns_timeout_ms,
+    timeoutMs: RECON_DEFAULTS.dnsTimeoutMs,
     clock,
     random,
     signal: context.signal,

@@ -97,7 +97,7 @@ export function readTcpMembers(input: Members): TcpMembers {
     method: input.oneOf('method', METHODS) ?? 'auto',
     states: readNames(input, 'states', STATES) ?? ['open'],
     banner: input.boolean('banner') ?? false,
-    concurrency: input.integer('concurrency', 1, CONCURRENCY_MAX) ?? RECON_DEFAULTS.connect_concurrency,
+    concurrency: input.integer('concurrency', 1, CONCURRENCY_MAX) ?? RECON_DEFAULTS.connectConcurrency,
   };
 }
 
@@ -110,7 +110,7 @@ export function readTlsMembers(input: Members): TlsMembers {
     certificates: input.boolean('certificates') ?? true,
     versions: input.boolean('versions') ?? false,
     ciphers: input.boolean('ciphers') ?? false,
-    concurrency: input.integer('concurrency', 1, CONCURRENCY_MAX) ?? RECON_DEFAULTS.tls_concurrency,
+    concurrency: input.integer('concurrency', 1, CONCURRENCY_MAX) ?? RECON_DEFAULTS.tlsConcurrency,
   };
 }
 
@@ -118,7 +118,7 @@ export function readDnsMembers(input: Members): DnsMembers {
   return {
     types: readNames(input, 'types', DNS_TYPES) ?? ['A', 'AAAA', 'CNAME'],
     wildcards: input.boolean('wildcards') ?? false,
-    in_flight: input.integer('in_flight', 1, 65_536) ?? RECON_DEFAULTS.dns_in_flight,
+    in_flight: input.integer('in_flight', 1, 65_536) ?? RECON_DEFAULTS.dnsInFlight,
     accept: textsMember(input, 'accept', { max: 50, maxChars: 50 }) ?? [],
   };
 }

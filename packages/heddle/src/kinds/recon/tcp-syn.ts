@@ -46,7 +46,7 @@ export function tcpSynGenerator(options: Pick<GeneratorOptions<TcpMembers>, 'pol
 
 function tcpOptions(input: TcpInput, endpoints: TcpOptions['endpoints']): TcpOptions {
   const { method, states, banner, concurrency, settings } = input;
-  const usual = method === 'connect' ? RECON_DEFAULTS.connect_timeout_ms : RECON_DEFAULTS.syn_timeout_ms;
-  const timeout_ms = settings.timeout_ms ?? usual;
-  return { endpoints, method, states, banner, concurrency, retries: settings.retries, timeout_ms };
+  const usual = method === 'connect' ? RECON_DEFAULTS.connectTimeoutMs : RECON_DEFAULTS.synTimeoutMs;
+  const timeoutMs = settings.timeout_ms ?? usual;
+  return { endpoints, method, states, banner, concurrency, retries: settings.retries, timeoutMs };
 }

@@ -52,8 +52,8 @@ function tlsOptions(input: TlsInput, endpoints: TlsOptions['endpoints']): TlsOpt
     alpn,
     certificates,
     concurrency,
-    enumerate_versions: versions,
-    enumerate_ciphers: ciphers,
-    timeout_ms: settings.timeout_ms ?? RECON_DEFAULTS.tls_timeout_ms,
+    versions,
+    ciphers,
+    timeoutMs: settings.timeout_ms ?? RECON_DEFAULTS.tlsTimeoutMs,
   };
 }

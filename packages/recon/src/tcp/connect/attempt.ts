@@ -31,13 +31,13 @@ export class Attempt implements RunningAttempt {
 
   constructor(
     endpoint: Endpoint,
-    options: { clock: Clock; timeout_ms: number; banner: boolean },
+    options: { clock: Clock; timeoutMs: number; banner: boolean },
     done: (result: AttemptResult) => void,
   ) {
     this.endpoint = endpoint;
     this.#clock = options.clock;
     this.#startedAt = options.clock.monotonic();
-    this.deadline = this.#startedAt + options.timeout_ms;
+    this.deadline = this.#startedAt + options.timeoutMs;
     this.#banner = options.banner ? new Banner() : null;
     this.#done = done;
     const { ip, family, port } = endpoint;
@@ -122,6 +122,6 @@ export class Attempt implements RunningAttempt {
 /** Creates connections with Node's sockets and event loop. */
 export function nodeConnector(clock: Clock, banner: boolean): Connector {
   return {
-    begin: (endpoint, timeout_ms, done) => new Attempt(endpoint, { clock, timeout_ms, banner }, done),
+    begin: (endpoint, timeoutMs, done) => new Attempt(endpoint, { clock, timeoutMs, banner }, done),
   };
 }

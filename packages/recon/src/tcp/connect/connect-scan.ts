@@ -65,7 +65,7 @@ export class ConnectScan {
     this.#report = report;
     this.#connector = connector;
     this.#feed = new EndpointFeed(options.endpoints, signal, BATCH, () => this.#advance());
-    this.#timeouts = new AdaptiveTimeouts(options.timeout_ms);
+    this.#timeouts = new AdaptiveTimeouts(options.timeoutMs);
     this.#shortage = new LocalShortage(environment.clock, options.concurrency);
   }
 

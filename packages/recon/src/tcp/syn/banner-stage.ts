@@ -16,11 +16,11 @@ interface OpenPort {
 export class BannerStage {
   readonly #environment: ProbeEnvironment;
   readonly #report: PortReport;
-  readonly #limits: { timeout_ms: number; concurrency: number };
+  readonly #limits: { timeoutMs: number; concurrency: number };
   readonly #waiting = new Fifo<OpenPort>();
   readonly #running = new Set<Attempt>();
 
-  constructor(environment: ProbeEnvironment, report: PortReport, limits: { timeout_ms: number; concurrency: number }) {
+  constructor(environment: ProbeEnvironment, report: PortReport, limits: { timeoutMs: number; concurrency: number }) {
     this.#environment = environment;
     this.#report = report;
     this.#limits = limits;
@@ -60,8 +60,8 @@ export class BannerStage {
 
   #begin({ endpoint, rtt_ms }: OpenPort): void {
     const { clock } = this.#environment;
-    const { timeout_ms } = this.#limits;
-    const attempt: Attempt = new Attempt(endpoint, { clock, timeout_ms, banner: true }, ({ banner }) => {
+    const { timeoutMs } = this.#limits;
+    const attempt: Attempt = new Attempt(endpoint, { clock, timeoutMs, banner: true }, ({ banner }) => {
       this.#running.delete(attempt);
       const said = banner === undefined ? {} : { banner };
       this.#report.settle(endpoint, 'syn', { state: 'open', reason: 'syn-ack', rtt_ms, ...said });

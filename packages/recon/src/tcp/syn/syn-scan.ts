@@ -78,8 +78,8 @@ export class SynScan {
     this.#report = report;
     this.#openWire = openWire;
     this.#triesMax = Math.min(TRIES_MAX, 1 + options.retries);
-    this.#timeouts = new TryTimeouts(options.timeout_ms, this.#triesMax);
-    const capacity = slotsFor(environment.pace.rate, options.timeout_ms, options.endpoints.size);
+    this.#timeouts = new TryTimeouts(options.timeoutMs, this.#triesMax);
+    const capacity = slotsFor(environment.pace.rate, options.timeoutMs, options.endpoints.size);
     this.#slots = new Slots(capacity, this.#triesMax, this.#timeouts.classesMs.length);
     this.#slotMask = this.#slots.capacity - 1;
     this.#key = new CookieKey(environment.random.bytes(8));
