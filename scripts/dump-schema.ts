@@ -1,11 +1,11 @@
-/** `node scripts/dump-schema.ts`: writes src/store/sql/schema.sql from a freshly migrated database. */
+/** `node scripts/dump-schema.ts`: writes packages/core/schema.sql from a freshly migrated database. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import type { Queryable, Statement } from '../src/store/database.ts';
-import { createTestDatabase } from '../test/support/postgres.ts';
+import type { Queryable, Statement } from '@heddle/core/store/database';
+import { createTestDatabase } from '@heddle/test-support/postgres';
 
-export const SCHEMA_FILE = 'src/store/sql/schema.sql';
+export const SCHEMA_FILE = 'packages/core/schema.sql';
 
 const HEAD = `-- The schema after all migrations, with the signatures of its functions: an overview for readers, and a record of
 -- changes for reviews. Written by \`node scripts/dump-schema.ts\`; nothing executes it.
