@@ -71,7 +71,7 @@ export async function renderSchema(database: Queryable): Promise<string> {
 }
 
 if (import.meta.main) {
-  const { database, drop } = await createTestDatabase();
-  writeFileSync(join(import.meta.dirname, '..', SCHEMA_FILE), await renderSchema(database));
-  await drop();
+  const test = await createTestDatabase();
+  writeFileSync(join(import.meta.dirname, '..', SCHEMA_FILE), await renderSchema(test.database));
+  await test.drop();
 }
