@@ -16,18 +16,16 @@ begin
     as w(id uuid, name text, linked boolean, task_count integer, remaining integer, traceparent text);
   if p_edges is not null then
     insert into edge (parent_id, child_id, requires_success, crosses, relayed)
-    select e.p, e.c, e.r, coalesce(e.x, false), coalesce(e.d, false)
-    from json_to_recordset(p_edges) as e(p uuid, c uuid, r boolean, x boolean, d boolean);
+    select e.parent_id, e.child_id, e.requires_success, coalesce(e.crosses, false), coalesce(e.relayed, false)
+    from json_to_recordset(p_edges)
+      as e(parent_id uuid, child_id uuid, requires_success boolean, crosses boolean, relayed boolean);
   end if;
   return store_tasks(p_tasks, p_specs, p_kinds, v_now);
 end $$;
 
--- Inserts tasks of stored workflows; returns the lanes where tasks became ready. Keys are short since every task
--- repeats them. p_tasks: i id, w workflow, k kind, n name, l local id, t timeout, b deadline basis, p priority,
--- d delay in ms, m metadata, e expected count, g open gates, x linked, h starts by a webhook, nr needs a runner, s has
--- a spec, a has actions, r rules [[shape, max], ...]; z, f and c: state, reason and cause of one that ended at once,
--- because a stored parent had or because it is disabled. In trees: cc container, q position, y policy, sl sealed, gn
--- may generate, gg generator, ga its attempt, v computed input.
+-- Inserts tasks of stored workflows; returns the lanes where tasks became ready. p_tasks: [the columns of `task` that
+-- differ from their defaults, and: delay_ms; rules: [[shape, max], ...]; ended_as: the state of one that ends at once,
+-- because a stored parent has ended or because it is disabled]. p_specs: [columns of `task_spec`].
 create or replace function store_tasks(p_tasks json, p_specs json, p_kinds integer[], p_now timestamptz)
 returns integer[] language plpgsql as $$
 declare
@@ -42,35 +40,43 @@ begin
 
   if p_specs is not null then
     insert into task_spec (task_id, actions, rules, dedupe, retry, reads, requirements)
-    select s.i, s.actions, s.rules, s.dedupe, s.retry, s.reads, s.requirements
+    select s.task_id, s.actions, s.rules, s.dedupe, s.retry, s.reads, s.requirements
     from json_to_recordset(p_specs)
-      as s(i uuid, actions jsonb, rules jsonb, dedupe jsonb, retry jsonb, reads jsonb, requirements jsonb);
+      as s(task_id uuid, actions jsonb, rules jsonb, dedupe jsonb, retry jsonb, reads jsonb, requirements jsonb);
   end if;
   with stored as (
-    insert into task (id, workflow_id, kind_id, state, priority, open_gates, timeout_secs, deadline_basis, linked,
-      has_spec, has_actions, starts_by_webhook, slot_version, expected_count, created_at, updated_at, run_at, ended_at, cause, wants,
-      rule_slots, rule_max, name, local_id, reason, metadata, container_id, position, policy, sealed, generates, generator_id,
-      generator_attempt, computed, needs_runner)
-    select t.i, t.w, t.k, coalesce(t.z, case when t.g > 0 then :waiting else :pending end), coalesce(t.p, 0),
-      coalesce(t.g, 0), t.t, coalesce(t.b, 0), coalesce(t.x, false), coalesce(t.s, false), coalesce(t.a, false), coalesce(t.h, false),
-      coalesce(sv.version, 0), t.e, v_now, v_now, case when t.d > 0 then v_now + t.d * interval '1 millisecond' end,
-      case when t.z >= :terminal then v_now end, t.c, sv.wants, rs.slots, rs.maxima, t.n, t.l, t.f, coalesce(t.m, '{}'),
-      t.cc, t.q, coalesce(t.y, 0), coalesce(t.sl, false), coalesce(t.gn, false), t.gg, t.ga, coalesce(t.v, false),
-      coalesce(t.nr, false)
-    from json_to_recordset(p_tasks) as t(i uuid, w uuid, k integer, n text, l text, t integer, b smallint, p smallint,
-      d bigint, m jsonb, e bigint, g integer, x boolean, h boolean, s boolean, a boolean, r jsonb, z smallint, f text, c uuid,
-      cc uuid, q integer, y smallint, sl boolean, gn boolean, gg uuid, ga integer, v boolean, nr boolean)
+    insert into task (id, workflow_id, kind_id, state, open_gates, linked, has_spec, has_actions, starts_by_webhook,
+      needs_runner, computed, name, local_id, metadata, created_at, updated_at, run_at, ended_at, cause, reason,
+      slot_version, wants, rule_slots, rule_max,
+      container_id, position, policy, sealed, generates, generator_id, generator_attempt,
+      -- Plain settings, described in vocabulary/task-fields.ts.
+      priority, timeout_secs, deadline_basis, expected_count)
+    select t.id, t.workflow_id, t.kind_id, coalesce(t.ended_as, case when t.open_gates > 0 then :waiting else :pending end),
+      coalesce(t.open_gates, 0), coalesce(t.linked, false), coalesce(t.has_spec, false), coalesce(t.has_actions, false),
+      coalesce(t.starts_by_webhook, false), coalesce(t.needs_runner, false), coalesce(t.computed, false), t.name, t.local_id,
+      coalesce(t.metadata, '{}'), v_now, v_now, case when t.delay_ms > 0 then v_now + t.delay_ms * interval '1 millisecond' end,
+      case when t.ended_as >= :terminal then v_now end, t.cause, t.reason,
+      coalesce(sv.version, 0), sv.wants, rs.slots, rs.maxima,
+      t.container_id, t.position, coalesce(t.policy, 0), coalesce(t.sealed, false), coalesce(t.generates, false),
+      t.generator_id, t.generator_attempt,
+      coalesce(t.priority, 0), coalesce(t.timeout_secs, 3600), coalesce(t.deadline_basis, :timeout_since_activity),
+      t.expected_count
+    from json_to_recordset(p_tasks) as t(id uuid, workflow_id uuid, kind_id integer, ended_as smallint, open_gates integer,
+      linked boolean, has_spec boolean, has_actions boolean, starts_by_webhook boolean, needs_runner boolean,
+      computed boolean, name text, local_id text, metadata jsonb, delay_ms bigint, cause uuid, reason text, rules jsonb,
+      container_id uuid, position integer, policy smallint, sealed boolean, generates boolean, generator_id uuid,
+      generator_attempt integer, priority smallint, timeout_secs integer, deadline_basis smallint, expected_count bigint)
     left join lateral (
       select kind.slot_version as version, (
-        select array_agg(coalesce(sh.whole_slot, slot_of(sh.id, sh.type, sh.fields, coalesce(t.m, '{}'))))
-        from shape sh where sh.kind_id = t.k) as wants
-      from kind where kind.id = t.k) sv on v_ruled
+        select array_agg(coalesce(sh.whole_slot, slot_of(sh.id, sh.type, sh.fields, coalesce(t.metadata, '{}'))))
+        from shape sh where sh.kind_id = t.kind_id) as wants
+      from kind where kind.id = t.kind_id) sv on v_ruled
     left join lateral (
-      select array_agg(coalesce(sh.whole_slot, slot_of(sh.id, sh.type, sh.fields, coalesce(t.m, '{}'))) order by rule.ord)
+      select array_agg(coalesce(sh.whole_slot, slot_of(sh.id, sh.type, sh.fields, coalesce(t.metadata, '{}'))) order by rule.ord)
           as slots,
         array_agg((rule.value ->> 1)::bigint order by rule.ord) as maxima
-      from jsonb_array_elements(t.r) with ordinality rule(value, ord)
-      join shape sh on sh.id = (rule.value ->> 0)::integer) rs on t.r is not null
+      from jsonb_array_elements(t.rules) with ordinality rule(value, ord)
+      join shape sh on sh.id = (rule.value ->> 0)::integer) rs on t.rules is not null
     returning id, state, run_at, -priority as rank, lane_of(starts_by_webhook, needs_runner, kind_id) as lane
   ), later as (
     insert into delayed (run_at, task_id) select t.run_at, t.id from stored t where t.state = :pending
@@ -81,7 +87,7 @@ begin
   )
   select array_agg(distinct lane) into v_lanes from now;
   if v_deduped then
-    perform add_dedupe_entries(array(select t.i from json_to_recordset(p_tasks) as t(i uuid)));
+    perform add_dedupe_entries(array(select t.id from json_to_recordset(p_tasks) as t(id uuid)));
   end if;
   return coalesce(v_lanes, '{}');
 end $$;

@@ -21,8 +21,8 @@ begin
   return v_new;
 end $$;
 
--- Returns the place of each new node of a generator. p_nodes: [{n: number, i: id of the node, g: generator, a: its
--- attempt, or null, p: container, by id or name, or null}]. Locks the workflows. Codes: 0 to be created, 1 exists, 2 no
+-- Returns the place of each new node of a generator. p_nodes: [{n: number, id: of the node, generator_id, attempt: the
+-- generator's, or null, parent: container, by id or name, or null}]. Locks the workflows. Codes: 0 to be created, 1 exists, 2 no
 -- such generator, 3 the generator has ended, 4 no such container, 5 the container has ended, 6 the attempt is not the
 -- generator's. `adopts`: it exists, and an earlier attempt of the generator created it.
 create or replace function place_nodes(p_nodes jsonb)
@@ -32,29 +32,29 @@ language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = o
 #variable_conflict use_column
 begin
   perform 1 from workflow w where w.id in (
-    select t.workflow_id from jsonb_to_recordset(p_nodes) as x(g uuid) join task t on t.id = x.g)
+    select t.workflow_id from jsonb_to_recordset(p_nodes) as x(generator_id uuid) join task t on t.id = x.generator_id)
   order by w.id for no key update;
   return query
   with asked as (
-    select x.n, x.i, x.p, g.id as generator_id, g.state as generator_state, g.attempt, g.workflow_id, g.container_id as own,
-      not g.sealed as begun, x.a is not null and x.a <> g.attempt as stale,
+    select x.n, x.id, x.parent, g.id as generator_id, g.state as generator_state, g.attempt, g.workflow_id, g.container_id as own,
+      not g.sealed as begun, x.attempt is not null and x.attempt <> g.attempt as stale,
       -- Looked up one by one, since for "exists" the planner may hash the whole table.
-      coalesce((select true from task t where t.id = x.i limit 1), (select true from container k where k.id = x.i limit 1),
-        (select true from archive_task t where t.id = x.i limit 1),
-        (select true from archive_container k where k.id = x.i limit 1), false) as there
-    from jsonb_to_recordset(p_nodes) as x(n integer, i uuid, g uuid, a integer, p text)
-    left join task g on g.id = x.g and g.container_id is not null
+      coalesce((select true from task t where t.id = x.id limit 1), (select true from container k where k.id = x.id limit 1),
+        (select true from archive_task t where t.id = x.id limit 1),
+        (select true from archive_container k where k.id = x.id limit 1), false) as there
+    from jsonb_to_recordset(p_nodes) as x(n integer, id uuid, generator_id uuid, attempt integer, parent text)
+    left join task g on g.id = x.generator_id and g.container_id is not null
   ), placed as (
     select a.*, c.id as into_id, c.state as container_state, c.mode, c.children, c.reason
     from asked a left join lateral (
       select k.* from (
         select 0 as rank, c.* from container c
-        where a.p is not null and c.workflow_id = a.workflow_id and c.local_id = a.p
+        where a.parent is not null and c.workflow_id = a.workflow_id and c.local_id = a.parent
         union all
         select 1, c.* from container c
         -- By its id alone, since the planner may consider the workflow's index as good.
-        where (c.workflow_id = a.workflow_id) is true and c.id = case when a.p is null then a.own
-          when a.p ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then a.p::uuid end) k
+        where (c.workflow_id = a.workflow_id) is true and c.id = case when a.parent is null then a.own
+          when a.parent ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then a.parent::uuid end) k
       where a.generator_id is not null order by k.rank, k.id limit 1) c on true
   ), judged as (
     select p.*, case
@@ -71,9 +71,9 @@ begin
     j.container_state = :running and j.mode = :parallel, j.into_id <> j.own, j.begun, j.attempt,
     j.code = :node_exists and not j.stale and j.generator_state < :terminal and coalesce(
       (select t.generator_attempt is distinct from j.attempt from task t
-       where t.id = j.i and t.generator_id = j.generator_id limit 1),
+       where t.id = j.id and t.generator_id = j.generator_id limit 1),
       (select k.generator_attempt is distinct from j.attempt from container k
-       where k.id = j.i and k.generator_id = j.generator_id limit 1), false),
+       where k.id = j.id and k.generator_id = j.generator_id limit 1), false),
     j.reason
   from judged j order by j.n;
 end $$;
@@ -86,18 +86,21 @@ declare
   v_lanes integer[];
   v_walk record;
 begin
-  update workflow w set task_count = w.task_count + c.t, remaining = w.remaining + c.r,
-    ended_at = case when w.remaining + c.r = 0 then coalesce(w.ended_at, v_now) end
-  from json_to_recordset(p_nodes.counts) as c(w uuid, t integer, r integer) where w.id = c.w;
+  update workflow w set task_count = w.task_count + c.tasks, remaining = w.remaining + c.open,
+    ended_at = case when w.remaining + c.open = 0 then coalesce(w.ended_at, v_now) end
+  from json_to_recordset(p_nodes.counts) as c(workflow_id uuid, tasks integer, open integer) where w.id = c.workflow_id;
   insert into container (id, workflow_id, parent_id, position, mode, policy, local_id, children, open, disabled,
     generator_id, generator_attempt, created_at)
-  select c.i, c.w, c.p, c.q, c.m, c.y, c.l, c.n, c.n - c.d, c.d, c.g, c.a, v_now
-  from json_to_recordset(p_nodes.containers) as c(i uuid, w uuid, p uuid, q integer, m smallint, y smallint, l text, n integer,
-    d integer, g uuid, a integer);
+  select c.id, c.workflow_id, c.parent_id, c.position, c.mode, c.policy, c.local_id, c.children, c.children - c.disabled,
+    c.disabled, c.generator_id, c.generator_attempt, v_now
+  from json_to_recordset(p_nodes.containers) as c(id uuid, workflow_id uuid, parent_id uuid, position integer,
+    mode smallint, policy smallint, local_id text, children integer, disabled integer, generator_id uuid,
+    generator_attempt integer);
   v_lanes := store_tasks(p_nodes.tasks, p_nodes.specs, p_nodes.kinds, v_now);
   if p_nodes.parents is not null then
-    update container k set children = k.children + x.n, open = k.open + x.n - x.d, disabled = k.disabled + x.d
-    from json_to_recordset(p_nodes.parents) as x(c uuid, n integer, d integer) where k.id = x.c;
+    update container k set children = k.children + x.children, open = k.open + x.children - x.disabled,
+      disabled = k.disabled + x.disabled
+    from json_to_recordset(p_nodes.parents) as x(id uuid, children integer, disabled integer) where k.id = x.id;
   end if;
   if p_nodes.generators is not null then perform count_created(p_nodes.generators); end if;
   if p_nodes.fillers is not null then
@@ -110,51 +113,56 @@ begin
     from (select container_id, count(*)::integer as n from kept group by container_id) k where c.id = k.container_id;
   end if;
   -- A paused workflow accepts nodes, but starts none.
-  if exists (select 1 from json_to_recordset(p_nodes.counts) as c(w uuid) join workflow w on w.id = c.w where w.paused) then
+  if exists (select 1 from json_to_recordset(p_nodes.counts) as c(workflow_id uuid)
+      join workflow w on w.id = c.workflow_id where w.paused) then
     update task t set state = :paused, paused_from = t.state, paused_at = v_now
-    from json_to_recordset(p_nodes.tasks) as x(i uuid, w uuid) join workflow w on w.id = x.w and w.paused
-    where t.id = x.i and (t.state + 0) in (:waiting, :pending);
+    from json_to_recordset(p_nodes.tasks) as x(id uuid, workflow_id uuid)
+    join workflow w on w.id = x.workflow_id and w.paused
+    where t.id = x.id and (t.state + 0) in (:waiting, :pending);
   end if;
   select * into v_walk from walk_containers(p_nodes.touched, p_nodes.opened, v_now);
   if cardinality(v_walk.workflows) > 0 then perform count_ended(v_walk.workflows, v_now); end if;
   insert into finalization (workflow_id, created_at)
-  select w.id, v_now from json_to_recordset(p_nodes.counts) as c(w uuid) join workflow w on w.id = c.w
+  select w.id, v_now from json_to_recordset(p_nodes.counts) as c(workflow_id uuid) join workflow w on w.id = c.workflow_id
   where w.remaining = 0 on conflict do nothing;
   return json_build_object('lanes', v_lanes || v_walk.lanes, 'unblocked', v_walk.unblocked, 'now',
     (extract(epoch from v_now) * 1000)::bigint,
-    'ended', (select json_agg(w.id) from json_to_recordset(p_nodes.counts) as c(w uuid) join workflow w on w.id = c.w
-      where w.remaining = 0 and w.ended_at = v_now and w.traceparent is not null),
-    'workflows', (select json_agg(x.w) from (select c.w from json_to_recordset(p_nodes.counts) as c(w uuid) limit 17) x));
+    'ended', (select json_agg(w.id) from json_to_recordset(p_nodes.counts) as c(workflow_id uuid)
+      join workflow w on w.id = c.workflow_id where w.remaining = 0 and w.ended_at = v_now and w.traceparent is not null),
+    'workflows', (select json_agg(x.workflow_id) from (
+      select c.workflow_id from json_to_recordset(p_nodes.counts) as c(workflow_id uuid) limit 17) x));
 end $$;
 
--- Counts nodes created by generator attempts: [{g: generator, a: attempt, n: nodes}]. A new attempt begins at zero.
+-- Counts nodes created by generator attempts: [{task_id, attempt, created}]. A new attempt begins at zero.
 create or replace function count_created(p_generators json)
 returns void language sql as $$
   insert into generator (task_id, attempt, created)
-  select x.g, x.a, x.n from json_to_recordset(p_generators) as x(g uuid, a integer, n integer)
+  select x.task_id, x.attempt, x.created
+  from json_to_recordset(p_generators) as x(task_id uuid, attempt integer, created integer)
   on conflict (task_id) do update set attempt = excluded.attempt,
     created = excluded.created + case when generator.attempt = excluded.attempt then generator.created else 0 end
 $$;
 
 -- Assigns nodes that were created again to the current attempts of their generators.
--- p_nodes: [{i: id of the node, a: attempt}]; their workflows are locked by the caller.
+-- p_nodes: [{id, attempt: the generator's}]; their workflows are locked by the caller.
 create or replace function adopt_nodes(p_nodes json)
 returns void language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
-  v_ids uuid[] := array(select x.i from json_to_recordset(p_nodes) as x(i uuid));
+  v_ids uuid[] := array(select x.id from json_to_recordset(p_nodes) as x(id uuid));
   v_counts json;
 begin
   perform 1 from task t where t.id = any(v_ids) order by t.id for no key update;
   with tasks as (
-    update task t set generator_attempt = x.a from json_to_recordset(p_nodes) as x(i uuid, a integer)
-    where t.id = x.i and t.id = any(v_ids) returning t.generator_id as g, x.a
+    update task t set generator_attempt = x.attempt from json_to_recordset(p_nodes) as x(id uuid, attempt integer)
+    where t.id = x.id and t.id = any(v_ids) returning t.generator_id, x.attempt
   ), containers as (
-    update container c set generator_attempt = x.a from json_to_recordset(p_nodes) as x(i uuid, a integer)
-    where c.id = x.i and c.id = any(v_ids) returning c.generator_id as g, x.a
+    update container c set generator_attempt = x.attempt from json_to_recordset(p_nodes) as x(id uuid, attempt integer)
+    where c.id = x.id and c.id = any(v_ids) returning c.generator_id, x.attempt
   )
   select json_agg(m) into v_counts from (
-    select o.g, o.a, count(*) as n from (select * from tasks union all select * from containers) o
-    group by o.g, o.a order by o.g) m;
+    select o.generator_id as task_id, o.attempt, count(*) as created
+    from (select * from tasks union all select * from containers) o
+    group by o.generator_id, o.attempt order by o.generator_id) m;
   perform count_created(v_counts);
 end $$;
 

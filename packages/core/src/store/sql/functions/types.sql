@@ -33,10 +33,9 @@ create type sequence_steps as (tasks uuid[], containers uuid[], stopped uuid[], 
   reasons text[], stops text[], stopped_parents uuid[], stopped_policies smallint[],
   over_parents uuid[], over_states smallint[], over_policies smallint[]);
 
--- New nodes of trees. containers: i id, w workflow, p parent, q position, m mode, y policy, l local id, n children,
--- d disabled ones among them, g generator, a its attempt. tasks and specs as in store_tasks. parents: containers that
--- were there and get children [{c: container, n: children, d: disabled ones}]. counts: [{w: workflow, t: tasks, r: of
--- them not ended}]. generators as in count_created. fillers: [[generator, container], ...]. touched and opened as in
+-- New nodes of trees. containers: [columns of `container`]. tasks and specs: as in store_tasks. parents: containers that
+-- were there and get children [{id, children, disabled: ones among them}]. counts: [{workflow_id, tasks, open: ones among
+-- them}]. generators: as in count_created. fillers: [[generator, container], ...]. touched and opened: as in
 -- walk_containers. kinds: those of the tasks.
 create type new_nodes as (containers json, tasks json, specs json, parents json, counts json, generators json,
   fillers json, touched uuid[], opened uuid[], kinds integer[]);
