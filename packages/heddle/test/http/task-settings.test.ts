@@ -40,9 +40,7 @@ async function call<Body = Record<string, unknown>>(
 /** Submits one task and returns what the database says of it. */
 async function stored(form: TaskForm, settings: object): Promise<Record<string, unknown>> {
   if (form === 'batch') {
-    const [task] = (await call('POST', '/task', [{ name: 'a', kind: 'work', ...settings }]))['tasks'] as {
-      id: string;
-    }[];
+    const [task] = await call<{ id: string }[]>('POST', '/task', [{ name: 'a', kind: 'work', ...settings }]);
     return await call('GET', `/task/${task!.id}`);
   }
   const root = { mode: 'sequential', children: [{ kind: 'work', ...settings }] };
