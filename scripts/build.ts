@@ -21,6 +21,7 @@ const PACKAGES = ['base', 'client', 'kit', 'core', 'scan', 'recon', 'executor', 
 const COMMANDS = [
   ['heddle', 'dist/cli/main.js'],
   ['scan', 'dist/command/main.js'],
+  ['recon', 'dist/command/main.js'],
 ] as const;
 const SHEBANG = '#!/usr/bin/env node\n';
 
