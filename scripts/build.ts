@@ -1,7 +1,8 @@
 /**
  * `npm run build`: the packages as they are published, each in a directory of `build/`. Compiles the sources, copies the
  * files beside the code that reads them (SQL, rules, WebAssembly, protocol definitions), compiles the built-in rules,
- * strips the types off the examples, builds the console, and checks that the command can be started.
+ * bundles the scripts of task processes, strips the types off the examples, builds the console, and checks that the
+ * commands can be started.
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -69,6 +70,11 @@ function compileBuiltinRules(): void {
   writeFileSync(published('scan', 'dist', 'detect', 'rules', 'builtin.plan'), plan);
 }
 
+/** In the repository they are bundled when an executor starts. */
+function bundleTaskScripts(): void {
+  node('scripts/bundle-task-scripts.ts', published('executor', 'dist', 'execution', 'scripts'));
+}
+
 /** Node strips no types under `node_modules`, where the examples are once the package is installed. */
 function addExamples(): void {
   for (const file of globSync('examples/**/*', { cwd: ROOT, withFileTypes: false })) {
@@ -108,6 +114,7 @@ function checkCommands(): void {
 compile();
 for (const name of PACKAGES) buildPackage(name);
 compileBuiltinRules();
+bundleTaskScripts();
 addExamples();
 addDocumentation();
 buildConsole();
