@@ -1,9 +1,5 @@
-import type { DnsType, ReconRecord } from '@heddle/recon/records';
-import type { TlsOptions } from '@heddle/recon/options';
-
-export { RECON_DEFAULTS, type ProbeProgress } from '@heddle/recon/options';
-export { DNS_TYPES } from '@heddle/recon/dns/codes';
-export type { DnsRecord, DnsType, PortRecord, ReconRecord, TlsRecord } from '@heddle/recon/records';
+import type { ProbeProgress, TlsOptions } from '../options.ts';
+import type { DnsType, ReconRecord } from '../records.ts';
 
 /** The tool whose names and types the members of records follow. */
 export const JSON_STYLES = ['heddle', 'projectdiscovery'] as const;
@@ -101,7 +97,7 @@ export interface ReconTerminal {
   readonly print: (text: string) => Promise<void> | undefined;
   /** Prints a line on standard error. */
   readonly notice: (text: string) => void;
-  readonly progress: (progress: { done: number; total: number; sent: number; found: number }) => void;
+  readonly progress: (progress: ProbeProgress) => void;
   readonly stopProgress: () => void;
   /** Calls back when standard output can no longer be written. */
   readonly onClosed: (run: (error: NodeJS.ErrnoException) => void) => void;

@@ -1,6 +1,7 @@
-import type { DnsRecord, PortRecord, ReconRecord, ReconRequest, TlsRecord } from '../../app/recon/request.ts';
 import type { Style } from '@heddle/base/terminal/output';
 import { displayWidth, pad, printable } from '@heddle/base/terminal/text';
+import type { DnsRecord, PortRecord, ReconRecord, TlsRecord } from '../records.ts';
+import type { ReconRequest } from './request.ts';
 
 interface ReconColumn<Row> {
   header: string;

@@ -1,17 +1,17 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 
+import { amount, milliseconds, nonEmpty, repeated } from '@heddle/base/terminal/flag-values';
+import { DNS_TYPES } from '../dns/codes.ts';
+import { RECON_DEFAULTS } from '../options.ts';
+import type { DnsType } from '../records.ts';
 import {
-  DNS_TYPES,
   JSON_STYLES,
-  RECON_DEFAULTS,
   type DnsRequest,
-  type DnsType,
   type JsonStyle,
   type ReconTargetOptions,
   type TcpRequest,
   type TlsRequest,
-} from '../../app/recon/request.ts';
-import { amount, milliseconds, nonEmpty, repeated } from '@heddle/base/terminal/flag-values';
+} from './request.ts';
 
 const RATE_MAX = 10_000_000;
 const SEED_MAX = 999_999_999_999;

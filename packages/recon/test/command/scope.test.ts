@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
-import { reconSurroundings, recordsOf } from './recon-fixture.ts';
-import { type Scanned } from './scan-process.ts';
+import type { Ended } from '@heddle/test-support/cli/command-process';
+import { reconSurroundings, recordsOf } from './fixture.ts';
 
 const near = reconSurroundings();
 
@@ -31,7 +31,7 @@ describe('scope', () => {
   });
 
   test('without the flag the environment applies, as for servers; faults in it name it', async () => {
-    const plan = async (scope: string, ...args: string[]): Promise<Scanned> => {
+    const plan = async (scope: string, ...args: string[]): Promise<Ended> => {
       near.directory.environment = { HEDDLE_RECON_SCOPE: scope };
       try {
         return await near.tcp('203.0.113.7', '198.51.100.1', '--dry-run', '--json', ...args);
@@ -57,7 +57,7 @@ describe('scope', () => {
 
   test('files and entries; a file of the name takes precedence', async () => {
     near.directory.write('scope.txt', '# ours\n203.0.113.0/24 # documentation\nexample.test\n');
-    const plan = (...args: string[]): Promise<Scanned> => near.tcp('203.0.113.7', '--dry-run', '--json', ...args);
+    const plan = (...args: string[]): Promise<Ended> => near.tcp('203.0.113.7', '--dry-run', '--json', ...args);
     const ran = await Promise.all([
       plan(),
       plan('--scope', 'scope.txt'),

@@ -1,6 +1,7 @@
-import type { ProbeProgress, ReconPlan, ReconRequest } from '../../app/recon/request.ts';
 import { grouped } from '@heddle/base/terminal/live-progress';
 import { duration, pad } from '@heddle/base/terminal/text';
+import type { ProbeProgress } from '../options.ts';
+import type { ReconPlan, ReconRequest } from './request.ts';
 
 const WORDS = {
   tcp: { endpoints: 'ports', packets: 'packets', found: 'open' },

@@ -1,19 +1,22 @@
-/** Runs `heddle recon` as a process, in a separate directory. */
+/** Runs `heddle-recon` as a process, in a separate directory. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createServer, type AddressInfo, type Server } from 'node:net';
+import { join } from 'node:path';
 
-import { ended, MAIN, ScanDirectory, type Scanned } from './scan-process.ts';
+import { ended, WorkingDirectory, type Ended } from '@heddle/test-support/cli/command-process';
 
-export class ReconDirectory extends ScanDirectory {
+export const MAIN = join(import.meta.dirname, '../../src/command/main.ts');
+
+export class ReconDirectory extends WorkingDirectory {
   /** Further environment variables of its processes. */
   environment: Readonly<Record<string, string>> = {};
 
   probe(...args: readonly string[]): ChildProcess {
     const env = { PATH: process.env['PATH'], TMPDIR: process.env['TMPDIR'], ...this.environment };
-    return spawn(process.execPath, [MAIN, 'recon', ...args], { cwd: this.path, env });
+    return spawn(process.execPath, [MAIN, ...args], { cwd: this.path, env });
   }
 
-  recon(args: readonly string[], stdin = ''): Promise<Scanned> {
+  recon(args: readonly string[], stdin = ''): Promise<Ended> {
     return ended(this.probe(...args), stdin);
   }
 }

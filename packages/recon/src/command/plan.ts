@@ -1,11 +1,11 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 
-import { ADDRESSES_MAX } from '@heddle/recon/targets/name-resolutions';
-import { ciphersOf } from '@heddle/recon/tls/cipher-suites';
-import { TLS_VERSIONS } from '@heddle/recon/tls/protocol';
-import type { ResolvedTargets } from './aims.ts';
+import { ADDRESSES_MAX } from '../targets/name-resolutions.ts';
+import { ciphersOf } from '../tls/cipher-suites.ts';
+import { TLS_VERSIONS } from '../tls/protocol.ts';
 import type { ReconPlan, ReconRequest, TcpRequest, TlsRequest } from './request.ts';
+import type { ResolvedTargets } from './resolve-targets.ts';
 
 /** Estimates the most that a run would send. */
 export function planOf(request: ReconRequest, aims: ResolvedTargets, seed: number, words: number | null): ReconPlan {

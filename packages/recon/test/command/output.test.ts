@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import type { DnsRecord, PortRecord, ReconRequest } from '../../src/app/recon/request.ts';
-import { tcpRequestOf, type TcpFlags } from '../../src/cli/commands/recon-options.ts';
-import { progressText } from '../../src/cli/output/recon-plan.ts';
-import { recordTable } from '../../src/cli/output/recon-table.ts';
+import { tcpRequestOf, type TcpFlags } from '../../src/command/flags.ts';
+import { progressText } from '../../src/command/plan-text.ts';
+import { recordTable } from '../../src/command/record-table.ts';
+import type { ReconRequest } from '../../src/command/request.ts';
+import type { DnsRecord, PortRecord } from '../../src/records.ts';
 
 const FLAGS: TcpFlags = {
   ports: '80',

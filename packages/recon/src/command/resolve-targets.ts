@@ -1,14 +1,12 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 
-import { parsePorts } from '@heddle/recon/targets/ports';
-import { createScope, type AddressScope } from '@heddle/recon/targets/scope';
-import { linesOf, type LocatedText } from '@heddle/recon/targets/target-lines';
-import { parseTargets, type Refusal, type TargetList } from '@heddle/recon/targets/target-list';
-import { ConfigurationError } from '@heddle/base/terminal/failure';
 import { refused, systemFault } from '@heddle/base/terminal/refusal';
-import { SCAN_SETTING_GROUPS } from '../scan-settings.ts';
-import { scopeEntries } from '../scope-entries.ts';
+import { parsePorts } from '../targets/ports.ts';
+import { createScope, type AddressScope } from '../targets/scope.ts';
+import { linesOf, type LocatedText } from '../targets/target-lines.ts';
+import { parseTargets, type Refusal, type TargetList } from '../targets/target-list.ts';
 import type { ReconTargetOptions, ReconRequest } from './request.ts';
+import { scopeOfEnvironment } from './scope-setting.ts';
 
 /** The targets of a run, after scope and exclusions are applied. */
 export interface ResolvedTargets {
@@ -44,11 +42,7 @@ export function resolveTargets(request: ReconRequest): ResolvedTargets {
 
 /** Flags take precedence over the environment, as for settings. */
 function scopeOf({ scope }: ReconTargetOptions): Iterable<LocatedText> {
-  if (scope.length > 0) return entriesOf('--scope', scope);
-  const setting = SCAN_SETTING_GROUPS.Recon.reconScope;
-  const parsed = setting.parse(process.env[setting.name] ?? '');
-  if (parsed !== null) return scopeEntries(parsed.value);
-  throw new ConfigurationError([`${setting.name}: must be ${setting.allowed} (environment)`]);
+  return scope.length > 0 ? entriesOf('--scope', scope) : scopeOfEnvironment(process.env);
 }
 
 function* targetsOf({ targets, lists }: ReconTargetOptions): Generator<LocatedText> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
-import { reconSurroundings } from './recon-fixture.ts';
+import { reconSurroundings } from './fixture.ts';
 
 const near = reconSurroundings();
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, test } from 'node:test';
 
-import { reconSurroundings, recordsOf } from './recon-fixture.ts';
-import { ended } from './scan-process.ts';
+import { ended } from '@heddle/test-support/cli/command-process';
+import { reconSurroundings, recordsOf } from './fixture.ts';
 
 const near = reconSurroundings();
 

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 
-import { RECON_DEFAULTS, type ProbeEnvironment } from '@heddle/recon/options';
-import type { DnsRecord, ReconRecord } from '@heddle/recon/records';
-import { Permutation } from '@heddle/recon/targets/permutation';
-import type { EndpointSource } from '@heddle/recon/targets/port';
-import type { TargetList } from '@heddle/recon/targets/target-list';
 import { refused, systemFault } from '@heddle/base/terminal/refusal';
-import type { ResolvedTargets } from './aims.ts';
+import { RECON_DEFAULTS, type ProbeEnvironment } from '../options.ts';
+import type { DnsRecord, ReconRecord } from '../records.ts';
+import { Permutation } from '../targets/permutation.ts';
+import type { EndpointSource } from '../targets/port.ts';
+import type { TargetList } from '../targets/target-list.ts';
 import { wordsOf } from './plan.ts';
 import type { DnsRequest, TcpRequest, TlsRequest } from './request.ts';
+import type { ResolvedTargets } from './resolve-targets.ts';
 
 /** Loaded on first use: each probe is a large module. */
 export async function tcpRecords(
@@ -16,7 +16,7 @@ export async function tcpRecords(
   endpoints: EndpointSource,
   environment: ProbeEnvironment,
 ): Promise<AsyncIterable<ReconRecord>> {
-  const { scanTcp } = await import('@heddle/recon/tcp/scan');
+  const { scanTcp } = await import('../tcp/scan.ts');
   const options = {
     endpoints,
     method: request.method,
@@ -32,7 +32,7 @@ export async function tcpRecords(
 async function tcpTimeoutMs({ method }: TcpRequest, { random }: ProbeEnvironment): Promise<number> {
   if (method === 'connect') return RECON_DEFAULTS.connect_timeout_ms;
   if (method === 'syn') return RECON_DEFAULTS.syn_timeout_ms;
-  const { openSyn } = await import('@heddle/recon/tcp/syn/open-syn');
+  const { openSyn } = await import('../tcp/syn/open-syn.ts');
   const { available } = await openSyn(random);
   return available ? RECON_DEFAULTS.syn_timeout_ms : RECON_DEFAULTS.connect_timeout_ms;
 }
@@ -42,7 +42,7 @@ export async function tlsRecords(
   endpoints: EndpointSource,
   environment: ProbeEnvironment,
 ): Promise<AsyncIterable<ReconRecord>> {
-  const { scanTls } = await import('@heddle/recon/tls/scan');
+  const { scanTls } = await import('../tls/scan.ts');
   const options = {
     endpoints,
     timeout_ms: request.timeoutMs ?? RECON_DEFAULTS.tls_timeout_ms,
@@ -71,7 +71,7 @@ export async function dnsRecords(
   { targets, scope, seed, words }: Pick<ResolvedTargets, 'targets' | 'scope'> & { seed: number; words: number | null },
   environment: ProbeEnvironment,
 ): Promise<AsyncIterable<ReconRecord>> {
-  const { scanDns } = await import('@heddle/recon/dns/scan');
+  const { scanDns } = await import('../dns/scan.ts');
   const domains = [...targets.names, ...targets.pinnedHosts.filter(({ ip }) => ip === null).map(({ host }) => host)];
   const hasAddresses = domains.length < targets.size;
   const names = hostsOf(targets, seed);
@@ -103,7 +103,7 @@ async function* withWords(
   domains: readonly string[],
   wordlist: string,
 ): AsyncGenerator<string, void> {
-  const { expandNames } = await import('@heddle/recon/dns/wordlist');
+  const { expandNames } = await import('../dns/wordlist.ts');
   yield* names;
   yield* expandNames(domains, wordsOf(wordlist));
 }

@@ -1,13 +1,13 @@
-/** Targets of the tests of `heddle recon`: listeners and a name server on loopback. */
+/** Targets of the tests of `heddle-recon`: listeners and a name server on loopback. */
 import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
 
 import { Compile } from 'typebox/schema';
 
+import type { Ended } from '@heddle/test-support/cli/command-process';
 import { ReconRecordSchema } from '@heddle/test-support/recon/record-schema';
 import { reply, startNameServer, type NameServer } from '@heddle/test-support/name-server';
-import { listening, ReconDirectory, type Listening } from './recon-process.ts';
-import type { Scanned } from './scan-process.ts';
+import { listening, ReconDirectory, type Listening } from './process.ts';
 
 const record = Compile(JSON.parse(JSON.stringify(ReconRecordSchema)) as typeof ReconRecordSchema);
 
@@ -26,16 +26,16 @@ export interface ReconSurroundings {
   /** Sends something that a terminal would interpret. */
   readonly greeter: Listening;
   readonly names: NameServer;
-  recon(...args: string[]): Promise<Scanned>;
+  recon(...args: string[]): Promise<Ended>;
   /** By full connections. */
-  tcp(...args: string[]): Promise<Scanned>;
+  tcp(...args: string[]): Promise<Ended>;
 }
 
 /** Listens for as long as the tests of a file run; to be used within them only. */
 export function reconSurroundings(): ReconSurroundings {
-  const directory = new ReconDirectory({});
-  const recon = (...args: string[]): Promise<Scanned> => directory.recon(args);
-  const tcp = (...args: string[]): Promise<Scanned> => recon('tcp', '--method', 'connect', ...args);
+  const directory = new ReconDirectory();
+  const recon = (...args: string[]): Promise<Ended> => directory.recon(args);
+  const tcp = (...args: string[]): Promise<Ended> => recon('tcp', '--method', 'connect', ...args);
   const surroundings = { directory, recon, tcp } as {
     -readonly [Member in keyof ReconSurroundings]: ReconSurroundings[Member];
   };
@@ -71,7 +71,7 @@ function nameServer(): Promise<NameServer> {
 }
 
 /** Records of standard output: every line must be one. */
-export function recordsOf({ lines }: Scanned): Record<string, unknown>[] {
+export function recordsOf({ lines }: Ended): Record<string, unknown>[] {
   return lines.map((line) => {
     const read = JSON.parse(line) as Record<string, unknown>;
     assert.ok(record.Check(read), line);

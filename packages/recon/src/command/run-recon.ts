@@ -1,21 +1,19 @@
 import { HeddleError } from '@heddle/base/errors';
-import type { ProbeEnvironment, ProbeProgress } from '@heddle/recon/options';
-import type { ReconRecord } from '@heddle/recon/records';
-import { endpoints } from '@heddle/recon/targets/endpoints';
-import { createPace } from '@heddle/recon/targets/pace';
-import type { EndpointSource } from '@heddle/recon/targets/port';
 import { systemRandom } from '@heddle/base/random';
 import { systemClock } from '@heddle/base/clock';
 import { CommandFailure } from '@heddle/base/terminal/failure';
-import { resolveTargets, type ResolvedTargets } from './recon/aims.ts';
-import { countWords, hostRateNotice, planOf } from './recon/plan.ts';
-import { dnsRecords, tcpRecords, tlsRecords } from './recon/probes.ts';
-import { RecordWriter } from './recon/record-writer.ts';
-import { RECON_EXIT, type ReconExit, type ReconRequest, type ReconTerminal } from './recon/request.ts';
 import { refused, systemFault, unwritable } from '@heddle/base/terminal/refusal';
 import { untilInterrupted } from '@heddle/base/terminal/signals';
-
-export { projectDiscoveryLine } from '@heddle/recon/projectdiscovery';
+import { RECON_DEFAULTS, type ProbeEnvironment, type ProbeProgress } from '../options.ts';
+import type { ReconRecord } from '../records.ts';
+import { endpoints } from '../targets/endpoints.ts';
+import { createPace } from '../targets/pace.ts';
+import type { EndpointSource } from '../targets/port.ts';
+import { countWords, hostRateNotice, planOf } from './plan.ts';
+import { dnsRecords, tcpRecords, tlsRecords } from './probes.ts';
+import { RecordWriter } from './record-writer.ts';
+import { RECON_EXIT, type ReconExit, type ReconRequest, type ReconTerminal } from './request.ts';
+import { resolveTargets, type ResolvedTargets } from './resolve-targets.ts';
 
 /** Refused targets and names without an address that are listed one by one. */
 const NOTICES_MAX = 20;
@@ -161,8 +159,7 @@ class Run {
    * the end.
    */
   async #endpoints(aims: ResolvedTargets, seed: number): Promise<EndpointSource & { close: () => void }> {
-    const { openResolver } = await import('@heddle/recon/resolve');
-    const { RECON_DEFAULTS } = await import('@heddle/recon/options');
+    const { openResolver } = await import('../resolve.ts');
     const resolver = openResolver({
       resolvers: this.#request.resolvers,
       timeout_ms: RECON_DEFAULTS.dns_timeout_ms,

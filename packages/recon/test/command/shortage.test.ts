@@ -3,17 +3,16 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { test } from 'node:test';
 
-import { reconSurroundings, recordsOf } from './recon-fixture.ts';
-import { ended, MAIN, type Scanned } from './scan-process.ts';
+import { ended, type Ended } from '@heddle/test-support/cli/command-process';
+import { reconSurroundings, recordsOf } from './fixture.ts';
+import { MAIN } from './process.ts';
 
 const near = reconSurroundings();
 
-function withFiles(count: number, ...args: string[]): Promise<Scanned> {
+function withFiles(count: number, ...args: string[]): Promise<Ended> {
   const command = `ulimit -n ${count} && exec "$0" "$@"`;
   const env = { PATH: process.env['PATH'], TMPDIR: process.env['TMPDIR'] };
-  return ended(
-    spawn('sh', ['-c', command, process.execPath, MAIN, 'recon', ...args], { cwd: near.directory.path, env }),
-  );
+  return ended(spawn('sh', ['-c', command, process.execPath, MAIN, ...args], { cwd: near.directory.path, env }));
 }
 
 const HOSTS = 60;

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
+import { ended, type Ended } from '@heddle/test-support/cli/command-process';
 import { eventually } from '@heddle/test-support/eventually';
-import { reconSurroundings, recordsOf } from './recon-fixture.ts';
-import { ended, type Scanned } from './scan-process.ts';
+import { reconSurroundings, recordsOf } from './fixture.ts';
 
 const near = reconSurroundings();
 
 describe('dns', () => {
-  const dns = (...args: string[]): Promise<Scanned> =>
+  const dns = (...args: string[]): Promise<Ended> =>
     near.directory.recon(['dns', '--resolvers', near.names.address, '--scope', 'example.test,wild.test', ...args]);
 
   test('names by type, reverse lookups; a table, or records', async () => {
@@ -39,7 +39,7 @@ describe('dns', () => {
     near.directory.write('words.txt', 'www\nnope\n# comment\nmail\n');
     const args = ['example.test', 'wild.test', '--types', 'A', '--wordlist', 'words.txt', '--json'];
     const [found, all] = await Promise.all([dns(...args), dns(...args, '--all-states')]);
-    const hosts = (ran: Scanned): unknown[] =>
+    const hosts = (ran: Ended): unknown[] =>
       recordsOf(ran).map(({ host, wildcard }) => (wildcard === true ? `*${String(host)}` : host));
     assert.deepEqual(hosts(found).sort(), ['example.test', 'wild.test', 'www.example.test']);
     assert.deepEqual(hosts(all).sort(), [
