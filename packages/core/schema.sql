@@ -1086,7 +1086,7 @@ create type heddle.settling as (
   final uuid[],
   codes smallint[],
   states smallint[],
-  moved json,
+  transitions json,
   lanes integer[]
 );
 

@@ -169,9 +169,10 @@ export function submissionValues(rows: SubmissionRows, now: string | null): unkn
 /** Asks whether tasks of shape `s` with metadata like `m` exist in one of the states `t`. */
 export interface DedupeProbe {
   n: number;
-  s: number;
-  m: JsonObject;
-  t: number[];
+  shape: number;
+  metadata: JsonObject;
+  /** Codes of the states in which a task counts. */
+  states: number[];
 }
 
 export interface DedupeAnswer {

@@ -41,7 +41,7 @@ begin
 end $$;
 
 -- Disables nodes that follow tasks in their own sequences, with their descendants, as the tasks' success requests.
--- p_extras: [{i: task, k: [names or ids of nodes]}]; those of p_ids that succeeded count. The caller holds the
+-- p_extras: [{id: of the task, disable: [names or ids of nodes]}]; those of p_ids that succeeded count. The caller holds the
 -- workflows and has accepted the reports, but the tasks have not ended yet. Unknown names are returned in `ignored`.
 create or replace function disable_branches(p_ids uuid[], p_to smallint[], p_extras jsonb, p_now timestamptz,
   out lanes integer[], out unblocked integer, out ignored json)
@@ -62,9 +62,9 @@ begin
   unblocked := 0;
   with asked as (
     select t.id as cause, t.container_id, t.position, left(t.name, 200) as title, k.name
-    from jsonb_to_recordset(p_extras) as x(i uuid, k jsonb)
-    join unnest(p_ids, p_to) u(id, target) on u.id = x.i and u.target = :succeeded
-    join task t on t.id = x.i, jsonb_array_elements_text(x.k) k(name)
+    from jsonb_to_recordset(p_extras) as x(id uuid, disable jsonb)
+    join unnest(p_ids, p_to) u(id, target) on u.id = x.id and u.target = :succeeded
+    join task t on t.id = x.id, jsonb_array_elements_text(x.disable) k(name)
   ), later as (
     select a.cause, a.name, a.title, n.id, n.is_task, n.state
     from asked a join container c on c.id = a.container_id and c.mode = :sequential
@@ -79,7 +79,7 @@ begin
     array_agg(l.cause) filter (where l.is_task and l.state + 0 < :terminal),
     array_agg(l.id) filter (where not l.is_task and l.state + 0 < :terminal),
     array_agg(l.cause) filter (where not l.is_task and l.state + 0 < :terminal),
-    (select json_agg(json_build_array(a.cause, a.name)) from asked a
+    (select json_agg(json_build_object('task_id', a.cause, 'node', a.name)) from asked a
      where not exists (select 1 from later o where o.cause = a.cause and o.name = a.name))
   into v_nodes, v_node_causes, v_containers, v_causes, ignored from later l;
   v_tops := v_containers;

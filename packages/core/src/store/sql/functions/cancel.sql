@@ -20,7 +20,7 @@ declare
   v_workflows uuid[];
   v_linked boolean;
   v_actions boolean;
-  v_moved json;
+  v_transitions json;
   v_containers uuid[];
   v_in_trees boolean;
   v_after record;
@@ -40,11 +40,12 @@ begin
     array_agg(a.id), array_agg(a.id) filter (where a.state = :pending),
     coalesce(array_agg(a.id) filter (where :expanding in (a.state, a.paused_from)), '{}'), array_agg(a.workflow_id),
     bool_or(a.linked), bool_or(a.has_actions), array_agg(a.container_id), bool_or(a.container_id is not null),
-    (select json_agg(json_build_array(g.kind_id, g.state, :canceled, g.durations)) from (
+    (select json_agg(json_build_object('kind', g.kind_id, 'from', g.state, 'to', :canceled,
+      'durations_ms', g.durations)) from (
       select m.kind_id, m.state, json_agg((extract(epoch from v_now - m.started_at) * 1000)::bigint)
           filter (where m.started_at is not null) as durations
       from accepted m group by m.kind_id, m.state) g)
-  into v_codes, v_ids, v_pending, v_untouched, v_workflows, v_linked, v_actions, v_containers, v_in_trees, v_moved
+  into v_codes, v_ids, v_pending, v_untouched, v_workflows, v_linked, v_actions, v_containers, v_in_trees, v_transitions
   from accepted a;
   if v_ids is null then return json_build_object('codes', v_codes, 'lanes', '[]'::json, 'deliveries', 0); end if;
 
@@ -77,7 +78,7 @@ begin
   select * into v_after from conclude(row(v_ids, v_workflows, case when v_in_trees then v_containers end, v_leases,
     v_slots || v_offered, v_amounts || array_fill(0::bigint, array[cardinality(v_offered)]),
     v_linked, v_actions, false)::ending, v_now);
-  return json_build_object('codes', v_codes, 'moved', v_moved, 'cascaded', kinds_of(v_after.cascaded),
+  return json_build_object('codes', v_codes, 'transitions', v_transitions, 'cascaded', kinds_of(v_after.cascaded),
     'propagations', v_after.propagations, 'lanes', v_after.lanes, 'deliveries', v_after.deliveries, 'unblocked', v_after.unblocked,
     'ended', v_after.ended,
     'workflows', (select json_agg(w.id) from (select distinct unnest(v_workflows) as id limit 17) w));

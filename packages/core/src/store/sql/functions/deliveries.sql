@@ -41,7 +41,7 @@ begin
   returning d.*;
 end $$;
 
--- Applies the results of tries: [{i: id, n: tries, o: outcome, s: status, e: error, d: delay in ms, c: cancel action}].
+-- Applies the results of tries: [{id, tries, outcome, status, error, delay_ms, cancel_action}].
 -- An acknowledged start makes its task running, an abandoned one fails it; either way the end deliveries of the task
 -- need not wait any longer. An acknowledged cancel frees what its attempt holds. A result of a try that another process
 -- took over is ignored.
@@ -65,32 +65,32 @@ declare
   v_lanes integer[] := '{}';
 begin
   perform lock_results(p_results);
-  v_conflicts := (select count(*) from jsonb_to_recordset(p_results) as r(i uuid, n integer)
-    join delivery d on d.id = r.i where d.state <> 'due' or d.tries <> r.n);
+  v_conflicts := (select count(*) from jsonb_to_recordset(p_results) as r(id uuid, tries integer)
+    join delivery d on d.id = r.id where d.state <> 'due' or d.tries <> r.tries);
   -- Starts whose attempt has ended are not retried.
   v_over := array(
-    select d.id from jsonb_to_recordset(p_results) as r(i uuid, n integer, o text)
-    join delivery d on d.id = r.i left join task t on t.id = d.task_id
-    where d.trigger = 'start' and r.o <> 'delivered' and d.state = 'due' and d.tries = r.n
+    select d.id from jsonb_to_recordset(p_results) as r(id uuid, tries integer, outcome text)
+    join delivery d on d.id = r.id left join task t on t.id = d.task_id
+    where d.trigger = 'start' and r.outcome <> 'delivered' and d.state = 'due' and d.tries = r.tries
       and not coalesce(t.attempt = d.attempt
         and (t.state + 0 = :claimed or (t.state = :paused and t.paused_from = :claimed)), false));
 
   -- A canceled attempt releases its slots if its start was not acknowledged: no worker runs it.
   v_unstarted := array(
-    select d.task_id from jsonb_to_recordset(p_results) as r(i uuid, n integer, o text)
-    join delivery d on d.id = r.i join task t on t.id = d.task_id
-    where d.trigger = 'start' and r.o <> 'delivered' and d.state = 'due' and d.tries = r.n
+    select d.task_id from jsonb_to_recordset(p_results) as r(id uuid, tries integer, outcome text)
+    join delivery d on d.id = r.id join task t on t.id = d.task_id
+    where d.trigger = 'start' and r.outcome <> 'delivered' and d.state = 'due' and d.tries = r.tries
       and t.attempt = d.attempt and t.state + 0 = :canceled and t.started_at is null);
 
-  select array_agg(d.task_id) filter (where r.o = 'delivered'),
-    array_agg(d.task_id) filter (where r.o = 'dead' and d.id <> all(v_over)),
-    array_agg(d.attempt) filter (where r.o = 'dead' and d.id <> all(v_over)),
+  select array_agg(d.task_id) filter (where r.outcome = 'delivered'),
+    array_agg(d.task_id) filter (where r.outcome = 'dead' and d.id <> all(v_over)),
+    array_agg(d.attempt) filter (where r.outcome = 'dead' and d.id <> all(v_over)),
     array_agg('its start webhook was abandoned after ' || d.tries || case d.tries when 1 then ' try: ' else ' tries: ' end
-      || coalesce(r.e, 'no answer')) filter (where r.o = 'dead' and d.id <> all(v_over))
+      || coalesce(r.error, 'no answer')) filter (where r.outcome = 'dead' and d.id <> all(v_over))
   into v_started, v_failed, v_attempts, v_reasons
-  from jsonb_to_recordset(p_results) as r(i uuid, n integer, o text, e text)
-  join delivery d on d.id = r.i
-  where d.trigger = 'start' and d.state = 'due' and d.tries = r.n;
+  from jsonb_to_recordset(p_results) as r(id uuid, tries integer, outcome text, error text)
+  join delivery d on d.id = r.id
+  where d.trigger = 'start' and d.state = 'due' and d.tries = r.tries;
 
   v_cancel := note_cancel_actions(p_results);
   select b.o_waits, b.o_workflows into v_begun, v_workflows from begin_delivered(p_results, v_now) b;
@@ -111,11 +111,11 @@ begin
     perform write_end_deliveries(array(select t.id from task t where t.id = any(v_cancel) and t.state = :canceled), v_now);
   end if;
   perform release_held(array(
-    select d.task_id from jsonb_to_recordset(p_results) as r(i uuid) join delivery d on d.id = r.i
+    select d.task_id from jsonb_to_recordset(p_results) as r(id uuid) join delivery d on d.id = r.id
     where d.trigger = 'start' and d.state in ('delivered', 'dead')), v_now);
   return json_build_object('begun', v_begun, 'settled', v_settled, 'attempts', traced_ends(v_traced, v_failed, v_settled),
     'workflows', v_workflows, 'lanes', v_lanes, 'conflicts', v_conflicts, 'skipped', cardinality(v_over),
-    'deliveries', (select count(*) from jsonb_to_recordset(p_results) as r(i uuid)));
+    'deliveries', (select count(*) from jsonb_to_recordset(p_results) as r(id uuid)));
 end $$;
 
 -- Locks what these results concern: the workflows and tasks of start and cancel deliveries, then all deliveries.
@@ -123,13 +123,13 @@ create or replace function lock_results(p_results jsonb)
 returns void language plpgsql as $$
 begin
   perform lock_workflows(array(
-    select d.task_id from jsonb_to_recordset(p_results) as r(i uuid, o text) join delivery d on d.id = r.i
+    select d.task_id from jsonb_to_recordset(p_results) as r(id uuid, outcome text) join delivery d on d.id = r.id
     where d.trigger in ('start', 'cancel')));
   perform 1 from task t where t.id in (
-    select d.task_id from jsonb_to_recordset(p_results) as r(i uuid) join delivery d on d.id = r.i
+    select d.task_id from jsonb_to_recordset(p_results) as r(id uuid) join delivery d on d.id = r.id
     where d.trigger in ('start', 'cancel'))
   order by t.id for no key update;
-  perform 1 from delivery d where d.id in (select r.i from jsonb_to_recordset(p_results) as r(i uuid))
+  perform 1 from delivery d where d.id in (select r.id from jsonb_to_recordset(p_results) as r(id uuid))
   order by d.id for update;
 end $$;
 
@@ -140,11 +140,11 @@ declare
   v_tasks uuid[];
 begin
   with answered as (
-    select d.task_id, d.attempt, r.c from jsonb_to_recordset(p_results) as r(i uuid, n integer, c jsonb)
-    join delivery d on d.id = r.i
-    where r.c is not null and d.trigger = 'start' and d.state = 'due' and d.tries = r.n
+    select d.task_id, d.attempt, r.cancel_action from jsonb_to_recordset(p_results) as r(id uuid, tries integer, cancel_action jsonb)
+    join delivery d on d.id = r.id
+    where r.cancel_action is not null and d.trigger = 'start' and d.state = 'due' and d.tries = r.tries
   ), noted as (
-    insert into task_spec as sp (task_id, actions) select a.task_id, jsonb_build_array(a.c) from answered a
+    insert into task_spec as sp (task_id, actions) select a.task_id, jsonb_build_array(a.cancel_action) from answered a
     on conflict (task_id) do update set actions = (
       select coalesce(jsonb_agg(x.value), '[]') from jsonb_array_elements(coalesce(sp.actions, '[]')) x
       where x.value ->> 'trigger' <> 'cancel') || excluded.actions
@@ -154,7 +154,7 @@ begin
   return v_tasks;
 end $$;
 
--- Attempts whose start was acknowledged run. Returns how long their tasks waited, [[kind, [waits in ms]]], and some of
+-- Attempts whose start was acknowledged run. Returns how long their tasks waited, [{kind, waits_ms}], and some of
 -- their workflows.
 create or replace function begin_delivered(p_results jsonb, p_now timestamptz, out o_waits json, out o_workflows json)
 language plpgsql as $$
@@ -165,14 +165,14 @@ begin
       paused_from = case when t.state = :paused then :running else t.paused_from end,
       started_at = p_now, updated_at = p_now,
       deadline_at = case when t.state = :paused then t.paused_at else p_now end + t.timeout_secs * interval '1 second'
-    from (select d.task_id, d.attempt from jsonb_to_recordset(p_results) as r(i uuid, n integer, o text)
-          join delivery d on d.id = r.i
-          where d.trigger = 'start' and r.o = 'delivered' and d.state = 'due' and d.tries = r.n) s
+    from (select d.task_id, d.attempt from jsonb_to_recordset(p_results) as r(id uuid, tries integer, outcome text)
+          join delivery d on d.id = r.id
+          where d.trigger = 'start' and r.outcome = 'delivered' and d.state = 'due' and d.tries = r.tries) s
     where t.id = s.task_id and t.attempt = s.attempt
       and ((t.state + 0) = :claimed or (t.state = :paused and t.paused_from = :claimed))
     returning t.kind_id, t.workflow_id, coalesce(t.run_at, t.created_at) as since
   )
-  select (select json_agg(json_build_array(g.kind_id, g.waits)) from (
+  select (select json_agg(json_build_object('kind', g.kind_id, 'waits_ms', g.waits)) from (
       select b.kind_id, json_agg((extract(epoch from p_now - b.since) * 1000)::bigint) as waits
       from begun b group by b.kind_id) g),
     (select json_agg(w.workflow_id) from (select distinct b.workflow_id from begun b limit 17) w)
@@ -184,13 +184,13 @@ create or replace function record_tries(p_results jsonb, p_over uuid[], p_now ti
 returns void language plpgsql as $$
 begin
   update delivery d set
-    state = case when d.id = any(p_over) then 'dead' when r.o = 'retry' then 'due' else r.o end,
-    next_try_at = case when r.o = 'retry' and d.id <> all(p_over) then p_now + coalesce(r.d, 0) * interval '1 millisecond' end,
-    last_status = r.s,
-    last_error = case when d.id = any(p_over) then 'not retried, the attempt has ended: ' || coalesce(r.e, '') else r.e end,
-    holder = null, delivered_at = case when r.o = 'delivered' then p_now end
-  from jsonb_to_recordset(p_results) as r(i uuid, n integer, o text, s integer, e text, d bigint)
-  where d.id = r.i and d.state = 'due' and d.tries = r.n;
+    state = case when d.id = any(p_over) then 'dead' when r.outcome = 'retry' then 'due' else r.outcome end,
+    next_try_at = case when r.outcome = 'retry' and d.id <> all(p_over) then p_now + coalesce(r.delay_ms, 0) * interval '1 millisecond' end,
+    last_status = r.status,
+    last_error = case when d.id = any(p_over) then 'not retried, the attempt has ended: ' || coalesce(r.error, '') else r.error end,
+    holder = null, delivered_at = case when r.outcome = 'delivered' then p_now end
+  from jsonb_to_recordset(p_results) as r(id uuid, tries integer, outcome text, status integer, error text, delay_ms bigint)
+  where d.id = r.id and d.state = 'due' and d.tries = r.tries;
 end $$;
 
 -- Returns the canceled tasks whose targets confirmed every cancel action: they have stopped.
@@ -198,9 +198,9 @@ create or replace function tasks_with_confirmed_cancel(p_results jsonb)
 returns uuid[] language plpgsql as $$
 begin
   return array(
-    select distinct d.task_id from jsonb_to_recordset(p_results) as r(i uuid, o text)
-    join delivery d on d.id = r.i join task t on t.id = d.task_id
-    where d.trigger = 'cancel' and r.o = 'delivered' and d.state = 'delivered'
+    select distinct d.task_id from jsonb_to_recordset(p_results) as r(id uuid, outcome text)
+    join delivery d on d.id = r.id join task t on t.id = d.task_id
+    where d.trigger = 'cancel' and r.outcome = 'delivered' and d.state = 'delivered'
       and t.starts_by_webhook and t.attempt = d.attempt and t.state + 0 = :canceled
       and not exists (select 1 from delivery o
         where o.task_id = d.task_id and o.attempt = d.attempt and o.trigger = 'cancel' and o.state <> 'delivered'));

@@ -6,7 +6,7 @@
 -- attempt. A running attempt's lease counts from the task's updated_at, so that no lease row is updated and every
 -- attempt expires by itself, whatever else shares its lease. Attempts that waited in a queue move to a lease of
 -- p_lease_ms, since from here on their worker may be lost. The clock of a paused attempt stands still. Returns {codes:
--- 0 applied, 1 ended, 2 not found, 3 stale attempt for each, in order; begun: [[kind, [waits in ms]]]; lanes;
+-- 0 applied, 1 ended, 2 not found, 3 stale attempt for each, in order; begun: [{kind, waits_ms}]; lanes;
 -- workflows}.
 create or replace function heartbeat(p_ids uuid[], p_attempts integer[], p_success bigint[], p_failure bigint[],
   p_lease_ms integer, p_now timestamptz)
@@ -54,7 +54,7 @@ begin
     array_agg(a.id), array_agg(a.s), array_agg(a.f),
     array_agg(a.id) filter (where a.s + a.f > 0 and exists (select 1 from unnest(a.slots) s where s & 1 = 1)),
     array_agg(a.id) filter (where a.starts), array_agg(a.lease_id) filter (where a.starts),
-    (select json_agg(json_build_array(g.kind_id, g.waits)) from (
+    (select json_agg(json_build_object('kind', g.kind_id, 'waits_ms', g.waits)) from (
       select b.kind_id, json_agg((extract(epoch from v_now - b.since) * 1000)::bigint) as waits
       from accepted b where b.starts group by b.kind_id) g),
     (select json_agg(w.workflow_id) from (select distinct x.workflow_id from accepted x limit 17) w)

@@ -2,8 +2,8 @@
 -- Locks: those of settle, then the rows it inserts.
 -- Callers: store/notices.ts, store/transitions.ts.
 
--- Writes notices: [{t: task, or the workflow itself, w: workflow, a: attempt, or the run of the workflow, o: ordinal,
--- c: content with its origin, k: idempotency key}]. Existing notices stay unchanged. Returns the number of new ones.
+-- Writes notices: [{task_id: or the workflow itself, workflow_id, attempt: or the run of the workflow, ordinal, content:
+-- with its origin, idempotency_key}]. Existing notices stay unchanged. Returns the number of new ones.
 create or replace function write_notices(p_notices jsonb, p_now timestamptz)
 returns integer language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
@@ -11,17 +11,20 @@ declare
 begin
   insert into delivery (id, task_id, workflow_id, attempt, trigger, ordinal, origin, action, idempotency_key, state,
     next_try_at, traceparent, created_at)
-  select delivery_id(x.t, x.a, 'notify', x.o), x.t, x.w, x.a, 'notify', x.o, x.c ->> 'origin', x.c, x.k, 'due', p_now, w.traceparent, p_now
-  from jsonb_to_recordset(p_notices) as x(t uuid, w uuid, a integer, o smallint, c jsonb, k text)
-  left join workflow w on w.id = x.w
-  order by x.t, x.o
+  select delivery_id(x.task_id, x.attempt, 'notify', x.ordinal), x.task_id, x.workflow_id, x.attempt, 'notify', x.ordinal,
+    x.content ->> 'origin', x.content, x.idempotency_key, 'due', p_now, w.traceparent, p_now
+  from jsonb_to_recordset(p_notices) as x(task_id uuid, workflow_id uuid, attempt integer, ordinal smallint,
+    content jsonb, idempotency_key text)
+  left join workflow w on w.id = x.workflow_id
+  order by x.task_id, x.ordinal
   on conflict (task_id, attempt, trigger, ordinal) do nothing;
   get diagnostics v_written = row_count;
   return v_written;
 end $$;
 
--- settle_with_results, with notices of succeeded tasks: [{i: id, n: [content with its origin], u: once per run of the
--- workflow}]. Of tasks that notify once, the first of a run does; the member `sent` of the others' results is false.
+-- settle_with_results, with notices of succeeded tasks: [{task_id, notices: [content with its origin],
+-- once_per_workflow: once per run of it}]. Of tasks that notify once, the first of a run does; the member `sent` of the
+-- others' results is false.
 create or replace function settle_with_notices(p_reports reports, p_jitter double precision, p_now timestamptz,
   p_results jsonb, p_notices jsonb)
 returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
@@ -34,31 +37,31 @@ declare
 begin
   v_telling := array(
     select u.id from unnest(p_reports.ids) with ordinality u(id, ord)
-    join jsonb_to_recordset(p_notices) as x(i uuid) on x.i = u.id
+    join jsonb_to_recordset(p_notices) as x(task_id uuid) on x.task_id = u.id
     join task t on t.id = u.id
     where t.state = :succeeded and coalesce((v_settled -> 'codes' ->> (u.ord - 1)::integer)::integer,
       :result_applied) = :result_applied);
   with asked as (
     select distinct on (t.workflow_id) t.workflow_id, t.id
-    from jsonb_to_recordset(p_notices) as x(i uuid, u boolean) join task t on t.id = x.i
-    where x.u and x.i = any(v_telling) order by t.workflow_id, t.id
+    from jsonb_to_recordset(p_notices) as x(task_id uuid, once_per_workflow boolean) join task t on t.id = x.task_id
+    where x.once_per_workflow and x.task_id = any(v_telling) order by t.workflow_id, t.id
   ), first as (
     insert into workflow_notice as n (workflow_id, error_run) select a.workflow_id, 0 from asked a order by a.workflow_id
     on conflict (workflow_id) do update set error_run = n.run where n.error_run is distinct from n.run
     returning n.workflow_id
   )
-  select coalesce(array_agg(x.i), '{}') into v_silent
-  from jsonb_to_recordset(p_notices) as x(i uuid, u boolean)
-  where x.u and x.i = any(v_telling)
-    and x.i not in (select a.id from asked a join first f on f.workflow_id = a.workflow_id);
+  select coalesce(array_agg(x.task_id), '{}') into v_silent
+  from jsonb_to_recordset(p_notices) as x(task_id uuid, once_per_workflow boolean)
+  where x.once_per_workflow and x.task_id = any(v_telling)
+    and x.task_id not in (select a.id from asked a join first f on f.workflow_id = a.workflow_id);
   v_written := write_notices((
-    select jsonb_agg(jsonb_build_object('t', t.id, 'w', t.workflow_id, 'a', t.attempt, 'o', a.ord - 1, 'c', a.value,
-      'k', t.id || ':notify' || case when a.ord > 1 then ':' || a.ord else '' end
+    select jsonb_agg(jsonb_build_object('task_id', t.id, 'workflow_id', t.workflow_id, 'attempt', t.attempt,
+      'ordinal', a.ord - 1, 'content', a.value, 'idempotency_key', t.id || ':notify' || case when a.ord > 1 then ':' || a.ord else '' end
         || case when t.attempt > 1 then ':attempt-' || t.attempt else '' end))
-    from jsonb_to_recordset(p_notices) as x(i uuid, n jsonb)
-    join task t on t.id = x.i
-    cross join lateral jsonb_array_elements(x.n) with ordinality a(value, ord)
-    where x.i = any(v_telling) and x.i <> all(v_silent)), v_now);
+    from jsonb_to_recordset(p_notices) as x(task_id uuid, notices jsonb)
+    join task t on t.id = x.task_id
+    cross join lateral jsonb_array_elements(x.notices) with ordinality a(value, ord)
+    where x.task_id = any(v_telling) and x.task_id <> all(v_silent)), v_now);
   update task_data d set data = d.data || '{"sent": false}'
   where d.task_id = any(v_silent) and jsonb_typeof(d.data) = 'object';
   return (v_settled::jsonb || jsonb_build_object('deliveries',

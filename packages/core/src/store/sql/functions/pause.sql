@@ -9,7 +9,7 @@ declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_codes smallint[];
   v_pending uuid[];
-  v_moved json;
+  v_transitions json;
   v_workflows json;
 begin
   perform lock_workflows(p_ids);
@@ -20,14 +20,14 @@ begin
     when l.state >= :terminal then :result_conflict else :result_applied end::smallint
       order by r.ord),
     array_agg(l.id) filter (where l.state = :pending),
-    (select json_agg(json_build_array(g.kind_id, g.state, :paused, null, g.n)) from (
+    (select json_agg(json_build_object('kind', g.kind_id, 'from', g.state, 'to', :paused, 'count', g.n)) from (
       select m.kind_id, m.state, count(*) as n from locked m where m.state < :paused group by m.kind_id, m.state) g),
     (select json_agg(w.workflow_id) from (select distinct x.workflow_id from locked x limit 17) w)
-  into v_codes, v_pending, v_moved, v_workflows
+  into v_codes, v_pending, v_transitions, v_workflows
   from unnest(p_ids) with ordinality r(id, ord) left join locked l on l.id = r.id;
   update task t set state = :paused, paused_from = t.state, paused_at = v_now, updated_at = v_now
   where t.id = any(p_ids) and (t.state + 0) < :paused;
-  return json_build_object('codes', v_codes, 'moved', v_moved, 'workflows', v_workflows,
+  return json_build_object('codes', v_codes, 'transitions', v_transitions, 'workflows', v_workflows,
     'lanes', yield_slots(v_pending));
 end $$;
 
@@ -39,7 +39,7 @@ declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_codes smallint[];
   v_ids uuid[];
-  v_moved json;
+  v_transitions json;
   v_lanes integer[];
   v_workflows json;
 begin
@@ -52,12 +52,12 @@ begin
     when l.state >= :terminal then :result_conflict else :result_unchanged end::smallint
       order by r.ord),
     array_agg(l.id) filter (where l.state = :paused),
-    (select json_agg(json_build_array(g.kind_id, :paused, g.target, null, g.n)) from (
+    (select json_agg(json_build_object('kind', g.kind_id, 'from', :paused, 'to', g.target, 'count', g.n)) from (
       select m.kind_id, case when m.paused_from > :pending then m.paused_from when m.open_gates > 0 then :waiting
         else :pending end as target,
         count(*) as n from locked m where m.state = :paused group by 1, 2) g),
     (select json_agg(w.workflow_id) from (select distinct x.workflow_id from locked x limit 17) w)
-  into v_codes, v_ids, v_moved, v_workflows
+  into v_codes, v_ids, v_transitions, v_workflows
   from unnest(p_ids) with ordinality r(id, ord) left join locked l on l.id = r.id;
   update task t set
     state = case when t.paused_from > :pending then t.paused_from when t.open_gates > 0 then :waiting else :pending end,
@@ -68,7 +68,7 @@ begin
   v_lanes := make_ready(array(select t.id from task t where t.id = any(v_ids) and (t.state + 0) = :pending), v_now);
   -- The sweep finds leases by a lower bound of their deadlines, which did not include paused tasks.
   perform check_leases_sooner(v_ids);
-  return json_build_object('codes', v_codes, 'moved', v_moved, 'lanes', v_lanes, 'workflows', v_workflows);
+  return json_build_object('codes', v_codes, 'transitions', v_transitions, 'lanes', v_lanes, 'workflows', v_workflows);
 end $$;
 
 -- Pauses or resumes a whole workflow: nodes added while it is paused are paused too. Returns what pause_tasks and

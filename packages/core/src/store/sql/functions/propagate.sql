@@ -100,10 +100,10 @@ begin
   from close_gates(v_children, v_closed, v_causes, p_now) g;
 end $$;
 
--- The dependencies on ended tasks, counted by the state of the parent, for metrics: [[state, count]].
+-- The dependencies on ended tasks, counted by the state of the parent, for metrics: [{state, count}].
 create or replace function propagations_of(p_parents uuid[])
 returns jsonb language sql stable set enable_seqscan = off as $$
-  select jsonb_agg(jsonb_build_array(g.state, g.n)) from (
+  select jsonb_agg(jsonb_build_object('state', g.state, 'count', g.n)) from (
     select p.state, count(*) as n from task p join edge e on e.parent_id = p.id
     where p.id = any(p_parents) and not e.crosses group by p.state) g
 $$;
@@ -172,8 +172,8 @@ begin
     failed_ids := failed_ids || v_next;
     v_front := v_next;
     if p_succeeded then
-      propagations := jsonb_build_array(jsonb_build_array(:succeeded,
-        (select sum(c.closed) from unnest(v_closed) c(closed))));
+      propagations := jsonb_build_array(jsonb_build_object('state', :succeeded,
+        'count', (select sum(c.closed) from unnest(v_closed) c(closed))));
     end if;
   end loop;
   if not p_succeeded then propagations := propagations_of(p_parents || failed_ids); end if;

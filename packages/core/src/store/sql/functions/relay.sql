@@ -55,7 +55,7 @@ begin
     returning t.id, x.fails, t.state, x.state as parent_state
   )
   select array_agg(id) filter (where fails), array_agg(id) filter (where not fails and state = :pending),
-    case when count(*) > 0 then jsonb_build_array(jsonb_build_array(min(parent_state), count(*))) end
+    case when count(*) > 0 then jsonb_build_array(jsonb_build_object('state', min(parent_state), 'count', count(*))) end
   into v_failed, v_opened, v_propagations from moved;
   delete from relay where parent_id = v_parent;
   if v_opened is not null then v_lanes := make_ready(v_opened, v_now); end if;

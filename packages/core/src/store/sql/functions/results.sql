@@ -2,7 +2,7 @@
 -- Locks: those of settle, then task_data by id.
 -- Callers: store/transitions.ts, store/tree-reads.ts; settle_with_notices.
 
--- settle, with the results of tasks: [{i: id, d: the data}], stored for applied reports. One statement, so that the
+-- settle, with the results of tasks: [{task_id, data}], stored for applied reports. One statement, so that the
 -- locks of the reports are not held for a second round trip.
 create or replace function settle_with_results(p_reports reports, p_jitter double precision, p_now timestamptz,
   p_results jsonb)
@@ -11,12 +11,12 @@ declare
   v_settled json := settle(p_reports, false, p_jitter, p_now);
 begin
   insert into task_data (task_id, data, created_at)
-  select r.i, coalesce(r.d, 'null'), coalesce(p_now, clock_timestamp())
+  select r.task_id, coalesce(r.data, 'null'), coalesce(p_now, clock_timestamp())
   from unnest(p_reports.ids) with ordinality u(id, ord)
-  join jsonb_to_recordset(p_results) as r(i uuid, d jsonb) on r.i = u.id
-  join task t on t.id = r.i
+  join jsonb_to_recordset(p_results) as r(task_id uuid, data jsonb) on r.task_id = u.id
+  join task t on t.id = r.task_id
   where coalesce((v_settled -> 'codes' ->> (u.ord - 1)::integer)::integer, :result_applied) = :result_applied
-  order by r.i
+  order by r.task_id
   on conflict (task_id) do update set data = excluded.data;
   return v_settled;
 end $$;

@@ -116,7 +116,7 @@ declare
   v_workflows uuid[];
   v_counts integer[];
   v_lanes integer[];
-  v_moved json;
+  v_transitions json;
   v_leases bigint[];
   v_slots bigint[];
   v_amounts bigint[];
@@ -132,7 +132,7 @@ begin
   select array_agg(g.workflow_id), array_agg(g.n) into v_workflows, v_counts from (
     select t.workflow_id, count(*)::integer as n from task t where t.id = any(v_open)
     group by t.workflow_id order by t.workflow_id) g;
-  select json_agg(json_build_array(g.kind_id, g.state, :pending, null, g.n)) into v_moved from (
+  select json_agg(json_build_object('kind', g.kind_id, 'from', g.state, 'to', :pending, 'count', g.n)) into v_transitions from (
     select t.kind_id, t.state, count(*) as n from task t where t.id = any(v_open) group by t.kind_id, t.state) g;
 
   update task t set
@@ -153,6 +153,6 @@ begin
   v_lanes := p_lanes || return_slots(v_slots, v_amounts)
     || yield_slots(array(select t.id from task t where t.id = any(v_regated) and (t.state + 0) = :waiting))
     || make_ready(array(select t.id from task t where t.id = any(v_open) and (t.state + 0) = :pending), p_now);
-  return json_build_object('moved', v_moved, 'lanes', v_lanes, 'reopened', cardinality(v_open),
+  return json_build_object('transitions', v_transitions, 'lanes', v_lanes, 'reopened', cardinality(v_open),
     'workflows', (select json_agg(w.id) from (select distinct unnest(v_workflows) as id limit 17) w));
 end $$;

@@ -5,8 +5,9 @@
 
 -- Settles a set of reports in one transaction: the reports' extras, the tasks' ends or next attempts, and everything that
 -- follows from them. p_expire: only tasks whose deadline has passed end.
--- Returns {codes, states: a number for each report, or null where all were applied as asked; moved: [[kind, from, to,
--- [duration in ms]]]; cascaded: [[kind, count]]; propagations: [[state of the parent, count]]; lanes; deliveries;
+-- Returns {codes, states: a number for each report, or null where all were applied as asked; transitions: [{kind, from, to,
+-- durations_ms: or null, count: by default that of the durations}]; cascaded: [{kind, count}]; propagations: [{state: the
+-- parent's, count}]; lanes; deliveries;
 -- unblocked; workflows}. Codes: 0 applied, 1 retrying, 2 unchanged, 3 conflict, 4 not started, 5 stale attempt, 6 not
 -- found. Ids in ascending order are settled fastest: if the locked rows match the reports one by one, nothing has to
 -- be joined.
@@ -35,21 +36,23 @@ begin
   end if;
   if p_reports.extras is not null then
     v_set.lanes := v_set.lanes || apply_extras(v_set.ids, p_reports.extras, v_now);
-    v_set.final := array(select x.i from jsonb_to_recordset(p_reports.extras) as x(i uuid, z boolean) where x.z);
+    v_set.final := array(select x.id from jsonb_to_recordset(p_reports.extras) as x(id uuid, final boolean) where x.final);
     if v_set.containers is not null
-       and exists (select 1 from jsonb_to_recordset(p_reports.extras) as x(x integer) where x.x is not null) then
+       and exists (
+         select 1 from jsonb_to_recordset(p_reports.extras) as x(expected_created integer)
+         where x.expected_created is not null) then
       v_expanding := begin_expansion(v_set.ids, v_set.targets, p_reports.extras, v_now);
     end if;
   end if;
   if cardinality(v_expanding) > 0 then
     v_set := without_expanding(v_set, v_expanding, cardinality(p_reports.ids), v_now);
     if v_set.ids is null then
-      return json_build_object('codes', v_set.codes, 'states', states_of(p_reports.ids), 'moved', v_set.moved,
+      return json_build_object('codes', v_set.codes, 'states', states_of(p_reports.ids), 'transitions', v_set.transitions,
         'lanes', v_set.lanes, 'deliveries', 0, 'unblocked', 0);
     end if;
   end if;
   if v_set.containers is null or p_reports.extras is null or not exists (
-    select 1 from jsonb_to_recordset(p_reports.extras) as x(k jsonb) where x.k is not null) then
+    select 1 from jsonb_to_recordset(p_reports.extras) as x(disable jsonb) where x.disable is not null) then
     return settle_accepted(v_set, p_reports.ids, p_jitter, v_now);
   end if;
   select * into v_branches from disable_branches(v_set.ids, v_set.targets, p_reports.extras, v_now);
@@ -90,7 +93,7 @@ begin
   if not coalesce(v_open and v_set.ids = p_reports.ids and v_attempts = p_reports.attempts, false) then
     return null;
   end if;
-  select json_agg(json_build_array(g.kind_id, g.state, g.target, g.durations)) into v_set.moved from (
+  select json_agg(json_build_object('kind', g.kind_id, 'from', g.state, 'to', g.target, 'durations_ms', g.durations)) into v_set.transitions from (
     select m.kind_id, m.state, m.target,
       json_agg((date_part('epoch', p_now - m.started_at) * 1000)::bigint) filter (where m.started_at is not null)
         as durations
@@ -143,13 +146,13 @@ begin
     nullif(array_agg(a.reason), array_fill(null::text, array[count(*)::integer])),
     bool_or(a.linked), bool_or(a.has_spec), bool_or(a.has_actions), bool_or(a.holds),
     array_agg(a.container_id), bool_or(a.container_id is not null),
-    (select json_agg(json_build_array(g.kind_id, g.state, g.target, g.durations)) from (
+    (select json_agg(json_build_object('kind', g.kind_id, 'from', g.state, 'to', g.target, 'durations_ms', g.durations)) from (
       select m.kind_id, m.state, m.target,
         json_agg((date_part('epoch', p_now - m.started_at) * 1000)::bigint) filter (where m.started_at is not null)
           as durations
       from accepted m group by m.kind_id, m.state, m.target) g)
   into v_set.codes, v_set.states, v_set.ids, v_set.workflows, v_set.leases, v_set.targets, v_set.reasons, v_set.linked,
-    v_set.has_spec, v_set.has_actions, v_set.holds, v_set.containers, v_in_trees, v_set.moved
+    v_set.has_spec, v_set.has_actions, v_set.holds, v_set.containers, v_in_trees, v_set.transitions
   from accepted a;
   if not v_in_trees then v_set.containers := null; end if;
   v_set.lanes := '{}';
@@ -161,9 +164,10 @@ create or replace function without_expanding(p_set settling, p_expanding uuid[],
 returns settling language plpgsql as $$
 begin
   p_set.codes := coalesce(p_set.codes, array_fill(:result_applied::smallint, array[p_count]));
-  p_set.moved := (
-    select json_agg(json_build_array(t.kind_id, :running, case when e.id is null then u.target else :expanding end,
-      case when e.id is null then json_build_array((date_part('epoch', p_now - t.started_at) * 1000)::bigint) end, 1))
+  p_set.transitions := (
+    select json_agg(json_build_object('kind', t.kind_id, 'from', :running,
+      'to', case when e.id is null then u.target else :expanding end, 'count', 1,
+      'durations_ms', case when e.id is null then json_build_array((date_part('epoch', p_now - t.started_at) * 1000)::bigint) end))
     from unnest(p_set.ids, p_set.targets) u(id, target) join task t on t.id = u.id
     left join unnest(p_expanding) e(id) on e.id = u.id);
   select array_agg(u.id), array_agg(u.workflow_id), array_agg(u.lease_id), array_agg(u.target),
@@ -226,7 +230,7 @@ begin
 
   select * into v_after from conclude(v_ending, p_now);
   return json_build_object('codes', p_set.codes,
-    'states', case when p_set.codes is null then p_set.states else states_of(p_asked) end, 'moved', p_set.moved,
+    'states', case when p_set.codes is null then p_set.states else states_of(p_asked) end, 'transitions', p_set.transitions,
     'cascaded', kinds_of(v_after.cascaded), 'propagations', v_after.propagations,
     'retried', coalesce(cardinality(v_retried), 0), 'lanes', p_set.lanes || v_after.lanes,
     'deliveries', v_after.deliveries, 'unblocked', v_after.unblocked, 'ended', v_after.ended,
@@ -239,7 +243,7 @@ create or replace function begin_retries(p_set settling, p_asked uuid[], p_retri
 returns settling language plpgsql as $$
 begin
   -- Retried tasks have not ended; they are separated before their row changes.
-  select json_agg(json_build_array(g.kind_id, g.state, g.target, g.durations)) into p_set.moved from (
+  select json_agg(json_build_object('kind', g.kind_id, 'from', g.state, 'to', g.target, 'durations_ms', g.durations)) into p_set.transitions from (
     select m.kind_id, m.state, m.target,
       json_agg((date_part('epoch', p_now - m.started_at) * 1000)::bigint) filter (where m.started_at is not null)
         as durations
@@ -275,11 +279,11 @@ begin
     select t.state from unnest(p_ids) with ordinality q(id, ord) left join task t on t.id = q.id order by q.ord);
 end $$;
 
--- [[kind, count]] of some tasks, for metrics.
+-- [{kind, count}] of some tasks, for metrics.
 create or replace function kinds_of(p_ids uuid[])
 returns json language sql stable as $$
   select case when cardinality(p_ids) > 0 then (
-    select json_agg(json_build_array(g.kind_id, g.n))
+    select json_agg(json_build_object('kind', g.kind_id, 'count', g.n))
     from (select t.kind_id, count(*) as n from task t where t.id = any(p_ids) group by t.kind_id) g) end
 $$;
 

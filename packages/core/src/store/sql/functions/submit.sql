@@ -130,24 +130,24 @@ begin
   return v_shape;
 end $$;
 
--- Finds existing tasks that make new ones unnecessary. p_probes: [{n: number, s: shape, m: metadata, t: [states]}]. The
+-- Finds existing tasks that make new ones unnecessary. p_probes: [{n: number, shape, metadata, states}]. The
 -- keys are locked in order first, so that of two submissions with one key the second sees the first one's task.
 create or replace function find_duplicates(p_kinds integer[], p_probes jsonb)
 returns table (n integer, task_id uuid, probe_key bigint) language plpgsql as $$
 begin
   perform pg_advisory_xact_lock_shared(7201, k) from (select unnest(p_kinds) as k order by 1) o;
   perform pg_advisory_xact_lock(o.key) from (
-    select distinct dedupe_key_of(s.id, s.fields, p.m) as key
-    from jsonb_to_recordset(p_probes) as p(s integer, m jsonb) join dedupe_shape s on s.id = p.s order by 1) o;
+    select distinct dedupe_key_of(s.id, s.fields, p.metadata) as key
+    from jsonb_to_recordset(p_probes) as p(shape integer, metadata jsonb) join dedupe_shape s on s.id = p.shape order by 1) o;
   return query
   select p.n, (
     select found.id from (
       select t.id, t.state from dedupe_entry e join task t on t.id = e.task_id where e.key = k.key
       union all
       select t.id, t.state from dedupe_entry e join archive_task t on t.id = e.task_id where e.key = k.key) found
-    where found.state = any(p.t) order by found.id limit 1), k.key
-  from jsonb_to_recordset(p_probes) as p(n integer, s integer, m jsonb, t smallint[])
-  join dedupe_shape s on s.id = p.s
-  cross join lateral (select dedupe_key_of(s.id, s.fields, p.m) as key) k
+    where found.state = any(p.states) order by found.id limit 1), k.key
+  from jsonb_to_recordset(p_probes) as p(n integer, shape integer, metadata jsonb, states smallint[])
+  join dedupe_shape s on s.id = p.shape
+  cross join lateral (select dedupe_key_of(s.id, s.fields, p.metadata) as key) k
   order by p.n;
 end $$;

@@ -159,7 +159,7 @@ returns boolean language sql stable as $$
 $$;
 
 -- Ends the attempts of tasks (claimed or running, locked by the caller) without an outcome, and requeues the tasks. A
--- paused one stays paused. Returns {count, moved, lanes, workflows}.
+-- paused one stays paused. Returns {count, transitions, lanes, workflows}.
 create or replace function give_back(p_ids uuid[], p_now timestamptz)
 returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off
 set enable_bitmapscan = off as $$
@@ -167,16 +167,16 @@ declare
   v_leases bigint[];
   v_slots bigint[];
   v_amounts bigint[];
-  v_moved json;
+  v_transitions json;
   v_workflows json;
   v_lanes integer[];
 begin
   select array_agg(t.lease_id),
-    (select json_agg(json_build_array(g.kind_id, g.state, g.target, null, g.n)) from (
+    (select json_agg(json_build_object('kind', g.kind_id, 'from', g.state, 'to', g.target, 'count', g.n)) from (
       select m.kind_id, m.state, case when m.open_gates > 0 then :waiting else :pending end as target, count(*) as n
       from task m where m.id = any(p_ids) and m.state <> :paused group by 1, 2, 3) g),
     (select json_agg(w.workflow_id) from (select distinct x.workflow_id from task x where x.id = any(p_ids) limit 17) w)
-  into v_leases, v_moved, v_workflows from task t where t.id = any(p_ids);
+  into v_leases, v_transitions, v_workflows from task t where t.id = any(p_ids);
   select array_agg(h.slot), array_agg(slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count))
   into v_slots, v_amounts from task t, unnest(t.slots) h(slot) where t.id = any(p_ids);
   update task t set
@@ -186,7 +186,7 @@ begin
   where t.id = any(p_ids) and (t.state + 0) in (:claimed, :running, :paused);
   perform close_leases(v_leases);
   v_lanes := return_slots(v_slots, v_amounts);
-  return json_build_object('count', cardinality(p_ids), 'moved', v_moved, 'workflows', v_workflows,
+  return json_build_object('count', cardinality(p_ids), 'transitions', v_transitions, 'workflows', v_workflows,
     'lanes', v_lanes || make_ready(array(select t.id from task t where t.id = any(p_ids) and (t.state + 0) = :pending),
       p_now));
 end $$;

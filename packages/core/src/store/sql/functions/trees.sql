@@ -184,10 +184,10 @@ begin
   perform lock_workflows(v_ids);
   select array_agg(l.id), array_agg(l.workflow_id), array_agg(l.lease_id), array_agg(l.container_id),
     bool_or(l.has_spec), bool_or(l.has_actions), bool_or(l.slots is not null),
-    json_agg(json_build_array(l.kind_id, :expanding, :succeeded,
-      json_build_array((extract(epoch from v_now - l.started_at) * 1000)::bigint)))
+    json_agg(json_build_object('kind', l.kind_id, 'from', :expanding, 'to', :succeeded,
+      'durations_ms', json_build_array((extract(epoch from v_now - l.started_at) * 1000)::bigint)))
   into v_set.ids, v_set.workflows, v_set.leases, v_set.containers, v_set.has_spec, v_set.has_actions, v_set.holds,
-    v_set.moved
+    v_set.transitions
   from (select * from task t where t.id = any(v_ids) and (t.state + 0) = :expanding order by t.id for no key update) l;
   if v_set.ids is null then return null; end if;
   update generator set open = false where task_id = any(v_set.ids);
@@ -207,22 +207,22 @@ returns void language sql set plan_cache_mode = force_generic_plan as $$
 $$;
 
 -- Returns the accepted successes of generators whose announced nodes do not all exist yet: they are expanding.
--- p_extras: [{i: id, x: nodes announced}].
+-- p_extras: [{id, expected_created: nodes announced}].
 create or replace function begin_expansion(p_ids uuid[], p_to smallint[], p_extras jsonb, p_now timestamptz)
 returns uuid[] language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   v_waiting uuid[];
 begin
   insert into generator (task_id, expected, attempt)
-  select x.i, x.x, t.attempt from jsonb_to_recordset(p_extras) as x(i uuid, x integer)
-  join unnest(p_ids, p_to) u(id, target) on u.id = x.i and u.target = :succeeded join task t on t.id = x.i
-    where x.x is not null
+  select x.id, x.expected_created, t.attempt from jsonb_to_recordset(p_extras) as x(id uuid, expected_created integer)
+  join unnest(p_ids, p_to) u(id, target) on u.id = x.id and u.target = :succeeded join task t on t.id = x.id
+    where x.expected_created is not null
   on conflict (task_id) do update set expected = excluded.expected, attempt = excluded.attempt,
     created = case when generator.attempt = excluded.attempt then generator.created else 0 end;
   v_waiting := array(
-    select g.task_id from jsonb_to_recordset(p_extras) as x(i uuid, x integer)
-    join unnest(p_ids, p_to) u(id, target) on u.id = x.i and u.target = :succeeded
-    join generator g on g.task_id = x.i where x.x is not null and g.created < g.expected);
+    select g.task_id from jsonb_to_recordset(p_extras) as x(id uuid, expected_created integer)
+    join unnest(p_ids, p_to) u(id, target) on u.id = x.id and u.target = :succeeded
+    join generator g on g.task_id = x.id where x.expected_created is not null and g.created < g.expected);
   if cardinality(v_waiting) > 0 then
     update generator set open = true where task_id = any(v_waiting);
     update task t set state = :expanding, updated_at = p_now,

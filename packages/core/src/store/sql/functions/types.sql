@@ -3,9 +3,9 @@ drop type if exists reports, settling, ending, picked, sequence_steps, new_nodes
   runner_market, runner_bars;
 
 -- Reports on attempts, of distinct tasks; a null attempt means the current one. `reasons`: null if none has one.
--- `extras`: [{i: id, m: metadata patch, s: new successes, f: new failures, x: nodes that a generator announced, z: true if
--- the failure is permanent, k: [nodes after the task in its sequence that its success disables]}], applied to what is
--- accepted. `workflows`: where the caller knows them, the workflows with dependencies that the tasks belong to; null:
+-- `extras`: [{id, metadata_patch, new_success, new_failures, expected_created: nodes that a generator announced, final:
+-- whether the failure is permanent, disable: [nodes after the task in its sequence that its success disables]}], applied
+-- to what is accepted. `workflows`: where the caller knows them, the workflows with dependencies that the tasks belong to; null:
 -- they are looked up.
 create type reports as (ids uuid[], attempts integer[], states smallint[], reasons text[], extras jsonb, workflows uuid[]);
 
@@ -14,7 +14,7 @@ create type reports as (ids uuid[], attempts integer[], states smallint[], reaso
 -- are not retried. `codes` and `states`: an entry for each report, or null where all are applied as asked.
 create type settling as (ids uuid[], workflows uuid[], leases bigint[], targets smallint[], reasons text[],
   containers uuid[], linked boolean, has_spec boolean, has_actions boolean, holds boolean, final uuid[],
-  codes smallint[], states smallint[], moved json, lanes integer[]);
+  codes smallint[], states smallint[], transitions json, lanes integer[]);
 
 -- Tasks that have just ended, and what they leave. `containers`: null if none is in a tree. `slots` and `amounts`: what
 -- they held. `linked` and `has_actions`: whether any of them has dependencies or actions, so that sets without them pay

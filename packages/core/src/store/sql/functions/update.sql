@@ -33,11 +33,11 @@ declare
   v_amounts bigint[];
   v_waiting bigint[];
 begin
-  select array_agg(x.i) filter (where t.slots is not null),
-    array_agg(x.i) filter (where x.m is not null and jsonb_typeof(x.m) = 'object')
+  select array_agg(x.id) filter (where t.slots is not null),
+    array_agg(x.id) filter (where x.metadata_patch is not null and jsonb_typeof(x.metadata_patch) = 'object')
   into v_held, v_merged
-  from jsonb_to_recordset(p_extras) as x(i uuid, m jsonb)
-  join unnest(p_ids) u(id) on u.id = x.i join task t on t.id = x.i;
+  from jsonb_to_recordset(p_extras) as x(id uuid, metadata_patch jsonb)
+  join unnest(p_ids) u(id) on u.id = x.id join task t on t.id = x.id;
   if v_held is not null then
     select array_agg(h.slot), array_agg(slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count))
     into v_slots, v_amounts
@@ -48,15 +48,16 @@ begin
   from task t, unnest(t.rule_slots) r(slot) where t.id = any(v_merged) and (t.state + 0) = :pending;
 
   update task t set
-    success_count = t.success_count + coalesce(x.s, 0),
-    failure_count = t.failure_count + coalesce(x.f, 0),
-    metadata = case when x.m is null then t.metadata else merge_patch(t.metadata, x.m) end,
-    slot_version = case when x.m is null then t.slot_version else -1 end,
+    success_count = t.success_count + coalesce(x.new_success, 0),
+    failure_count = t.failure_count + coalesce(x.new_failures, 0),
+    metadata = case when x.metadata_patch is null then t.metadata else merge_patch(t.metadata, x.metadata_patch) end,
+    slot_version = case when x.metadata_patch is null then t.slot_version else -1 end,
     updated_at = p_now,
     deadline_at = case when t.deadline_basis = :timeout_since_activity and t.deadline_at is not null
       then coalesce(t.paused_at, p_now) + t.timeout_secs * interval '1 second' else t.deadline_at end
-  from jsonb_to_recordset(p_extras) as x(i uuid, m jsonb, s bigint, f bigint) join unnest(p_ids) u(id) on u.id = x.i
-  where t.id = x.i;
+  from jsonb_to_recordset(p_extras) as x(id uuid, metadata_patch jsonb, new_success bigint, new_failures bigint)
+  join unnest(p_ids) u(id) on u.id = x.id
+  where t.id = x.id;
 
   if v_merged is not null then
     delete from dedupe_entry where task_id = any(v_merged);
