@@ -1,7 +1,8 @@
 /**
  * `npm run build`: the packages as they are published, each in a directory of `build/`. Compiles the sources, copies the
  * files beside the code that reads them (SQL, rules, WebAssembly, protocol definitions), compiles the built-in rules,
- * strips the types off the examples, builds the console, and checks that the command can be started.
+ * bundles the scripts of task processes, strips the types off the examples, builds the console, and checks that the
+ * commands can be started.
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -21,6 +22,7 @@ const PACKAGES = ['base', 'client', 'kit', 'core', 'scan', 'recon', 'executor', 
 const COMMANDS = [
   ['heddle', 'dist/cli/main.js'],
   ['scan', 'dist/command/main.js'],
+  ['recon', 'dist/command/main.js'],
 ] as const;
 const SHEBANG = '#!/usr/bin/env node\n';
 
@@ -68,6 +70,11 @@ function compileBuiltinRules(): void {
   writeFileSync(published('scan', 'dist', 'detect', 'rules', 'builtin.plan'), plan);
 }
 
+/** In the repository they are bundled when an executor starts. */
+function bundleTaskScripts(): void {
+  node('scripts/bundle-task-scripts.ts', published('executor', 'dist', 'execution', 'scripts'));
+}
+
 /** Node strips no types under `node_modules`, where the examples are once the package is installed. */
 function addExamples(): void {
   for (const file of globSync('examples/**/*', { cwd: ROOT, withFileTypes: false })) {
@@ -107,6 +114,7 @@ function checkCommands(): void {
 compile();
 for (const name of PACKAGES) buildPackage(name);
 compileBuiltinRules();
+bundleTaskScripts();
 addExamples();
 addDocumentation();
 buildConsole();

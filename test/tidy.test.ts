@@ -9,7 +9,7 @@ import { checkNames } from './tidy/names.ts';
 import { ROOMS } from './tidy/rooms.ts';
 import { checkSize } from './tidy/size.ts';
 import { type Finding, format, listFiles, readTexts, ROOT } from './tidy/source.ts';
-import { checkSqlCodes } from './tidy/sql.ts';
+import { checkSqlCodes, checkSqlFunctions } from './tidy/sql.ts';
 import { checkStatements } from './tidy/statements.ts';
 import { checkTests } from './tidy/tests.ts';
 import { checkWording } from './tidy/wording.ts';
@@ -71,6 +71,10 @@ test('no two prepared statements have one name', () => {
 
 test('SQL names the codes that it compares and stores', () => {
   assertTidy(checkSqlCodes(code));
+});
+
+test('functions in SQL are short, take few parameters, and their files say what they are for', () => {
+  assertTidy(checkSqlFunctions(texts));
 });
 
 test('every dependency is explained', () => {

@@ -1,3 +1,4 @@
+import { settingsOf } from '@heddle/base/vocabulary/task-fields';
 import { ManagerLoop } from 'heddle/internal/app/manager-loop';
 import { keepNewSpaceSmall } from '@heddle/base/new-space';
 import { MANAGER_QUEUE, workerQueueOf, type StartTaskMessage } from '@heddle/core/domain/message';
@@ -35,12 +36,9 @@ function task(): NewTaskNode {
       local_id: null,
       name: 'no-op',
       kind: KIND,
-      timeout_secs: 3600,
-      deadline_basis: 'activity',
-      priority: 0,
+      ...settingsOf('tree', {}),
       delay_ms: 0,
       metadata: { number: 7 },
-      expected_count: null,
       actions: [],
       rules: [],
       dedupe: [],

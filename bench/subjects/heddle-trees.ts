@@ -1,3 +1,4 @@
+import { settingsOf } from '@heddle/base/vocabulary/task-fields';
 import type { LocalWorkerOptions } from 'heddle/internal/dispatch/local-worker';
 import { LocalWorker } from 'heddle/internal/dispatch/local-worker';
 import { ExecutorRegistry } from 'heddle/internal/dispatch/executor-registry';
@@ -23,12 +24,9 @@ function task(kind: string, generates = false): NewTaskNode {
       local_id: null,
       name: kind,
       kind,
-      timeout_secs: 3600,
-      deadline_basis: 'activity',
-      priority: 0,
+      ...settingsOf('tree', {}),
       delay_ms: 0,
       metadata: { number: 7 },
-      expected_count: null,
       actions: [],
       rules: [],
       dedupe: [],

@@ -1,3 +1,4 @@
+import { settingsOf } from '@heddle/base/vocabulary/task-fields';
 import type { AddressInfo } from 'node:net';
 import { keepNewSpaceSmall } from '@heddle/base/new-space';
 import { LocalWorker } from 'heddle/internal/dispatch/local-worker';
@@ -51,12 +52,9 @@ function newTask(dependencies: readonly NewDependency[], rule: RuleOption): NewT
     local_id: null,
     name: 'no-op',
     kind: KIND,
-    timeout_secs: 3600,
-    deadline_basis: 'start',
-    priority: 0,
+    ...settingsOf('batch', { timeout_basis: 'start', ...(rule === 'capacity' ? { expected_count: 10 } : {}) }),
     delay_ms: 0,
     metadata: METADATA,
-    expected_count: rule === 'capacity' ? 10 : null,
     actions: [],
     rules: RULES[rule],
     dedupe: [],

@@ -117,10 +117,20 @@ async function scanWith(command: readonly string[], project: string): Promise<st
   return ended.stdout;
 }
 
-test('the scanner comes with its command, without a database, a web server or a console', async () => {
-  const project = await install('base', 'scan');
+/** Probes a closed port with an installed command, and returns what it printed. */
+async function probeWith(command: readonly string[]): Promise<string> {
+  const args = [...command, 'tcp', '127.0.0.1', '--ports', '1', '--method', 'connect', '--all-states', '--json'];
+  return (await run(process.execPath, args)).stdout;
+}
+
+function assertWithoutServer(project: string): void {
   const names = installed(project);
   for (const absent of ['pg', 'fastify', 'react', '@heddle/core']) assert.ok(!names.includes(absent), absent);
+}
+
+test('the scanner comes with its command, without a database, a web server or a console', async () => {
+  const project = await install('base', 'scan');
+  assertWithoutServer(project);
   const command = join(project, 'node_modules', '@heddle', 'scan', 'dist', 'command', 'main.js');
   assert.match(await scanWith([command], project), /"type":"finding"/);
   assert.match((await run(process.execPath, [command, '--help'])).stdout, /heddle-scan --staged/);
@@ -129,6 +139,14 @@ test('the scanner comes with its command, without a database, a web server or a 
     `import { startScan } from '@heddle/scan';\nprocess.stdout.write(typeof startScan);\n`,
   );
   assert.equal((await run(process.execPath, ['scan.js'], { cwd: project })).stdout, 'function');
+});
+
+test('the probes come with their command, without a database, a web server or a console', async () => {
+  const project = await install('base', 'recon');
+  assertWithoutServer(project);
+  const command = join(project, 'node_modules', '@heddle', 'recon', 'dist', 'command', 'main.js');
+  assert.match(await probeWith([command]), /"state":"closed"/);
+  assert.match((await run(process.execPath, [command, 'dns', '--help'])).stdout, /heddle-recon dns example\.com/);
 });
 
 describe('all of it', () => {
@@ -145,6 +163,7 @@ describe('all of it', () => {
       new RegExp(version.replaceAll('.', '\\.')),
     );
     assert.match(await scanWith([command, 'scan'], project), /"type":"finding"/);
+    assert.match(await probeWith([command, 'recon']), /"state":"closed"/);
     assert.ok(existsSync(join(project, 'node_modules', '@heddle', 'web', 'dist', 'index.html')));
   });
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { settingsOf } from '@heddle/base/vocabulary/task-fields';
 
 import type { Action, NewTask } from '@heddle/base/vocabulary/task';
 import type {
@@ -109,11 +110,8 @@ export class Scenario {
       local_id: name,
       name,
       kind: this.#hook,
-      timeout_secs: 86_400,
-      deadline_basis: 'activity',
-      priority: 0,
+      ...settingsOf('batch', { timeout: 86_400 }),
       delay_ms: 0,
-      expected_count: null,
       actions,
       rules: [],
       dedupe: [],

@@ -1,3 +1,4 @@
+import { settingsOf } from '@heddle/base/vocabulary/task-fields';
 import type { NewTask, Rule } from '@heddle/base/vocabulary/task';
 import { newId, type Random } from '@heddle/base/random';
 
@@ -27,16 +28,13 @@ export function makeWorkerTasks(count: number, random: Random): NewTask[] {
       local_id: String(index),
       name: `${kind} ${index}`,
       kind,
-      timeout_secs: WORKER_TIMEOUT_SECS,
-      deadline_basis: 'start',
-      priority: 0,
+      ...settingsOf('batch', { timeout: WORKER_TIMEOUT_SECS, timeout_basis: 'start' }),
       delay_ms: 0,
       metadata: {
         tenant: 'abc'[Math.floor(random.next() * 3)]!,
         work_ms: Math.floor(random.next() * 60),
         failing_attempts: random.next() < 0.05 ? 1 : 0,
       },
-      expected_count: null,
       actions: [],
       rules: kind === 'ruled' ? RULES : [],
       dedupe: [],

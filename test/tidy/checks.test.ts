@@ -7,7 +7,7 @@ import { checkNames } from './names.ts';
 import { ROOMS } from './rooms.ts';
 import { checkSize } from './size.ts';
 import { type Finding, format, type SourceText } from './source.ts';
-import { checkSqlCodes } from './sql.ts';
+import { checkSqlCodes, checkSqlFunctions } from './sql.ts';
 import { checkStatements } from './statements.ts';
 import { checkTests } from './tests.ts';
 import { checkWording } from './wording.ts';
@@ -166,6 +166,24 @@ describe('codes in SQL', () => {
     const sql = `select 'state = 1', $3::smallint[], tries = 0 from task where state = :pending and (state + 0) = any($1)`;
     assert.deepEqual(inFunction(`-- state = 1\n${sql}`), []);
     assert.deepEqual(inStatement(sql), []);
+  });
+});
+
+describe('functions in SQL', () => {
+  const check = (text: string): Finding[] => checkSqlFunctions([file('src/store/sql/functions/claim.sql', text)]);
+  const define = (parameters: string, lines: number): string =>
+    `create or replace function f(${parameters})\nreturns void language sql as $$\n${'select 1;\n'.repeat(lines)}$$;\n`;
+
+  test('a comment at the head, 80 lines and eight parameters pass', () => {
+    const eight = Array.from({ length: 8 }, (_, n) => `p_${n} integer`).join(', ');
+    assert.deepEqual(check(`-- Claims tasks.\n\n${define(`${eight}, out o_more integer`, 77)}`), []);
+  });
+
+  test('a file without one, a longer function and a ninth parameter are refused', () => {
+    const nine = Array.from({ length: 9 }, (_, n) => `p_${n} integer`).join(', ');
+    assert.deepEqual(lines(check(define('', 1))), [1]);
+    assert.deepEqual(lines(check(`-- Claims tasks.\n\n${define('p integer', 78)}`)), [3]);
+    assert.deepEqual(lines(check(`-- Claims tasks.\n\n${define(nine, 1)}`)), [3]);
   });
 });
 

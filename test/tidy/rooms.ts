@@ -61,7 +61,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   http: { imports: ['vocabulary', 'base', 'domain', 'metrics', 'expression', 'engine', 'pool'] },
   cli: {
-    imports: ['base', 'client', 'scan/command/scan-command.ts', 'recon/options.ts', 'recon/records.ts', 'app'],
+    imports: ['vocabulary', 'base', 'client', 'scan/command/scan-command.ts', 'recon/command/recon-command.ts', 'app'],
   },
   app: { imports: ['*'], except: ['cli'] },
 };
@@ -69,11 +69,12 @@ export const ROOMS: Readonly<Record<string, Room>> = {
 /** Rooms that may touch the clock, randomness, timers and the environment; everybody else is given them. */
 export const AMBIENT_ROOMS: readonly string[] = ['base', 'app'];
 
-/** Files and folders with the same right: entries of processes, of Heddle and of a task, and a command. */
+/** Files and folders with the same right: entries of processes, of Heddle and of a task, and commands. */
 export const AMBIENT_FILES: readonly string[] = [
   'packages/heddle/src/cli/main.ts',
   'packages/executor/src/execution/child/main.ts',
   'packages/scan/src/command/',
+  'packages/recon/src/command/',
 ];
 
 export const LIMITS = {

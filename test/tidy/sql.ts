@@ -43,3 +43,35 @@ function bareCodes(path: string, first: number, sql: string): Finding[] {
     return [{ path, line: first + index, message }];
   });
 }
+
+const LINES_MAX = 80;
+const PARAMETERS_MAX = 8;
+
+/** Checks that files of SQL functions begin with a comment, and that functions are short and take few parameters. */
+export function checkSqlFunctions(sources: readonly SourceText[]): Finding[] {
+  return sources
+    .filter(({ path }) => path.includes('/sql/functions/'))
+    .flatMap(({ path, text }) => {
+      const head = text.startsWith('-- ')
+        ? []
+        : [{ path, line: 1, message: 'begin with a comment: purpose, locks, callers' }];
+      return [...head, ...sizesOf(path, text)];
+    });
+}
+
+function sizesOf(path: string, text: string): Finding[] {
+  const functions = text.matchAll(
+    /^create or replace function (\w+)\(([^]*?)\)\s+(?:returns|language)\b[^]*?\$\$[^]*?\$\$/gm,
+  );
+  return [...functions].flatMap(({ 0: whole, 1: name, 2: list, index }) => {
+    const line = text.slice(0, index).split('\n').length;
+    const lines = whole.split('\n').length;
+    const parameters = (list ?? '').split(',').filter((parameter) => !/^\s*out /.test(parameter)).length;
+    return [
+      ...(lines > LINES_MAX ? [`${name} has ${lines} lines (at most ${LINES_MAX}): find its stages`] : []),
+      ...(parameters > PARAMETERS_MAX
+        ? [`${name} has ${parameters} parameters (at most ${PARAMETERS_MAX}): use a composite type or a row`]
+        : []),
+    ].map((message) => ({ path, line, message }));
+  });
+}

@@ -1,6 +1,7 @@
 /** The page's decisions about what a tree shows, without a browser. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { settingsOf, settingsToWire } from '@heddle/base/vocabulary/task-fields';
 import type { Container, TreeTask, WorkflowChange, WorkflowTree } from '@heddle/client';
 import { endedOf, totalOf } from '../../web/src/workflows/tally.ts';
 import type { TreeNode } from '../../web/src/workflows/tree-node.ts';
@@ -68,13 +69,10 @@ function taskWire(node: TreeNode, more: Partial<TreeTask>): TreeTask {
     name: node.label,
     kind: 'TcpSyn',
     status: 'Running',
-    priority: 0,
-    timeout_secs: 60,
-    timeout_basis: 'start',
+    ...settingsToWire('tree', settingsOf('tree', { timeout_secs: 60, timeout_basis: 'start' })),
     attempt: 1,
     success: 0,
     failures: 0,
-    expected_count: null,
     created_at: '2026-05-04T10:00:00Z',
     last_updated: '2026-05-04T10:00:00Z',
     generator_id: null,

@@ -42,9 +42,6 @@ export interface WebhookParamsDto {
 /** Status of a task. */
 export type Status = 'Waiting' | 'Pending' | 'Claimed' | 'Running' | 'Paused' | 'Success' | 'Failure' | 'Canceled';
 
-/** Start of the timeout: the last activity (counters and heartbeats), or the start of the attempt. Default "activity". */
-export type TimeoutBasis = 'start' | 'activity';
-
 /** Data of the events `change` and `end`. */
 export interface BatchChangeDto {
   batch: BatchDto;
@@ -713,7 +710,11 @@ export interface NewTaskDto {
   /** Timeout, seconds; `timeout_basis` sets its start. Default 3600. */
   timeout?: number;
   /** Start of the timeout: the last activity (counters and heartbeats), or the start of the attempt. Default "activity". */
-  timeout_basis?: TimeoutBasis;
+  timeout_basis?: 'start' | 'activity';
+  /** Higher starts first. Default 0. */
+  priority?: number;
+  /** Units of work that the task will count; used by capacity rules. */
+  expected_count?: number;
   /** Any JSON object up to 64 KiB. */
   metadata?: Record<string, unknown>;
   on_start?: NewActionOrReference;
@@ -727,10 +728,6 @@ export interface NewTaskDto {
   rules?: RuleOrReference[];
   /** Skips the task while a matching one exists. */
   dedupe_strategy?: DedupeDto[];
-  /** Units of work that the task will count; used by capacity rules. */
-  expected_count?: number;
-  /** Higher starts first. Default 0. */
-  priority?: number;
   /** Delay before it may start, seconds. Default 0. */
   delay?: number;
   /** Retry policy of a failed task. */
@@ -771,7 +768,7 @@ export interface NewTreeTaskDto {
   /** Timeout, seconds; `timeout_basis` sets its start. Default 3600. */
   timeout_secs?: number;
   /** Start of the timeout: the last activity (counters and heartbeats), or the start of the attempt. Default "activity". */
-  timeout_basis?: TimeoutBasis;
+  timeout_basis?: 'start' | 'activity';
   /** Higher starts first. Default 0. */
   priority?: number;
   /** Delay before it may start, seconds. Default 0. */
@@ -1306,8 +1303,11 @@ export interface BasicTaskDto {
   status: Status;
   /** Timeout, seconds; `timeout_basis` sets its start. */
   timeout: number;
-  /** Start of the timeout: the last activity (counters and heartbeats), or the start of the attempt. Default "activity". */
-  timeout_basis: TimeoutBasis;
+  /** Start of the timeout: the last activity (counters and heartbeats), or the start of the attempt. */
+  timeout_basis: 'start' | 'activity';
+  /** Higher starts first. */
+  priority: number;
+  expected_count: number | null;
   /** What was submitted, with later merges. */
   metadata: Record<string, unknown>;
   /** When it was submitted (RFC 3339, UTC) */
@@ -1320,11 +1320,9 @@ export interface BasicTaskDto {
   success: number;
   /** Units that failed so far. */
   failures: number;
-  expected_count: number | null;
   failure_reason: string | null;
   /** The batch it belongs to. */
   batch_id: string;
-  priority: number;
   /** The current attempt; 0 before the first start. */
   attempt: number;
   /** Whether it is in the archive. */
@@ -1341,8 +1339,11 @@ export interface TaskDto {
   status: Status;
   /** Timeout, seconds; `timeout_basis` sets its start. */
   timeout: number;
-  /** Start of the timeout: the last activity (counters and heartbeats), or the start of the attempt. Default "activity". */
-  timeout_basis: TimeoutBasis;
+  /** Start of the timeout: the last activity (counters and heartbeats), or the start of the attempt. */
+  timeout_basis: 'start' | 'activity';
+  /** Higher starts first. */
+  priority: number;
+  expected_count: number | null;
   /** What was submitted, with later merges. */
   metadata: Record<string, unknown>;
   /** When it was submitted (RFC 3339, UTC) */
@@ -1355,11 +1356,9 @@ export interface TaskDto {
   success: number;
   /** Units that failed so far. */
   failures: number;
-  expected_count: number | null;
   failure_reason: string | null;
   /** The batch it belongs to. */
   batch_id: string;
-  priority: number;
   /** The current attempt; 0 before the first start. */
   attempt: number;
   /** Whether it is in the archive. */
@@ -1678,16 +1677,17 @@ export interface TreeTaskDto {
   status: Status;
   /** The current attempt; 0 before the first start. */
   attempt: number;
-  priority: number;
   /** Timeout, seconds; `timeout_basis` sets its start. */
   timeout_secs: number;
-  /** Start of the timeout: the last activity (counters and heartbeats), or the start of the attempt. Default "activity". */
-  timeout_basis: TimeoutBasis;
+  /** Start of the timeout: the last activity (counters and heartbeats), or the start of the attempt. */
+  timeout_basis: 'start' | 'activity';
+  /** Higher starts first. */
+  priority: number;
+  expected_count: number | null;
   /** Units that succeeded so far. */
   success: number;
   /** Units that failed so far. */
   failures: number;
-  expected_count: number | null;
   /** When it was created (RFC 3339, UTC) */
   created_at: string;
   /** When it last changed or was active (RFC 3339, UTC) */

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@heddle/base/json';
-import { DEADLINE_BASES, type DeadlineBasis } from '@heddle/base/vocabulary/task';
+import { TASK_FIELDS, type DeadlineBasis } from '@heddle/base/vocabulary/task-fields';
 import type { SchemaInput, SchemaOutput, StandardSchema } from '@heddle/base/standard-schema';
 import type { KindContext } from './context.ts';
 
@@ -68,7 +68,7 @@ export interface KindDefinition<Input = never> {
 }
 
 const NAME_CHARACTERS_MAX = 100;
-const TIMEOUT_SECS_MAX = 86_400;
+const { timeout_secs: TIMEOUT, deadline_basis: BASIS } = TASK_FIELDS;
 
 /** Defines a kind of task. @throws TypeError if an option is invalid */
 export function defineKind<Schema extends StandardSchema>(
@@ -85,9 +85,9 @@ export function defineKind(options: KindOptions<StandardSchema> | UncheckedKindO
     throw new TypeError(`defineKind(${name}): input must be a Standard Schema (zod, valibot, arktype, …)`);
   }
   requireWhole(name, 'concurrency', concurrency, 10_000);
-  requireWhole(name, 'timeout_secs', timeout_secs, TIMEOUT_SECS_MAX);
-  if (timeout_basis !== undefined && !DEADLINE_BASES.includes(timeout_basis)) {
-    throw new TypeError(`defineKind(${name}): timeout_basis must be one of ${DEADLINE_BASES.join(', ')}`);
+  requireWhole(name, 'timeout_secs', timeout_secs, TIMEOUT.max);
+  if (timeout_basis !== undefined && !BASIS.values.includes(timeout_basis)) {
+    throw new TypeError(`defineKind(${name}): timeout_basis must be one of ${BASIS.values.join(', ')}`);
   }
   requireWhole(name, 'retry.max_attempts', retry?.max_attempts, 100);
   return Object.freeze({

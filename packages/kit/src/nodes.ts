@@ -1,6 +1,6 @@
 import type { CompletionPolicy, ContainerMode } from '@heddle/base/vocabulary/workflow';
 import type { UsageClass } from '@heddle/base/vocabulary/resource-class';
-import type { DeadlineBasis } from '@heddle/base/vocabulary/task';
+import type { GivenSettings } from '@heddle/base/vocabulary/task-fields';
 import type { JsonObject } from '@heddle/base/json';
 import type { KindDefinition, RetryOptions } from './define-kind.ts';
 
@@ -57,13 +57,13 @@ export interface RequirementsOptions {
   count?: number;
 }
 
-export interface TaskOptions extends NodeOptions {
+/**
+ * `timeout_secs`: seconds from the last sign of activity, or with a `timeout_basis` of `start` from the start.
+ * `priority`: higher starts first; 0 by default.
+ */
+export interface TaskOptions extends NodeOptions, GivenSettings<'tree'> {
   /** The local id by default, else the key, else the kind. */
   name?: string;
-  timeout_secs?: number;
-  /** `activity` (the default): counted from the last sign of activity; `start`: from the start. */
-  timeout_basis?: DeadlineBasis;
-  priority?: number;
   /** Minimum delay between creation and start. */
   delay_secs?: number;
   retry?: RetryOptions;

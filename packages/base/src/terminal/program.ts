@@ -22,3 +22,8 @@ export function createProgram({ name, version, nodeMin, description, exitCodes }
       .addHelpText('after', `\nNeeds Node ${nodeMin} or newer. ${exitCodes}`)
   );
 }
+
+/** Returns a command as it is typed: `heddle scan`, or `heddle-scan`. */
+export function commandPath(command: Command): string {
+  return command.parent === null ? command.name() : `${commandPath(command.parent)} ${command.name()}`;
+}

@@ -2,6 +2,7 @@ import type { CompletionPolicy } from './completion-policy.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Demand } from './requirements.ts';
 import type { TaskId, WorkflowId } from '../ids.ts';
+import type { TaskSettings } from './task-fields.ts';
 import type { ContainerState, TaskState } from './task-state.ts';
 
 /** Parameters of a webhook call. */
@@ -51,29 +52,20 @@ export interface RetryPolicy {
   jitter: number;
 }
 
-/** Start of a task's timeout: the start of its attempt, or its last activity. */
-export const DEADLINE_BASES = ['start', 'activity'] as const;
-export type DeadlineBasis = (typeof DEADLINE_BASES)[number];
-export const DEADLINE_BASIS_DEFAULT: DeadlineBasis = 'activity';
-
 /** Dependency of a new task: on a task of the same submission by index, or on a stored one by id. */
 export type NewDependency =
   { index: number; requires_success: boolean } | { task_id: TaskId; requires_success: boolean };
 
 /** Validated task to store. */
-export interface NewTask {
+export interface NewTask extends TaskSettings {
   id: TaskId;
   /** Submitter's own name for it within the request. */
   local_id: string | null;
   name: string;
   kind: string;
-  timeout_secs: number;
-  deadline_basis: DeadlineBasis;
-  priority: number;
   /** Delay after the submission before it may start, milliseconds. */
   delay_ms: number;
   metadata: JsonObject;
-  expected_count: number | null;
   actions: readonly Action[];
   rules: readonly Rule[];
   dedupe: readonly DedupeMatcher[];
@@ -86,7 +78,7 @@ export interface NewTask {
 }
 
 /** Task as the store returns it. Times are milliseconds since the epoch. */
-export interface Task {
+export interface Task extends TaskSettings {
   id: TaskId;
   workflow_id: WorkflowId;
   local_id: string | null;
@@ -94,11 +86,7 @@ export interface Task {
   kind: string;
   state: TaskState;
   attempt: number;
-  priority: number;
-  timeout_secs: number;
-  deadline_basis: DeadlineBasis;
   metadata: JsonObject;
-  expected_count: number | null;
   success_count: number;
   failure_count: number;
   open_gates: number;

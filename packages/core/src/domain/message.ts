@@ -1,7 +1,7 @@
 import type { ContainerId, TaskId } from '@heddle/base/ids';
 import type { JsonObject, JsonValue } from '@heddle/base/json';
 import type { WorkflowNotification } from './notification/notification.ts';
-import type { DeadlineBasis } from '@heddle/base/vocabulary/task';
+import type { DeadlineBasis } from '@heddle/base/vocabulary/task-fields';
 import type { NewContainerNode, NewNode } from '@heddle/base/vocabulary/workflow';
 
 /** Queue that the manager reads. */

@@ -9,6 +9,7 @@ import {
   type ClaimTerms,
 } from '../store/claims.ts';
 import { attemptContext } from '@heddle/base/work-spans';
+import type { Waits } from '../store/transitions.ts';
 import type { SubmissionRows } from '../store/submissions.ts';
 import type { EngineContext } from './context.ts';
 import { withInputs, type HandedOut } from './flow/hand-out.ts';
@@ -158,13 +159,7 @@ export class Claims {
     if (rows.length === 0) return { tasks: [], more: false };
     signals.emit({ workflows: workflowsOf(rows) });
     const names = await kinds.names(rows.map((row) => row.kind_id));
-    const waits = new Map<number, number[]>();
-    for (const row of rows) {
-      const list = waits.get(row.kind_id);
-      if (list === undefined) waits.set(row.kind_id, [row.waited_ms]);
-      else list.push(row.waited_ms);
-    }
-    await observer.claimed('pending', 'running', [...waits]);
+    await observer.claimed('pending', 'running', waitsByKind(rows));
     const { tasks, deferred } = await this.#withInputs(
       rows,
       rows.map((row) => claimedTaskOf(this.#context, row, names.get(row.kind_id)!)),
@@ -197,13 +192,7 @@ export class Claims {
     observer.refused(refused);
     if (rows.length === 0) return 0;
     signals.emit({ deliveries: true, workflows: workflowsOf(rows) });
-    const counts = new Map<number, number[]>();
-    for (const row of rows) {
-      const list = counts.get(row.kind_id);
-      if (list === undefined) counts.set(row.kind_id, [0]);
-      else list.push(0);
-    }
-    await observer.claimed('pending', 'claimed', [...counts]);
+    await observer.claimed('pending', 'claimed', waitsByKind(rows));
     return rows.length;
   }
 
@@ -221,4 +210,14 @@ export class Claims {
     for (const lane of due) this.#seenAt.set(`${lane}:${holder}`, now);
     await markClaimerSeen(this.#context.database, [...new Set(due)], holder, this.#context.now());
   }
+}
+
+function waitsByKind(rows: readonly { kind_id: number; waited_ms: number }[]): Waits[] {
+  const waits = new Map<number, number[]>();
+  for (const { kind_id, waited_ms } of rows) {
+    const list = waits.get(kind_id);
+    if (list === undefined) waits.set(kind_id, [waited_ms]);
+    else list.push(waited_ms);
+  }
+  return Array.from(waits, ([kind, waits_ms]) => ({ kind, waits_ms }));
 }

@@ -30,7 +30,7 @@ export async function deduplicate(
   if (asked.length === 0) return tasks.map(() => null);
   const kindIds = [...vocabulary.kinds.values()];
   const probes = asked.map((probe, n): DedupeProbe => {
-    return { n, s: probe.shape, m: tasks[probe.taskIndex]!.metadata, t: [...probe.states] };
+    return { n, shape: probe.shape, metadata: tasks[probe.taskIndex]!.metadata, states: [...probe.states] };
   });
   const found = new Map<number, string | null>();
   for (const answer of await findDuplicates(tx, kindIds, probes)) found.set(answer.n, answer.task_id);

@@ -51,9 +51,13 @@ export class DependencyPlanner {
 
   edgesOf(index: number): EdgeRow[] {
     return this.#parents[index]!.map((parent) => {
-      const edge = { p: parent.id, c: this.#tasks[index]!.id, r: parent.requires_success };
+      const edge = {
+        parent_id: parent.id,
+        child_id: this.#tasks[index]!.id,
+        requires_success: parent.requires_success,
+      };
       if (parent.index !== null) return edge;
-      return { ...edge, x: true, d: this.#isOver(parent.id) };
+      return { ...edge, crosses: true, relayed: this.#isOver(parent.id) };
     });
   }
 

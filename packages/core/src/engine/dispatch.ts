@@ -63,7 +63,7 @@ function dispatchKind(
       messages.map((message) => ({ id: startMessageId(message), body: encodeStartTask(message) })),
     );
     inner.signals.emit({ workflows: workflowsOf(rows) });
-    await inner.observer.claimed('pending', 'claimed', [[kindId, rows.map((row) => row.waited_ms)]]);
+    await inner.observer.claimed('pending', 'claimed', [{ kind: kindId, waits_ms: rows.map((row) => row.waited_ms) }]);
     return messages;
   });
 }

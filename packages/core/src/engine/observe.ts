@@ -9,7 +9,7 @@ import type { Metrics } from '../metrics/metrics.ts';
 import type { Kinds } from '../store/kinds.ts';
 import type { DeliveriesMoved } from '../store/deliveries.ts';
 import { TRANSITION_RESULTS } from '../store/sql-names.ts';
-import type { Moved } from '../store/transitions.ts';
+import type { Moved, TransitionCount, Waits } from '../store/transitions.ts';
 import type { Signals } from './signals.ts';
 import type { EndedAttempt, Traces } from './traces/traces.ts';
 
@@ -45,22 +45,20 @@ export class Observer {
     const { ended } = moved;
     if (this.#traces !== null && ended !== null && ended !== undefined) await this.#traces.workflowsEnded(ended);
     if (this.#metrics === undefined) return;
-    const kindIds = [...(moved.moved ?? []), ...(moved.cascaded ?? [])].map(([kind]) => kind);
+    const kindIds = [...(moved.transitions ?? []), ...(moved.cascaded ?? [])].map(({ kind }) => kind);
     await this.#learn(kindIds);
-    for (const [kind, from, to, durations, count] of moved.moved ?? []) {
-      this.#count(kind, taskStateOf(from), taskStateOf(to), durations ?? [], count ?? durations?.length ?? 1);
-    }
+    for (const transition of moved.transitions ?? []) this.#count(transition);
     const unblocked = moved.unblocked ?? 0;
     if (unblocked > 0) {
       this.#metrics.tasksUnblocked.inc(unblocked);
       this.#metrics.taskStatusTransitions.inc({ from_status: 'Waiting', to_status: 'Pending' }, unblocked);
     }
-    for (const [kind, count] of moved.cascaded ?? []) {
+    for (const { kind, count } of moved.cascaded ?? []) {
       this.#metrics.tasksFailedByDependency.inc(count);
       this.#metrics.tasksCompleted.inc({ outcome: 'failure', kind: this.#name(kind) }, count);
       this.#metrics.taskStatusTransitions.inc({ from_status: 'Waiting', to_status: 'Failure' }, count);
     }
-    for (const [parent, count] of moved.propagations ?? []) this.#propagated(taskStateOf(parent), count);
+    for (const { state, count } of moved.propagations ?? []) this.#propagated(taskStateOf(state), count);
     this.#countLate(moved.codes ?? []);
   }
 
@@ -70,19 +68,15 @@ export class Observer {
   }
 
   /** Records started tasks (claimed, or started by a first heartbeat) with how long each was ready. */
-  async claimed(
-    from: 'pending' | 'claimed',
-    to: 'claimed' | 'running',
-    waits: readonly [number, number[]][],
-  ): Promise<void> {
+  async claimed(from: 'pending' | 'claimed', to: 'claimed' | 'running', waits: readonly Waits[]): Promise<void> {
     if (this.#metrics === undefined) return;
-    await this.#learn(waits.map(([kind]) => kind));
-    for (const [kind, waitsMs] of waits) {
+    await this.#learn(waits.map(({ kind }) => kind));
+    for (const { kind, waits_ms } of waits) {
       this.#metrics.taskStatusTransitions.inc(
         { from_status: BATCH_WIRE_STATE[from], to_status: BATCH_WIRE_STATE[to] },
-        waitsMs.length,
+        waits_ms.length,
       );
-      if (to === 'running') this.#observeWaits(kind, waitsMs);
+      if (to === 'running') this.#observeWaits(kind, waits_ms);
     }
   }
 
@@ -93,10 +87,10 @@ export class Observer {
     if (moved.conflicts > 0) this.#metrics.webhookIdempotentConflicts.inc(moved.conflicts);
     if (moved.skipped > 0) this.#metrics.webhookIdempotentSkips.inc({ trigger: 'start' }, moved.skipped);
     if (moved.begun === null) return;
-    await this.#learn(moved.begun.map(([kind]) => kind));
-    for (const [kind, waitsMs] of moved.begun) {
-      this.#metrics.taskStatusTransitions.inc({ from_status: 'Claimed', to_status: 'Running' }, waitsMs.length);
-      this.#observeWaits(kind, waitsMs);
+    await this.#learn(moved.begun.map(({ kind }) => kind));
+    for (const { kind, waits_ms } of moved.begun) {
+      this.#metrics.taskStatusTransitions.inc({ from_status: 'Claimed', to_status: 'Running' }, waits_ms.length);
+      this.#observeWaits(kind, waits_ms);
     }
   }
 
@@ -110,17 +104,21 @@ export class Observer {
     if (withDependencies > 0) this.#metrics?.tasksWithDependencies.inc(withDependencies);
   }
 
-  #count(kindId: number, from: TaskState, to: TaskState, durationsMs: readonly number[], count: number): void {
+  #count(transition: TransitionCount): void {
     const metrics = this.#metrics!;
-    const kind = this.#name(kindId);
-    metrics.taskStatusTransitions.inc({ from_status: BATCH_WIRE_STATE[from], to_status: BATCH_WIRE_STATE[to] }, count);
+    const kind = this.#name(transition.kind);
+    const to = taskStateOf(transition.to);
+    const durations = transition.durations_ms ?? [];
+    const count = transition.count ?? Math.max(durations.length, 1);
+    const from_status = BATCH_WIRE_STATE[taskStateOf(transition.from)];
+    metrics.taskStatusTransitions.inc({ from_status, to_status: BATCH_WIRE_STATE[to] }, count);
     if (!isTerminal(to)) return;
     if (to === 'canceled') metrics.tasksCancelled.inc(count);
     if (to === 'timed_out') metrics.tasksTimedOut.inc(count);
     if (to === 'canceled' || to === 'disabled') return;
     const outcome = to === 'succeeded' ? 'success' : 'failure';
     metrics.tasksCompleted.inc({ outcome, kind }, count);
-    for (const duration of durationsMs) metrics.taskDurationSeconds.observe({ kind, outcome }, duration / 1000);
+    for (const duration of durations) metrics.taskDurationSeconds.observe({ kind, outcome }, duration / 1000);
   }
 
   #propagated(parent: TaskState, count: number): void {

@@ -50,10 +50,11 @@ export async function renewDeliveries(
 export async function settleDeliveries(context: EngineContext, results: readonly DeliveryResult[]): Promise<void> {
   if (results.length === 0) return;
   const rows = results.map((result): DeliveryResultRow => {
-    const row = { i: result.id, n: result.tries, o: result.outcome, s: result.status };
-    if (result.outcome === 'retry') return { ...row, e: result.error, d: Math.round(result.delay_ms) };
-    if (result.outcome === 'dead') return { ...row, e: result.error };
-    return result.cancel_action === undefined ? row : { ...row, c: storedAction(result.cancel_action) };
+    const { id, tries, outcome, status } = result;
+    const row = { id, tries, outcome, status };
+    if (result.outcome === 'retry') return { ...row, error: result.error, delay_ms: Math.round(result.delay_ms) };
+    if (result.outcome === 'dead') return { ...row, error: result.error };
+    return result.cancel_action === undefined ? row : { ...row, cancel_action: storedAction(result.cancel_action) };
   });
   const moved = await settleTries(context.database, rows, context.random.next(), context.now());
   recordUnreported(context, moved.attempts, 'failed');

@@ -74,7 +74,7 @@ function workflowsToLock(set: readonly Report[]): string[] | null {
 
 async function settleSet(context: EngineContext, set: readonly Report[]): Promise<TransitionOutcome[]> {
   const input = settleInput(context, set);
-  const results = set.flatMap(({ task_id, result }) => (result === undefined ? [] : [{ i: task_id, d: result }]));
+  const results = set.flatMap(({ task_id, result }) => (result === undefined ? [] : [{ task_id, data: result }]));
   const open = await openAttempts(context, input.ids);
   const moved = await settle(
     context.database,
@@ -91,7 +91,7 @@ async function settleSet(context: EngineContext, set: readonly Report[]): Promis
 
 /** Logs disabled names that do not exist, since reports may name anything. */
 export function noteIgnored(context: Pick<EngineContext, 'log'>, { ignored }: Moved): void {
-  for (const [task_id, node] of ignored ?? []) {
+  for (const { task_id, node } of ignored ?? []) {
     context.log.warn({ task_id, node }, 'ignored names to disable; they are not later nodes of the same sequence');
   }
 }
@@ -101,7 +101,7 @@ function noticesOf(set: readonly Report[]): string | null {
   const notices = set.flatMap(({ task_id, outcome, notices: told }) =>
     told === undefined || outcome !== 'succeeded'
       ? []
-      : [{ i: task_id, n: told.actions.map((action) => storedAction(action)), u: told.once_per_workflow }],
+      : [{ task_id, notices: told.actions.map(storedAction), once_per_workflow: told.once_per_workflow }],
   );
   return notices.length === 0 ? null : JSON.stringify(notices);
 }
@@ -138,13 +138,13 @@ function extrasOf(set: readonly (Report | TaskUpdate)[]): string | null {
       ? []
       : [
           {
-            i: item.task_id,
-            m: item.metadata_patch,
-            s: item.new_success,
-            f: item.new_failures,
-            x: 'expected_created' in item ? item.expected_created : undefined,
-            z: 'final' in item ? item.final : undefined,
-            k: 'disable' in item ? item.disable : undefined,
+            id: item.task_id,
+            metadata_patch: item.metadata_patch,
+            new_success: item.new_success,
+            new_failures: item.new_failures,
+            expected_created: 'expected_created' in item ? item.expected_created : undefined,
+            final: 'final' in item ? item.final : undefined,
+            disable: 'disable' in item ? item.disable : undefined,
           },
         ],
   );

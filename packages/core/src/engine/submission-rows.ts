@@ -1,5 +1,6 @@
 import { COMPLETION_POLICY_CODE } from '@heddle/base/vocabulary/completion-policy';
 import type { NewTask } from '@heddle/base/vocabulary/task';
+import { settingsToColumns } from '@heddle/base/vocabulary/task-fields';
 import type { EdgeRow, SpecRow, SubmissionRows, TaskRow } from '../store/submissions.ts';
 import type { EngineContext } from './context.ts';
 import type { TaskReads } from './flow/plan.ts';
@@ -101,35 +102,32 @@ export class RowBuilder {
   /** Omits absent members from the row, which saves parsing. */
   addTask(task: NewTask, workflowId: string, fate: Fate): void {
     const row: TaskRow = {
-      i: task.id,
-      w: workflowId,
-      k: this.#vocabulary.kinds.get(task.kind)!,
-      n: task.name,
-      t: task.timeout_secs,
+      id: task.id,
+      workflow_id: workflowId,
+      kind_id: this.#vocabulary.kinds.get(task.kind)!,
+      name: task.name,
+      ...settingsToColumns(task),
     };
-    if (task.local_id !== null) row.l = task.local_id;
-    if (task.deadline_basis === 'activity') row.b = 1;
-    if (task.priority !== 0) row.p = task.priority;
-    if (task.delay_ms > 0) row.d = task.delay_ms;
-    if (!isEmpty(task.metadata)) row.m = task.metadata;
-    if (task.expected_count !== null) row.e = task.expected_count;
-    if (task.policy !== undefined && task.policy !== 'FailOnFailure') row.y = COMPLETION_POLICY_CODE[task.policy];
-    if (fate.open_gates > 0) row.g = fate.open_gates;
-    if (fate.linked) row.x = true;
+    if (task.local_id !== null) row.local_id = task.local_id;
+    if (task.delay_ms > 0) row.delay_ms = task.delay_ms;
+    if (!isEmpty(task.metadata)) row.metadata = task.metadata;
+    if (task.policy !== undefined && task.policy !== 'FailOnFailure') row.policy = COMPLETION_POLICY_CODE[task.policy];
+    if (fate.open_gates > 0) row.open_gates = fate.open_gates;
+    if (fate.linked) row.linked = true;
     if (fate.ended !== undefined) {
-      row.z = fate.ended.state;
-      row.f = fate.ended.reason;
-      if (fate.ended.cause !== null) row.c = fate.ended.cause;
+      row.ended_as = fate.ended.state;
+      row.reason = fate.ended.reason;
+      if (fate.ended.cause !== null) row.cause = fate.ended.cause;
     }
     if (fate.place !== undefined) placeInTree(row, fate.place);
-    if (fate.reads !== undefined) row.v = true;
+    if (fate.reads !== undefined) row.computed = true;
     const spec = this.#specOf(task, fate.reads);
     if (spec !== null) {
-      row.s = true;
-      if (task.actions.length > 0) row.a = true;
-      if (task.actions.some((action) => action.trigger === 'start')) row.h = true;
-      else if (task.requirements !== undefined) row.nr = true;
-      if (task.rules.length > 0) row.r = this.#shapesOf(task);
+      row.has_spec = true;
+      if (task.actions.length > 0) row.has_actions = true;
+      if (task.actions.some((action) => action.trigger === 'start')) row.starts_by_webhook = true;
+      else if (task.requirements !== undefined) row.needs_runner = true;
+      if (task.rules.length > 0) row.rules = this.#shapesOf(task);
       this.rows.specs.push(spec);
     }
     this.rows.tasks.push(row);
@@ -138,7 +136,7 @@ export class RowBuilder {
   #specOf(task: NewTask, reads: TaskReads | undefined): SpecRow | null {
     const isPlain = task.actions.length === 0 && task.rules.length === 0 && task.dedupe.length === 0;
     if (isPlain && task.retry === null && task.requirements === undefined && reads === undefined) return null;
-    const spec: SpecRow = { i: task.id };
+    const spec: SpecRow = { task_id: task.id };
     if (task.actions.length > 0) spec.actions = task.actions.map(storedAction);
     if (task.rules.length > 0) spec.rules = { list: task.rules, shapes: this.#shapesOf(task) };
     if (task.dedupe.length > 0) spec.dedupe = task.dedupe;
@@ -162,14 +160,14 @@ function storedReads({ nodes, data }: TaskReads): Partial<TaskReads> {
 }
 
 function placeInTree(row: TaskRow, place: TreePlace): void {
-  row.cc = place.container_id;
-  row.q = place.position;
-  if (place.policy !== 0) row.y = place.policy;
-  if (place.sealed) row.sl = true;
-  if (place.generates) row.gn = true;
+  row.container_id = place.container_id;
+  row.position = place.position;
+  if (place.policy !== 0) row.policy = place.policy;
+  if (place.sealed) row.sealed = true;
+  if (place.generates) row.generates = true;
   if (place.generator === null) return;
-  row.gg = place.generator.id;
-  row.ga = place.generator.attempt;
+  row.generator_id = place.generator.id;
+  row.generator_attempt = place.generator.attempt;
 }
 
 /** Avoids listing the keys, since most tasks of a large set have none or many. */

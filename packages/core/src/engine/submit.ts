@@ -93,7 +93,9 @@ function addPlain(builder: RowBuilder, submission: Submission): TaskState[] {
       const parent = 'index' in dependency ? tasks[dependency.index]!.id : dependency.task_id;
       parents.set(parent, (parents.get(parent) ?? false) || dependency.requires_success);
     }
-    for (const [p, r] of parents) builder.addEdge({ p, c: task.id, r });
+    for (const [parent_id, requires_success] of parents) {
+      builder.addEdge({ parent_id, child_id: task.id, requires_success });
+    }
     builder.addTask(task, submission.workflow_id, { open_gates: parents.size, linked });
     return parents.size > 0 ? 'waiting' : 'pending';
   });

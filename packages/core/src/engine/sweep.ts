@@ -68,7 +68,7 @@ async function tellSwept(context: EngineContext, swept: Swept): Promise<{ timedO
   }
   const requeued = (swept.requeued?.count ?? 0) + (lost?.requeued.count ?? 0) + (queued?.requeued?.count ?? 0);
   if (requeued > 0) metrics?.claimsExpired.inc(requeued);
-  const timedOut = (settled?.moved ?? []).reduce((sum, [, , , durations]) => sum + (durations?.length ?? 0), 0);
+  const timedOut = (settled?.transitions ?? []).reduce((sum, { durations_ms }) => sum + (durations_ms?.length ?? 0), 0);
   return { timedOut, requeued };
 }
 

@@ -1,6 +1,6 @@
 import type { TaskId, WorkflowId } from '@heddle/base/ids';
 import type { JsonObject } from '@heddle/base/json';
-import type { DeadlineBasis } from '@heddle/base/vocabulary/task';
+import type { DeadlineBasis } from '@heddle/base/vocabulary/task-fields';
 import type { TaskRunner } from './runners/port.ts';
 
 export interface ClaimRequest {

@@ -9,6 +9,7 @@ import {
   type GivenBack,
   type Moved,
   type SettleInput,
+  type Waits,
 } from './transitions.ts';
 
 /** Columns of a claimed task. */
@@ -249,8 +250,8 @@ export async function forgetClaimers(queryable: Queryable, now: string | null): 
 /** Result of heartbeats: a code for each id, in order: 0 applied, 1 ended, 2 not found, 3 stale attempt. */
 export interface Beaten {
   codes: number[];
-  /** [kind, [waits in ms]] of attempts that started. */
-  begun?: [number, number[]][] | null;
+  /** Of attempts that started. */
+  begun?: Waits[] | null;
   lanes: number[];
   workflows?: string[] | null;
 }

@@ -2,7 +2,7 @@ import type { NoticeAction } from '../domain/notification/notification.ts';
 import type { Action } from '@heddle/base/vocabulary/task';
 import type { Queryable, Statement } from './database.ts';
 import type { TracedAttempt } from './traces.ts';
-import { numberArray, uuidArray, type Moved } from './transitions.ts';
+import { numberArray, uuidArray, type Moved, type Waits } from './transitions.ts';
 
 const CLAIM: Statement = {
   name: 'deliveries.claim',
@@ -110,18 +110,18 @@ export async function renewTries(
 
 /** Result of one try, as settle_deliveries takes it. */
 export interface DeliveryResultRow {
-  i: string;
-  n: number;
-  o: 'delivered' | 'retry' | 'dead';
-  s: number | null;
-  e?: string;
-  d?: number;
-  c?: Action & { origin: string };
+  id: string;
+  tries: number;
+  outcome: 'delivered' | 'retry' | 'dead';
+  status: number | null;
+  error?: string;
+  delay_ms?: number;
+  cancel_action?: Action & { origin: string };
 }
 
 export interface DeliveriesMoved {
-  /** [kind, how long each waited from ready to started, ms]. */
-  begun: [number, number[]][] | null;
+  /** From ready to started. */
+  begun: Waits[] | null;
   settled: Moved | null;
   /** Attempts that failed with it whose workflows have a trace. */
   attempts: TracedAttempt[] | null;

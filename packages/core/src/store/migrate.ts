@@ -83,6 +83,13 @@ from pg_proc p
 where p.pronamespace = 'heddle'::regnamespace and p.xmin = pg_current_xact_id()::xid
 on conflict (only_row) do update set checksum = excluded.checksum, signatures = excluded.signatures`;
 
+/** Functions that this transaction created, with what checks their bodies. */
+const CREATED_FUNCTIONS = `
+select p.proname as name, 'select ' || l.lanvalidator::regproc || '(' || p.oid || ')' as check
+from pg_proc p join pg_language l on l.oid = p.prolang
+where p.pronamespace = 'heddle'::regnamespace and p.xmin = pg_current_xact_id()::xid
+order by p.oid`;
+
 /** Drops the previous functions, so that no old overload remains; keeps those that tables or views depend on. */
 const DROP_FUNCTIONS = `
 do $$
@@ -182,9 +189,13 @@ async function readMigrations(directory: string): Promise<Migration[]> {
   });
 }
 
-/** Reads the files of the functions, with codes in place of their names. */
-function readFunctions(directory: string): Promise<SqlFile[]> {
-  return readSqlFiles(join(directory, 'functions'), withCodes);
+/** Defines composite types, which the heads of functions name. The order of the other files makes no difference. */
+const TYPES_FILE = 'types.sql';
+
+/** Reads the files of the functions, types first, with codes in place of their names. */
+async function readFunctions(directory: string): Promise<SqlFile[]> {
+  const files = await readSqlFiles(join(directory, 'functions'), withCodes);
+  return files.sort((a, b) => Number(b.name === TYPES_FILE) - Number(a.name === TYPES_FILE));
 }
 
 async function readSqlFiles(directory: string, filled = (sql: string): string => sql): Promise<SqlFile[]> {
@@ -266,12 +277,27 @@ async function replaceFunctions(client: Client, files: readonly SqlFile[], log: 
     const { rows } = await client.query<{ checksum: string }>(FUNCTIONS_RECORD);
     if (rows[0]?.checksum === checksum || (rows.length === 0 && files.length === 0)) return false;
     await client.query(DROP_FUNCTIONS);
+    // Functions may call functions of later files: their bodies are checked once all exist.
+    await client.query('set local check_function_bodies = off');
     for (const file of files) await runFile(client, { ...file, name: `functions/${file.name}` });
+    await checkFunctions(client, files);
     await client.query(RECORD_FUNCTIONS, [checksum]);
     return true;
   });
   if (replaced) log?.info({ files: files.length }, 'database functions replaced');
   return replaced;
+}
+
+async function checkFunctions(client: Client, files: readonly SqlFile[]): Promise<void> {
+  await client.query('set local check_function_bodies = on');
+  const { rows } = await client.query<{ name: string; check: string }>(CREATED_FUNCTIONS);
+  for (const { name, check } of rows) {
+    await client.query(check).catch((error: unknown) => {
+      if (!(error instanceof DatabaseError)) throw error;
+      const file = files.find(({ text }) => text.includes(`function ${name}(`));
+      throw new MigrationError(`functions/${file?.name ?? '?'}, ${name}: ${error.message}`, error);
+    });
+  }
 }
 
 /** Runs one transaction; through a pooler with its own settings and lock. */

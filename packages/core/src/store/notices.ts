@@ -86,14 +86,16 @@ export async function takeEnds(tx: Queryable, workflowIds: readonly string[]): P
   }));
 }
 
-/** Row of write_notices, where the letters are explained. */
+/** A notice for write_notices. */
 export interface NoticeRow {
-  t: string;
-  w: string;
-  a: number;
-  o: number;
-  c: object;
-  k: string;
+  /** The task, or the workflow itself. */
+  task_id: string;
+  workflow_id: string;
+  /** The attempt of the task, or the run of the workflow. */
+  attempt: number;
+  ordinal: number;
+  content: object;
+  idempotency_key: string;
 }
 
 /** Returns the number of new ones. */

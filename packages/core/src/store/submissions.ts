@@ -1,4 +1,5 @@
 import type { JsonObject } from '@heddle/base/json';
+import type { SettingColumns } from '@heddle/base/vocabulary/task-fields';
 import type { Queryable, Statement } from './database.ts';
 import { numberArray, uuidArray } from './transitions.ts';
 
@@ -75,51 +76,49 @@ const FORGET_KEYS: Statement = {
   text: `delete from idempotency where created_at < coalesce($1::timestamptz, clock_timestamp()) - interval '1 day'`,
 };
 
-/** Row of store_tasks, where the letters are explained. */
-export interface TaskRow {
-  i: string;
-  w: string;
-  k: number;
-  n: string;
-  l?: string;
-  t: number;
-  b?: number;
-  p?: number;
-  d?: number;
-  m?: JsonObject;
-  e?: number;
-  g?: number;
-  x?: boolean;
-  h?: boolean;
-  s?: boolean;
-  a?: boolean;
-  r?: [number, number][];
-  z?: number;
-  f?: string;
-  c?: string;
-  cc?: string;
-  q?: number;
-  y?: number;
-  sl?: boolean;
-  gn?: boolean;
-  gg?: string;
-  ga?: number;
-  v?: boolean;
-  nr?: boolean;
+/** A task for store_tasks. What is absent has its default, which saves parsing. */
+export interface TaskRow extends Partial<SettingColumns> {
+  id: string;
+  workflow_id: string;
+  kind_id: number;
+  name: string;
+  local_id?: string;
+  metadata?: JsonObject;
+  delay_ms?: number;
+  open_gates?: number;
+  linked?: boolean;
+  starts_by_webhook?: boolean;
+  needs_runner?: boolean;
+  has_spec?: boolean;
+  has_actions?: boolean;
+  /** Its input holds expressions. */
+  computed?: boolean;
+  rules?: [shape: number, max: number][];
+  /** It ends at once: its state. */
+  ended_as?: number;
+  reason?: string;
+  cause?: string;
+  container_id?: string;
+  position?: number;
+  policy?: number;
+  sealed?: boolean;
+  generates?: boolean;
+  generator_id?: string;
+  generator_attempt?: number;
 }
 
 export interface EdgeRow {
-  p: string;
-  c: string;
-  r: boolean;
+  parent_id: string;
+  child_id: string;
+  requires_success: boolean;
   /** Crosses workflows. */
-  x?: boolean;
+  crosses?: boolean;
   /** The parent has ended already. */
-  d?: boolean;
+  relayed?: boolean;
 }
 
 export interface SpecRow {
-  i: string;
+  task_id: string;
   actions?: unknown;
   rules?: unknown;
   dedupe?: unknown;
@@ -170,9 +169,10 @@ export function submissionValues(rows: SubmissionRows, now: string | null): unkn
 /** Asks whether tasks of shape `s` with metadata like `m` exist in one of the states `t`. */
 export interface DedupeProbe {
   n: number;
-  s: number;
-  m: JsonObject;
-  t: number[];
+  shape: number;
+  metadata: JsonObject;
+  /** Codes of the states in which a task counts. */
+  states: number[];
 }
 
 export interface DedupeAnswer {

@@ -8,14 +8,15 @@ import type {
   Task,
   WorkflowSummary,
 } from '@heddle/base/vocabulary/task';
+import { settingsOfColumns, TASK_FIELD_NAMES, type SettingColumns } from '@heddle/base/vocabulary/task-fields';
 import type { Demand } from '@heddle/base/vocabulary/requirements';
 import { taskStateOf, TASK_STATE_CODE, type ContainerState, type TaskState } from '@heddle/base/vocabulary/task-state';
 import type { Queryable, Statement } from './database.ts';
 import { withCodes } from './sql-names.ts';
 import { numberArray, uuidArray } from './transitions.ts';
 
-export const TASK_COLUMNS = `t.id, t.workflow_id, t.local_id, t.name, k.name as kind, t.state, t.attempt, t.priority,
-  t.timeout_secs, t.deadline_basis, t.metadata, t.expected_count, t.success_count, t.failure_count, t.open_gates,
+export const TASK_COLUMNS = `t.id, t.workflow_id, t.local_id, t.name, k.name as kind, t.state, t.attempt, t.metadata,
+  ${TASK_FIELD_NAMES.map((name) => `t.${name}`).join(', ')}, t.success_count, t.failure_count, t.open_gates,
   t.reason, t.created_at, t.started_at, t.ended_at, t.updated_at, t.run_at, t.deadline_at, t.archived`;
 
 const GET_TASK: Statement = {
@@ -113,7 +114,7 @@ const COUNT_RUNNING_BY_KIND: Statement = {
     where (t.state + 0) in (:claimed, :running, :expanding) group by k.name order by n desc limit $1`),
 };
 
-export interface TaskRecord {
+export interface TaskRecord extends SettingColumns {
   id: string;
   workflow_id: string;
   local_id: string | null;
@@ -121,11 +122,7 @@ export interface TaskRecord {
   kind: string;
   state: number;
   attempt: number;
-  priority: number;
-  timeout_secs: number;
-  deadline_basis: number;
   metadata: JsonObject;
-  expected_count: number | null;
   success_count: number;
   failure_count: number;
   open_gates: number;
@@ -159,11 +156,8 @@ export function taskOf(row: TaskRecord): Task {
     kind: row.kind,
     state: taskStateOf(row.state),
     attempt: row.attempt,
-    priority: row.priority,
-    timeout_secs: row.timeout_secs,
-    deadline_basis: row.deadline_basis === 1 ? 'activity' : 'start',
+    ...settingsOfColumns(row),
     metadata: row.metadata,
-    expected_count: row.expected_count,
     success_count: row.success_count,
     failure_count: row.failure_count,
     open_gates: row.open_gates,

@@ -8,23 +8,39 @@ export interface Moved {
   codes?: number[] | null;
   /** The state of each id, in order. */
   states?: (number | null)[] | null;
-  /** [kind, from, to, durations in ms, or null and a count]. */
-  moved?: [number, number, number, number[] | null, number?][] | null;
-  /** [kind, count] of tasks failed by dependency. */
-  cascaded?: [number, number][] | null;
-  /** [parent's state, count] of dependencies through which ends were propagated. */
-  propagations?: [number, number][] | null;
+  transitions?: TransitionCount[] | null;
+  /** Tasks failed by dependency. */
+  cascaded?: { kind: number; count: number }[] | null;
+  /** Dependencies through which ends were propagated, by the state of the parent. */
+  propagations?: { state: number; count: number }[] | null;
   lanes?: number[] | null;
   deliveries?: number;
   unblocked?: number;
   retried?: number;
   reopened?: number;
-  /** [task, node] of requested disables that are not later nodes of the task's sequence. */
-  ignored?: [string, string][] | null;
+  /** Requested disables that are not later nodes of the task's sequence. */
+  ignored?: { task_id: string; node: string }[] | null;
   /** At most 17 of the workflows that changed: more than 16 mean "many". */
   workflows?: string[] | null;
   /** Ended workflows with a trace. */
   ended?: string[] | null;
+}
+
+/** Tasks of a kind that went from one state to another. */
+export interface TransitionCount {
+  kind: number;
+  from: number;
+  to: number;
+  /** How long each ran, if that is known. */
+  durations_ms?: number[] | null;
+  /** By default the number of durations. */
+  count?: number;
+}
+
+/** How long the tasks of a kind were ready before they were claimed or started. */
+export interface Waits {
+  kind: number;
+  waits_ms: number[];
 }
 
 interface MovedRow {
@@ -108,7 +124,7 @@ export interface SettleInput {
   attempts: readonly (number | null)[];
   states: readonly number[];
   reasons: readonly (string | null)[];
-  /** [{i, m, s, f}] as a JSON string, or null. */
+  /** The member `extras` of the type `reports`, as a JSON string, or null. */
   extras: string | null;
   /** Workflows with dependencies that the tasks belong to; null if not known. */
   workflows: readonly string[] | null;
@@ -132,7 +148,7 @@ export function settleValues(input: SettleInput): unknown[] {
 }
 
 /**
- * @param results [{i: id, d: data}] as a JSON string: results, stored for applied reports
+ * @param results [{task_id, data}] as a JSON string: results, stored for applied reports
  * @param notices notices of succeeded tasks, as settle_with_notices takes them
  */
 export function settle(

@@ -57,31 +57,31 @@ export interface TreeRow {
   traceparent: string | null;
 }
 
-/** Row of the type new_nodes, where the letters are explained. */
+/** A container for store_nodes; `disabled` of its `children` are. */
 export interface ContainerRow {
-  i: string;
-  w: string;
-  p: string | null;
-  q: number;
-  m: number;
-  y: number;
-  l: string | null;
-  n: number;
-  d: number;
-  g: string | null;
-  a: number | null;
+  id: string;
+  workflow_id: string;
+  parent_id: string | null;
+  position: number;
+  mode: number;
+  policy: number;
+  local_id: string | null;
+  children: number;
+  disabled: number;
+  generator_id: string | null;
+  generator_attempt: number | null;
 }
 
 export interface NodeRows {
   containers: ContainerRow[];
   tasks: TaskRow[];
   specs: SpecRow[];
-  /** Existing containers that get children, `d` of them disabled. */
-  parents: { c: string; n: number; d: number }[];
-  /** Tasks added to workflows, `r` of them not ended. */
-  counts: { w: string; t: number; r: number }[];
+  /** Existing containers that get children. */
+  parents: { id: string; children: number; disabled: number }[];
+  /** Tasks added to workflows, `open` of them not ended. */
+  counts: { workflow_id: string; tasks: number; open: number }[];
   /** Nodes created by generator attempts. */
-  generators: { g: string; a: number; n: number }[];
+  generators: { task_id: string; attempt: number; created: number }[];
   fillers: [generator: string, container: string][];
   touched: string[];
   opened: string[];
@@ -120,13 +120,16 @@ export interface Placement {
 
 export function placeNodes(
   queryable: Queryable,
-  nodes: readonly { n: number; i: string; g: string; a: number | null; p: string | null }[],
+  nodes: readonly { n: number; id: string; generator_id: string; attempt: number | null; parent: string | null }[],
 ): Promise<Placement[]> {
   return queryable.query(PLACE_NODES, [JSON.stringify(nodes)]);
 }
 
 /** Assigns nodes of earlier attempts to these attempts of their generators. */
-export async function adoptNodes(queryable: Queryable, nodes: readonly { i: string; a: number }[]): Promise<void> {
+export async function adoptNodes(
+  queryable: Queryable,
+  nodes: readonly { id: string; attempt: number }[],
+): Promise<void> {
   await queryable.query(ADOPT_NODES, [JSON.stringify(nodes)]);
 }
 

@@ -1,3 +1,4 @@
+import { settingsOf } from '@heddle/base/vocabulary/task-fields';
 import fc from 'fast-check';
 import { COMPLETION_POLICIES, type CompletionPolicy } from '@heddle/base/vocabulary/completion-policy';
 import { uuidV7Generator } from '@heddle/base/ids';
@@ -290,6 +291,7 @@ function definitionOf(task: TaskSpec, rank: number, prefix: string): Omit<NewTas
     local_id: `t${rank}`,
     name: `task ${rank}`,
     kind: `${prefix}kind-${task.kind}`,
+    ...settingsOf('batch', {}),
     timeout_secs: task.timeout_secs,
     deadline_basis: task.basis,
     priority: task.priority,

@@ -1,3 +1,4 @@
+import { settingsOf } from '@heddle/base/vocabulary/task-fields';
 import fc from 'fast-check';
 import type { RetryPolicy } from '@heddle/base/vocabulary/task';
 import type { Outcome } from '@heddle/base/vocabulary/task-state';
@@ -282,12 +283,9 @@ function buildTask(spec: TreeTaskSpec, id: string, kind: string): NewTaskNode {
       local_id: null,
       name: `task ${id.slice(9, 18)}`,
       kind,
-      timeout_secs: spec.timeout_secs,
-      deadline_basis: 'activity',
-      priority: 0,
+      ...settingsOf('tree', { timeout_secs: spec.timeout_secs }),
       delay_ms: spec.delay_ms,
       metadata: {},
-      expected_count: null,
       actions: [],
       rules: [],
       dedupe: [],

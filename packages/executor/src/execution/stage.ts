@@ -1,19 +1,14 @@
-import { spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { readlinkSync, statSync } from 'node:fs';
-import { chmod, cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readdir, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, parse, resolve } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
 
-import { bundle, type Sources } from './bundle.ts';
 import { WARM_UP } from './child/package-name.ts';
 import type { EventCode } from './port.ts';
 
-/** Source folders that make up a task process. */
-const FOLDERS = ['execution/child', 'execution/starter'] as const;
-/** Modules that they share with the executor. */
-const SHARED = ['execution/priority'] as const;
-const HERE = fileURLToPath(new URL('..', import.meta.url));
-/** What events import, and the process that runs them. */
+/** What events import. */
 const EVENT_PACKAGE = '@heddle/kit/event';
 /** Path of the runtime inside a jail or container. */
 export const SANDBOX_RUNTIME = '/heddle';
@@ -50,7 +45,9 @@ export class Stage {
     await clearStale(parent);
     const stage = new Stage(await mkdtemp(join(parent, `${PREFIX}-${pidNamespace()}-${process.pid}-`)));
     await chmod(stage.directory, 0o755);
-    await writeRuntime(stage.runtime, stage.starter);
+    await writeScripts(stage.directory);
+    await writeEventPackage(stage.runtime);
+    await makeReadableByAll(stage.directory);
     await mkdir(join(stage.directory, 'code'), { mode: 0o755 });
     await mkdir(join(stage.directory, 'work'), { mode: 0o755 });
     return stage;
@@ -147,65 +144,20 @@ async function makeReadableByAll(path: string): Promise<void> {
   }
 }
 
-/** Writes the bootstrap and the package for events, each bundled without imports so that it loads in one step. */
-async function writeRuntime(to: string, starter: string): Promise<void> {
-  const sources = await sourcesOf(FOLDERS, SHARED);
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  const bootstrap = bundle(sources, `execution/child/main.${extension}`);
-  await writeFile(starter, bundle(sources, `execution/starter/main.${extension}`).code, { mode: 0o444 });
-  const definition = bundle(sources, EVENT_PACKAGE);
-  const exports = { './event': './index.mjs' };
-  const files = {
-    [BOOTSTRAP]: bootstrap.code,
-    [WARM_UP.file]: `import { defineEvent } from '${EVENT_PACKAGE}';\nexport default defineEvent({ name: '${WARM_UP.event}', run: () => null });\n`,
-    'package/package.json': JSON.stringify({ name: '@heddle/kit', exports }),
-    'package/index.mjs': `${definition.code}export const ${definition.exported.join(',\n  ')};\n`,
-  };
-  await mkdir(join(to, 'package'), { recursive: true, mode: 0o755 });
-  for (const [name, text] of Object.entries(files)) await writeFile(join(to, name), text, { mode: 0o444 });
+/** Writes the scripts of task processes and the module of the event package, each bundled into one file. */
+async function writeScripts(to: string): Promise<void> {
+  if (import.meta.url.endsWith('.ts')) {
+    const script = join(import.meta.dirname, '../../../../scripts/bundle-task-scripts.ts');
+    await promisify(execFile)(process.execPath, [script, to]);
+  } else await cp(join(import.meta.dirname, 'scripts'), to, { recursive: true });
 }
 
-/** Returns plain JavaScript without types, so that task processes do not pay for stripping them. */
-async function sourcesOf(folders: readonly string[], single: readonly string[]): Promise<Sources> {
-  const paths: string[] = [];
-  for (const folder of folders) {
-    const names = await readdir(join(HERE, folder));
-    paths.push(...names.filter((name) => /(?<!\.d)\.(ts|js)$/.test(name)).map((name) => `${folder}/${name}`));
-  }
-  const extension = paths[0]!.endsWith('.ts') ? 'ts' : 'js';
-  paths.push(...single.map((name) => `${name}.${extension}`));
-  const files = new Map([...paths.map((path) => [path, join(HERE, path)] as const), ...(await eventPackage())]);
-  const texts = await Promise.all([...files.values()].map((file) => readFile(file, 'utf8')));
-  const plain = extension === 'ts' ? await withoutTypes(texts) : texts;
-  return new Map([...files.keys()].map((path, index) => [path, plain[index]!]));
-}
-
-/** Returns the files of the package that events import, by the path that imports among them lead to. */
-async function eventPackage(): Promise<readonly (readonly [path: string, file: string])[]> {
-  const entry = fileURLToPath(import.meta.resolve(EVENT_PACKAGE));
-  const names = (await readdir(dirname(entry))).filter((name) => /(?<!\.d)\.(ts|js)$/.test(name));
-  return names.map((name) => {
-    const file = join(dirname(entry), name);
-    return [file === entry ? EVENT_PACKAGE : `${dirname(EVENT_PACKAGE)}/${name}`, file] as const;
-  });
-}
-
-const STRIP = `
-  const { stripTypeScriptTypes } = await import('node:module');
-  let input = '';
-  for await (const chunk of process.stdin.setEncoding('utf8')) input += chunk;
-  process.stdout.write(JSON.stringify(JSON.parse(input).map((text) => stripTypeScriptTypes(text))));
-`;
-
-/** Runs in a separate process, because Node would otherwise print an experimental warning. */
-async function withoutTypes(texts: readonly string[]): Promise<readonly string[]> {
-  const child = spawn(process.execPath, ['--no-warnings', '--input-type=module', '-e', STRIP], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  child.stdin.end(JSON.stringify(texts));
-  let output = '';
-  for await (const chunk of child.stdout.setEncoding('utf8') as AsyncIterable<string>) output += chunk;
-  return JSON.parse(output) as readonly string[];
+async function writeEventPackage(to: string): Promise<void> {
+  const manifest = { name: '@heddle/kit', exports: { './event': './index.mjs' } };
+  await writeFile(join(to, 'package/package.json'), JSON.stringify(manifest));
+  const definition = `defineEvent({ name: '${WARM_UP.event}', run: () => null })`;
+  const warmUp = `import { defineEvent } from '${EVENT_PACKAGE}';\nexport default ${definition};\n`;
+  await writeFile(join(to, WARM_UP.file), warmUp);
 }
 
 function pidNamespace(): string {

@@ -53,7 +53,7 @@ test('a process has its four streams, files, environment and directory', async (
   assert.deepEqual(await Promise.all([output!, error!, answers!].map((stream) => text(stream))), [
     'hello you /usr\n',
     'wrong\n',
-    "'use strict'",
+    '"use strict"',
   ]);
   assert.deepEqual(await exited, { exitCode: 7, signal: null });
 });

@@ -5,7 +5,7 @@ import { mergingKinds, scanningKinds } from '../kinds/recon/recon-kinds.ts';
 import type { WatchAttempt } from '../kinds/recon/run-scan.ts';
 import type { Clock } from '@heddle/base/clock';
 import { systemRandom } from '@heddle/base/random';
-import { scopeEntries } from './scope-entries.ts';
+import { scopeEntries } from '@heddle/recon/command/scope-setting';
 import type { SettingValues } from './settings.ts';
 
 export interface ReconKindsOptions {

@@ -1,5 +1,5 @@
+import { SCOPE_SETTING, scopeEntry } from '@heddle/recon/command/scope-setting';
 import * as kind from './setting.ts';
-import { scopeEntry } from './scope-entries.ts';
 
 /** Settings of the kinds that scan files and networks. */
 export const SCAN_SETTING_GROUPS = {
@@ -34,10 +34,9 @@ export const SCAN_SETTING_GROUPS = {
       description: 'Run the kinds that probe networks in this process: `TcpSyn`, `DnsScan`, `TlsScan`',
     }),
     reconScope: kind.list({
-      name: 'HEDDLE_RECON_SCOPE',
+      ...SCOPE_SETTING,
       fallback: [],
       fallbackText: 'loopback and private networks only',
-      allowed: 'a comma-separated list of addresses, networks, ranges, domains, and files as @PATH',
       item: scopeEntry,
       description:
         'Additional targets that these kinds may probe: addresses, networks, domains, or `@FILE` with one per line; tasks can only narrow it',

@@ -15,8 +15,8 @@ import { registerMigrateCommand } from './commands/migrate.ts';
 import { registerModelsCommands } from './commands/models.ts';
 import { registerPoolCommands } from './commands/pool.ts';
 import { registerQueueCommands } from './commands/queue.ts';
-import { registerReconCommands } from './commands/recon.ts';
 import { registerRecoverCommand } from './commands/recover.ts';
+import { registerReconCommand } from '@heddle/recon/command/recon-command';
 import { registerScanCommand } from '@heddle/scan/command/scan-command';
 import { registerServerCommand } from './commands/server.ts';
 import { registerTaskCommands } from './commands/task.ts';
@@ -49,7 +49,7 @@ export function createProgram(): Command {
   registerPoolCommands(program);
   registerWebhookCommands(program);
   registerScanCommand(program);
-  registerReconCommands(program);
+  registerReconCommand(program);
   registerAuditCommand(program);
   registerKeysCommand(program);
   registerCertsCommand(program);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 
+import { ended, type Ended } from '@heddle/test-support/cli/command-process';
 import { startHeddle, type Heddle } from '@heddle/test-support/cli/heddle';
 
 const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
@@ -16,22 +16,9 @@ before(async () => {
 
 after(() => server.stop());
 
-interface Ended {
-  code: number | null;
-  stdout: string;
-  stderr: string;
-}
-
 /** Runs the command as a separate process with only these variables set beside PATH. */
-async function run(args: readonly string[], env: Record<string, string> = {}, stdin = ''): Promise<Ended> {
-  const child = spawn(process.execPath, [MAIN, ...args], { env: { PATH: process.env['PATH'], ...env } });
-  let stdout = '';
-  let stderr = '';
-  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
-  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
-  child.stdin.end(stdin);
-  const [code] = (await once(child, 'close')) as [number | null];
-  return { code, stdout, stderr };
+function run(args: readonly string[], env: Record<string, string> = {}, stdin = ''): Promise<Ended> {
+  return ended(spawn(process.execPath, [MAIN, ...args], { env: { PATH: process.env['PATH'], ...env } }), stdin);
 }
 
 test('the process submits what it reads and exits with 0; HEDDLE_URL names the server', async () => {
@@ -76,4 +63,13 @@ test('failures of every command are one document with --json, on standard error'
   );
   const plain = await run(['task', 'get', 'nonsense']);
   assert.match(plain.stderr, /^error\[USAGE\]: .*must be a UUID/);
+});
+
+test('the probes of @heddle/recon are below `recon`', async () => {
+  const [plan, help] = await Promise.all([
+    run(['recon', 'tcp', '127.0.0.1', '--ports', '80', '--dry-run', '--json']),
+    run(['recon', 'tls', '--help']),
+  ]);
+  assert.deepEqual([plan.code, plan.json[0]!['type'], plan.json[0]!['endpoints']], [0, 'plan', 1]);
+  assert.match(help.stdout, /^ {2}heddle recon tls 10\.0\.0\.0\/24 /m);
 });

@@ -3,7 +3,8 @@ import { spawn } from 'node:child_process';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 
-import { ended, MAIN, ScanDirectory, token } from './scan-process.ts';
+import { ended } from '@heddle/test-support/cli/command-process';
+import { MAIN, ScanDirectory, token } from './scan-process.ts';
 
 /** Writes each module that a thread loads to standard error; threads inherit it. */
 const TELL_MODULES = `data:text/javascript,

@@ -17,8 +17,9 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 
+import { ended, type Ended } from '@heddle/test-support/cli/command-process';
 import { assertSarif } from '@heddle/test-support/scan/report/sarif-structure';
-import { ended, MAIN, ScanDirectory, token, type Scanned } from './scan-process.ts';
+import { MAIN, ScanDirectory, token } from './scan-process.ts';
 
 let directory: ScanDirectory;
 
@@ -35,9 +36,9 @@ before(() => {
 
 after(() => directory.remove());
 
-const scan = (...args: string[]): Promise<Scanned> => directory.scan(args);
+const scan = (...args: string[]): Promise<Ended> => directory.scan(args);
 
-const findingsOf = ({ json }: Scanned): Record<string, unknown>[] => json.filter(({ type }) => type === 'finding');
+const findingsOf = ({ json }: Ended): Record<string, unknown>[] => json.filter(({ type }) => type === 'finding');
 
 describe('exit codes', () => {
   test('0 if nothing was found, even if there was no input', async () => {
@@ -91,7 +92,7 @@ describe('exit codes', () => {
 
   test('an archive over a limit: partial keeps the findings so far, skip excludes it, fail-run ends the scan', async () => {
     directory.write('over/big.gz', gzipSync(`${token(8)}\n${'z'.repeat(5000)}`));
-    const under = (policy: string): Promise<Scanned> =>
+    const under = (policy: string): Promise<Ended> =>
       scan('over', '--archive-policy', policy, '--archive-entry-bytes', '1k', '--json');
     const ran = await Promise.all(['partial', 'skip', 'fail-run'].map(under));
     assert.deepEqual(

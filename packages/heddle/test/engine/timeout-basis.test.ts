@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
-import type { DeadlineBasis } from '@heddle/base/vocabulary/task';
+import type { DeadlineBasis } from '@heddle/base/vocabulary/task-fields';
 import { encodeNode, encodeStartTask } from '@heddle/core/domain/parse/encode';
 import { parseStartTask } from '@heddle/core/domain/parse/message';
 import { buildTask } from '../../src/http/submit/build-task.ts';

@@ -1,6 +1,7 @@
 /** Requirements of tasks for runners, in both wire formats, against the real engine on a real PostgreSQL. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { settingsOf } from '@heddle/base/vocabulary/task-fields';
 
 import { DEFAULT_RESOURCE_CLASSES } from '@heddle/base/vocabulary/resource-class';
 import { createEngine, type TransactionalEngine } from '@heddle/core/engine/engine';
@@ -243,12 +244,9 @@ describe('requirements', () => {
             local_id: null,
             name: 'made',
             kind: 'made',
-            timeout_secs: 60,
-            deadline_basis: 'activity',
-            priority: 0,
+            ...settingsOf('tree', { timeout_secs: 60 }),
             delay_ms: 0,
             metadata: {},
-            expected_count: null,
             actions: [],
             rules: [],
             dedupe: [],

@@ -1,29 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { systemClock } from '@heddle/base/clock';
 import { BUILT_IN_KINDS } from '@heddle/core/internal/domain/built-in-kinds';
-import { CONDITIONAL_KIND } from '@heddle/core/domain/conditional';
-import { NOTIFICATION_KINDS } from '@heddle/core/domain/notification/kinds';
-import * as data from '../../src/kinds/data/kind-names.ts';
-import { AGGREGATOR_KIND, GENERATOR_KIND, SCAN_KIND } from '../../src/kinds/object-scan/input.ts';
-import { DNS_SCAN, TCP_SYN, TLS_SCAN } from '../../src/kinds/recon/kind-names.ts';
-import { REMOTE_EVENT_KIND } from '../../src/kinds/remote/remote-event.ts';
+import { loadConfiguration } from '../../src/app/config.ts';
+import { kindsOfServer, type ServerKindsOptions } from '../../src/app/kinds.ts';
 
-test('the built-in kinds are those that the families of kinds name', () => {
-  const families = [DNS_SCAN, TCP_SYN, TLS_SCAN].flatMap(({ generator, scan, aggregator }) => [
-    generator,
-    scan,
-    aggregator,
-  ]);
-  const named = [
-    CONDITIONAL_KIND,
-    ...NOTIFICATION_KINDS.keys(),
-    ...Object.values(data),
-    AGGREGATOR_KIND,
-    GENERATOR_KIND,
-    SCAN_KIND,
-    ...families,
-    REMOTE_EVENT_KIND,
-  ];
-  assert.deepEqual([...BUILT_IN_KINDS].sort(), [...named].sort());
+/** Definitions only keep these, so nothing of them is called. */
+const UNUSED = {} as never;
+
+test('the built-in kinds are those that a server with executors runs', async () => {
+  const { values: settings } = loadConfiguration({ flags: {}, environment: {}, workingDirectory: import.meta.dirname });
+  const options: ServerKindsOptions = {
+    ...{ settings, clock: systemClock, random: UNUSED, log: UNUSED, tracing: UNUSED, stopping: UNUSED },
+    ...{ engine: UNUSED, findings: UNUSED, models: UNUSED, notices: UNUSED, shared: UNUSED },
+    ...{ ssrf: () => null, defaultScanRoot: null, followedNames: [], remote: { executors: UNUSED, tracing: UNUSED } },
+  };
+  const names = (await kindsOfServer(options)).map(({ name }) => name);
+  assert.deepEqual([...BUILT_IN_KINDS].sort(), names.sort());
 });

@@ -4,6 +4,7 @@ import { systemClock } from '@heddle/base/clock';
 import type { ScanTerminal } from './run-scan.ts';
 import { keepHeapSmall } from './small-heap.ts';
 import { Output } from '@heddle/base/terminal/output';
+import { commandPath } from '@heddle/base/terminal/program';
 import { scanDisplayFor } from './progress.ts';
 import { registerScanRules } from './rules-command.ts';
 import { addScanOptions, requestOf } from './options.ts';
@@ -34,15 +35,10 @@ export function addScan(command: Command): Command {
     .argument('[path...]', 'Files, directories, s3://bucket/prefix, - for standard input (default .)')
     .helpCommand(false);
   addScanOptions(command)
-    .addHelpText('after', () => examples(nameOf(command)).trimEnd())
+    .addHelpText('after', () => examples(commandPath(command)).trimEnd())
     .action((paths: string[], options: object) => scan(paths, options));
   registerScanRules(command);
   return command;
-}
-
-/** Returns the command as it is typed: `heddle scan`, or `heddle-scan`. */
-function nameOf(command: Command): string {
-  return command.parent === null ? command.name() : `${command.parent.name()} ${command.name()}`;
 }
 
 async function scan(paths: readonly string[], options: object): Promise<void> {

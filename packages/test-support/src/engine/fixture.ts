@@ -1,3 +1,4 @@
+import { settingsOf } from '@heddle/base/vocabulary/task-fields';
 import { createEngine, type EngineOptions, type TransactionalEngine } from '@heddle/core/engine/engine';
 import type { ClaimedTask, Engine, SubmitResult } from '@heddle/core/engine/port';
 import type { NewTask } from '@heddle/base/vocabulary/task';
@@ -26,12 +27,9 @@ export function newTask(extra: Partial<NewTask> = {}): NewTask {
     local_id: null,
     name: 'task',
     kind: 'work',
-    timeout_secs: 3_600,
-    deadline_basis: 'activity',
-    priority: 0,
+    ...settingsOf('batch', {}),
     delay_ms: 0,
     metadata: {},
-    expected_count: null,
     actions: [],
     rules: [],
     dedupe: [],

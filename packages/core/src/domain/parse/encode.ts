@@ -1,11 +1,11 @@
 import type { JsonObject, JsonValue } from '@heddle/base/json';
 import type { CreateTaskCollectionMessage, ManagerMessage, StartTaskMessage } from '../message.ts';
-import { DEADLINE_BASIS_DEFAULT } from '@heddle/base/vocabulary/task';
+import { changedSettings } from '@heddle/base/vocabulary/task-fields';
 import type { NewNode, NewTaskNode } from '@heddle/base/vocabulary/workflow';
 import { encodeActions } from './actions.ts';
 import { encodeWorkflowNotifications } from './notification.ts';
 import { encodeDemand } from '../runner/parse-requirements.ts';
-import { isGeneratorKind, TIMEOUT_DEFAULT_SECS } from './node.ts';
+import { isGeneratorKind } from './node.ts';
 import { encodeRetry } from './retry.ts';
 import { encodeRule } from './rules.ts';
 
@@ -39,9 +39,7 @@ function encodeTask({ task, disabled, generates }: NewTaskNode): JsonObject {
     kind: task.kind,
     ...(isDefaultName ? {} : { name: task.name }),
     ...(Object.keys(task.metadata).length === 0 ? {} : { input: task.metadata }),
-    ...(task.timeout_secs === TIMEOUT_DEFAULT_SECS ? {} : { timeout_secs: task.timeout_secs }),
-    ...(task.deadline_basis === DEADLINE_BASIS_DEFAULT ? {} : { timeout_basis: task.deadline_basis }),
-    ...(task.priority === 0 ? {} : { priority: task.priority }),
+    ...changedSettings('tree', task),
     ...(task.delay_ms === 0 ? {} : { delay: task.delay_ms / 1000 }),
     ...(task.retry === null ? {} : { retry: encodeRetry(task.retry) }),
     ...(task.requirements === undefined ? {} : { requirements: encodeDemand(task.requirements) }),

@@ -11,11 +11,11 @@ import type {
   WorkerSeenMessage,
 } from '../message.ts';
 import { isUuid } from '@heddle/base/ids';
-import { DEADLINE_BASES } from '@heddle/base/vocabulary/task';
+import { TASK_FIELDS } from '@heddle/base/vocabulary/task-fields';
 import { Faults, isObject, shown } from '@heddle/base/parse/faults';
 import { readInput, readValue, RESOLVED_INPUT_BYTES_MAX } from '@heddle/base/parse/json-value';
 import { Members, readText } from '@heddle/base/parse/members';
-import { KIND_CHARS_MAX, LOCAL_ID_CHARS_MAX, NAME_CHARS_MAX, TIMEOUT_DEFAULT_SECS, TIMEOUT_MAX_SECS } from './node.ts';
+import { KIND_CHARS_MAX, LOCAL_ID_CHARS_MAX, NAME_CHARS_MAX } from './node.ts';
 import { placeOf } from '@heddle/base/parse/path';
 import { readCreatedNode, readWorkflow, TopLevel } from './workflow.ts';
 
@@ -242,7 +242,8 @@ function readStartTask(message: Members): StartTaskMessage | null {
   task.requireAll('id', 'kind', 'attempt');
   const traceparent = readTraceparent(message);
   const kind = task.text('kind', KIND_CHARS_MAX) ?? '';
-  const basis = task.oneOf('timeout_basis', DEADLINE_BASES);
+  const { timeout_secs: timeout, deadline_basis } = TASK_FIELDS;
+  const basis = task.oneOf('timeout_basis', deadline_basis.values);
   return {
     type: 'StartTask',
     root_container_id: message.uuid('root_container_id') ?? '',
@@ -253,7 +254,7 @@ function readStartTask(message: Members): StartTaskMessage | null {
       local_id: task.text('local_id', NAME_CHARS_MAX),
       input: readInput(task.raw('input'), task.at('input'), task.faults, RESOLVED_INPUT_BYTES_MAX),
       attempt: task.integer('attempt', 1, COUNT_MAX) ?? 1,
-      timeout_secs: task.integer('timeout_secs', 1, TIMEOUT_MAX_SECS) ?? TIMEOUT_DEFAULT_SECS,
+      timeout_secs: task.integer('timeout_secs', timeout.min, timeout.max) ?? timeout.default,
       ...(basis === null ? {} : { timeout_basis: basis }),
       parent_id: task.uuid('parent_id'),
     },

@@ -1,5 +1,5 @@
 import { isUuid } from '@heddle/base/ids';
-import { DEADLINE_BASES, DEADLINE_BASIS_DEFAULT } from '@heddle/base/vocabulary/task';
+import { settingsOf } from '@heddle/base/vocabulary/task-fields';
 import { COMPLETION_POLICIES, CONTAINER_MODES } from '@heddle/base/vocabulary/workflow';
 import type { NewContainerNode, NewNode, NewTaskNode } from '@heddle/base/vocabulary/workflow';
 import { readActions } from './actions.ts';
@@ -7,6 +7,7 @@ import { readInput } from '@heddle/base/parse/json-value';
 import type { Members } from '@heddle/base/parse/members';
 import { readRetry } from './retry.ts';
 import { readRules } from './rules.ts';
+import { readSettings, SETTING_MEMBERS } from './settings.ts';
 import { REQUIREMENTS_WITH_WEBHOOK } from '../runner/check-requirements.ts';
 import { readRequirements } from '../runner/parse-requirements.ts';
 
@@ -18,9 +19,7 @@ export const TASK_MEMBERS = [
   'name',
   'input',
   'policy',
-  'timeout_secs',
-  'timeout_basis',
-  'priority',
+  ...SETTING_MEMBERS,
   'delay',
   'retry',
   'disabled',
@@ -36,9 +35,6 @@ export const TASK_MEMBERS = [
 export const LOCAL_ID_CHARS_MAX = 100;
 export const KIND_CHARS_MAX = 100;
 export const NAME_CHARS_MAX = 255;
-export const TIMEOUT_MAX_SECS = 86_400;
-export const TIMEOUT_DEFAULT_SECS = 3600;
-const PRIORITY_MAX = 1000;
 const DELAY_MAX_SECS = 31_536_000;
 
 /** Names of a node: its own id, a name of the submitter's, both, or none. */
@@ -94,12 +90,9 @@ export function readTask(node: Members, id: string, localId: string | null): New
       local_id: localId,
       name: node.text('name', NAME_CHARS_MAX) ?? localId ?? kind,
       kind,
-      timeout_secs: node.integer('timeout_secs', 1, TIMEOUT_MAX_SECS) ?? TIMEOUT_DEFAULT_SECS,
-      deadline_basis: node.oneOf('timeout_basis', DEADLINE_BASES) ?? DEADLINE_BASIS_DEFAULT,
-      priority: node.integer('priority', -PRIORITY_MAX, PRIORITY_MAX) ?? 0,
+      ...settingsOf('tree', readSettings(node)),
       delay_ms: Math.round((node.number('delay', 0, DELAY_MAX_SECS) ?? 0) * 1000),
       metadata: readInput(node.raw('input'), node.at('input'), node.faults),
-      expected_count: null,
       actions: readActions(node),
       rules: readRules(node),
       dedupe: [],

@@ -98,8 +98,9 @@ function compiledOf(entry: WorkflowNotification): CompiledNotification | Error {
 }
 
 function rowOf({ workflow_id, run }: EndToTell, action: NoticeAction, ordinal: number): NoticeRow {
-  const key = `${workflow_id}:end${ordinal > 0 ? `:${ordinal + 1}` : ''}${run > 0 ? `:run-${run + 1}` : ''}`;
-  return { t: workflow_id, w: workflow_id, a: run + 1, o: ordinal, c: storedAction(action), k: key };
+  const idempotency_key = `${workflow_id}:end${ordinal > 0 ? `:${ordinal + 1}` : ''}${run > 0 ? `:run-${run + 1}` : ''}`;
+  const content = storedAction(action);
+  return { task_id: workflow_id, workflow_id, attempt: run + 1, ordinal, content, idempotency_key };
 }
 
 async function noticesOf(

@@ -103,7 +103,7 @@ async function createDistinct(
       tx,
       waiting.map((n) => {
         const { node, generator_id, attempt, parent } = creations[n]!;
-        return { n, i: idOf({ node }), g: generator_id, a: attempt, p: parent };
+        return { n, id: idOf({ node }), generator_id, attempt, parent };
       }),
     );
     await adoptRound(tx, creations, placements);
@@ -145,7 +145,7 @@ async function adoptRound(
 ): Promise<void> {
   const adopted = placements
     .filter(({ adopts }) => adopts)
-    .map(({ n, attempt }) => ({ i: idOf(creations[n]!), a: attempt! }));
+    .map(({ n, attempt }) => ({ id: idOf(creations[n]!), attempt: attempt! }));
   if (adopted.length > 0) await adoptNodes(tx, adopted);
 }
 

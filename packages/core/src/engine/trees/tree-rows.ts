@@ -35,8 +35,8 @@ export class TreeRowBuilder {
   readonly #fillers = new Map<string, [string, string]>();
   readonly #touched = new Set<string>();
   readonly #opened = new Set<string>();
-  readonly #parents = new Map<string, { c: string; n: number; d: number }>();
-  readonly #counts = new Map<string, { w: string; t: number; r: number }>();
+  readonly #parents = new Map<string, NodeRows['parents'][number]>();
+  readonly #counts = new Map<string, NodeRows['counts'][number]>();
   readonly #generators = new Map<string, NodeRows['generators'][number]>();
   readonly #kindIds: readonly number[];
 
@@ -73,9 +73,13 @@ export class TreeRowBuilder {
       if (!target.begun || !isContainer(flat) || flat.node.children.length > 0) continue;
       this.addFiller(generator.id, flat.node.id);
     }
-    const made = this.#generators.get(generator.id) ?? { g: generator.id, a: generator.attempt, n: 0 };
-    made.n += 1;
-    this.#generators.set(made.g, made);
+    const made = this.#generators.get(generator.id) ?? {
+      task_id: generator.id,
+      attempt: generator.attempt,
+      created: 0,
+    };
+    made.created += 1;
+    this.#generators.set(made.task_id, made);
   }
 
   addFiller(generator: string, container: string): void {
@@ -87,17 +91,17 @@ export class TreeRowBuilder {
     const isRoot = flat.parent < 0;
     const disabled = node.children.filter((child) => child.type === 'task' && child.disabled).length;
     this.#containers.push({
-      i: node.id,
-      w: target.workflow_id,
-      p: isRoot ? target.container_id : idOf(list[flat.parent]!),
-      q: isRoot ? target.position : flat.position,
-      m: CONTAINER_MODE_CODE[node.mode],
-      y: COMPLETION_POLICY_CODE[node.policy],
-      l: node.local_id,
-      n: node.children.length,
-      d: disabled,
-      g: isRoot ? (target.generator?.id ?? null) : null,
-      a: isRoot ? (target.generator?.attempt ?? null) : null,
+      id: node.id,
+      workflow_id: target.workflow_id,
+      parent_id: isRoot ? target.container_id : idOf(list[flat.parent]!),
+      position: isRoot ? target.position : flat.position,
+      mode: CONTAINER_MODE_CODE[node.mode],
+      policy: COMPLETION_POLICY_CODE[node.policy],
+      local_id: node.local_id,
+      children: node.children.length,
+      disabled,
+      generator_id: isRoot ? (target.generator?.id ?? null) : null,
+      generator_attempt: isRoot ? (target.generator?.attempt ?? null) : null,
     });
     this.#countsOf(target.workflow_id);
     if (isRoot) {
@@ -127,24 +131,24 @@ export class TreeRowBuilder {
       },
     });
     const counts = this.#countsOf(target.workflow_id);
-    counts.t += 1;
-    if (!node.disabled) counts.r += 1;
+    counts.tasks += 1;
+    if (!node.disabled) counts.open += 1;
     if (isRoot) this.#joinContainer(target, node.disabled);
   }
 
   /** Counts one more child of an existing container. */
   #joinContainer({ container_id, opens }: Target, disabled: boolean): void {
     if (container_id === null) return;
-    const parent = this.#parents.get(container_id) ?? { c: container_id, n: 0, d: 0 };
-    parent.n += 1;
-    if (disabled) parent.d += 1;
+    const parent = this.#parents.get(container_id) ?? { id: container_id, children: 0, disabled: 0 };
+    parent.children += 1;
+    if (disabled) parent.disabled += 1;
     this.#parents.set(container_id, parent);
     // The new child may be the only thing a sequence has left to do.
     if (!opens || disabled) this.#touched.add(container_id);
   }
 
-  #countsOf(workflowId: string): { w: string; t: number; r: number } {
-    const counts = this.#counts.get(workflowId) ?? { w: workflowId, t: 0, r: 0 };
+  #countsOf(workflowId: string): NodeRows['counts'][number] {
+    const counts = this.#counts.get(workflowId) ?? { workflow_id: workflowId, tasks: 0, open: 0 };
     this.#counts.set(workflowId, counts);
     return counts;
   }

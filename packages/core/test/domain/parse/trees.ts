@@ -1,5 +1,11 @@
 import fc from 'fast-check';
 import type { Action, Rule } from '@heddle/base/vocabulary/task';
+import {
+  TASK_FIELD_NAMES,
+  TASK_FIELDS,
+  type TaskFieldName,
+  type TaskSettings,
+} from '@heddle/base/vocabulary/task-fields';
 import type {
   CompletionPolicy,
   ContainerMode,
@@ -52,6 +58,15 @@ const RULES: Rule[] = [
   { type: 'capacity', matcher: { kind: 'other', fields: [] }, max: 100 },
 ];
 
+/** Each setting with its default and its limits. */
+const SETTINGS = Object.fromEntries(
+  TASK_FIELD_NAMES.map((name) => {
+    const field = TASK_FIELDS[name];
+    if ('batchOnly' in field) return [name, fc.constant(field.default)];
+    return [name, fc.constantFrom(field.default, ...('values' in field ? field.values : [field.min, field.max]))];
+  }),
+) as { [Name in TaskFieldName]: fc.Arbitrary<TaskSettings[Name]> };
+
 function taskArbitrary(): fc.Arbitrary<NewTaskNode> {
   return plainRecord({
     type: fc.constant('task' as const),
@@ -63,12 +78,9 @@ function taskArbitrary(): fc.Arbitrary<NewTaskNode> {
       local_id: localId(),
       name: fc.constantFrom('a', 'task', 'work'),
       kind: fc.constantFrom('work', 'WorkGenerator'),
-      timeout_secs: fc.constantFrom(1, 3600, 86_400),
-      deadline_basis: fc.constant('activity' as const),
-      priority: fc.constantFrom(-1000, 0, 7),
       delay_ms: fc.constantFrom(0, 500, 1001),
       metadata: fc.constantFrom({}, { a: [1, { b: null }], c: 'é' }),
-      expected_count: fc.constant(null),
+      ...SETTINGS,
       actions: fc.constantFrom<Action[]>([], ACTIONS),
       rules: fc.constantFrom<Rule[]>([], RULES),
       dedupe: fc.constant([]),

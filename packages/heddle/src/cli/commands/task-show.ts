@@ -2,6 +2,7 @@ import type { ClientContext } from '../output/client-command.ts';
 import { UsageFailure } from '../output/failure.ts';
 import type { Output } from '@heddle/base/terminal/output';
 import { STATUS_LOOKS, type Status } from '../output/status.ts';
+import { TASK_FIELD_NAMES, TASK_FIELDS } from '@heddle/base/vocabulary/task-fields';
 import { writeFields } from '@heddle/base/terminal/table';
 import { printable } from '@heddle/base/terminal/text';
 import type { TaskDetail } from '../output/wire.ts';
@@ -65,7 +66,7 @@ function writeTask(output: Output, task: TaskDetail): void {
     ['done', progressOf(task)],
     ['failures', task.failures === 0 ? null : String(task.failures)],
     ['ran', ranOf(task, output.clock.now())],
-    ['priority', String(task.priority)],
+    ...settingsOf(task),
     ['timeout', `${task.timeout} s ${task.timeout_basis === 'start' ? 'from its start' : 'without activity'}`],
     ['created', task.created_at],
     ['started', task.started_at],
@@ -78,6 +79,13 @@ function writeTask(output: Output, task: TaskDetail): void {
     ...task.dedupe_strategy.map((dedupe) => ['dedupe', printable(JSON.stringify(dedupe))] as const),
     ...task.actions.map((action) => ['action', actionInWords(action)] as const),
   ]);
+}
+
+/** The settings that no other line shows. */
+function settingsOf(task: TaskDetail): [string, string | null][] {
+  return TASK_FIELD_NAMES.map((name) => TASK_FIELDS[name].batch)
+    .filter((member) => !member.startsWith('timeout') && member !== 'expected_count')
+    .map((member) => [member.replaceAll('_', ' '), task[member] === null ? null : String(task[member])]);
 }
 
 function attemptOf({ attempt, retry }: TaskDetail): string {

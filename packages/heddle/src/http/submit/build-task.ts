@@ -1,9 +1,8 @@
 import type { JsonObject } from '@heddle/base/json';
 import { parseDemand } from '@heddle/core/domain/runner/parse-requirements';
-import { DEADLINE_BASIS_DEFAULT } from '@heddle/base/vocabulary/task';
+import { settingsOf } from '@heddle/base/vocabulary/task-fields';
 import type { Action, ActionTrigger, NewDependency, NewTask } from '@heddle/base/vocabulary/task';
 import { actionFromWire, type NewActionOrReference } from '../wire/action.ts';
-import { TIMEOUT_DEFAULT_SECS } from '../wire/basics.ts';
 import type { NewTaskDto } from '../wire/new-task.ts';
 import { retryFromWire } from '../wire/retry.ts';
 import { dedupeFromWire, ruleFromWire } from '../wire/rule.ts';
@@ -24,12 +23,9 @@ export function buildTask(
     local_id: dto.id ?? null,
     name: dto.name,
     kind: dto.kind,
-    timeout_secs: dto.timeout ?? TIMEOUT_DEFAULT_SECS,
-    deadline_basis: dto.timeout_basis ?? DEADLINE_BASIS_DEFAULT,
-    priority: dto.priority ?? 0,
+    ...settingsOf('batch', dto),
     delay_ms: Math.round((dto.delay ?? 0) * 1000),
     metadata: (dto.metadata ?? {}) as JsonObject,
-    expected_count: dto.expected_count ?? null,
     actions: actionsOf(dto, found),
     rules: (dto.rules ?? []).map((rule) => ruleFromWire(resolved(resolveRule(rule, '', found, NO_FAULTS)))),
     dedupe: (dto.dedupe_strategy ?? []).map(dedupeFromWire),

@@ -1,6 +1,5 @@
 import { Type, type TSchema } from 'typebox';
 
-import { DEADLINE_BASES, DEADLINE_BASIS_DEFAULT } from '@heddle/base/vocabulary/task';
 import { BATCH_WIRE_STATES, type BatchWireState } from '@heddle/base/vocabulary/task-state';
 
 /** One of a fixed set of strings. */
@@ -9,13 +8,6 @@ export function oneOf<const Names extends string[]>(names: readonly [...Names], 
 }
 
 export const COUNT_MAX = 2_147_483_647;
-export const TIMEOUT_MAX_SECS = 86_400;
-export const TIMEOUT_DEFAULT_SECS = 3600;
-
-export const TimeoutBasis = oneOf(DEADLINE_BASES, {
-  default: DEADLINE_BASIS_DEFAULT,
-  description: 'Start of the timeout: the last activity (counters and heartbeats), or the start of the attempt.',
-});
 
 const UUID_PATTERN = '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$';
 

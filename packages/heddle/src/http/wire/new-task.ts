@@ -2,10 +2,11 @@ import { Type, type Static } from 'typebox';
 
 import { COMPLETION_POLICIES, type CompletionPolicy } from '@heddle/base/vocabulary/completion-policy';
 import { NewActionOrReference } from './action.ts';
-import { Count, Metadata, oneOf, TIMEOUT_DEFAULT_SECS, TIMEOUT_MAX_SECS, TimeoutBasis } from './basics.ts';
+import { Metadata, oneOf } from './basics.ts';
 import { RequirementsDto } from './requirements.ts';
 import { RetryDto } from './retry.ts';
 import { DedupeDto, RuleOrReference } from './rule.ts';
+import { newSettings } from './task-settings.ts';
 
 export const MAX_TASKS = 100_000;
 export const METADATA_MAX_BYTES = 65_536;
@@ -35,15 +36,7 @@ export const NewTaskDto = Type.Object(
       maxLength: 100,
       description: 'What the task does; matched by rules and workers.',
     }),
-    timeout: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: TIMEOUT_MAX_SECS,
-        default: TIMEOUT_DEFAULT_SECS,
-        description: 'Timeout, seconds; `timeout_basis` sets its start.',
-      }),
-    ),
-    timeout_basis: Type.Optional(TimeoutBasis),
+    ...newSettings('batch'),
     metadata: Type.Optional(Metadata('Any JSON object up to 64 KiB.')),
     on_start: Type.Optional(NewActionOrReference),
     on_success: Type.Optional(Actions('Fired when the task succeeds.')),
@@ -53,10 +46,6 @@ export const NewTaskDto = Type.Object(
     rules: Type.Optional(Type.Array(RuleOrReference, { maxItems: 16 })),
     dedupe_strategy: Type.Optional(
       Type.Array(DedupeDto, { maxItems: 16, description: 'Skips the task while a matching one exists.' }),
-    ),
-    expected_count: Type.Optional(Count('Units of work that the task will count; used by capacity rules.')),
-    priority: Type.Optional(
-      Type.Integer({ minimum: -1000, maximum: 1000, default: 0, description: 'Higher starts first.' }),
     ),
     delay: Type.Optional(
       Type.Number({

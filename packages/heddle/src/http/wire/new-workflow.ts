@@ -1,12 +1,6 @@
 import { Type, type Static } from 'typebox';
 
-import {
-  KIND_CHARS_MAX,
-  LOCAL_ID_CHARS_MAX,
-  NAME_CHARS_MAX,
-  TIMEOUT_DEFAULT_SECS,
-  TIMEOUT_MAX_SECS,
-} from '@heddle/core/domain/parse/node';
+import { KIND_CHARS_MAX, LOCAL_ID_CHARS_MAX, NAME_CHARS_MAX } from '@heddle/core/domain/parse/node';
 import {
   COMPLETION_POLICIES,
   CONTAINER_MODES,
@@ -14,12 +8,13 @@ import {
   type ContainerMode,
 } from '@heddle/base/vocabulary/workflow';
 import { NewActionDto } from './action.ts';
-import { Metadata, oneOf, TimeoutBasis } from './basics.ts';
+import { Metadata, oneOf } from './basics.ts';
 import { DELAY_MAX_SECS } from './new-task.ts';
 import { WorkflowNotificationDto } from './notification.ts';
 import { RequirementsDto } from './requirements.ts';
 import { RetryDto } from './retry.ts';
 import { RuleDto } from './rule.ts';
+import { newSettings } from './task-settings.ts';
 
 const nodeProperties = {
   id: Type.Optional(
@@ -63,18 +58,7 @@ export const NewTreeTaskDto = Type.Object(
         'Any JSON object up to 64 KiB. `{ "$expr": "…" }` anywhere in it is replaced by the value of a CEL expression over earlier nodes, evaluated when an attempt starts.',
       ),
     ),
-    timeout_secs: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: TIMEOUT_MAX_SECS,
-        default: TIMEOUT_DEFAULT_SECS,
-        description: 'Timeout, seconds; `timeout_basis` sets its start.',
-      }),
-    ),
-    timeout_basis: Type.Optional(TimeoutBasis),
-    priority: Type.Optional(
-      Type.Integer({ minimum: -1000, maximum: 1000, default: 0, description: 'Higher starts first.' }),
-    ),
+    ...newSettings('tree'),
     delay: Type.Optional(
       Type.Number({
         minimum: 0,

@@ -1,14 +1,16 @@
 import { Type, type Static } from 'typebox';
 
 import type { NewTask, Task, TaskDetail } from '@heddle/base/vocabulary/task';
+import { settingsToWire } from '@heddle/base/vocabulary/task-fields';
 import { BATCH_WIRE_STATE } from '@heddle/base/vocabulary/task-state';
 import type { SubmittedTask } from '@heddle/core/engine/port';
 import { ActionDto, actionToWire } from './action.ts';
-import { Count, isoTime, isoTimeOrNull, Metadata, nullable, Status, TimeoutBasis, Timestamp, Uuid } from './basics.ts';
+import { Count, isoTime, isoTimeOrNull, Metadata, nullable, Status, Timestamp, Uuid } from './basics.ts';
 import { DemandDto, demandToWire } from './requirements.ts';
 import { RetryDto, retryToWire } from './retry.ts';
 import { DedupeDto, dedupeToWire, RuleDto, ruleToWire } from './rule.ts';
 import { shownInput } from './shown-input.ts';
+import { shownSettings } from './task-settings.ts';
 
 const basicProperties = {
   id: Uuid('The task.'),
@@ -16,8 +18,7 @@ const basicProperties = {
   name: Type.String(),
   kind: Type.String(),
   status: Status,
-  timeout: Type.Integer({ description: 'Timeout, seconds; `timeout_basis` sets its start.' }),
-  timeout_basis: TimeoutBasis,
+  ...shownSettings('batch'),
   metadata: Metadata('What was submitted, with later merges.'),
   created_at: Timestamp('When it was submitted'),
   started_at: nullable(Timestamp('When it started')),
@@ -25,10 +26,8 @@ const basicProperties = {
   last_updated: Timestamp('When it last changed or was active'),
   success: Count('Units that succeeded so far.'),
   failures: Count('Units that failed so far.'),
-  expected_count: nullable(Count('Units expected.')),
   failure_reason: nullable(Type.String()),
   batch_id: Uuid('The batch it belongs to.'),
-  priority: Type.Integer(),
   attempt: Type.Integer({ description: 'The current attempt; 0 before the first start.' }),
   archived: Type.Boolean({ description: 'Whether it is in the archive.' }),
 };
@@ -59,8 +58,7 @@ export function basicTaskToWire(task: Task): BasicTaskDto {
     name: task.name,
     kind: task.kind,
     status: BATCH_WIRE_STATE[task.state],
-    timeout: task.timeout_secs,
-    timeout_basis: task.deadline_basis,
+    ...settingsToWire('batch', task),
     metadata: shownInput(task),
     created_at: isoTime(task.created_at),
     started_at: isoTimeOrNull(task.started_at),
@@ -68,10 +66,8 @@ export function basicTaskToWire(task: Task): BasicTaskDto {
     last_updated: isoTime(task.updated_at),
     success: task.success_count,
     failures: task.failure_count,
-    expected_count: task.expected_count,
     failure_reason: task.failure_reason,
     batch_id: task.workflow_id,
-    priority: task.priority,
     attempt: task.attempt,
     archived: task.archived,
   };

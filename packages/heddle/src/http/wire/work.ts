@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 
 import { BRANCH_NODES_MAX } from '@heddle/core/domain/conditional';
-import { DEADLINE_BASES } from '@heddle/base/vocabulary/task';
+import { TASK_FIELDS } from '@heddle/base/vocabulary/task-fields';
 import { KIND_CHARS_MAX, LOCAL_ID_CHARS_MAX } from '@heddle/core/domain/parse/node';
 import { WORKFLOW_WIRE_STATE } from '@heddle/base/vocabulary/workflow';
 import type { ClaimedTask, NodeCreationResult, TransitionOutcome } from '@heddle/core/engine/port';
@@ -76,7 +76,7 @@ export const WorkDto = Type.Object(
       Type.String({ description: 'The `holder` of the claim, if it named one; required in all calls, too.' }),
     ),
     timeout_secs: Type.Integer({ description: 'Maximum inactivity or maximum run time, seconds.' }),
-    timeout_basis: oneOf(DEADLINE_BASES, {
+    timeout_basis: oneOf(TASK_FIELDS.deadline_basis.values, {
       description: '`activity`: the timeout counts from the last heartbeat; `start`: from the claim.',
     }),
     root_container_id: Uuid('The workflow or batch it belongs to.'),

@@ -17,8 +17,10 @@ import {
 } from '@heddle/base/vocabulary/workflow';
 import { BATCH_WIRE_STATE } from '@heddle/base/vocabulary/task-state';
 import type { WorkflowSummary } from '@heddle/base/vocabulary/task';
+import { settingsToWire } from '@heddle/base/vocabulary/task-fields';
+import { shownSettings } from './task-settings.ts';
 import type { WorkflowSubmitResult } from '@heddle/core/engine/port';
-import { Count, isoTime, isoTimeOrNull, nullable, oneOf, Status, TimeoutBasis, Timestamp, Uuid } from './basics.ts';
+import { Count, isoTime, isoTimeOrNull, nullable, oneOf, Status, Timestamp, Uuid } from './basics.ts';
 import { SubmissionWarningDto } from './submission-warning.ts';
 
 const WORKFLOW_WIRE_STATES = [...new Set(Object.values(WORKFLOW_WIRE_STATE))];
@@ -113,12 +115,9 @@ export const TreeTaskDto = Type.Object(
     kind: Type.String(),
     status: Status,
     attempt: Type.Integer({ description: 'The current attempt; 0 before the first start.' }),
-    priority: Type.Integer(),
-    timeout_secs: Type.Integer({ description: 'Timeout, seconds; `timeout_basis` sets its start.' }),
-    timeout_basis: TimeoutBasis,
+    ...shownSettings('tree'),
     success: Count('Units that succeeded so far.'),
     failures: Count('Units that failed so far.'),
-    expected_count: nullable(Count('Units expected.')),
     created_at: Timestamp('When it was created'),
     last_updated: Timestamp('When it last changed or was active'),
     generator_id: nullable(Uuid('The generator that created it; null if it was submitted with the workflow.')),
@@ -263,12 +262,9 @@ export function treeTaskToWire(task: TreeTask): TreeTaskDto {
     kind: task.kind,
     status: BATCH_WIRE_STATE[task.state],
     attempt: task.attempt,
-    priority: task.priority,
-    timeout_secs: task.timeout_secs,
-    timeout_basis: task.deadline_basis,
+    ...settingsToWire('tree', task),
     success: task.success_count,
     failures: task.failure_count,
-    expected_count: task.expected_count,
     created_at: isoTime(task.created_at),
     last_updated: isoTime(task.updated_at),
     generator_id: task.generator_id,

@@ -1,8 +1,9 @@
-import { DEADLINE_BASES, type DeadlineBasis } from '@heddle/base/vocabulary/task';
+import type { GivenSettings } from '@heddle/base/vocabulary/task-fields';
 import { TARGET_CHARACTERS_MAX } from '@heddle/core/domain/finding';
 import type { JsonObject } from '@heddle/base/json';
 import type { Members } from '@heddle/base/parse/members';
 import { readRetry } from '@heddle/core/domain/parse/retry';
+import { readSettings, SETTING_MEMBERS } from '@heddle/core/domain/parse/settings';
 import { COMPLETION_POLICIES, type CompletionPolicy } from '@heddle/base/vocabulary/workflow';
 import type { SourceSpec } from '@heddle/scan/options';
 import type { RetryOptions } from '@heddle/kit';
@@ -16,7 +17,6 @@ export const AGGREGATOR_KIND = 'ObjectScanAggregator';
 
 const MIB = 1024 * 1024;
 const TASKS_MAX = 100_000;
-const TIMEOUT_SECS_MAX = 86_400;
 
 /** Maximum size of one task, and maximum number of tasks; the last one takes the rest. */
 export interface Partition {
@@ -26,11 +26,8 @@ export interface Partition {
 }
 
 /** Options of the created tasks besides their input. */
-export interface MadeTask {
+export interface MadeTask extends GivenSettings<'tree'> {
   policy: CompletionPolicy;
-  timeout_secs?: number;
-  timeout_basis?: DeadlineBasis;
-  priority?: number;
   retry?: RetryOptions;
 }
 
@@ -89,18 +86,13 @@ function readPartition(partition: Members | null): Partition {
 
 function readMadeTask(task: Members | null): MadeTask {
   if (task === null) return { policy: 'ContinueOnFailure' };
-  task.refuseOthers(['policy', 'timeout_secs', 'timeout_basis', 'priority', 'retry']);
+  task.refuseOthers(['policy', ...SETTING_MEMBERS, 'retry']);
   const policy = task.oneOf('policy', COMPLETION_POLICIES) ?? 'ContinueOnFailure';
-  const timeout_secs = task.integer('timeout_secs', 1, TIMEOUT_SECS_MAX);
-  const timeout_basis = task.oneOf('timeout_basis', DEADLINE_BASES);
-  const priority = task.integer('priority', -1000, 1000);
   // Only validated here: it is passed on unchanged.
   const retry = readRetry(task) === null ? null : (task.raw('retry') as RetryOptions);
   return {
     policy,
-    ...(timeout_secs === null ? {} : { timeout_secs }),
-    ...(timeout_basis === null ? {} : { timeout_basis }),
-    ...(priority === null ? {} : { priority }),
+    ...readSettings(task),
     ...(retry === null ? {} : { retry }),
   };
 }

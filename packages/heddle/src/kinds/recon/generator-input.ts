@@ -1,10 +1,11 @@
-import { DEADLINE_BASES, type DeadlineBasis } from '@heddle/base/vocabulary/task';
+import type { GivenSettings } from '@heddle/base/vocabulary/task-fields';
 import { createHash } from 'node:crypto';
 
 import type { JsonObject, JsonValue } from '@heddle/base/json';
 import { MODEL_NAME_MEANING, MODEL_NAME_PATTERN, MODEL_TARGET_CHARACTERS_MAX } from '@heddle/core/domain/model-record';
 import type { Members } from '@heddle/base/parse/members';
 import { readRetry } from '@heddle/core/domain/parse/retry';
+import { readSettings, SETTING_MEMBERS } from '@heddle/core/domain/parse/settings';
 import { COMPLETION_POLICIES, type CompletionPolicy } from '@heddle/base/vocabulary/workflow';
 import type { RetryOptions } from '@heddle/kit';
 import type { StandardSchema } from '@heddle/base/standard-schema';
@@ -16,7 +17,6 @@ import { PROBE_MEMBERS, readProbeSettings, readSeed, readTargets, type ProbeSett
 const TASKS_MAX = 1000;
 const TASKS_DEFAULT = 64;
 const PARALLELISM_DEFAULT = 4;
-const TIMEOUT_SECS_MAX = 86_400;
 
 /** The models from which targets are read. */
 export interface FromModels {
@@ -36,10 +36,7 @@ export interface Division {
 }
 
 /** Options of the created tasks besides their input. */
-export interface MadeTasks {
-  timeout_secs?: number;
-  timeout_basis?: DeadlineBasis;
-  priority?: number;
+export interface MadeTasks extends GivenSettings<'tree'> {
   retry?: RetryOptions;
 }
 
@@ -140,16 +137,11 @@ function readDivision(partition: Members | null): Division {
 
 function readMadeTasks(task: Members | null): MadeTasks {
   if (task === null) return {};
-  task.refuseOthers(['timeout_secs', 'timeout_basis', 'priority', 'retry']);
-  const timeout_secs = task.integer('timeout_secs', 1, TIMEOUT_SECS_MAX);
-  const timeout_basis = task.oneOf('timeout_basis', DEADLINE_BASES);
-  const priority = task.integer('priority', -1000, 1000);
+  task.refuseOthers([...SETTING_MEMBERS, 'retry']);
   // Only validated here: it is passed on unchanged.
   const retry = readRetry(task) === null ? null : (task.raw('retry') as RetryOptions);
   return {
-    ...(timeout_secs === null ? {} : { timeout_secs }),
-    ...(timeout_basis === null ? {} : { timeout_basis }),
-    ...(priority === null ? {} : { priority }),
+    ...readSettings(task),
     ...(retry === null ? {} : { retry }),
   };
 }

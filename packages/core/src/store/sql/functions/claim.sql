@@ -1,0 +1,195 @@
+-- Claims ready tasks: picks ready rows, locks their kinds and tasks, asks rules, and opens attempts under one lease.
+-- Locks: ready rows (skipping locked ones), kinds by number, tasks by id (skipping locked ones), slots by id.
+-- Callers: store/claims.ts; dispatch. Functions without settings have those of claim, which calls them.
+
+-- Every function that begins a transition restricts the planner to index scans: its estimates of transient states and
+-- of limits it cannot see are always wrong, and one full table scan costs more than thousands of tasks.
+--
+-- Locks the shapes of these kinds until the end of the transaction. The first lock of any, in order.
+create or replace function lock_kinds(p_kinds integer[])
+returns void language sql as $$
+  select pg_advisory_xact_lock_shared(7201, o.k) from (select distinct u.k from unnest(p_kinds) u(k) where u.k > 0 order by 1) o
+$$;
+
+-- Claims pending tasks of these lanes, highest priority first, oldest first among equals. p_start says how they start:
+-- 'run': at once, the claimer runs them itself; 'deliver': they are claimed and their start deliveries are written
+-- (lane 0); 'queue': they are claimed and the caller writes them into the queue of their kind, the only lane.
+-- p_lease_ms: the lease without a heartbeat; null: until its deadline. Returns them in the order of the claim; if rules
+-- blocked tasks, a last row without an id has their number in waited_ms.
+create or replace function claim(p_lanes integer[], p_limit integer, p_holder text, p_start text,
+  p_claim_timeout_ms integer, p_lease_ms integer, p_now timestamptz)
+returns table (id uuid, workflow_id uuid, kind_id integer, name text, attempt integer, metadata jsonb,
+  timeout_secs integer, deadline_basis smallint, linked boolean, container_id uuid, local_id text, computed boolean, waited_ms bigint)
+language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz;
+  v_picked picked := pick_ready(p_lanes, p_limit);
+  v_ids uuid[];
+  v_locked uuid[];
+  v_kinds integer[];
+  v_ruled boolean;
+  v_latest timestamptz;
+  v_lease bigint;
+  v_refused integer := 0;
+begin
+  if v_picked.ids is null then return; end if;
+  perform lock_kinds_of(v_picked);
+  -- A task locked by another transaction keeps its ready row and is found again.
+  select array_agg(t.id), array_agg(distinct t.kind_id) filter (where t.state + 0 = :pending),
+    bool_or(t.rule_slots is not null), max(t.run_at) filter (where t.state + 0 = :pending)
+  into v_locked, v_kinds, v_ruled, v_latest
+  from (
+    select t.id, t.kind_id, t.state, t.rule_slots, t.run_at from task t
+    where t.id = any(v_picked.ids) order by t.id for no key update skip locked) t;
+  if v_locked is null then return; end if;
+  -- Read only now: a task may have become ready after this function began, and its time must not be after the claim's.
+  v_now := coalesce(p_now, clock_timestamp());
+  if cardinality(v_locked) < cardinality(v_picked.ids) then v_picked := without_others(v_picked, v_locked); end if;
+  delete from ready where ctid = any(v_picked.tids);
+  if v_latest > v_now then perform delay_again(v_picked.ids, v_now); end if;
+  if v_kinds is null then
+    perform return_stale_grants(v_picked.ids, v_picked.grants, v_now);
+    return;
+  end if;
+  v_ids := v_picked.ids;
+  v_ruled := coalesce(v_ruled, false) or exists (select 1 from shape s where s.kind_id = any(v_kinds))
+    or exists (select 1 from unnest(v_picked.grants) g(slots) where g.slots is not null);
+  if v_ruled then
+    select a.ids, a.refused into v_ids, v_refused from admit_picked(v_picked, v_now) a;
+  end if;
+
+  if cardinality(v_ids) > 0 then
+    v_lease := nextval('lease_id_seq');
+    return query
+    with taken as (
+      update task t set
+        state = case when p_start = 'run' then :running else :claimed end,
+        attempt = t.attempt + 1,
+        started_at = case when p_start = 'run' then v_now end,
+        updated_at = v_now,
+        deadline_at = case when p_start = 'run' then v_now + t.timeout_secs * interval '1 second' end,
+        lease_id = v_lease,
+        slots = case when v_ruled then t.wants end
+      where t.id = any(v_ids) and (t.state + 0) = :pending and (t.run_at is null or t.run_at <= v_now)
+      returning t.id, t.workflow_id, t.kind_id, t.name, t.attempt, t.metadata, t.timeout_secs,
+        t.deadline_basis, t.linked, t.container_id, t.local_id, t.computed, coalesce(t.run_at, t.created_at) as since
+    ), leased as (
+      insert into lease (id, holder, claimed_at, check_at, open, task_ids, lease_ms, queued_kind)
+      overriding system value
+      select v_lease, p_holder, v_now,
+        case p_start when 'queue' then v_now + interval '1 minute'
+          when 'deliver' then v_now + p_claim_timeout_ms * interval '1 millisecond'
+          else v_now + least(min(taken.timeout_secs) * interval '1 second', p_lease_ms * interval '1 millisecond') end,
+        count(*)::integer, array_agg(taken.id), p_lease_ms, case when p_start = 'queue' then min(taken.kind_id) end
+      from taken having count(*) > 0
+    )
+    select taken.id, taken.workflow_id, taken.kind_id, taken.name, taken.attempt, taken.metadata, taken.timeout_secs,
+      taken.deadline_basis, taken.linked, taken.container_id, taken.local_id, taken.computed,
+      (extract(epoch from v_now - taken.since) * 1000)::bigint
+    from taken join unnest(v_ids) with ordinality o(id, ord) on o.id = taken.id order by o.ord;
+    if p_start = 'deliver' then perform write_start_deliveries(v_ids, v_lease, v_now); end if;
+  end if;
+  if v_refused > 0 then
+    return query select null::uuid, null::uuid, null::integer, null, null::integer, null::jsonb, null::integer, null::smallint,
+      null::boolean, null::uuid, null, null::boolean, v_refused::bigint;
+  end if;
+end $$;
+
+-- Locks the ready rows of these lanes, in the order of a claim.
+create or replace function pick_ready(p_lanes integer[], p_limit integer)
+returns picked language plpgsql as $$
+declare
+  v_picked picked;
+begin
+  select array_agg(c.task_id), array_agg(c.tid), array_agg(c.lane), array_agg(c.slots::text) into v_picked
+  from (
+    select r.tid, r.task_id, r.rank, r.slots, l.lane
+    from unnest(p_lanes) l(lane)
+    cross join lateral (
+      select y.ctid as tid, y.task_id, y.rank, y.slots from ready y where y.lane = l.lane
+      order by y.rank, y.task_id limit p_limit for update skip locked) r
+    order by r.rank, r.task_id limit p_limit) c;
+  return v_picked;
+end $$;
+
+-- Locks the kinds of picked tasks. They come before the tasks: a transaction that stores tasks of a kind may wait for
+-- tasks that they depend on. A lane above that of webhooks is a kind.
+create or replace function lock_kinds_of(p_picked picked)
+returns void language plpgsql as $$
+begin
+  if :lane_webhook >= any(p_picked.lanes) then
+    perform lock_kinds(array(select t.kind_id from task t where t.id = any(p_picked.ids)));
+  else
+    perform lock_kinds(p_picked.lanes);
+  end if;
+end $$;
+
+-- Pending tasks that are not due, since a clock was set back, become due once more.
+create or replace function delay_again(p_ids uuid[], p_now timestamptz)
+returns void language plpgsql as $$
+begin
+  insert into delayed (run_at, task_id)
+  select t.run_at, t.id from task t where t.id = any(p_ids) and (t.state + 0) = :pending and t.run_at > p_now
+  on conflict do nothing;
+end $$;
+
+-- Removes tasks that exist but are not among the locked ones.
+create or replace function without_others(p_picked picked, p_locked uuid[])
+returns picked language plpgsql as $$
+begin
+  if exists (select 1 from task t where t.id = any(p_picked.ids) and t.id <> all(p_locked)) then
+    select array_agg(u.id order by u.ord), array_agg(u.tid order by u.ord), array_agg(u.lane order by u.ord),
+      array_agg(u.grants order by u.ord)
+    into p_picked
+    from unnest(p_picked.ids, p_picked.tids, p_picked.lanes, p_picked.grants) with ordinality u(id, tid, lane, grants, ord)
+    where not exists (select 1 from task t where t.id = u.id and t.id <> all(p_locked));
+  end if;
+  return p_picked;
+end $$;
+
+-- Returns which of the picked tasks may start, and how many pending ones rules refused.
+create or replace function admit_picked(p_picked picked, p_now timestamptz, out ids uuid[], out refused integer)
+language plpgsql as $$
+declare
+  v_lanes integer[];
+  v_grants text[];
+  v_asked integer;
+begin
+  refused := 0;
+  perform return_stale_grants(p_picked.ids, p_picked.grants, p_now);
+  select array_agg(u.id order by u.ord), array_agg(u.lane order by u.ord), array_agg(u.grants order by u.ord)
+  into ids, v_lanes, v_grants
+  from unnest(p_picked.ids, p_picked.lanes, p_picked.grants) with ordinality u(id, lane, grants, ord)
+  join task t on t.id = u.id where t.state + 0 = :pending and (t.run_at is null or t.run_at <= p_now);
+  if ids is null then return; end if;
+  v_asked := cardinality(ids);
+  ids := admit(ids, v_lanes, v_grants);
+  refused := v_asked - cardinality(ids);
+end $$;
+
+-- Writes the start deliveries of tasks that a claim took under this lease.
+create or replace function write_start_deliveries(p_ids uuid[], p_lease bigint, p_now timestamptz)
+returns void language plpgsql as $$
+begin
+  insert into delivery (id, task_id, workflow_id, attempt, trigger, ordinal, origin, action, idempotency_key, state,
+    next_try_at, traceparent, created_at)
+  select delivery_id(t.id, t.attempt, 'start', 0), t.id, t.workflow_id, t.attempt, 'start', 0, a.value ->> 'origin', a.value,
+    t.id || ':start' || case when t.attempt > 1 then ':attempt-' || t.attempt else '' end,
+    'due', p_now, w.traceparent, p_now
+  from task t join task_spec sp on sp.task_id = t.id
+  join workflow w on w.id = t.workflow_id
+  cross join jsonb_array_elements(sp.actions) a(value)
+  where t.id = any(p_ids) and t.lease_id = p_lease and a.value ->> 'trigger' = 'start'
+  on conflict do nothing;
+end $$;
+
+-- Returns the slots of ready rows whose task is no longer pending.
+create or replace function return_stale_grants(p_ids uuid[], p_grants text[], p_now timestamptz)
+returns void language sql as $$
+  select return_slots(array_agg(g.slot), array_agg(1::bigint))
+  from unnest(p_ids, p_grants) u(id, granted), unnest(u.granted::bigint[]) g(slot)
+  where not exists (select 1 from task t where t.id = u.id and (t.state + 0) = :pending
+    and (t.run_at is null or t.run_at <= p_now))
+  having count(*) > 0
+$$;

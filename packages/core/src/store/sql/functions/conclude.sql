@@ -1,0 +1,152 @@
+-- Everything that follows from tasks having ended, whatever ended them.
+-- Locks: the caller holds the workflows with dependencies and the tasks; then children, containers, leases by id, slots by
+-- id, and workflows without dependencies by id.
+-- Callers: settle, cancel, relay; close_leases, lock_workflows and count_ended also other transitions.
+
+-- Everything that follows from tasks having ended: their children's gates, leases, slots, end deliveries, and their
+-- workflows' counts.
+create or replace function conclude(p_ending ending, p_now timestamptz, out cascaded uuid[], out unblocked integer,
+  out lanes integer[], out deliveries integer, out ended uuid[], out propagations jsonb)
+language plpgsql set plan_cache_mode = force_generic_plan as $$
+declare
+  v_workflows uuid[] := p_ending.workflows;
+  v_crosses boolean;
+  v_left record;
+begin
+  cascaded := '{}';
+  unblocked := 0;
+  lanes := '{}';
+  deliveries := 0;
+  if p_ending.linked then
+    select p.failed_ids, p.unblocked, p.lanes, p.crosses, p.propagations
+    into cascaded, unblocked, lanes, v_crosses, propagations
+    from propagate(p_ending.ids, p_ending.succeeded, p_now) p;
+    if v_crosses then
+      insert into relay (parent_id, created_at)
+      select distinct e.parent_id, p_now from edge e where e.parent_id = any(p_ending.ids || cascaded) and e.crosses
+      on conflict do nothing;
+    end if;
+    if cardinality(cascaded) > 0 then
+      v_workflows := v_workflows || array(select t.workflow_id from task t where t.id = any(cascaded));
+    end if;
+  end if;
+  if p_ending.containers is not null then
+    select * into v_left from leave_containers(p_ending.ids, p_ending.containers, p_ending.succeeded, p_now);
+    unblocked := unblocked + v_left.unblocked;
+    lanes := lanes || v_left.lanes;
+    v_workflows := v_workflows || v_left.workflows;
+  end if;
+  perform close_leases(p_ending.leases);
+  lanes := lanes || return_slots(p_ending.slots, p_ending.amounts);
+  if p_ending.has_actions or cardinality(cascaded) > 0 then
+    deliveries := write_end_deliveries(p_ending.ids || cascaded, p_now);
+  end if;
+  ended := count_ended(v_workflows, p_now);
+end $$;
+
+-- Removes ended attempts from their leases; a lease without open attempts is deleted.
+create or replace function close_leases(p_leases bigint[])
+returns void language plpgsql set plan_cache_mode = force_generic_plan as $$
+declare
+  v_gone integer;
+begin
+  if p_leases is null then return; end if;
+  -- A claim of one task ends with it, which is the most common lease of an idle system.
+  if cardinality(p_leases) = 1 then
+    delete from lease where id = p_leases[1] and cardinality(task_ids) = 1;
+    get diagnostics v_gone = row_count;
+    if v_gone = 1 then return; end if;
+  end if;
+  perform 1 from lease where id = any(p_leases) order by id for update;
+  update lease l set open = l.open - c.n
+  from (select u.id, count(*)::integer as n from unnest(p_leases) u(id) where u.id is not null group by u.id) c
+  where l.id = c.id;
+  delete from lease where id = any(p_leases) and open <= 0;
+end $$;
+
+-- Writes the end deliveries of tasks. They wait while a start delivery of the task is open.
+create or replace function write_end_deliveries(p_ids uuid[], p_now timestamptz)
+returns integer language plpgsql set plan_cache_mode = force_generic_plan as $$
+declare
+  v_written integer;
+begin
+  insert into delivery as d (id, task_id, workflow_id, attempt, trigger, ordinal, origin, action, idempotency_key,
+    state, next_try_at, traceparent, created_at)
+  select delivery_id(t.id, t.attempt, a.trigger, a.ordinal), t.id, t.workflow_id, t.attempt, a.trigger, a.ordinal, a.action ->> 'origin', a.action,
+    t.id || case a.trigger when 'cancel' then ':cancel' else ':end:' || a.trigger end
+      || case when a.ordinal > 0 then ':action-' || a.ordinal + 1 else '' end
+      || case when t.attempt > 1 then ':attempt-' || t.attempt else '' end,
+    case when h.held then 'held' else 'due' end, case when h.held then null else p_now end, w.traceparent, p_now
+  from task t
+  join task_spec sp on sp.task_id = t.id
+  join workflow w on w.id = t.workflow_id
+  cross join lateral (
+    select x.value as action, x.value ->> 'trigger' as trigger,
+      (row_number() over (order by x.ord) - 1)::smallint as ordinal
+    from jsonb_array_elements(sp.actions) with ordinality x(value, ord)
+    where x.value ->> 'trigger' = case when t.state = :succeeded then 'success'
+      when t.state in (:failed, :timed_out, :partially_failed) then 'failure'
+      when t.state = :canceled and t.deadline_at is not null then 'cancel' end) a
+  cross join lateral (
+    select exists (select 1 from delivery s
+      where s.task_id = t.id and s.attempt = t.attempt and s.trigger = 'start' and s.state = 'due') as held) h
+  where t.id = any(p_ids) and t.has_actions
+  on conflict (task_id, attempt, trigger, ordinal) do update
+    set state = excluded.state, next_try_at = excluded.next_try_at, tries = 0, first_try_at = null, holder = null
+    where d.state in ('delivered', 'dead');
+  get diagnostics v_written = row_count;
+  return v_written;
+end $$;
+
+-- Counts ended tasks off their workflows (one entry per task), in the order of the workflows' ids; workflows without
+-- dependencies are locked only here, last of all. Returns those with a trace that ended now; null where there is none.
+create or replace function count_ended(p_workflows uuid[], p_now timestamptz)
+returns uuid[] language plpgsql set plan_cache_mode = force_generic_plan as $$
+declare
+  v_workflows uuid[];
+  v_counts integer[];
+  v_ended uuid[];
+  v_trees uuid[];
+begin
+  if p_workflows[1] = all(p_workflows) then
+    update workflow w set remaining = w.remaining - cardinality(p_workflows),
+      ended_at = case when w.remaining = cardinality(p_workflows) then p_now else w.ended_at end
+    where w.id = p_workflows[1]
+    returning case when w.remaining = 0 and w.traceparent is not null then array[w.id] end,
+      case when w.remaining = 0 and w.is_tree then array[w.id] end
+    into v_ended, v_trees;
+    perform note_ended_trees(v_trees, p_now);
+    return v_ended;
+  end if;
+  select array_agg(c.id), array_agg(c.n) into v_workflows, v_counts from (
+    select u.id, count(*)::integer as n from unnest(p_workflows) u(id) group by u.id order by u.id) c;
+  perform 1 from workflow where id = any(v_workflows) order by id for no key update;
+  with counted as (
+    update workflow w set remaining = w.remaining - c.n,
+      ended_at = case when w.remaining = c.n then p_now else w.ended_at end
+    from unnest(v_workflows, v_counts) c(id, n) where w.id = c.id
+    returning w.id, w.remaining, w.is_tree, w.traceparent is not null as traced
+  )
+  select array_agg(id) filter (where remaining = 0 and traced), array_agg(id) filter (where remaining = 0 and is_tree)
+  into v_ended, v_trees from counted;
+  perform note_ended_trees(v_trees, p_now);
+  return v_ended;
+end $$;
+
+-- Ended trees wait for their finalization.
+create or replace function note_ended_trees(p_workflows uuid[], p_now timestamptz)
+returns void language plpgsql as $$
+begin
+  if p_workflows is null then return; end if;
+  insert into finalization (workflow_id, created_at) select u.id, p_now from unnest(p_workflows) u(id)
+  on conflict do nothing;
+end $$;
+
+-- Locks the workflows with dependencies that these tasks belong to, in the order of their ids: the first of all locks.
+create or replace function lock_workflows(p_ids uuid[])
+returns void language plpgsql set plan_cache_mode = force_generic_plan as $$
+begin
+  perform 1 from workflow w
+  where w.id in (select t.workflow_id from task t where t.id = any(p_ids) and t.linked)
+  order by w.id for no key update;
+end $$;

@@ -1,0 +1,153 @@
+-- Stores workflows and tasks, and finds duplicates.
+-- Locks: the kinds of the tasks, shared, by number; the rows it inserts. The caller has locked the parents of linked tasks.
+-- Callers: store/submissions.ts, store/claims.ts; store_nodes (trees.sql).
+
+-- Inserts validated workflows with their tasks; returns the lanes where tasks became ready.
+create or replace function submit_tasks(p_workflows jsonb, p_tasks json, p_specs json, p_edges json, p_kinds integer[],
+  p_now timestamptz)
+returns integer[] language plpgsql as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+begin
+  insert into workflow (id, name, linked, task_count, remaining, traceparent, created_at, ended_at)
+  select w.id, w.name, w.linked, w.task_count, w.remaining, w.traceparent, v_now,
+    case when w.remaining = 0 then v_now end
+  from jsonb_to_recordset(p_workflows)
+    as w(id uuid, name text, linked boolean, task_count integer, remaining integer, traceparent text);
+  if p_edges is not null then
+    insert into edge (parent_id, child_id, requires_success, crosses, relayed)
+    select e.parent_id, e.child_id, e.requires_success, coalesce(e.crosses, false), coalesce(e.relayed, false)
+    from json_to_recordset(p_edges)
+      as e(parent_id uuid, child_id uuid, requires_success boolean, crosses boolean, relayed boolean);
+  end if;
+  return store_tasks(p_tasks, p_specs, p_kinds, v_now);
+end $$;
+
+-- Inserts tasks of stored workflows; returns the lanes where tasks became ready. p_tasks: [the columns of `task` that
+-- differ from their defaults, and: delay_ms; rules: [[shape, max], ...]; ended_as: the state of one that ends at once,
+-- because a stored parent has ended or because it is disabled]. p_specs: [columns of `task_spec`].
+create or replace function store_tasks(p_tasks json, p_specs json, p_kinds integer[], p_now timestamptz)
+returns integer[] language plpgsql as $$
+declare
+  v_now timestamptz := p_now;
+  v_ruled boolean;
+  v_deduped boolean;
+  v_lanes integer[];
+begin
+  perform pg_advisory_xact_lock_shared(7201, k) from (select unnest(p_kinds) as k order by 1) o;
+  v_ruled := exists (select 1 from shape where kind_id = any(p_kinds));
+  v_deduped := exists (select 1 from dedupe_shape where kind_id = any(p_kinds));
+
+  if p_specs is not null then
+    insert into task_spec (task_id, actions, rules, dedupe, retry, reads, requirements)
+    select s.task_id, s.actions, s.rules, s.dedupe, s.retry, s.reads, s.requirements
+    from json_to_recordset(p_specs)
+      as s(task_id uuid, actions jsonb, rules jsonb, dedupe jsonb, retry jsonb, reads jsonb, requirements jsonb);
+  end if;
+  with stored as (
+    insert into task (id, workflow_id, kind_id, state, open_gates, linked, has_spec, has_actions, starts_by_webhook,
+      needs_runner, computed, name, local_id, metadata, created_at, updated_at, run_at, ended_at, cause, reason,
+      slot_version, wants, rule_slots, rule_max,
+      container_id, position, policy, sealed, generates, generator_id, generator_attempt,
+      -- Plain settings, described in vocabulary/task-fields.ts.
+      priority, timeout_secs, deadline_basis, expected_count)
+    select t.id, t.workflow_id, t.kind_id, coalesce(t.ended_as, case when t.open_gates > 0 then :waiting else :pending end),
+      coalesce(t.open_gates, 0), coalesce(t.linked, false), coalesce(t.has_spec, false), coalesce(t.has_actions, false),
+      coalesce(t.starts_by_webhook, false), coalesce(t.needs_runner, false), coalesce(t.computed, false), t.name, t.local_id,
+      coalesce(t.metadata, '{}'), v_now, v_now, case when t.delay_ms > 0 then v_now + t.delay_ms * interval '1 millisecond' end,
+      case when t.ended_as >= :terminal then v_now end, t.cause, t.reason,
+      coalesce(sv.version, 0), sv.wants, rs.slots, rs.maxima,
+      t.container_id, t.position, coalesce(t.policy, 0), coalesce(t.sealed, false), coalesce(t.generates, false),
+      t.generator_id, t.generator_attempt,
+      coalesce(t.priority, 0), coalesce(t.timeout_secs, 3600), coalesce(t.deadline_basis, :timeout_since_activity),
+      t.expected_count
+    from json_to_recordset(p_tasks) as t(id uuid, workflow_id uuid, kind_id integer, ended_as smallint, open_gates integer,
+      linked boolean, has_spec boolean, has_actions boolean, starts_by_webhook boolean, needs_runner boolean,
+      computed boolean, name text, local_id text, metadata jsonb, delay_ms bigint, cause uuid, reason text, rules jsonb,
+      container_id uuid, position integer, policy smallint, sealed boolean, generates boolean, generator_id uuid,
+      generator_attempt integer, priority smallint, timeout_secs integer, deadline_basis smallint, expected_count bigint)
+    left join lateral (
+      select kind.slot_version as version, (
+        select array_agg(coalesce(sh.whole_slot, slot_of(sh.id, sh.type, sh.fields, coalesce(t.metadata, '{}'))))
+        from shape sh where sh.kind_id = t.kind_id) as wants
+      from kind where kind.id = t.kind_id) sv on v_ruled
+    left join lateral (
+      select array_agg(coalesce(sh.whole_slot, slot_of(sh.id, sh.type, sh.fields, coalesce(t.metadata, '{}'))) order by rule.ord)
+          as slots,
+        array_agg((rule.value ->> 1)::bigint order by rule.ord) as maxima
+      from jsonb_array_elements(t.rules) with ordinality rule(value, ord)
+      join shape sh on sh.id = (rule.value ->> 0)::integer) rs on t.rules is not null
+    returning id, state, run_at, -priority as rank, lane_of(starts_by_webhook, needs_runner, kind_id) as lane
+  ), later as (
+    insert into delayed (run_at, task_id) select t.run_at, t.id from stored t where t.state = :pending
+      and t.run_at is not null
+  ), now as (
+    insert into ready (lane, rank, task_id)
+    select t.lane, t.rank, t.id from stored t where t.state = :pending and t.run_at is null returning lane
+  )
+  select array_agg(distinct lane) into v_lanes from now;
+  if v_deduped then
+    perform add_dedupe_entries(array(select t.id from json_to_recordset(p_tasks) as t(id uuid)));
+  end if;
+  return coalesce(v_lanes, '{}');
+end $$;
+
+-- The key under which tasks are the same for a dedupe shape.
+create or replace function dedupe_key_of(p_shape integer, p_fields text[], p_metadata jsonb)
+returns bigint language sql immutable as $$
+  select hashtextextended('dedupe:' || slot_key_of(p_fields, p_metadata)::text, p_shape)
+$$;
+
+create or replace function add_dedupe_entries(p_tasks uuid[])
+returns void language sql as $$
+  insert into dedupe_entry (key, task_id)
+  select dedupe_key_of(s.id, s.fields, t.metadata), t.id
+  from task t join dedupe_shape s on s.kind_id = t.kind_id
+  where t.id = any(p_tasks)
+  on conflict do nothing
+$$;
+
+-- Registers fields by which tasks of a kind are compared; stored tasks get their entries here.
+create or replace function register_dedupe_shape(p_kind integer, p_fields text[])
+returns integer language plpgsql as $$
+declare
+  v_shape integer;
+begin
+  select id into v_shape from dedupe_shape where kind_id = p_kind and fields = p_fields;
+  if found then return v_shape; end if;
+  perform pg_advisory_xact_lock(7201, p_kind);
+  insert into dedupe_shape (kind_id, fields) values (p_kind, p_fields)
+  on conflict (kind_id, fields) do nothing returning id into v_shape;
+  if v_shape is null then
+    select id into v_shape from dedupe_shape where kind_id = p_kind and fields = p_fields;
+    return v_shape;
+  end if;
+  insert into dedupe_entry (key, task_id)
+  select dedupe_key_of(v_shape, p_fields, t.metadata), t.id from task t where t.kind_id = p_kind
+  union all
+  select dedupe_key_of(v_shape, p_fields, t.metadata), t.id from archive_task t where t.kind_id = p_kind
+  on conflict do nothing;
+  return v_shape;
+end $$;
+
+-- Finds existing tasks that make new ones unnecessary. p_probes: [{n: number, shape, metadata, states}]. The
+-- keys are locked in order first, so that of two submissions with one key the second sees the first one's task.
+create or replace function find_duplicates(p_kinds integer[], p_probes jsonb)
+returns table (n integer, task_id uuid, probe_key bigint) language plpgsql as $$
+begin
+  perform pg_advisory_xact_lock_shared(7201, k) from (select unnest(p_kinds) as k order by 1) o;
+  perform pg_advisory_xact_lock(o.key) from (
+    select distinct dedupe_key_of(s.id, s.fields, p.metadata) as key
+    from jsonb_to_recordset(p_probes) as p(shape integer, metadata jsonb) join dedupe_shape s on s.id = p.shape order by 1) o;
+  return query
+  select p.n, (
+    select found.id from (
+      select t.id, t.state from dedupe_entry e join task t on t.id = e.task_id where e.key = k.key
+      union all
+      select t.id, t.state from dedupe_entry e join archive_task t on t.id = e.task_id where e.key = k.key) found
+    where found.state = any(p.states) order by found.id limit 1), k.key
+  from jsonb_to_recordset(p_probes) as p(n integer, shape integer, metadata jsonb, states smallint[])
+  join dedupe_shape s on s.id = p.shape
+  cross join lateral (select dedupe_key_of(s.id, s.fields, p.metadata) as key) k
+  order by p.n;
+end $$;

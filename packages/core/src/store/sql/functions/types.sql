@@ -1,0 +1,55 @@
+-- Sets that functions pass to each other as one value. Their arrays have one entry per task, in one order.
+drop type if exists reports, settling, ending, picked, sequence_steps, new_nodes, new_requests,
+  runner_market, runner_bars;
+
+-- Reports on attempts, of distinct tasks; a null attempt means the current one. `reasons`: null if none has one.
+-- `extras`: [{id, metadata_patch, new_success, new_failures, expected_created: nodes that a generator announced, final:
+-- whether the failure is permanent, disable: [nodes after the task in its sequence that its success disables]}], applied
+-- to what is accepted. `workflows`: where the caller knows them, the workflows with dependencies that the tasks belong to; null:
+-- they are looked up.
+create type reports as (ids uuid[], attempts integer[], states smallint[], reasons text[], extras jsonb, workflows uuid[]);
+
+-- Accepted reports, whose tasks are locked, and what settle will answer. `containers`: null if none is in a tree.
+-- `linked` to `holds`: whether any of them has dependencies, a spec, actions, slots. `final`: permanent failures, which
+-- are not retried. `codes` and `states`: an entry for each report, or null where all are applied as asked.
+create type settling as (ids uuid[], workflows uuid[], leases bigint[], targets smallint[], reasons text[],
+  containers uuid[], linked boolean, has_spec boolean, has_actions boolean, holds boolean, final uuid[],
+  codes smallint[], states smallint[], transitions json, lanes integer[]);
+
+-- Tasks that have just ended, and what they leave. `containers`: null if none is in a tree. `slots` and `amounts`: what
+-- they held. `linked` and `has_actions`: whether any of them has dependencies or actions, so that sets without them pay
+-- nothing for either. `succeeded`: whether all did.
+create type ending as (ids uuid[], workflows uuid[], containers uuid[], leases bigint[], slots bigint[], amounts bigint[],
+  linked boolean, has_actions boolean, succeeded boolean);
+
+-- Ready rows that a claim has locked: their tasks, their places, their lanes, and the slots that each was handed, as the
+-- text of an array.
+create type picked as (ids uuid[], tids tid[], lanes integer[], grants text[]);
+
+-- What a look at sequences found: their next tasks and containers; the sequences that a child stops, with the child's
+-- position and id, and the reasons for what is disabled (`reasons`) and for the sequence (`stops`); and the parents of
+-- those that ended, with their states and policies.
+create type sequence_steps as (tasks uuid[], containers uuid[], stopped uuid[], positions integer[], causes uuid[],
+  reasons text[], stops text[], stopped_parents uuid[], stopped_policies smallint[],
+  over_parents uuid[], over_states smallint[], over_policies smallint[]);
+
+-- New nodes of trees. containers: [columns of `container`]. tasks and specs: as in store_tasks. parents: containers that
+-- were there and get children [{id, children, disabled: ones among them}]. counts: [{workflow_id, tasks, open: ones among
+-- them}]. generators: as in count_created. fillers: [[generator, container], ...]. touched and opened: as in
+-- walk_containers. kinds: those of the tasks.
+create type new_nodes as (containers json, tasks json, specs json, parents json, counts json, generators json,
+  fillers json, touched uuid[], opened uuid[], kinds integer[]);
+
+-- Requests for runners, one entry each.
+create type new_requests as (ids uuid[], shapes integer[], tenants text[], counts integer[], sources smallint[],
+  runs text[], attempts integer[], expires timestamptz[]);
+
+-- Requests, and the idle runners that fit them. Shapes and types are identified by their index. By request: shape, number
+-- of runners, rank, whether it holds others back. Types of shape s: fits[fit_from[s] .. fit_to[s]]; `types`: their ids.
+-- The supply[t] runners of type t start at starts[t] in `ids` and `since`, most recently used first.
+create type runner_market as (shape_of integer[], counts integer[], ranks bigint[], holds_back boolean[], fits integer[],
+  fit_from integer[], fit_to integer[], types integer[], ids uuid[], since timestamptz[], supply integer[],
+  starts integer[]);
+
+-- For each type the rank and id of the request behind which others may not have its runners; null where there is none.
+create type runner_bars as (ranks bigint[], ids uuid[]);
