@@ -1873,11 +1873,8 @@ UNION ALL
 -- heddle.settle_deliveries(p_results jsonb, p_jitter double precision, p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off
 
--- heddle.settle_with_notices(p_reports reports, p_jitter double precision, p_now timestamp with time zone, p_results jsonb, p_notices jsonb)
---   returns json, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off
-
--- heddle.settle_with_results(p_reports reports, p_jitter double precision, p_now timestamp with time zone, p_results jsonb)
---   returns json, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off
+-- heddle.settle_reports(p_reports reports, p_jitter double precision, p_now timestamp with time zone, p_results jsonb, p_notices jsonb)
+--   returns json, plpgsql, volatile
 
 -- heddle.slot_amount(p_slot bigint, p_expected bigint, p_success bigint, p_failure bigint)
 --   returns bigint, sql, immutable
@@ -1905,6 +1902,9 @@ UNION ALL
 
 -- heddle.store_nodes(p_nodes new_nodes, p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off
+
+-- heddle.store_results(p_ids uuid[], p_codes json, p_results jsonb, p_now timestamp with time zone)
+--   returns void, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off
 
 -- heddle.store_tasks(p_tasks json, p_specs json, p_kinds integer[], p_now timestamp with time zone)
 --   returns integer[], plpgsql, volatile
@@ -1977,6 +1977,9 @@ UNION ALL
 
 -- heddle.write_start_deliveries(p_ids uuid[], p_lease bigint, p_now timestamp with time zone)
 --   returns void, plpgsql, volatile
+
+-- heddle.write_task_notices(p_ids uuid[], p_codes json, p_notices jsonb, p_now timestamp with time zone)
+--   returns integer, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off
 
 -- heddle.yield_slots(p_tasks uuid[])
 --   returns integer[], plpgsql, volatile

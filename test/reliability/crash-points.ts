@@ -36,7 +36,6 @@ export const CRASH_CALLS: Readonly<Record<string, readonly number[]>> = {
   // Reports and everything that follows from them in the same statement.
   'tasks.add_progress': [1, 2, 3],
   'tasks.settle': [1, 2, 3, 4, 5, 6, 7, 8],
-  'tasks.settle_with_results': [1],
   'tasks.update': [1],
   'tasks.pause': [1],
   'tasks.resume': [1],
@@ -90,8 +89,6 @@ export const NOT_ON_THE_PATH: Readonly<Record<string, RegExp>> = {
     /^scan_chunks\./,
   'reads of models, nothing to lose; housekeeping, one statement a pass':
     /^models(?:\.(?:get|list|list_[a-z_]+|delete_[a-z]+))?$/,
-  'one statement with all that it tells, said again by who sees no answer (test/engine/notices)':
-    /^tasks\.settle_with_notices$/,
   'within the transaction that stores the workflow, and reads of what notifications tell':
     /^notices\.(?:put_entries|bad_ends|count_before|nodes|workflow_name)$/,
   'what a task puts under a name, again at its next attempt; reads of it': /^collection_data\./,

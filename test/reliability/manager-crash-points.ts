@@ -16,7 +16,6 @@ export const MANAGER_CRASH_CALLS: Readonly<Record<string, readonly number[]>> = 
   'tasks.heartbeat': [1, 2],
   'tasks.find_roots': [1],
   'tasks.settle': [1, 2, 4],
-  'tasks.settle_with_results': [1],
   // Steps 6 and 7.
   'trees.complete_generators': [2, 4],
   'trees.reevaluate': [1, 3],

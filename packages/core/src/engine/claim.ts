@@ -2,7 +2,6 @@ import {
   claimTasks,
   claimTasksForDelivery,
   markClaimerSeen,
-  settleAndClaim,
   submitAndClaim,
   type Claimed,
   type ClaimRow,
@@ -15,7 +14,7 @@ import type { EngineContext } from './context.ts';
 import { withInputs, type HandedOut } from './flow/hand-out.ts';
 import { claimableLaneIds, isRunnerLane, WEBHOOK_LANE } from './lanes.ts';
 import type { ClaimAlong, ClaimedTask, ClaimRequest, Report, TransitionOutcome } from './port.ts';
-import { distinctRounds, noteIgnored, outcomesOf, report, settleInput } from './report.ts';
+import { lanesLeft, report, settleReports } from './report.ts';
 import { withRunners } from './runners/hand-out.ts';
 
 /** Interval at which a claimer's presence on its lanes is recorded, ms. */
@@ -85,36 +84,21 @@ export class Claims {
     }
   }
 
-  /** Applies a set of reports and claims the next tasks in one round trip; larger sets take several. */
+  /** Applies reports and claims the next tasks, in one round trip as far as possible. */
   async reportAndClaim(
     reports: readonly Report[],
     request: ClaimRequest,
   ): Promise<{ outcomes: TransitionOutcome[]; claimed: ClaimedTask[] }> {
-    const context = this.#context;
-    const rounds = distinctRounds(reports);
-    const lanes = await claimableLaneIds(context, request.lanes);
-    const isPlain = reports.every(({ result, notices }) => result === undefined && notices === undefined);
+    const lanes = await claimableLaneIds(this.#context, request.lanes);
     // The kinds in a runner's lane become known too late to lock them before the reported tasks.
-    if (rounds.length !== 1 || !isPlain || lanes.some(isRunnerLane) || context.traces !== null) {
-      const outcomes = await report(context, reports);
-      return { outcomes, claimed: await this.claim(request) };
+    if (reports.length === 0 || lanes.some(isRunnerLane)) {
+      return { outcomes: await report(this.#context, reports), claimed: await this.claim(request) };
     }
     await this.#markSeen(lanes, request.holder);
-    const limit = context.claimSizes.limitOf(lanes, request.limit);
-    const order = rounds[0]!.sort((a, b) => (reports[a]!.task_id < reports[b]!.task_id ? -1 : 1));
-    const set = order.map((index) => reports[index]!);
-    const input = settleInput(context, set);
-    const { moved, claimed } = await settleAndClaim(context.database, input, lanes, this.#termsOf(request, limit));
-    noteIgnored(context, moved);
-    // Other claimers need no notification unless more tasks are ready than this call could take.
-    const drained = claimed.rows.length < limit ? new Set(lanes) : new Set<number>();
-    await context.observer.moved({ ...moved, lanes: moved.lanes?.filter((lane) => !drained.has(lane)) ?? [] });
-    const results = outcomesOf(input.ids, moved, (index) => set[index]!.outcome);
-    const outcomes = new Array<TransitionOutcome>(reports.length);
-    order.forEach((index, at) => {
-      outcomes[index] = results[at]!;
-    });
-    const { tasks } = await this.#handOut(claimed, lanes, limit, request.limit);
+    const limit = this.#context.claimSizes.limitOf(lanes, request.limit);
+    const step = { lanes, terms: this.#termsOf(request, limit) };
+    const { outcomes, claimed } = await settleReports(this.#context, reports, step);
+    const { tasks } = await this.#handOut(claimed!, lanes, limit, request.limit);
     return { outcomes, claimed: tasks };
   }
 
@@ -129,9 +113,7 @@ export class Claims {
       const terms = this.#termsOf(request, limit);
       const { stored, claimed } = await submitAndClaim(context.database, rows, lanes, terms, context.now());
       along.arrived((await this.#handOut(claimed, lanes, limit, request.limit)).tasks);
-      // Other claimers need no notification unless more tasks are ready than this call could take.
-      const drained = claimed.rows.length < limit ? new Set(lanes) : new Set<number>();
-      return { ...stored, lanes: stored.lanes.filter((lane) => !drained.has(lane)) };
+      return { ...stored, lanes: lanesLeft(stored.lanes, lanes, claimed.rows.length < limit) };
     } catch (error) {
       along.arrived(null);
       throw error;

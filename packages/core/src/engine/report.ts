@@ -1,4 +1,5 @@
 import { taskStateOf, TASK_STATE_CODE, type TaskState } from '@heddle/base/vocabulary/task-state';
+import { settleAndClaim, type Claimed, type ClaimRow, type ClaimTerms } from '../store/claims.ts';
 import { TRANSITION_RESULTS } from '../store/sql-names.ts';
 import { settle, updateTasks, type Moved, type SettleInput } from '../store/transitions.ts';
 import type { EngineContext } from './context.ts';
@@ -34,22 +35,40 @@ export function outcomesOf(
   });
 }
 
+/** A claim that goes along with a set of reports, in one statement. */
+export interface ClaimStep {
+  readonly lanes: readonly number[];
+  readonly terms: ClaimTerms;
+}
+
 /** Applies reports in sets: one statement settles a set and everything that follows from it. */
 export async function report(context: EngineContext, reports: readonly Report[]): Promise<TransitionOutcome[]> {
+  return (await settleReports(context, reports, null)).outcomes;
+}
+
+/** Applies reports; the last set goes along with the claim. */
+export async function settleReports(
+  context: EngineContext,
+  reports: readonly Report[],
+  claim: ClaimStep | null,
+): Promise<{ outcomes: TransitionOutcome[]; claimed: Claimed<ClaimRow> | null }> {
   const outcomes = new Array<TransitionOutcome>(reports.length);
-  for (const round of distinctRounds(reports)) {
+  let claimed: Claimed<ClaimRow> | null = null;
+  const rounds = distinctRounds(reports);
+  for (const [index, round] of rounds.entries()) {
     round.sort((a, b) => (reports[a]!.task_id < reports[b]!.task_id ? -1 : 1));
     const set = round.map((index) => reports[index]!);
-    const results = await settleSet(context, set);
+    const settled = await settleSet(context, set, index === rounds.length - 1 ? claim : null);
+    claimed = settled.claimed;
     round.forEach((index, at) => {
-      outcomes[index] = results[at]!;
+      outcomes[index] = settled.outcomes[at]!;
     });
   }
-  return outcomes;
+  return { outcomes, claimed };
 }
 
 /** Builds the parameters of one set: distinct tasks, in the order of their ids. */
-export function settleInput(context: EngineContext, set: readonly Report[]): SettleInput {
+function settleInput(context: EngineContext, set: readonly Report[]): SettleInput {
   return {
     ids: set.map((report) => report.task_id),
     attempts: set.map((report) => report.attempt),
@@ -59,7 +78,14 @@ export function settleInput(context: EngineContext, set: readonly Report[]): Set
     workflows: workflowsToLock(set),
     jitter: context.random.next(),
     now: context.now(),
+    results: resultsOf(set),
+    notices: noticesOf(set),
   };
+}
+
+function resultsOf(set: readonly Report[]): string | null {
+  const results = set.flatMap(({ task_id, result }) => (result === undefined ? [] : [{ task_id, data: result }]));
+  return results.length === 0 ? null : JSON.stringify(results);
 }
 
 /** Returns the linked workflows of a set if every report names its workflow, else null. */
@@ -72,36 +98,47 @@ function workflowsToLock(set: readonly Report[]): string[] | null {
   return [...workflows];
 }
 
-async function settleSet(context: EngineContext, set: readonly Report[]): Promise<TransitionOutcome[]> {
+async function settleSet(
+  context: EngineContext,
+  set: readonly Report[],
+  claim: ClaimStep | null,
+): Promise<{ outcomes: TransitionOutcome[]; claimed: Claimed<ClaimRow> | null }> {
+  const { database, observer } = context;
   const input = settleInput(context, set);
-  const results = set.flatMap(({ task_id, result }) => (result === undefined ? [] : [{ task_id, data: result }]));
   const open = await openAttempts(context, input.ids);
-  const moved = await settle(
-    context.database,
-    input,
-    results.length === 0 ? null : JSON.stringify(results),
-    noticesOf(set),
-  );
+  const { moved, claimed } =
+    claim === null
+      ? { moved: await settle(database, input), claimed: null }
+      : await settleAndClaim(database, input, claim.lanes, claim.terms);
   noteIgnored(context, moved);
-  await context.observer.moved(moved);
+  await observer.moved(claim === null || claimed === null ? moved : withoutDrained(moved, claim, claimed));
   const outcomes = outcomesOf(input.ids, moved, (index) => set[index]!.outcome);
   recordEnds(context, open, outcomes, (index) => set[index]!);
-  return outcomes;
+  return { outcomes, claimed };
+}
+
+function withoutDrained(moved: Moved, { lanes, terms }: ClaimStep, claimed: Claimed<ClaimRow>): Moved {
+  return { ...moved, lanes: lanesLeft(moved.lanes ?? [], lanes, claimed.rows.length < terms.limit) };
+}
+
+/** Other claimers need no notification of lanes that a claim has drained. */
+export function lanesLeft(ready: readonly number[], claimed: readonly number[], drained: boolean): number[] {
+  return ready.filter((lane) => !drained || !claimed.includes(lane));
 }
 
 /** Logs disabled names that do not exist, since reports may name anything. */
-export function noteIgnored(context: Pick<EngineContext, 'log'>, { ignored }: Moved): void {
+function noteIgnored(context: Pick<EngineContext, 'log'>, { ignored }: Moved): void {
   for (const { task_id, node } of ignored ?? []) {
     context.log.warn({ task_id, node }, 'ignored names to disable; they are not later nodes of the same sequence');
   }
 }
 
-/** Returns the notices of succeeded tasks as settle_with_notices takes them; null if there are none. */
+/** Returns the notices of succeeded tasks as write_task_notices takes them; null if there are none. */
 function noticesOf(set: readonly Report[]): string | null {
-  const notices = set.flatMap(({ task_id, outcome, notices: told }) =>
-    told === undefined || outcome !== 'succeeded'
+  const notices = set.flatMap(({ task_id, outcome, notices: asked }) =>
+    asked === undefined || outcome !== 'succeeded'
       ? []
-      : [{ task_id, notices: told.actions.map(storedAction), once_per_workflow: told.once_per_workflow }],
+      : [{ task_id, notices: asked.actions.map(storedAction), once_per_workflow: asked.once_per_workflow }],
   );
   return notices.length === 0 ? null : JSON.stringify(notices);
 }

@@ -47,20 +47,11 @@ interface MovedRow {
   moved: Moved;
 }
 
-/** The first six parameters of statements that settle reports; `$7` and `$8` are the jitter and the time. */
-export const REPORTS = 'row($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, $6::uuid[])::reports';
+/** The call of a statement that settles reports, whose first parameters are `settleValues`; `$8` is the time. */
+export const SETTLE_REPORTS = `settle_reports(
+      row($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, $6::uuid[])::reports, $7, $8, $9, $10)`;
 
-const SETTLE: Statement = { name: 'tasks.settle', text: `select settle(${REPORTS}, false, $7, $8) as moved` };
-
-const SETTLE_WITH_RESULTS: Statement = {
-  name: 'tasks.settle_with_results',
-  text: `select settle_with_results(${REPORTS}, $7, $8, $9::jsonb) as moved`,
-};
-
-const SETTLE_WITH_NOTICES: Statement = {
-  name: 'tasks.settle_with_notices',
-  text: `select settle_with_notices(${REPORTS}, $7, $8, $9::jsonb, $10::jsonb) as moved`,
-};
+const SETTLE: Statement = { name: 'tasks.settle', text: `select ${SETTLE_REPORTS} as moved` };
 
 const UPDATE: Statement = {
   name: 'tasks.update',
@@ -130,9 +121,13 @@ export interface SettleInput {
   workflows: readonly string[] | null;
   jitter: number;
   now: string | null;
+  /** [{task_id, data}] as a JSON string, stored for applied reports; or null. */
+  results: string | null;
+  /** Notices of succeeded tasks as write_task_notices takes them, as a JSON string; or null. */
+  notices: string | null;
 }
 
-/** Values of `$1` to `$8`: REPORTS, the jitter and the time. */
+/** Values of `$1` to `$10` of SETTLE_REPORTS. */
 export function settleValues(input: SettleInput): unknown[] {
   const reasons = input.reasons.some((reason) => reason !== null) ? input.reasons : null;
   return [
@@ -144,24 +139,13 @@ export function settleValues(input: SettleInput): unknown[] {
     input.workflows === null ? null : uuidArray(input.workflows),
     input.jitter,
     input.now,
+    input.results,
+    input.notices,
   ];
 }
 
-/**
- * @param results [{task_id, data}] as a JSON string: results, stored for applied reports
- * @param notices notices of succeeded tasks, as settle_with_notices takes them
- */
-export function settle(
-  queryable: Queryable,
-  input: SettleInput,
-  results: string | null,
-  notices: string | null = null,
-): Promise<Moved> {
-  if (notices !== null) {
-    return first(queryable, SETTLE_WITH_NOTICES, [...settleValues(input), results ?? '[]', notices]);
-  }
-  if (results === null) return first(queryable, SETTLE, settleValues(input));
-  return first(queryable, SETTLE_WITH_RESULTS, [...settleValues(input), results]);
+export function settle(queryable: Queryable, input: SettleInput): Promise<Moved> {
+  return first(queryable, SETTLE, settleValues(input));
 }
 
 export function updateTasks(

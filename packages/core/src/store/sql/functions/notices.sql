@@ -1,6 +1,6 @@
 -- Notices of ended tasks and workflows.
--- Locks: those of settle, then the rows it inserts.
--- Callers: store/notices.ts, store/transitions.ts.
+-- Locks: workflow_notice by workflow, then the rows it inserts.
+-- Callers: store/notices.ts; settle_reports.
 
 -- Writes notices: [{task_id: or the workflow itself, workflow_id, attempt: or the run of the workflow, ordinal, content:
 -- with its origin, idempotency_key}]. Existing notices stay unchanged. Returns the number of new ones.
@@ -22,29 +22,26 @@ begin
   return v_written;
 end $$;
 
--- settle_with_results, with notices of succeeded tasks: [{task_id, notices: [content with its origin],
--- once_per_workflow: once per run of it}]. Of tasks that notify once, the first of a run does; the member `sent` of the
--- others' results is false.
-create or replace function settle_with_notices(p_reports reports, p_jitter double precision, p_now timestamptz,
-  p_results jsonb, p_notices jsonb)
-returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+-- Writes notices of succeeded tasks: [{task_id, notices: [content with its origin], once_per_workflow: once per run of
+-- it}]. Of tasks that notify once, the first of a run does; the member `sent` of the others' results is false.
+-- p_codes: those of settle. Returns the number of notices.
+create or replace function write_task_notices(p_ids uuid[], p_codes json, p_notices jsonb, p_now timestamptz)
+returns integer language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
-  v_now timestamptz := coalesce(p_now, clock_timestamp());
-  v_settled json := settle_with_results(p_reports, p_jitter, p_now, p_results);
-  v_telling uuid[];
+  v_notifying uuid[];
   v_silent uuid[];
   v_written integer;
 begin
-  v_telling := array(
-    select u.id from unnest(p_reports.ids) with ordinality u(id, ord)
+  v_notifying := array(
+    select u.id from unnest(p_ids) with ordinality u(id, ord)
     join jsonb_to_recordset(p_notices) as x(task_id uuid) on x.task_id = u.id
     join task t on t.id = u.id
-    where t.state = :succeeded and coalesce((v_settled -> 'codes' ->> (u.ord - 1)::integer)::integer,
-      :result_applied) = :result_applied);
+    where t.state = :succeeded and coalesce((p_codes ->> (u.ord - 1)::integer)::integer, :result_applied)
+      = :result_applied);
   with asked as (
     select distinct on (t.workflow_id) t.workflow_id, t.id
     from jsonb_to_recordset(p_notices) as x(task_id uuid, once_per_workflow boolean) join task t on t.id = x.task_id
-    where x.once_per_workflow and x.task_id = any(v_telling) order by t.workflow_id, t.id
+    where x.once_per_workflow and x.task_id = any(v_notifying) order by t.workflow_id, t.id
   ), first as (
     insert into workflow_notice as n (workflow_id, error_run) select a.workflow_id, 0 from asked a order by a.workflow_id
     on conflict (workflow_id) do update set error_run = n.run where n.error_run is distinct from n.run
@@ -52,7 +49,7 @@ begin
   )
   select coalesce(array_agg(x.task_id), '{}') into v_silent
   from jsonb_to_recordset(p_notices) as x(task_id uuid, once_per_workflow boolean)
-  where x.once_per_workflow and x.task_id = any(v_telling)
+  where x.once_per_workflow and x.task_id = any(v_notifying)
     and x.task_id not in (select a.id from asked a join first f on f.workflow_id = a.workflow_id);
   v_written := write_notices((
     select jsonb_agg(jsonb_build_object('task_id', t.id, 'workflow_id', t.workflow_id, 'attempt', t.attempt,
@@ -61,11 +58,10 @@ begin
     from jsonb_to_recordset(p_notices) as x(task_id uuid, notices jsonb)
     join task t on t.id = x.task_id
     cross join lateral jsonb_array_elements(x.notices) with ordinality a(value, ord)
-    where x.task_id = any(v_telling) and x.task_id <> all(v_silent)), v_now);
+    where x.task_id = any(v_notifying) and x.task_id <> all(v_silent)), p_now);
   update task_data d set data = d.data || '{"sent": false}'
   where d.task_id = any(v_silent) and jsonb_typeof(d.data) = 'object';
-  return (v_settled::jsonb || jsonb_build_object('deliveries',
-    coalesce((v_settled ->> 'deliveries')::integer, 0) + coalesce(v_written, 0)))::json;
+  return coalesce(v_written, 0);
 end $$;
 
 -- Returns the notification requests of ended workflows, once per run.

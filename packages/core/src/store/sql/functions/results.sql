@@ -1,24 +1,19 @@
 -- Results of tasks.
--- Locks: those of settle, then task_data by id.
--- Callers: store/transitions.ts, store/tree-reads.ts; settle_with_notices.
+-- Locks: task_data by id.
+-- Callers: store/tree-reads.ts; settle_reports.
 
--- settle, with the results of tasks: [{task_id, data}], stored for applied reports. One statement, so that the
--- locks of the reports are not held for a second round trip.
-create or replace function settle_with_results(p_reports reports, p_jitter double precision, p_now timestamptz,
-  p_results jsonb)
-returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
-declare
-  v_settled json := settle(p_reports, false, p_jitter, p_now);
+-- Stores the results of tasks, [{task_id, data}], whose reports were applied. p_codes: those of settle.
+create or replace function store_results(p_ids uuid[], p_codes json, p_results jsonb, p_now timestamptz)
+returns void language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 begin
   insert into task_data (task_id, data, created_at)
-  select r.task_id, coalesce(r.data, 'null'), coalesce(p_now, clock_timestamp())
-  from unnest(p_reports.ids) with ordinality u(id, ord)
+  select r.task_id, coalesce(r.data, 'null'), p_now
+  from unnest(p_ids) with ordinality u(id, ord)
   join jsonb_to_recordset(p_results) as r(task_id uuid, data jsonb) on r.task_id = u.id
   join task t on t.id = r.task_id
-  where coalesce((v_settled -> 'codes' ->> (u.ord - 1)::integer)::integer, :result_applied) = :result_applied
+  where coalesce((p_codes ->> (u.ord - 1)::integer)::integer, :result_applied) = :result_applied
   order by r.task_id
   on conflict (task_id) do update set data = excluded.data;
-  return v_settled;
 end $$;
 
 -- Returns a page of results: of a workflow, below a container, or of what precedes a task in its container. Ordered by

@@ -1,6 +1,6 @@
 -- Settles reports: ends their tasks, or begins their next attempts.
 -- Locks: workflows by id, tasks by id, then as conclude.
--- Callers: store/transitions.ts, store/claims.ts; sweep, sweep_queued, deliveries, results. Functions without settings have
+-- Callers: store/transitions.ts, store/claims.ts; sweep, sweep_queued, deliveries. Functions without settings have
 -- those of settle, which calls them.
 
 -- Settles a set of reports in one transaction: the reports' extras, the tasks' ends or next attempts, and everything that
@@ -60,6 +60,23 @@ begin
   v_settled := settle_accepted(v_set, p_reports.ids, p_jitter, v_now);
   return (v_settled::jsonb || jsonb_build_object('ignored', v_branches.ignored,
     'unblocked', (v_settled ->> 'unblocked')::integer + v_branches.unblocked))::json;
+end $$;
+
+-- settle, with the results and notices of the tasks, or null for none: one statement, so that the locks of the reports
+-- are not held for a second round trip.
+create or replace function settle_reports(p_reports reports, p_jitter double precision, p_now timestamptz,
+  p_results jsonb, p_notices jsonb)
+returns json language plpgsql as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_settled json := settle(p_reports, false, p_jitter, p_now);
+  v_written integer;
+begin
+  if p_results is not null then perform store_results(p_reports.ids, v_settled -> 'codes', p_results, v_now); end if;
+  if p_notices is null then return v_settled; end if;
+  v_written := write_task_notices(p_reports.ids, v_settled -> 'codes', p_notices, v_now);
+  return (v_settled::jsonb || jsonb_build_object('deliveries',
+    coalesce((v_settled ->> 'deliveries')::integer, 0) + v_written))::json;
 end $$;
 
 -- Reports of one outcome.
