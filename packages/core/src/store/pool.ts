@@ -1,6 +1,7 @@
 import type { Client } from 'pg';
 
 import type { Clock } from '@heddle/base/clock';
+import { finishesWithin } from '@heddle/base/finishes-within';
 import type { Logger } from '@heddle/base/log';
 import { abandon, connect, isPooled, type SessionLimits } from './pool-connection.ts';
 import { ConnectionFailure, connectionFailure } from './pool-failure.ts';
@@ -132,9 +133,7 @@ export class Pool {
     for (const member of this.#idle.splice(0)) this.#remove(member);
     if (this.#members.size === 0) return;
     const emptied = new Promise<void>((resolve) => (this.#emptied = resolve));
-    const late = new AbortController();
-    await Promise.race([emptied, this.#options.clock.sleep(CLOSE_GRACE_MS, late.signal)]);
-    late.abort();
+    await finishesWithin(this.#options.clock, CLOSE_GRACE_MS, emptied);
     for (const member of [...this.#members]) {
       this.#members.delete(member);
       if (member.client !== undefined) abandon(member.client);

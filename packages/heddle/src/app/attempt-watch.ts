@@ -1,6 +1,6 @@
 import { isTerminal } from '@heddle/base/vocabulary/task-state';
 import type { Engine } from '@heddle/core/engine/port';
-import type { CheckedTask, TaskControl } from '../dispatch/worker/task-control.ts';
+import type { CheckedTask, TaskControl } from '../dispatch/task-control.ts';
 import type { WatchAttempt } from '../kinds/recon/run-scan.ts';
 import type { Clock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
@@ -55,8 +55,8 @@ export function pollAttempts({
   const watched = new Map<CheckedTask, () => void>();
   const runOnce = async (): Promise<'idle'> => {
     const tasks = [...watched.keys()];
-    const answers = await control.check(tasks);
-    for (const [index, task] of tasks.entries()) if (answers[index] === 'stop') watched.get(task)?.();
+    const reasons = await control.check(tasks);
+    for (const [index, task] of tasks.entries()) if ((reasons[index] ?? null) !== null) watched.get(task)?.();
     return 'idle';
   };
   const loop = new Loop({ name: 'attempt watch', intervalMs: POLL_MS, clock, log, runOnce });

@@ -1,7 +1,7 @@
 import { HeddleApiError } from '@heddle/client';
 import { HeddleClient } from '@heddle/client';
 import type { ResultReader } from '../dispatch/kind/result-stream.ts';
-import { controlBy, type TaskControl } from '../dispatch/worker/task-control.ts';
+import { controlBy, type TaskControl } from '../dispatch/task-control.ts';
 import type { JsonValue } from '@heddle/base/json';
 import type { TaskState } from '@heddle/base/vocabulary/task-state';
 import type { WorkflowWireState } from '@heddle/base/vocabulary/workflow';
@@ -17,13 +17,13 @@ export function accessServer({ url, token }: ServerAddress): { control: TaskCont
   return { control: serverControl(client), results: serverResults(client) };
 }
 
-const OVER: ReadonlySet<string> = new Set(['Success', 'Failure', 'Canceled']);
+const ENDED: ReadonlySet<string> = new Set(['Success', 'Failure', 'Canceled']);
 
 function serverControl(client: HeddleClient): TaskControl {
   return controlBy(async (id) => {
     try {
       const { status, attempt } = await client.getTask(id);
-      return { over: OVER.has(status), attempt };
+      return { ended: ENDED.has(status), attempt };
     } catch (error) {
       if (error instanceof HeddleApiError && error.status === 404) return null;
       throw error;

@@ -1,4 +1,5 @@
 import type { Clock } from '@heddle/base/clock';
+import { finishesWithin } from '@heddle/base/finishes-within';
 import type { Logger } from '@heddle/base/log';
 
 interface Step {
@@ -36,18 +37,10 @@ export class StopSequence {
   }
 
   async #stopOne({ name, stop }: Step): Promise<void> {
-    const over = new AbortController();
     const stopped = Promise.resolve()
       .then(stop)
-      .then(
-        () => true,
-        (error: unknown) => {
-          this.#log.warn({ err: error, part: name }, `${name} failed to stop`);
-          return true;
-        },
-      );
-    const inTime = await Promise.race([stopped, this.#clock.sleep(STEP_MAX_MS, over.signal).then(() => false)]);
-    over.abort();
-    if (!inTime) this.#log.warn({ part: name }, `${name} did not stop within ${STEP_MAX_MS / 1000} s; continuing`);
+      .catch((error: unknown) => this.#log.warn({ err: error, part: name }, `${name} failed to stop`));
+    if (!(await finishesWithin(this.#clock, STEP_MAX_MS, stopped)))
+      this.#log.warn({ part: name }, `${name} did not stop within ${STEP_MAX_MS / 1000} s; continuing`);
   }
 }

@@ -6,7 +6,7 @@ import { dataKinds } from '../kinds/data/data-kinds.ts';
 import type { KindDefinition } from '@heddle/kit';
 import { engineResults, type ResultReader } from '../dispatch/kind/result-stream.ts';
 import { QueueWorker } from '../dispatch/worker/queue-worker.ts';
-import { engineControl, type TaskControl } from '../dispatch/worker/task-control.ts';
+import { engineControl, type TaskControl } from '../dispatch/task-control.ts';
 import { openQueue } from '@heddle/core/queue/open';
 import { systemClock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';

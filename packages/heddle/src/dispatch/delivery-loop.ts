@@ -1,4 +1,5 @@
-import { backoffMs } from '@heddle/base/backoff';
+import { finishesWithin } from '@heddle/base/finishes-within';
+import { retrying } from '@heddle/base/retry';
 import { Coalescer } from '@heddle/base/coalescer';
 import { Loop } from '@heddle/base/loop';
 import type { Delivery, DeliveryResult, Engine } from '@heddle/core/engine/port';
@@ -199,27 +200,17 @@ export class DeliveryLoop {
   async #settle(result: DeliveryResult, offeredUntil: number): Promise<void> {
     const { clock, log, random } = this.#options;
     const abandoned = this.#abandonSettling.signal;
-    for (let retry = 1; ; retry += 1) {
-      try {
-        await this.#settling.add(result);
-        return;
-      } catch (error) {
-        if (abandoned.aborted || clock.monotonic() >= offeredUntil) {
-          log.error({ delivery_id: result.id, err: error }, 'lost the result of a delivery; it will be tried again');
-          return;
-        }
-        await clock.sleep(
-          backoffMs(SETTLE_BACKOFF, retry, () => random.next()),
-          abandoned,
-        );
-      }
+    const mayRetry = (): boolean => clock.monotonic() < offeredUntil;
+    try {
+      const settle = () => this.#settling.add(result);
+      await retrying(settle, { policy: SETTLE_BACKOFF, clock, random, signal: abandoned, mayRetry });
+    } catch (error) {
+      log.error({ delivery_id: result.id, err: error }, 'lost the result of a delivery; it will be tried again');
     }
   }
 
   async #endWithin(ms: number, abort: () => void): Promise<void> {
-    const ended = new AbortController();
-    const all = Promise.allSettled(this.#underWay.keys()).then(() => ended.abort());
-    await Promise.race([all, this.#options.clock.sleep(ms, ended.signal)]);
+    await finishesWithin(this.#options.clock, ms, Promise.allSettled(this.#underWay.keys()));
     abort();
   }
 }

@@ -12,15 +12,17 @@ import type {
   ProgressResult,
   Report,
 } from '@heddle/core/engine/port';
-import { cancelWatch } from './cancel-watch.ts';
-import { FetchAhead } from './fetch-ahead.ts';
-import { Completion, reasonOf } from './kind/completion.ts';
+import { ExecutionSlots } from './execution-slots.ts';
+import { reasonOf } from './kind/completion.ts';
 import { leaseKeeper } from './lease-keeper.ts';
 import { ReportOutbox } from './report-outbox.ts';
 import type { ExecutorResult, ExecutorRegistry } from './executor-registry.ts';
+import { engineControl } from './task-control.ts';
 import { TaskQueue } from './task-queue.ts';
+import { failureOf, reportOf } from './task-report.ts';
 import { TaskRun } from './task-run.ts';
 import type { RunEnvironment } from './task-run.ts';
+import { unwantedWatch } from './unwanted-watch.ts';
 
 export interface LocalWorkerOptions {
   engine: Pick<
@@ -65,9 +67,6 @@ export interface LocalWorkerOptions {
 /** Time that executors have after their signal at a stop, and reports after that, milliseconds. */
 const ABORT_GRACE_MS = 1000;
 const REPORT_GRACE_MS = 5000;
-/** Longest run of executors that return at once before other work proceeds, milliseconds. */
-const BURST_MS = 10;
-const TASKS_BETWEEN_CLOCK_LOOKS = 64;
 const PROGRESS_SET_MAX = 500;
 const PROGRESS_WAITING_MAX = 100_000;
 
@@ -82,10 +81,10 @@ export class LocalWorker {
   readonly #claimsMax: number;
   readonly #lanes: readonly string[];
   readonly #outbox: ReportOutbox;
-  readonly #ahead: FetchAhead;
+  readonly #slots: ExecutionSlots;
   readonly #watch: Loop;
   readonly #keeper: Loop | null;
-  readonly #environment: RunEnvironment & { stopped: boolean };
+  readonly #environment: RunEnvironment;
   readonly #queue = new TaskQueue();
   readonly #runs = new Set<TaskRun>();
   readonly #claims = new Set<Promise<unknown>>();
@@ -93,7 +92,7 @@ export class LocalWorker {
   readonly #unfinished: ClaimedTask[] = [];
   /** Tasks that the running claims may still return. */
   #asked = 0;
-  #state: 'new' | 'running' | 'stopping' = 'new';
+  #state: 'new' | 'running' | 'stopping' | 'stopped' = 'new';
   /** Tasks may be ready that no claim has checked for. */
   #woken = false;
   /** The last claim was full, so the next one is worth sending at once. */
@@ -102,11 +101,9 @@ export class LocalWorker {
   #paused = false;
   /** Failed claims since the last successful one. */
   #failures = 0;
-  #working = false;
   #unsubscribe: (() => void) | undefined;
   #withdraw: (() => void) | undefined;
   #cancelPoll: (() => void) | undefined;
-  #whenIdle: (() => void)[] = [];
 
   constructor(options: LocalWorkerOptions) {
     const { clock, random, log, engine } = options;
@@ -115,7 +112,15 @@ export class LocalWorker {
     this.#maxSet = options.maxSet ?? 1000;
     this.#claimsMax = options.claimsUnderWay ?? 2;
     this.#lanes = options.lanes ?? options.registry.lanes();
-    this.#ahead = new FetchAhead(this.#maxSet * this.#claimsMax, clock.monotonic());
+    this.#slots = new ExecutionSlots({
+      concurrency: this.#concurrency,
+      aheadMax: this.#maxSet * this.#claimsMax,
+      clock,
+      running: () => this.#runs.size,
+      startNext: () => this.#startNext(),
+      onEnded: () => this.#claimMore(),
+      isIdle: () => this.#runs.size === 0 && (this.#queue.size === 0 || this.#state === 'stopped'),
+    });
     this.#outbox = new ReportOutbox({
       engine,
       maxSet: this.#maxSet,
@@ -131,9 +136,15 @@ export class LocalWorker {
       maxItems: PROGRESS_SET_MAX,
       maxWaiting: PROGRESS_WAITING_MAX,
     });
-    this.#environment = { log, progress, stopped: false };
-    const intervalMs = options.watchIntervalMs ?? 5000;
-    this.#watch = cancelWatch({ engine, runs: this.#runs, intervalMs, clock, log });
+    this.#environment = { log, progress };
+    this.#watch = unwantedWatch({
+      control: engineControl(engine),
+      runs: () => this.#runs,
+      onUnwanted: (run, reason) => run.abort(reason),
+      intervalMs: options.watchIntervalMs ?? 5000,
+      clock,
+      log,
+    });
     const { leaseMs } = options;
     const held = { runs: this.#runs, waiting: this.#queue, onLost: (task: ClaimedTask) => this.#letGo(task) };
     this.#keeper = leaseMs === undefined ? null : leaseKeeper({ engine, ...held, leaseMs, clock, log });
@@ -173,10 +184,10 @@ export class LocalWorker {
     this.#cancelPoll?.();
     await this.#watch.stop();
     await Promise.all(this.#claims);
-    await this.#idleWithin(graceMs);
-    this.#environment.stopped = true;
+    await this.#slots.idleWithin(graceMs);
+    this.#state = 'stopped';
     for (const run of this.#runs) run.abort('the worker stopped');
-    if (this.#runs.size > 0) await this.#idleWithin(ABORT_GRACE_MS);
+    if (this.#runs.size > 0) await this.#slots.idleWithin(ABORT_GRACE_MS);
     for (const run of this.#runs) this.#unfinished.push(run.task);
     this.#runs.clear();
     for (let task = this.#queue.shift(); task !== undefined; task = this.#queue.shift()) this.#unfinished.push(task);
@@ -215,7 +226,7 @@ export class LocalWorker {
    * claims form sets.
    */
   #wanted(): number {
-    const ahead = this.#ahead.tasks;
+    const { ahead } = this.#slots;
     const wanted = this.#concurrency + ahead - this.#runs.size - this.#queue.size - this.#asked;
     return wanted < Math.max(1, ahead >> 1) ? 0 : Math.min(wanted, this.#maxSet);
   }
@@ -236,7 +247,7 @@ export class LocalWorker {
         this.#flowing = tasks !== null && tasks.length >= limit;
         if (tasks !== null) this.#queue.push(tasks);
         landed.resolve(undefined);
-        this.#work();
+        this.#slots.fill();
         this.#claimMore();
       },
     };
@@ -249,7 +260,7 @@ export class LocalWorker {
       this.#woken = false;
       const claim = this.#claim(wanted).finally(() => {
         this.#claims.delete(claim);
-        this.#work();
+        this.#slots.fill();
         this.#claimMore();
       });
       this.#claims.add(claim);
@@ -291,49 +302,34 @@ export class LocalWorker {
     this.#options.log.error({ err: error, failures }, 'claim failed; retrying at the next poll');
   }
 
-  /** Starts queued tasks while executors are free. */
-  #work(): void {
-    if (this.#working) return;
-    this.#working = true;
-    const { clock } = this.#options;
-    const startedAt = clock.monotonic();
-    let started = 0;
-    let ended = 0;
-    while (this.#runs.size < this.#concurrency && !this.#environment.stopped) {
-      const task = this.#queue.shift();
-      if (task === undefined) break;
-      if (this.#execute(task)) ended += 1;
-      started += 1;
-      if (started % TASKS_BETWEEN_CLOCK_LOOKS !== 0 || clock.monotonic() - startedAt < BURST_MS) continue;
-      clock.after(0, () => this.#work());
-      break;
-    }
-    this.#working = false;
-    if (ended > 0) this.#noteEnded(ended);
+  #startNext(): 'running' | 'ended' | 'none' {
+    const task = this.#state === 'stopped' ? undefined : this.#queue.shift();
+    if (task === undefined) return 'none';
+    return this.#execute(task) ? 'ended' : 'running';
   }
 
   /** Starts one task; returns true if it ended at once. */
   #execute(task: ClaimedTask): boolean {
     const executor = this.#options.registry.executorOf(task.kind);
     if (executor === undefined) {
-      this.#outbox.push(failure(task, `no executor for the kind ${task.kind} in this process`));
+      this.#outbox.push(failureOf(task, `no executor for the kind ${task.kind} in this process`));
       return true;
     }
     const run = new TaskRun(task, this.#environment);
     try {
       const returned = executor(task, run);
       if (!isThenable(returned)) {
-        this.#outbox.push(success(task, returned));
+        this.#outbox.push(reportOf(task, returned));
         return true;
       }
       this.#runs.add(run);
       returned.then(
-        (result) => this.#finish(run, success(task, result)),
-        (error: unknown) => this.#finish(run, failure(task, reasonOf(error))),
+        (result) => this.#finish(run, reportOf(task, result)),
+        (error: unknown) => this.#finish(run, failureOf(task, reasonOf(error))),
       );
       return false;
     } catch (error) {
-      this.#outbox.push(failure(task, reasonOf(error)));
+      this.#outbox.push(failureOf(task, reasonOf(error)));
       return true;
     }
   }
@@ -341,58 +337,13 @@ export class LocalWorker {
   #finish(run: TaskRun, report: Report): void {
     // Ended too late; it was released at the stop.
     if (!this.#runs.delete(run)) return;
-    if (this.#environment.stopped && report.outcome === 'failed') this.#unfinished.push(run.task);
+    if (this.#state === 'stopped' && report.outcome === 'failed') this.#unfinished.push(run.task);
     else this.#outbox.push(report);
-    this.#work();
-    this.#noteEnded(1);
-  }
-
-  #noteEnded(count: number): void {
-    this.#ahead.noteEnded(count, this.#options.clock.monotonic());
-    this.#claimMore();
-    if (!this.#idle) return;
-    for (const resolve of this.#whenIdle.splice(0)) resolve();
-  }
-
-  get #idle(): boolean {
-    return this.#runs.size === 0 && (this.#queue.size === 0 || this.#environment.stopped);
-  }
-
-  async #idleWithin(ms: number): Promise<void> {
-    if (this.#idle) return;
-    const ended = new AbortController();
-    const idle = new Promise<void>((resolve) => this.#whenIdle.push(resolve)).then(() => ended.abort());
-    await Promise.race([idle, this.#options.clock.sleep(ms, ended.signal)]);
+    this.#slots.fill();
+    this.#slots.noteEnded(1);
   }
 }
 
 function isThenable(value: ExecutorResult | Promise<ExecutorResult>): value is Promise<ExecutorResult> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
-}
-
-function success(task: ClaimedTask, result: ExecutorResult): Report {
-  if (result instanceof Completion) return completed(task, result);
-  const report: Report = { task_id: task.id, attempt: task.attempt, outcome: 'succeeded', workflow: workflowOf(task) };
-  if (result !== undefined) report.result = result;
-  return report;
-}
-
-function completed(task: ClaimedTask, completion: Completion): Report {
-  const { outcome, result, reason, expected_created, disable, final, notices } = completion;
-  const report: Report = { task_id: task.id, attempt: task.attempt, outcome, workflow: workflowOf(task) };
-  if (result !== undefined) report.result = result;
-  if (reason !== undefined) report.reason = reason;
-  if (expected_created !== undefined) report.expected_created = expected_created;
-  if (disable !== undefined) report.disable = disable;
-  if (final) report.final = true;
-  if (notices !== undefined) report.notices = notices;
-  return report;
-}
-
-function failure(task: ClaimedTask, reason: string): Report {
-  return { task_id: task.id, attempt: task.attempt, outcome: 'failed', workflow: workflowOf(task), reason };
-}
-
-function workflowOf({ workflow_id: id, linked }: ClaimedTask): NonNullable<Report['workflow']> {
-  return { id, linked };
 }

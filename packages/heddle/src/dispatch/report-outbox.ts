@@ -1,8 +1,9 @@
 import { HeddleError } from '@heddle/base/errors';
-import { backoffMs } from '@heddle/base/backoff';
 import type { Clock } from '@heddle/base/clock';
+import { finishesWithin } from '@heddle/base/finishes-within';
 import type { Logger } from '@heddle/base/log';
 import type { Random } from '@heddle/base/random';
+import { retrying } from '@heddle/base/retry';
 import type { ClaimAlong, Engine, Report } from '@heddle/core/engine/port';
 import { storable } from './kind/completion.ts';
 
@@ -57,13 +58,11 @@ export class ReportOutbox {
 
   /** Resolves when every report was accepted, or abandons the rest after `ms`; returns how many were lost. */
   async close(ms: number): Promise<number> {
-    const ended = new AbortController();
     const empty = new Promise<void>((resolve) => {
       this.#whenEmpty.push(resolve);
       this.#noteEmpty();
-    }).then(() => ended.abort());
-    await Promise.race([empty, this.#options.clock.sleep(ms, ended.signal)]);
-    if (ended.signal.aborted) return 0;
+    });
+    if (await finishesWithin(this.#options.clock, ms, empty)) return 0;
     this.#abandon.abort();
     return this.#waiting.length;
   }
@@ -90,25 +89,29 @@ export class ReportOutbox {
   }
 
   async #sendUntilTaken(set: readonly Report[]): Promise<void> {
-    const { engine, clock, random, log } = this.#options;
+    const { clock, random, log } = this.#options;
+    const mayRetry = (error: unknown, retry: number): boolean => {
+      if (!mayPass(error)) return false;
+      log.warn({ err: error, reports: set.length, retry }, 'could not store reports; retrying');
+      return true;
+    };
     const { signal } = this.#abandon;
-    for (let retry = 1; ; retry += 1) {
-      const along = this.#options.claimAlong();
-      try {
-        if (along === null) await engine.report(set);
-        else along.arrived((await engine.reportAndClaim(set, along.request)).claimed);
-        return;
-      } catch (error) {
-        along?.arrived(null);
-        if (!mayPass(error)) {
-          await this.#isolate(set, error);
-          return;
-        }
-        log.warn({ err: error, reports: set.length, retry }, 'could not store reports; retrying');
-        const delayMs = backoffMs(BACKOFF, retry, () => random.next());
-        await clock.sleep(delayMs, signal);
-        if (signal.aborted) return;
-      }
+    try {
+      await retrying(() => this.#send(set), { policy: BACKOFF, clock, random, signal, mayRetry });
+    } catch (error) {
+      if (!mayPass(error)) await this.#isolate(set, error);
+    }
+  }
+
+  async #send(set: readonly Report[]): Promise<void> {
+    const { engine } = this.#options;
+    const along = this.#options.claimAlong();
+    try {
+      if (along === null) await engine.report(set);
+      else along.arrived((await engine.reportAndClaim(set, along.request)).claimed);
+    } catch (error) {
+      along?.arrived(null);
+      throw error;
     }
   }
 

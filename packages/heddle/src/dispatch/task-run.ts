@@ -2,38 +2,29 @@ import type { Coalescer } from '@heddle/base/coalescer';
 import type { Logger } from '@heddle/base/log';
 import type { ClaimedTask, ProgressReport, ProgressResult } from '@heddle/core/engine/port';
 import type { TaskContext } from './executor-registry.ts';
+import { RunSignal } from './run-signal.ts';
+import type { CheckedTask } from './task-control.ts';
 
 /** What the runs of one worker share. */
 export interface RunEnvironment {
   readonly log: Logger;
   readonly progress: Coalescer<ProgressReport, ProgressResult>;
-  /** Whether the worker has stopped waiting: a signal requested now is aborted from the start. */
-  readonly stopped: boolean;
 }
 
 /** The context of one running task. Most tasks use little of it, so everything is created on demand. */
-export class TaskRun implements TaskContext {
+export class TaskRun extends RunSignal implements TaskContext {
   readonly task: ClaimedTask;
   readonly #environment: RunEnvironment;
-  #abort: AbortController | undefined;
   #log: Logger | undefined;
 
   constructor(task: ClaimedTask, environment: RunEnvironment) {
+    super();
     this.task = task;
     this.#environment = environment;
   }
 
-  get signal(): AbortSignal {
-    if (this.#abort === undefined) {
-      this.#abort = new AbortController();
-      if (this.#environment.stopped) this.abort('the worker stopped');
-    }
-    return this.#abort.signal;
-  }
-
-  /** Whether the executor listens to its signal. */
-  get listens(): boolean {
-    return this.#abort !== undefined && !this.#abort.signal.aborted;
+  get checked(): CheckedTask {
+    return { task_id: this.task.id, attempt: this.task.attempt };
   }
 
   get log(): Logger {
@@ -60,9 +51,5 @@ export class TaskRun implements TaskContext {
     // An executor that does not await its progress must not crash the process.
     counted.catch((error: unknown) => this.log.warn({ err: error }, 'could not count progress'));
     return counted;
-  }
-
-  abort(why: string): void {
-    this.#abort?.abort(new Error(why));
   }
 }

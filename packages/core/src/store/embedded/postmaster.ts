@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { open, readFile, rm, stat, rename } from 'node:fs/promises';
 
 import type { Clock } from '@heddle/base/clock';
+import { finishesWithin } from '@heddle/base/finishes-within';
 import type { Logger } from '@heddle/base/log';
 import { connect } from '../pool-connection.ts';
 import type { Layout } from './cluster.ts';
@@ -160,9 +161,7 @@ async function stopChild(child: ChildProcess, ended: Promise<string>, clock: Clo
   for (const { signal, waitMs } of STOP_STEPS) {
     if (child.exitCode !== null || child.signalCode !== null) break;
     child.kill(signal);
-    const over = new AbortController();
-    await Promise.race([ended, clock.sleep(waitMs, over.signal)]);
-    over.abort();
+    await finishesWithin(clock, waitMs, ended);
   }
 }
 

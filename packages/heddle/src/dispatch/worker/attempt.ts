@@ -2,6 +2,8 @@ import type { StartTaskMessage } from '@heddle/core/domain/message';
 import type { Logger } from '@heddle/base/log';
 import type { KindTask } from '@heddle/kit';
 import type { RunHost } from '../kind/run-kind.ts';
+import { RunSignal } from '../run-signal.ts';
+import type { CheckedTask } from '../task-control.ts';
 
 /**
  * Why the outcome of a run no longer matters: `unwanted` (the task has ended, or another attempt has begun),
@@ -10,17 +12,15 @@ import type { RunHost } from '../kind/run-kind.ts';
 export type Ending = 'unwanted' | 'timed_out' | 'handed_back';
 
 /** One attempt of a task in this worker: its message, and its run once it has started. */
-export class Attempt implements RunHost {
+export class Attempt extends RunSignal implements RunHost {
   readonly start: StartTaskMessage;
   /** The deliveries of its message, newest last: they extend and settle it. */
   readonly receipts: string[];
   readonly receiveCount: number;
   readonly #log: Logger;
   readonly #now: () => number;
-  #abort: AbortController | undefined;
   #ownLog: Logger | undefined;
   #ending: Ending | undefined;
-  #endingReason = '';
   /** Times of its last activity, its last heartbeat, and the last extension of its message's visibility. */
   activeAt: number;
   beatAt = 0;
@@ -35,6 +35,7 @@ export class Attempt implements RunHost {
 
   /** @param now monotonic milliseconds */
   constructor(start: StartTaskMessage, receipt: string, receiveCount: number, log: Logger, now: () => number) {
+    super();
     this.start = start;
     this.receipts = [receipt];
     this.receiveCount = receiveCount;
@@ -57,17 +58,8 @@ export class Attempt implements RunHost {
     return { id, kind, name, workflow_id, container_id, local_id, attempt, timeout_secs, input, runners: [] };
   }
 
-  get signal(): AbortSignal {
-    if (this.#abort === undefined) {
-      this.#abort = new AbortController();
-      if (this.#ending !== undefined) this.#abort.abort(new Error(this.#endingReason));
-    }
-    return this.#abort.signal;
-  }
-
-  /** Whether the handler listens to its signal. */
-  get listens(): boolean {
-    return this.#abort !== undefined && !this.#abort.signal.aborted;
+  get checked(): CheckedTask {
+    return { task_id: this.start.task.id, attempt: this.start.task.attempt };
   }
 
   get log(): Logger {
@@ -123,8 +115,7 @@ export class Attempt implements RunHost {
   end(ending: Ending, reason: string): void {
     if (this.#ending !== undefined) return;
     this.#ending = ending;
-    this.#endingReason = reason;
-    this.#abort?.abort(new Error(reason));
+    this.abort(reason);
   }
 }
 

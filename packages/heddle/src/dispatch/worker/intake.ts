@@ -5,7 +5,7 @@ import type { Clock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
 import { Attempt, attemptKey } from './attempt.ts';
 import type { KindLane } from './kind-lane.ts';
-import type { TaskControl } from './task-control.ts';
+import type { TaskControl } from '../task-control.ts';
 
 /** Time in a queue after which an attempt is checked before it starts: its task may have been canceled or requeued. */
 const AGED_MS = 10_000;
@@ -103,10 +103,10 @@ export class Intake {
 
   /** A redelivered or late message may belong to an attempt that continued, ended or died elsewhere meanwhile. */
   async #takeDoubted(lane: KindLane, attempts: readonly Attempt[]): Promise<void> {
-    const answers = await this.#ask(attempts);
+    const reasons = await this.#check(attempts);
     const over: string[] = [];
     for (const [index, attempt] of attempts.entries()) {
-      if (answers[index] === 'stop') {
+      if ((reasons[index] ?? null) !== null) {
         // Another worker may still be running a redelivered attempt.
         if (attempt.receiveCount === 1) this.#options.drop(lane, attempt);
         else {
@@ -120,11 +120,10 @@ export class Intake {
     await lane.settlement.done(over);
   }
 
-  async #ask(attempts: readonly Attempt[]): Promise<readonly ('go' | 'stop')[]> {
+  async #check(attempts: readonly Attempt[]): Promise<readonly (string | null)[]> {
     const { control, log } = this.#options;
     if (control === null) return [];
-    const tasks = attempts.map(({ start: { task } }) => ({ task_id: task.id, attempt: task.attempt }));
-    return control.check(tasks).catch((error: unknown) => {
+    return control.check(attempts.map(({ checked }) => checked)).catch((error: unknown) => {
       log.warn({ err: error }, 'could not check redelivered or late tasks; running them anyway');
       return [];
     });

@@ -8,11 +8,12 @@ import {
 import { encodeManagerMessage } from '@heddle/core/domain/parse/encode';
 import type { NodeCreation } from '@heddle/core/engine/port';
 import type { MessageQueue, OutgoingMessage } from '@heddle/core/queue/port';
-import { backoffMs } from '@heddle/base/backoff';
 import type { Clock } from '@heddle/base/clock';
 import { Coalescer } from '@heddle/base/coalescer';
+import { finishesWithin } from '@heddle/base/finishes-within';
 import type { Logger } from '@heddle/base/log';
 import { newId, type Random } from '@heddle/base/random';
+import { retrying } from '@heddle/base/retry';
 import type { NodeSink } from '../kind/node-emitter.ts';
 
 const SET_MAX = 500;
@@ -71,29 +72,23 @@ export class ManagerSender implements NodeSink {
 
   /** Waits up to `ms` for pending messages to be sent. */
   async close(ms: number): Promise<void> {
-    const ended = new AbortController();
-    const drained = this.#coalescer.drain().then(() => ended.abort());
-    await Promise.race([drained, this.#options.clock.sleep(ms, ended.signal)]);
+    await finishesWithin(this.#options.clock, ms, this.#coalescer.drain());
     this.#abandon.abort(new Error('the worker stopped before its messages were sent'));
   }
 
   async #send(messages: readonly OutgoingMessage[]): Promise<void> {
     const { queue, clock, random, log } = this.#options;
     const { signal } = this.#abandon;
-    for (let retry = 1; ; retry += 1) {
+    const send = async (): Promise<void> => {
       signal.throwIfAborted();
-      try {
-        await queue.send(MANAGER_QUEUE, messages);
-        return;
-      } catch (error) {
-        if (!mayPass(error, retry)) throw error;
-        log.warn({ err: error, messages: messages.length, retry }, 'could not send messages; retrying');
-        await clock.sleep(
-          backoffMs(BACKOFF, retry, () => random.next()),
-          signal,
-        );
-      }
-    }
+      await queue.send(MANAGER_QUEUE, messages);
+    };
+    const mayRetry = (error: unknown, retry: number): boolean => {
+      if (!mayPass(error, retry)) return false;
+      log.warn({ err: error, messages: messages.length, retry }, 'could not send messages; retrying');
+      return true;
+    };
+    await retrying(send, { policy: BACKOFF, clock, random, signal, mayRetry });
   }
 }
 

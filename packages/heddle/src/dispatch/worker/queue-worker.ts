@@ -6,20 +6,20 @@ import type { Logger } from '@heddle/base/log';
 import { Loop } from '@heddle/base/loop';
 import type { Random } from '@heddle/base/random';
 import type { Tracing } from '@heddle/base/trace';
-import { FetchAhead } from '../fetch-ahead.ts';
+import { ExecutionSlots } from '../execution-slots.ts';
 import { Completion } from '../kind/completion.ts';
 import type { KindDefinition } from '@heddle/kit';
 import { NO_RESULTS, type ResultReader } from '../kind/result-stream.ts';
 import type { RunPorts } from '../kind/run-kind.ts';
 import { runTraced } from '../kind/run-traced.ts';
+import type { TaskControl } from '../task-control.ts';
+import { unwantedWatch } from '../unwanted-watch.ts';
 import type { Attempt } from './attempt.ts';
 import { Conclusions } from './conclusions.ts';
-import { controlWatch } from './control-watch.ts';
 import { Intake } from './intake.ts';
 import { KindLane } from './kind-lane.ts';
 import { ManagerSender } from './manager-sender.ts';
 import { HeartbeatSender } from './heartbeat-sender.ts';
-import type { TaskControl } from './task-control.ts';
 
 export interface QueueWorkerOptions {
   queue: MessageQueue;
@@ -67,8 +67,6 @@ const EMPTY_PAUSE_MS = 5;
 /** Time that handlers have after their signal at a stop, and messages after that. */
 const ABORT_GRACE_MS = 1000;
 const SEND_GRACE_MS = 5000;
-/** Longest run of handlers that return at once before other work proceeds. */
-const BURST_MS = 10;
 
 /**
  * Runs tasks from queues, one queue per kind: receives no more than it can run, sends heartbeats while they run,
@@ -81,16 +79,14 @@ export class QueueWorker {
   readonly #lanes: readonly KindLane[];
   readonly #line: ManagerSender;
   readonly #intake: Intake;
-  readonly #ahead: FetchAhead;
+  readonly #slots: ExecutionSlots;
   readonly #pulse: HeartbeatSender;
   readonly #services: readonly { start(): void; stop(): Promise<void> }[];
   readonly #running = new Map<Attempt, KindLane>();
   readonly #conclusions: Conclusions;
   readonly #receiving = new AbortController();
   #receivers: Promise<void>[] = [];
-  #working = false;
   #nextLane = 0;
-  #whenIdle: (() => void)[] = [];
 
   constructor(options: QueueWorkerOptions) {
     const { queue, kinds, clock, random, log, control } = options;
@@ -100,7 +96,15 @@ export class QueueWorker {
     this.#visibilityMs = options.visibilityMs ?? leaseMs * 1.5;
     this.#lanes = kinds.map((kind) => new KindLane(kind, this.#concurrency, queue, log));
     this.#line = new ManagerSender({ queue, clock, random, log });
-    this.#ahead = new FetchAhead(RECEIVE_MAX * kinds.length, clock.monotonic());
+    this.#slots = new ExecutionSlots({
+      concurrency: this.#concurrency,
+      aheadMax: RECEIVE_MAX * kinds.length,
+      clock,
+      running: () => this.#running.size,
+      startNext: () => this.#startNext(),
+      onEnded: () => this.#wakeLanes(),
+      isIdle: () => this.#running.size === 0,
+    });
     const giveUp = (lane: KindLane, attempt: Attempt): void =>
       this.#conclusions.conclude(lane, attempt, exceededDeliveries(attempt));
     const drop = (lane: KindLane, attempt: Attempt): void => this.#conclusions.drop(lane, attempt);
@@ -125,9 +129,19 @@ export class QueueWorker {
       log,
       runOnce: () => this.#announce(),
     });
-    const running = this.#running;
-    const watch = control && controlWatch({ control, running, intervalMs: options.checkMs ?? 5000, clock, log });
-    this.#services = [announce, ...(watch === null ? [] : [watch])];
+    this.#services = control === null ? [announce] : [announce, this.#watchUnwanted(control)];
+  }
+
+  #watchUnwanted(control: TaskControl): Loop {
+    const { checkMs: intervalMs = 5000, clock, log } = this.#options;
+    return unwantedWatch({
+      control,
+      runs: () => this.#running.keys(),
+      onUnwanted: (attempt, reason) => attempt.end('unwanted', reason),
+      intervalMs,
+      clock,
+      log,
+    });
   }
 
   counts(): WorkerCounts {
@@ -152,9 +166,9 @@ export class QueueWorker {
     const services = this.#services.map((service) => service.stop());
     await Promise.all(this.#receivers);
     await Promise.all(this.#lanes.map((lane) => this.#handBack(lane, lane.backlog)));
-    await this.#idleWithin(graceMs);
+    await this.#slots.idleWithin(graceMs);
     for (const attempt of this.#running.keys()) attempt.end('handed_back', 'the worker is stopping');
-    await this.#idleWithin(ABORT_GRACE_MS);
+    await this.#slots.idleWithin(ABORT_GRACE_MS);
     const left = [...this.#running].filter(([attempt]) => !attempt.settled);
     if (left.length > 0) this.#options.log.warn({ tasks: left.length }, 'released unfinished tasks');
     await Promise.all(left.map(([attempt, lane]) => this.#conclusions.handBack(lane, [attempt])));
@@ -184,7 +198,7 @@ export class QueueWorker {
         const messages = await queue.receive(lane.queue, { max, ...receive });
         await this.#intake.take(lane, messages);
         failures = 0;
-        this.#work();
+        this.#slots.fill();
         if (messages.length === 0) await clock.sleep(EMPTY_PAUSE_MS, signal);
       } catch (error) {
         failures += 1;
@@ -199,29 +213,18 @@ export class QueueWorker {
   #room(lane: KindLane): number {
     if (this.#conclusions.underWay >= UNSENT_MAX) return 0;
     const waiting = this.#lanes.reduce((sum, { backlog }) => sum + backlog.length, 0);
-    const free = this.#concurrency + this.#ahead.tasks - this.#running.size - waiting;
-    const own = lane.limit + Math.min(this.#ahead.tasks, lane.limit) - lane.running - lane.backlog.length;
+    const { ahead } = this.#slots;
+    const free = this.#concurrency + ahead - this.#running.size - waiting;
+    const own = lane.limit + Math.min(ahead, lane.limit) - lane.running - lane.backlog.length;
     const ownRoom = lane.limit < this.#concurrency ? own : free;
     return Math.min(Math.ceil(free / this.#lanes.length), ownRoom, RECEIVE_MAX);
   }
 
-  /** Starts waiting tasks while handlers are free, the kinds in rotation. */
-  #work(): void {
-    if (this.#working) return;
-    this.#working = true;
-    const { clock } = this.#options;
-    const startedAt = clock.monotonic();
-    let ended = 0;
-    while (this.#running.size < this.#concurrency) {
-      const lane = this.#laneInTurn();
-      if (lane === undefined) break;
-      if (this.#begin(lane, lane.backlog.shift()!)) ended += 1;
-      if (clock.monotonic() - startedAt < BURST_MS) continue;
-      clock.after(0, () => this.#work());
-      break;
-    }
-    this.#working = false;
-    if (ended > 0) this.#noteEnded(ended);
+  /** The kinds in rotation. */
+  #startNext(): 'running' | 'ended' | 'none' {
+    const lane = this.#laneInTurn();
+    if (lane === undefined) return 'none';
+    return this.#begin(lane, lane.backlog.shift()!) ? 'ended' : 'running';
   }
 
   #laneInTurn(): KindLane | undefined {
@@ -254,8 +257,8 @@ export class QueueWorker {
       this.#running.delete(attempt);
       lane.running -= 1;
       this.#conclusions.conclude(lane, attempt, each);
-      this.#work();
-      this.#noteEnded(1);
+      this.#slots.fill();
+      this.#slots.noteEnded(1);
     });
     return false;
   }
@@ -296,22 +299,8 @@ export class QueueWorker {
     return held;
   }
 
-  #noteEnded(count: number): void {
-    this.#ahead.noteEnded(count, this.#options.clock.monotonic());
-    this.#wakeLanes();
-    if (this.#running.size > 0) return;
-    for (const resolve of this.#whenIdle.splice(0)) resolve();
-  }
-
   #wakeLanes(): void {
     for (const lane of this.#lanes) lane.wake();
-  }
-
-  async #idleWithin(ms: number): Promise<void> {
-    if (this.#running.size === 0) return;
-    const ended = new AbortController();
-    const idle = new Promise<void>((resolve) => this.#whenIdle.push(resolve)).then(() => ended.abort());
-    await Promise.race([idle, this.#options.clock.sleep(ms, ended.signal)]);
   }
 }
 

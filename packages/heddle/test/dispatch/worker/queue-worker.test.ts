@@ -206,9 +206,7 @@ describe('a cancellation', () => {
     const control = {
       check: (tasks: readonly { task_id: string }[]) => {
         asked.push(...tasks.map(({ task_id }) => task_id));
-        return Promise.resolve(
-          tasks.map(({ task_id }) => (canceled.has(task_id) ? ('stop' as const) : ('go' as const))),
-        );
+        return Promise.resolve(tasks.map(({ task_id }) => (canceled.has(task_id) ? 'the task has ended' : null)));
       },
     };
     const deaf = defineKind({ name: 'deaf', run: () => clock.sleep(60_000) });
@@ -286,7 +284,7 @@ describe('redelivered messages', () => {
     const over = new Set<string>();
     const control = {
       check: (tasks: readonly { task_id: string }[]) =>
-        Promise.resolve(tasks.map(({ task_id }) => (over.has(task_id) ? ('stop' as const) : ('go' as const)))),
+        Promise.resolve(tasks.map(({ task_id }) => (over.has(task_id) ? 'the task has ended' : null))),
     };
     const kind = defineKind({ name: 'lost', run: (_, { task: { id } }) => void ran.push(id) });
     const [ended, wanted, poison] = await startTasks(queue, 'lost', 3);
@@ -325,7 +323,7 @@ describe('redelivered messages', () => {
     const control = {
       check: (tasks: readonly { task_id: string }[]) => {
         asked.push(...tasks.map(({ task_id }) => task_id));
-        return Promise.resolve(tasks.map(({ task_id }) => (task_id === canceled!.id ? ('stop' as const) : 'go')));
+        return Promise.resolve(tasks.map(({ task_id }) => (task_id === canceled!.id ? 'the task has ended' : null)));
       },
     };
     await clock.advance(10_000);

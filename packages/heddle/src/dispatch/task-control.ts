@@ -7,10 +7,10 @@ export interface CheckedTask {
   attempt: number;
 }
 
-/** Reports tasks that no longer need their worker: queues deliver starts, but not ends. */
+/** Reports tasks that no longer need their worker: claims and queues deliver starts, but not ends. */
 export interface TaskControl {
-  /** Returns for each attempt, in order, whether it is still wanted. */
-  check(tasks: readonly CheckedTask[]): Promise<('go' | 'stop')[]>;
+  /** Returns for each attempt, in order, why it is no longer wanted; null if it is. */
+  check(tasks: readonly CheckedTask[]): Promise<(string | null)[]>;
 }
 
 /** Maximum concurrent lookups. */
@@ -20,7 +20,7 @@ const LOOKUPS_MAX = 8;
 export function engineControl(engine: Pick<Engine, 'getTask'>): TaskControl {
   return controlBy(async (id) => {
     const task = await engine.getTask(id);
-    return task === null ? null : { over: isTerminal(task.state), attempt: task.attempt };
+    return task === null ? null : { ended: isTerminal(task.state), attempt: task.attempt };
   });
 }
 
@@ -28,18 +28,19 @@ export function engineControl(engine: Pick<Engine, 'getTask'>): TaskControl {
  * Creates a control that looks up tasks one by one.
  * @param lookUp returns whether the task has ended and its current attempt; null if there is no such task
  */
-export function controlBy(lookUp: (id: TaskId) => Promise<{ over: boolean; attempt: number } | null>): TaskControl {
-  const checkOne = async ({ task_id, attempt }: CheckedTask): Promise<'go' | 'stop'> => {
+export function controlBy(lookUp: (id: TaskId) => Promise<{ ended: boolean; attempt: number } | null>): TaskControl {
+  const checkOne = async ({ task_id, attempt }: CheckedTask): Promise<string | null> => {
     const task = await lookUp(task_id);
-    return task === null || task.over || task.attempt > attempt ? 'stop' : 'go';
+    if (task === null || task.ended) return 'the task has ended';
+    return task.attempt > attempt ? 'a later attempt of the task took over' : null;
   };
   return {
     check: async (tasks) => {
-      const answers: ('go' | 'stop')[] = [];
+      const reasons: (string | null)[] = [];
       for (let at = 0; at < tasks.length; at += LOOKUPS_MAX) {
-        answers.push(...(await Promise.all(tasks.slice(at, at + LOOKUPS_MAX).map(checkOne))));
+        reasons.push(...(await Promise.all(tasks.slice(at, at + LOOKUPS_MAX).map(checkOne))));
       }
-      return answers;
+      return reasons;
     },
   };
 }
