@@ -8,6 +8,8 @@ import type { DnsType } from '../records.ts';
 import type { Pace } from '../targets/port.ts';
 import type { DecodedResponse } from './decode.ts';
 import { Matching, type Strays } from './matching.ts';
+import { AnswerRate } from './answer-rate.ts';
+import { messageIdOf, Reservations } from './reservations.ts';
 import type { Resolver } from './resolver.ts';
 import { ResolverSet } from './resolver-set.ts';
 import { ATTEMPTS_MAX, Slots, type Settle } from './slots.ts';
@@ -45,7 +47,6 @@ const SLOTS_MAX = 32_768;
 const BATCH = 128;
 /** Questions that may be accepted in one round without sending any. */
 const FEEDS_MAX = 1024;
-const NOT_RESERVED = -1;
 
 /**
  * Sends questions and settles each exactly once. Sending is limited by the slots, each resolver's window, and the
@@ -62,20 +63,16 @@ export class Exchange {
   readonly #matching: Matching;
   readonly #ticker: Ticker;
   readonly #tcp: TcpConnections;
-  /** Socket and id of each slot. */
-  readonly #reserved: Float64Array;
+  readonly #reservations: Reservations;
+  readonly #answerRate: AnswerRate;
   /** Whether the slot's question uses TCP. */
   readonly #overTcp: Uint8Array;
   readonly #tcpResolver: Uint16Array;
-  /** The resolver whose window counts the slot: its index plus one, 0 for none. */
-  readonly #counted: Uint32Array;
   readonly #feed: () => boolean;
 
   sent = 0;
   #open = 0;
   #received = 0;
-  #observedSent = 0;
-  #observedAnswered = 0;
   #pumping = false;
   #closed = false;
   #cancelWake: (() => void) | null = null;
@@ -104,10 +101,10 @@ export class Exchange {
       onMessage: (slot, resolver, message) => this.#receiveTcp(slot, resolver, message),
       onLost: (slot, resolver, progress) => this.#lostTcp(slot, resolver, progress),
     });
-    this.#reserved = new Float64Array(slots).fill(NOT_RESERVED);
+    this.#reservations = new Reservations(slots, this.#udp);
+    this.#answerRate = new AnswerRate(environment.pace);
     this.#overTcp = new Uint8Array(slots);
     this.#tcpResolver = new Uint16Array(slots);
-    this.#counted = new Uint32Array(slots);
     this.#feed = feed;
   }
 
@@ -199,28 +196,18 @@ export class Exchange {
       if (pace.available(1) === 0) return false;
     }
     this.#slots.dequeue();
-    this.#reserve(slot, resolver);
+    const reserved = this.#reservations.for(slot, resolver);
+    this.#slots.setId(slot, messageIdOf(reserved));
     this.#slots.setEdns(slot, resolver.edns);
     const attempt = this.#slots.addAttempt(slot, index, now);
-    this.#count(slot, index);
+    this.#resolvers.count(slot, index);
     this.sent += 1;
     // The last attempt waits for the full timeout, so that no answer is missed by impatience.
     const last = attempt + 1 >= this.#attemptsMax;
     this.#wheel.set(slot, now + (last ? this.#timeoutMs : resolver.timeoutMs(attempt)));
-    this.#udp.send(this.#reserved[slot]!, this.#slots.message(slot), resolver.address, this.#refusal(resolver));
+    this.#udp.send(reserved, this.#slots.message(slot), resolver.address, this.#refusal(resolver));
     this.#ticker.start();
     return true;
-  }
-
-  /** Socket and id stay the same over the attempts, so that an answer to an earlier one remains valid. */
-  #reserve(slot: number, { address }: Resolver): void {
-    const reserved = this.#reserved[slot]!;
-    if (reserved !== NOT_RESERVED) {
-      if (this.#udp.familyOf(reserved) === address.family) return;
-      this.#udp.free(reserved);
-    }
-    this.#reserved[slot] = this.#udp.reserve(address.family, slot);
-    this.#slots.setId(slot, this.#reserved[slot] % 65_536);
   }
 
   /** Checks send errors for the first few packets of each resolver, and reports them once. */
@@ -254,12 +241,8 @@ export class Exchange {
     const index = this.#slots.resolverOf(slot, attempt);
     const resolver = this.#resolvers.all[index]!;
     const current = attempt === this.#slots.attempts[slot]! - 1;
-    if (current) this.#uncount(slot);
-    if (resolver.alive) {
-      // The query was counted as sent when it timed out: a late answer is an answer.
-      if (current && this.#slots.isSent(slot)) this.#observedSent += 1;
-      this.#observedAnswered += 1;
-    }
+    if (current) this.#resolvers.uncount(slot);
+    this.#answerRate.noteAnswer(resolver, !(current && this.#slots.isSent(slot)));
     resolver.onAnswer(this.#slots.roundTripMs(slot, attempt, now), now);
     if (isFormatError(message) && resolver.edns && !resolver.ednsWorked) {
       resolver.edns = false;
@@ -308,7 +291,7 @@ export class Exchange {
   }
 
   #startTcp(slot: number, index: number, now: number): void {
-    this.#uncount(slot);
+    this.#resolvers.uncount(slot);
     this.#overTcp[slot] = 1;
     this.#tcpResolver[slot] = index;
     this.#slots.leaveLine(slot);
@@ -334,10 +317,7 @@ export class Exchange {
 
   #tick(nowMs: number): boolean {
     this.#wheel.expire(nowMs, (slot) => this.#expire(slot, nowMs));
-    if (this.#observedSent + this.#observedAnswered > 0)
-      this.#environment.pace.observe(this.#observedSent, this.#observedAnswered);
-    this.#observedSent = 0;
-    this.#observedAnswered = 0;
+    this.#answerRate.report();
     return this.#wheel.size > 0;
   }
 
@@ -348,24 +328,11 @@ export class Exchange {
     } else {
       const attempt = this.#slots.attempts[slot]! - 1;
       const resolver = this.#resolvers.all[this.#slots.resolverOf(slot, attempt)]!;
-      this.#uncount(slot);
-      if (resolver.alive) this.#observedSent += 1;
+      this.#resolvers.uncount(slot);
+      this.#answerRate.noteTimeout(resolver);
       resolver.onTimeout(now, now - this.#slots.sinceSentMs(slot, attempt, now));
     }
     this.#retryOrFail(slot, true);
-  }
-
-  #count(slot: number, index: number): void {
-    this.#counted[slot] = index + 1;
-    this.#resolvers.all[index]!.inFlight += 1;
-  }
-
-  /** Removes the slot's query from its resolver's window, once. */
-  #uncount(slot: number): void {
-    const counted = this.#counted[slot]!;
-    if (counted === 0) return;
-    this.#counted[slot] = 0;
-    this.#resolvers.all[counted - 1]!.inFlight -= 1;
   }
 
   #settle(
@@ -387,10 +354,9 @@ export class Exchange {
       tcp: how?.tcp ?? false,
       rtt_ms: how === null ? null : how.rttMs,
     };
-    this.#uncount(slot);
+    this.#resolvers.uncount(slot);
     this.#wheel.clear(slot);
-    this.#udp.free(this.#reserved[slot]!);
-    this.#reserved[slot] = NOT_RESERVED;
+    this.#reservations.free(slot);
     this.#overTcp[slot] = 0;
     slots.release(slot);
     this.#open -= 1;

@@ -11,13 +11,19 @@ const DRAWS_MAX = 16;
 export class ResolverSet {
   readonly all: readonly Resolver[];
   readonly #random: Random;
+  /** The resolver whose window counts the slot: its index plus one, 0 for none. */
+  readonly #countedBy: Uint32Array;
 
-  /** @param texts `ip` or `ip:port`; empty: the system's resolvers */
-  constructor(texts: readonly string[], timeoutMs: number, windowMax: number, random: Random) {
+  /**
+   * @param texts `ip` or `ip:port`; empty: the system's resolvers
+   * @param slots number of concurrent queries, the largest window of a resolver
+   */
+  constructor(texts: readonly string[], timeoutMs: number, slots: number, random: Random) {
     const addresses = (texts.length === 0 ? getServers() : texts).map(parseResolver);
     const distinct = new Map(addresses.map((address) => [`${address.ip} ${address.port}`, address]));
-    this.all = [...distinct.values()].map((address) => new Resolver(address, timeoutMs, windowMax));
+    this.all = [...distinct.values()].map((address) => new Resolver(address, timeoutMs, slots));
     this.#random = random;
+    this.#countedBy = new Uint32Array(slots);
   }
 
   /**
@@ -35,6 +41,20 @@ export class ResolverSet {
   pacedMs(nowMs: number): number {
     const waits = this.all.map(({ pacedUntil }) => pacedUntil - nowMs).filter((wait) => wait > 0);
     return waits.length === 0 ? 0 : Math.min(...waits);
+  }
+
+  /** Counts a slot's query in its resolver's window. */
+  count(slot: number, index: number): void {
+    this.#countedBy[slot] = index + 1;
+    this.all[index]!.inFlight += 1;
+  }
+
+  /** Removes the slot's query from its resolver's window, once. */
+  uncount(slot: number): void {
+    const counted = this.#countedBy[slot]!;
+    if (counted === 0) return;
+    this.#countedBy[slot] = 0;
+    this.all[counted - 1]!.inFlight -= 1;
   }
 
   #hasCapacity(resolver: Resolver, nowMs: number): boolean {
