@@ -1,4 +1,4 @@
-/** `node scripts/build-rules-page.ts`: writes docs/scan-rules-builtin.md from the rules that come with Heddle. */
+/** `node scripts/build-rules-page.ts`: writes docs/scanning/built-in-rules.md from the rules that come with Heddle. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -8,7 +8,7 @@ import { builtinRuleTexts } from '@heddle/scan/internal/detect/rules/builtin';
 import { parseRules } from '@heddle/scan/detect/rules/parse-rules';
 import type { Rule } from '@heddle/scan/detect/rules/rule';
 
-export const RULES_PAGE = 'docs/scan-rules-builtin.md';
+export const RULES_PAGE = 'docs/scanning/built-in-rules.md';
 
 interface Family {
   title: string;

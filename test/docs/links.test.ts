@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import { anchorsOf, readPage, readPages, ROOT, type Page } from '@heddle/test-support/docs/pages';
 
 const pages = readPages();
+const documents = pages.map(({ path }) => path).filter((path) => path.startsWith('docs/'));
 
 /** Targets of links and images in this repository. */
 function localTargets(page: Page): string[] {
@@ -27,11 +28,26 @@ test('every link and image in the repository has a target, including anchors', (
   assert.deepEqual(faults, []);
 });
 
-test('the README links to every page of the documentation', () => {
-  const linked = localTargets(readPage('README.md')).map((target) => target.split('#')[0]);
-  const documents = pages.map(({ path }) => path).filter((path) => path.startsWith('docs/'));
+function linkedPages(path: string): string[] {
+  return localTargets(readPage(path))
+    .map((target) => posix.join(posix.dirname(path), target.split('#')[0]!))
+    .filter((file) => file.endsWith('.md'));
+}
+
+test('every page of the documentation can be reached from the README', () => {
+  const reached = new Set(['README.md']);
+  // A set grows while it is walked.
+  for (const path of reached) if (existsSync(join(ROOT, path))) linkedPages(path).forEach((next) => reached.add(next));
   assert.deepEqual(
-    documents.filter((path) => !linked.includes(path)),
+    documents.filter((path) => !reached.has(path)),
     [],
   );
+});
+
+test('the index of a folder links to every page in it', () => {
+  const missing = documents.filter((path) => {
+    const folder = posix.dirname(path);
+    return path !== `${folder}/README.md` && !linkedPages(`${folder}/README.md`).includes(path);
+  });
+  assert.deepEqual(missing, []);
 });

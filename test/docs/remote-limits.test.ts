@@ -6,7 +6,7 @@ import { readAck, readPoll, readSubmit } from '@heddle/executor/internal/manager
 import { readDocument } from '@heddle/executor/internal/xmlrpc/reader';
 import { readPage } from '@heddle/test-support/docs/pages';
 
-const page = readPage('docs/remote-protocol.md').text.replaceAll(/\s+/g, ' ');
+const page = readPage('docs/executors/protocol.md').text.replaceAll(/\s+/g, ' ');
 
 /** The number at the group of a pattern. */
 function stated(pattern: RegExp): number {

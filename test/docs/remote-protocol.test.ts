@@ -7,7 +7,7 @@ import { REMOTE_CODES } from '@heddle/executor/protocol/codes';
 import { REMOTE_METHODS } from '@heddle/executor/protocol/messages';
 import { readPage, ROOT, tableRows } from '@heddle/test-support/docs/pages';
 
-const page = readPage('docs/remote-protocol.md');
+const page = readPage('docs/executors/protocol.md');
 
 test('the table of codes matches the catalogue, word for word', () => {
   const rows = tableRows(page).filter(
@@ -67,5 +67,5 @@ test('the test vectors of the page are those of the code', () => {
 });
 
 function text(): string {
-  return readFileSync(join(ROOT, 'docs/remote-protocol.md'), 'utf8');
+  return readFileSync(join(ROOT, 'docs/executors/protocol.md'), 'utf8');
 }

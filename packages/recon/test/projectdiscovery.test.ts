@@ -24,7 +24,7 @@ const SAME: [
   Same<Static<typeof TlsxLineSchema>, TlsxLine>,
 ] = [true, true, true];
 
-const PUBLISHED = join(import.meta.dirname, '../../../docs/recon-projectdiscovery.schema.json');
+const PUBLISHED = join(import.meta.dirname, '../../../docs/scanning/recon-projectdiscovery.schema.json');
 const schema = JSON.parse(JSON.stringify(ProjectDiscoveryLineSchema)) as typeof ProjectDiscoveryLineSchema;
 const lines = Compile(schema);
 

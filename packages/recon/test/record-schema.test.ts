@@ -35,7 +35,7 @@ const SAME: [
   Same<Static<typeof TlsRecordSchema>, TlsRecord>,
 ] = [true, true, true];
 
-const PUBLISHED = join(import.meta.dirname, '../../../docs/recon-records.schema.json');
+const PUBLISHED = join(import.meta.dirname, '../../../docs/scanning/recon-records.schema.json');
 
 const schema = JSON.parse(JSON.stringify(ReconRecordSchema)) as typeof ReconRecordSchema;
 const record = Compile(schema);

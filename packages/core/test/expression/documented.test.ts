@@ -9,7 +9,7 @@ import { planFlow } from '../../src/engine/flow/plan.ts';
 import { compileExpression } from '../../src/expression/compile.ts';
 import { newId } from '@heddle/base/random';
 
-const PAGE = readFileSync(join(import.meta.dirname, '../../../../docs/expressions.md'), 'utf8');
+const PAGE = readFileSync(join(import.meta.dirname, '../../../../docs/core/expressions.md'), 'utf8');
 const [workflow, result] = [...PAGE.matchAll(/```json\n([^]*?)```/g)].map((match) => JSON.parse(match[1]!) as unknown);
 
 test('each expression of the page has the value that the page says', () => {

@@ -11,8 +11,8 @@ import { LISTED_BUILTINS } from '../../src/events/scan/rules.ts';
 import { readPage, tableRows } from '@heddle/test-support/docs/pages';
 import { directory, eventModule, NEVER, openRegistry, runEvent, write } from './fixture.ts';
 
-const page = readPage('docs/remote-events.md');
-const text = readFileSync(join(import.meta.dirname, '../../../../docs/remote-events.md'), 'utf8');
+const page = readPage('docs/executors/events.md');
+const text = readFileSync(join(import.meta.dirname, '../../../../docs/executors/events.md'), 'utf8');
 const MIB = 1024 * 1024;
 
 test('the limits of a pull match the documentation', () => {

@@ -32,7 +32,7 @@ test('no device of the jail provides memory outside the limits', async (t) => {
   const devices = resultOf(await run(tier, code.module('files'), 'files.list', { args: { path: '/dev' } }));
   await tier.close();
   assert.deepEqual(devices, ['null', 'random', 'urandom']);
-  assert.match(await readFile('docs/remote-sandbox.md', 'utf8'), /three devices/);
+  assert.match(await readFile('docs/executors/sandbox.md', 'utf8'), /three devices/);
 });
 
 test('standard error of a lost process goes to the log, not to the caller', async (t) => {

@@ -57,7 +57,7 @@ function unframed(bytes: Buffer): Buffer[] {
 /** Returns the status of each code according to the page. */
 function statusesOnPage(): (code: RemoteCode) => number {
   const statuses = new Map<string, number>();
-  for (const [status = '', text = ''] of tableRows(readPage('docs/remote-protocol.md'))) {
+  for (const [status = '', text = ''] of tableRows(readPage('docs/executors/protocol.md'))) {
     const number = /^`[A-Z_]+` \((\d+)\)$/.exec(status)?.[1];
     const codes = text.split(';')[0]!.matchAll(/`([A-Z_]+)`/g);
     if (number !== undefined) for (const [, code] of codes) statuses.set(code!, Number(number));

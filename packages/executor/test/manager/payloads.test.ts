@@ -1,4 +1,4 @@
-/** Payloads as docs/remote-protocol.md describes them: what is accepted, and where the limits are. */
+/** Payloads as docs/executors/protocol.md describes them: what is accepted, and where the limits are. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 

@@ -7,7 +7,7 @@ import { SCAN_DEFAULTS } from '../../src/options.ts';
 import { readPage, tableRows } from '@heddle/test-support/docs/pages';
 
 const MIB = 1024 * 1024;
-const page = readPage('docs/scan-archives.md');
+const page = readPage('docs/scanning/archives.md');
 
 test('the page states the default budgets', () => {
   const budgets = SCAN_DEFAULTS.archives;

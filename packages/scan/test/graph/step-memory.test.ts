@@ -5,7 +5,7 @@ import { test } from 'node:test';
 const QUEUED_STEPS = new URL('./queued-steps.ts', import.meta.url).pathname;
 const STEPS = 1_000_000;
 
-/** Heap bytes as stated in docs/scan.md; `object` is the share of a step's object. */
+/** Heap bytes as stated in docs/scanning/secrets.md; `object` is the share of a step's object. */
 const BYTES_MAX = { fetch_sync: 128, scan: 208, enumerate: 208, object: 208 };
 
 test('a queued step takes little memory, however many there are', (t) => {

@@ -16,7 +16,7 @@ interface ObjectSchema {
   required: string[];
 }
 
-const SCHEMA_PATH = join(import.meta.dirname, '../../../../docs/scan-report.schema.json');
+const SCHEMA_PATH = join(import.meta.dirname, '../../../../docs/scanning/report.schema.json');
 const SCHEMA = JSON.parse(readFileSync(SCHEMA_PATH, 'utf8')) as { oneOf: [ObjectSchema, ObjectSchema, ObjectSchema] };
 const line = Compile(SCHEMA);
 

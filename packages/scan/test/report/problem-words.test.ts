@@ -5,7 +5,7 @@ import { SCAN_DEFAULTS } from '../../src/options.ts';
 import { PROBLEM_WORDS } from '../../src/report/problem-words.ts';
 import { readPage, tableRows } from '@heddle/test-support/docs/pages';
 
-const rows = tableRows(readPage('docs/scan.md'));
+const rows = tableRows(readPage('docs/scanning/secrets.md'));
 
 test('the page explains every problem code, in order', () => {
   const codes = rows.map(([code]) => /^`([a-z_]+)`$/.exec(code ?? '')?.[1] ?? '');

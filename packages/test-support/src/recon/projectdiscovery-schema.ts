@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 
-/** The JSON Schema published as docs/recon-projectdiscovery.schema.json. */
+/** The JSON Schema published as docs/scanning/recon-projectdiscovery.schema.json. */
 
 const closed = { additionalProperties: false };
 

@@ -1,6 +1,6 @@
 import { Type, type TOptional, type TSchema } from 'typebox';
 
-/** The JSON Schema of records, published as docs/recon-records.schema.json. */
+/** The JSON Schema of records, published as docs/scanning/recon-records.schema.json. */
 
 const closed = { additionalProperties: false };
 

@@ -4,7 +4,7 @@ import { compileExpression, EXPRESSION_CHARS_MAX, type Expression } from '@heddl
 import { SLICE_STEPS } from '@heddle/core/expression/meter';
 import { SlicedWork } from '@heddle/base/sliced-work';
 
-/** Variables of expressions over items; documented in docs/expressions.md. */
+/** Variables of expressions over items; documented in docs/core/expressions.md. */
 const ITEM_VARIABLES = ['item', 'params', 'now'] as const;
 
 /** An expression over items. */

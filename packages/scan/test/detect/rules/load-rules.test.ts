@@ -10,7 +10,7 @@ import { extendedPath, loadRules } from '../../../src/detect/rules/load-rules.ts
 const load = (...tomls: string[]) =>
   loadRules({ rules: tomls.map((toml, at) => ({ name: `rules-${at + 1}.toml`, toml })) });
 
-const PAGE = join(import.meta.dirname, '../../../../../docs/scan-rules.md');
+const PAGE = join(import.meta.dirname, '../../../../../docs/scanning/rules.md');
 
 const RULE = `
 [[rules]]
