@@ -18,7 +18,7 @@ interface Compiler {
 /** Not by a literal: the package's types declare the globals of its dialect, which would hold for this whole program. */
 const COMPILER: string = 'assemblyscript/asc';
 
-/** The same source gives the same bytes. The ending `.as` keeps other compilers away from it; asc is told `.ts`. */
+/** The same source gives the same bytes. The ending `.as` keeps other compilers away from it; asc gets the name with `.ts`. */
 export async function buildAutomaton(): Promise<Uint8Array> {
   const compiler = (await import(COMPILER)) as Compiler;
   let module: Uint8Array | undefined;

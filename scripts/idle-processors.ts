@@ -5,7 +5,7 @@ interface Sample {
   free_ms: number;
 }
 
-/** Tells how many processors had nothing to do of late. */
+/** Prints how many processors were idle recently. */
 export class IdleProcessors {
   #last = sample();
 

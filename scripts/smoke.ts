@@ -181,7 +181,7 @@ try {
   await smoke(command.length > 0 ? command : ['npm', 'start'], join(dataDirectory, 'data'));
   rmSync(dataDirectory, { recursive: true, force: true });
 } catch (error) {
-  // The directory stays, for whoever looks for the reason.
+  // The directory stays, for finding the reason.
   console.error(`smoke: FAILED: ${error instanceof Error ? error.message : String(error)} (data: ${dataDirectory})`);
   process.exitCode = 1;
 }

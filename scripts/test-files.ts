@@ -128,7 +128,7 @@ function count(result: FileResult, event: TestEvent, file: string): void {
   const left = [data.skip, data.todo].some((reason) => reason !== undefined && reason !== false);
   if (left) result.skipped += 1;
   else if (event.type === 'test:pass') result.passed += type === 'suite' ? 0 : 1;
-  // A suite or parent that failed only because of its children is told by them; one whose hook failed is told here.
+  // A suite or parent that failed only because of its children is reported by them; one whose hook failed, here.
   else if ((error as { failureType?: string } | undefined)?.failureType !== 'subtestsFailed') result.failed += 1;
 }
 

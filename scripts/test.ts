@@ -168,7 +168,7 @@ function startKeeper(): void {
   process.env[MARK_VARIABLE] = MARK;
 }
 
-/** Aborts at the first Ctrl-C or SIGTERM; whoever listens ends its children, and the database is stopped. */
+/** Aborts at the first Ctrl-C or SIGTERM; listeners end their children, and the database is stopped. */
 function abortOnSignal(): AbortSignal {
   const controller = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const)

@@ -30,7 +30,7 @@ function assertTidy(findings: readonly Finding[]): void {
 }
 
 test('there is a house to look at', () => {
-  assert.ok(code.length > 0, 'no source was found: the checks below would hold for nothing');
+  assert.ok(code.length > 0, 'no source was found: the checks below would prove nothing');
 });
 
 test('each room imports only the rooms it may', () => {

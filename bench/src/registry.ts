@@ -50,12 +50,12 @@ export const SUBJECTS = {
   },
   'heddle-scan': {
     needs: 'nothing',
-    note: '`heddle scan --json`, a command of its own, from its start to its end',
+    note: '`heddle scan --json`, a separate process, start-up included',
     load: () => import('../subjects/scan-heddle.ts'),
   },
   secretlint: {
     needs: 'nothing',
-    note: 'its recommended preset, from its start to its end',
+    note: 'its recommended preset, start-up included',
     load: () => import('../subjects/scan-secretlint.ts'),
   },
   ripgrep: {
@@ -94,7 +94,7 @@ export const SUBJECTS = {
   nmap: {
     needs: 'nothing',
     command: 'nmap',
-    note: '-T4, from its start (0.1 s of it) to its end; --min-rate is left out, with which it loses packets and takes longer',
+    note: '-T4, start-up included (0.1 s); --min-rate is left out, with which it loses packets and takes longer',
     load: () => import('../subjects/recon-tcp-nmap.ts'),
   },
   'heddle-dns': {
@@ -105,7 +105,7 @@ export const SUBJECTS = {
   dnsperf: {
     needs: 'nothing',
     command: 'dnsperf',
-    note: '-c 4 -q 128: the limit, since it keeps no answers; from its start to its end',
+    note: '-c 4 -q 128: the limit, since it keeps no answers; start-up included',
     load: () => import('../subjects/recon-dns-dnsperf.ts'),
   },
   'node-dns': {

@@ -16,7 +16,7 @@ async function lookups({ port, queries, count }: LookupRequest): Promise<LookupR
       },
     },
   );
-  if (answered === 0) throw new Error('dnsperf told of no answers');
+  if (answered === 0) throw new Error('dnsperf reported no answers');
   return { answered, wall_ms, cpu_ms };
 }
 

@@ -100,7 +100,7 @@ test('an asynchronous one is registered, and polled over HTTP: 202 until it has 
     const answer = (await response.json()) as Json;
     assert.ok(response.status === 200 || response.status === 202, JSON.stringify(answer));
     return response.status === 200 && answer;
-  }, 'the task is over');
+  }, 'the task has ended');
   assert.deepEqual([last['status'], last['result']], ['success', { selvedge: 1 }]);
 });
 

@@ -58,7 +58,7 @@ test('health and readiness', async () => {
   assert.deepEqual(ready.json, { status: 'ready' });
 });
 
-test('a batch: created, shown, listed, started through its handle, ended, told of', async () => {
+test('a batch: created, shown, listed, started through its handle, ended, notified', async () => {
   const { batch, created } = await create(tasks());
   assert.match(batch, UUID);
   assert.equal(created.length, 2);
@@ -194,7 +194,7 @@ test('pause', async () => {
   await untilStatus(id, 'Paused');
 });
 
-test('dependencies: whoever requires a success fails with its parent, the others go on', async () => {
+test('dependencies: a task that requires a success fails with its parent, the others go on', async () => {
   const { created } = await create([
     { id: 'first', name: 'First', kind: 'ingest', timeout: 30 },
     {

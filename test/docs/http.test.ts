@@ -54,7 +54,7 @@ test('tasks in the documentation are accepted', () => {
       .filter(({ language }) => ['json', 'sh'].includes(language))
       .flatMap(({ text }) => submissionsOf(text).map((tasks) => ({ path, tasks }))),
   );
-  assert.ok(found.length >= 3, 'no submissions were found: this test would hold for nothing');
+  assert.ok(found.length >= 3, 'no submissions were found: this test would prove nothing');
   for (const { path, tasks } of found) {
     const faults = new FaultList(MAX_TASKS);
     if (!checker.fits(tasks)) checker.explain(tasks, 'tasks', faults);
@@ -70,7 +70,7 @@ test('workflows in the documentation and the examples are accepted', () => {
       // Objects with an id are responses.
       .filter(({ value }) => 'root' in value && !('id' in value)),
   );
-  assert.ok(shown.length >= 3, 'no workflows were found: this test would hold for nothing');
+  assert.ok(shown.length >= 3, 'no workflows were found: this test would prove nothing');
   const example = 'examples/workflow-minimal.json';
   const files = [{ path: example, value: JSON.parse(readFileSync(join(ROOT, example), 'utf8')) as object }];
   for (const { path, value } of [...shown, ...files]) {

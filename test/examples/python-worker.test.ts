@@ -101,7 +101,7 @@ describe('the worker in Python', { skip: missing, concurrency: false }, () => {
 
   test('stops when its task is canceled, and takes the next one', async () => {
     const worker = startWorker();
-    const long = await submit({ text: 'for ever', pause_secs: 3600 });
+    const long = await submit({ text: 'endless', pause_secs: 3600 });
     const next = await submit({ text: 'the next' });
     await reaches(long, 'Running');
     await client.cancelTask(long);

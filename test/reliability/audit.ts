@@ -38,7 +38,7 @@ const LEFTOVERS: Statement = {
     union all select 'open gates', (select count(*) from task where open_gates <> 0 and state <> 15)
     union all select 'tasks with slots', (select count(*) from task where slots is not null)
     union all select 'undelivered webhooks', (
-      -- A start may be given up when its attempt has ended: its target reported before it answered.
+      -- A start may be abandoned when its attempt has ended: its target reported before it answered.
       select count(*) from delivery where state in ('held', 'due') or (state = 'dead' and trigger <> 'start'))
     union all select 'wrong remaining', (select count(*) from workflow w where w.remaining <> (
       select count(*) from task t where t.workflow_id = w.id and t.state < 10))`,

@@ -61,7 +61,7 @@ export const NOT_ON_THE_PATH: Readonly<Record<string, RegExp>> = {
   'single transactions of operators, who see no answer and ask again':
     /^(?:tasks\.(?:retry|unarchive|release_canceled)|deliveries\.replay)$/,
   'the same as those without traces, and a look at the traces': /^(?:tasks|workflows)\.[a-z_]+_traced$/,
-  'attempts that nobody has heard of, whose claim lapses all the same': /^tasks\.put_back$/,
+  'attempts that were never handed out, whose claim expires anyway': /^tasks\.put_back$/,
   'housekeeping, one statement a pass': /^(?:workflows\.(?:archive|delete_archived)|slots\.delete_idle|.*\.forget)$/,
   'killed with the manager, by a test of its own': new RegExp(
     `^(?:${Object.keys(MANAGER_CRASH_CALLS).join('|').replaceAll('.', '\\.')})$`,

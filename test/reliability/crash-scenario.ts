@@ -155,7 +155,7 @@ export class Driver {
   async #untilFinished(): Promise<void> {
     const deadline = performance.now() + DRIVE_MS * patience();
     do {
-      if (performance.now() > deadline) throw new Error('The scenario does not come to its end');
+      if (performance.now() > deadline) throw new Error('The scenario does not end');
       await this.#engine.claimForDelivery(HOLDER, 100);
       await this.#deliver();
       for (const start of this.#journal.openStarts()) await this.#work(start.name, start.task_id, start.attempt);

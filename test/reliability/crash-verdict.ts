@@ -40,7 +40,7 @@ interface ScenarioTask {
   result: unknown;
 }
 
-/** Holds the stored end of the scenario against what the world outside was told. */
+/** Compares the stored end of the scenario with what was sent outside. */
 export async function assertVerdict(database: Database, journal: Journal, run: string): Promise<void> {
   await assertSubmissions(database, journal, run);
   const tasks = await database.query<ScenarioTask>(TASKS, [run]);
@@ -103,7 +103,7 @@ function assertEffects(task: ScenarioTask, journal: Journal): void {
   }
 }
 
-/** Each attempt has one key, however often its start was told. */
+/** Each attempt has one key, however often its start was sent. */
 function assertStarts(journal: Journal): void {
   for (const starts of groupBy(journal.all('started'), (start) => `${start.task_id}/${start.attempt}`).values()) {
     assert.equal(new Set(starts.map(({ key }) => key)).size, 1);

@@ -34,7 +34,7 @@ export const MANAGER_CRASH_CALLS: Readonly<Record<string, readonly number[]>> = 
   'jobs.lock_due': [1],
   'job_history.insert': [1],
   'jobs.advance': [1],
-  // What the queue is told.
+  // What is written to the queue.
   'queues.delete': [1, 2, 4],
   'queues.bury': [1],
   commit: [1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20],

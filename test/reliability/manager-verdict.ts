@@ -38,7 +38,7 @@ const TOLD: Statement = {
     from delivery where trigger = 'notify' and workflow_id = any($1::uuid[]) order by task_id`,
 };
 
-/** No one delivers in these tests: what was told is taken away before it is asked what is left over. */
+/** Nothing is delivered in these tests: sent notifications are removed before leftovers are counted. */
 const TAKE_TOLD: Statement = {
   name: 'audit.take_told',
   text: `delete from delivery where trigger = 'notify' and workflow_id = any($1::uuid[])`,
@@ -85,7 +85,7 @@ export async function assertClean(database: Database, queue: MessageQueue, world
   ]);
   const told = await database.query(TOLD, ids);
   const once = [...world.workflows].sort().map((task_id) => ({ task_id, attempt: 1, ordinal: 0, text: '1' }));
-  assert.deepEqual(told, once, 'the end of each workflow is told once');
+  assert.deepEqual(told, once, 'the end of each workflow is announced once');
   await database.query(TAKE_TOLD, ids);
   const runs = await database.query<{ state: string; counts: object }>(JOB_RUNS, [world.run]);
   assert.deepEqual(runs, [{ state: 'Succeeded', counts: { succeeded: 1 } }], 'the occurrence of the job ran once');

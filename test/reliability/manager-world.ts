@@ -18,7 +18,7 @@ const MAKE_DUE: Statement = {
   text: `update recon.jobs set next_run_at = now() - interval '1 second' where name = $1`,
 };
 
-/** Whoever is told of the ends of the workflows; no one sends there. */
+/** The target of the announcements of ended workflows; nothing is sent there. */
 const TOLD_AT = 'https://told.example.com/';
 export const CHILDREN = 4;
 export const UNITS = 5;
@@ -108,7 +108,7 @@ export class ManagerWorld {
     return worked + (await this.#letGo(queue));
   }
 
-  /** Ends that wait are told once every count before them, and its repetition, has been handled. */
+  /** Waiting ends are reported when every count before them, and its repetition, has been handled. */
   async #letGo(queue: MessageQueue): Promise<number> {
     if (this.#held.length === 0 || !(await isEmpty(queue))) return 0;
     const ends = this.#held.splice(0);

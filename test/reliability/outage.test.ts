@@ -154,7 +154,7 @@ describe('PostgreSQL goes away during load and comes back', () => {
     const before = { open: await transitionsTo('open'), closed: await transitionsTo('closed') };
     const { pid } = postgres.server;
     process.kill(pid, 'SIGKILL');
-    // It is started again by whoever supervises it; no one here does anything.
+    // Its supervisor starts it again; the test does nothing.
     await eventually(() => postgres.server.pid !== 0 && postgres.server.pid !== pid, 'PostgreSQL runs again');
     await eventually(
       async () => (await caller.once(url, { method: 'GET', path: '/ready' })).status === 200,
@@ -186,7 +186,7 @@ describe('PostgreSQL goes away during load and comes back', () => {
       [],
     );
     assert.deepEqual(target.refusals, []);
-    // What the target was told 202 and 200 for: every unit once, every end.
+    // What the target received with 202 and 200: every unit once, every end.
     for (const run of target.runs.values()) {
       const task = stored.get(run.task_id)!;
       assert.equal(task.success_count, task.attempt * run.plan.units, `units of ${task.id}`);

@@ -6,7 +6,7 @@ import { defineKind, type JsonObject } from '@heddle/kit';
 
 const tell = (line: object): void => void writeSync(1, `${JSON.stringify(line)}\n`);
 
-/** Kills its process: at once, before anybody can be told that it began, or where its beginning has been told. */
+/** Kills its process: at once, before its start can be reported, or after its start was reported. */
 export const poison = defineKind({
   name: 'poison',
   run: async (input: JsonObject, { task: { id }, attempt }) => {

@@ -133,7 +133,7 @@ describe('a task that takes its workers down with it', () => {
     );
   });
 
-  it('fails also where it does so before anybody heard of it, by its message', async (t) => {
+  it('fails even if it dies before its start was reported, by its message', async (t) => {
     const workflow = await submit('poison', { told: false });
     await loseHeartbeats((await taskOf(workflow)).id);
     await eventually(async () => {

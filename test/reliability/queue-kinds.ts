@@ -25,7 +25,7 @@ export const hold = defineKind({
   },
 });
 
-/** Makes so many tasks; its first attempt holds after half of them. */
+/** Creates this number of tasks; its first attempt holds after half of them. */
 export const generator = defineKind({
   name: 'PartGenerator',
   async *run(input: JsonObject, { task: { id }, attempt }) {

@@ -48,7 +48,7 @@ async function startWorker(): Promise<HeddleProcess> {
 const told = (worker: HeddleProcess, event: string): Began[] =>
   (worker.events as Began[]).filter((line) => line.event === event);
 
-/** Submits one `hold` task that holds for so many attempts; returns its id. */
+/** Submits one `hold` task that holds for this number of attempts; returns its id. */
 async function submitHold(holding_attempts: number): Promise<string> {
   const root = { mode: 'parallel' as const, children: [{ id: 'held', kind: 'hold', input: { holding_attempts } }] };
   const { id } = await client.submitWorkflow({ name: 'held', root });
@@ -106,7 +106,7 @@ describe('workers on queues, as processes', () => {
     await next.end('SIGTERM');
   });
 
-  it('a worker that is told to stop hands its task to another at once, in the same attempt', async () => {
+  it('a worker that is asked to stop hands its task to another at once, in the same attempt', async () => {
     const first = await startWorker();
     const id = await submitHold(1);
     await eventually(() => told(first, 'began').length === 1, 'it has begun');
@@ -120,7 +120,7 @@ describe('workers on queues, as processes', () => {
       },
       [id],
     );
-    assert.ok(message!.handed_back, 'nobody waits for a lease to lapse');
+    assert.ok(message!.handed_back, 'no worker waits for a lease to expire');
     assert.equal(told(first, 'aborted').length, 1);
     await eventually(() => told(second, 'began').length === 1, 'the other has begun');
     assert.deepEqual(told(second, 'began'), [{ event: 'began', id, attempt: 1 }]);

@@ -42,7 +42,7 @@ async function startWorker(): Promise<HeddleProcess> {
   return worker;
 }
 
-/** Submits a scan of all listeners at so many connections a second; returns its workflow. */
+/** Submits a scan of all listeners at this rate of connections a second; returns its workflow. */
 async function submitScan(target: string, rate: number): Promise<string> {
   const input = { ...SCAN, target, targets: [HOST], ports: ports.join(','), rate, host_rate: rate };
   const root = { mode: 'sequential' as const, children: [{ kind: 'TcpSynGenerator', input }] };

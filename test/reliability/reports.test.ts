@@ -189,7 +189,7 @@ describe(`reports that come twice, out of order, to different servers (HEDDLE_TE
   });
 
   it('counted every acknowledged unit once, and told every end under one key', async () => {
-    await eventually(async () => (await leftovers(test.database)).length === 0, 'everything is over');
+    await eventually(async () => (await leftovers(test.database)).length === 0, 'everything has ended');
     const tasks = await auditedTasks(test.database);
     assert.equal(tasks.length, TASKS);
     const byId = new Map(tasks.map((task) => [task.id, task]));

@@ -190,7 +190,7 @@ describe(`three servers on one database, killed at random (HEDDLE_TEST_SEED=${SE
       assert.deepEqual([...new Set(seen.map(({ key }) => key))], [`${task.id}:end:${outcome}${suffix}`]);
       assert.ok(seen.every(({ trigger }) => trigger === outcome));
     }
-    assert.equal(ends.size, tasks.length, 'nothing else was told');
+    assert.equal(ends.size, tasks.length, 'nothing else was sent');
   });
 });
 

@@ -118,7 +118,7 @@ export class WorkTarget {
       body,
       headers: { prefer: 'return=minimal' },
     });
-    // A repeat of a failure that was taken already meets the next attempt, and is told so.
+    // A repeat of a failure that was taken already meets the next attempt, and gets that answer.
     const stale = fails && this.#caller.repeats > repeatsBefore && [401, 403, 409].includes(answer.status);
     if (!stale) this.#expect(200, answer, run);
   }

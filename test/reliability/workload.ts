@@ -1,7 +1,7 @@
 import type { TaskState } from '@heddle/base/vocabulary/task-state';
 import type { Random } from '@heddle/base/random';
 
-/** What the target of a task's start is told to do; it travels as the body of the webhook. */
+/** The instruction for the target of a task's start; it travels as the body of the webhook. */
 export interface WorkPlan {
   kind: string;
   tenant: string;

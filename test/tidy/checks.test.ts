@@ -422,7 +422,7 @@ describe('statements', () => {
   const check = (...texts: string[]): Finding[] =>
     checkStatements([maker, list, ...texts.map((text, at) => file(`packages/core/src/store/${at}.ts`, from + text))]);
 
-  test('names of their own pass, whoever writes them', () => {
+  test('custom names pass, in any file', () => {
     const runs = `const runs = new Runs({ name: 'shops' }); const shops = new List({ name: 'shops.list' });`;
     const rest = `const A: Statement = { name: 'shops.get', text: 'select 1' };
 const of = (name: string): Statement => ({ name, text: 'select 1' });

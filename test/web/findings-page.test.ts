@@ -107,13 +107,13 @@ test('a row opens the details of a finding and accepts its triage', () =>
     for (const text of ['A made-up token', 'app/<b>.env:7:1', '3 times', 'base64', 'Ann Example']) {
       await details.getByText(text).first().waitFor();
     }
-    await details.getByLabel('Comment').fill('made up for a test');
+    await details.getByLabel('Comment').fill('invented for a test');
     await details.getByRole('button', { name: 'Ignore' }).click();
     await details.getByRole('heading', { name: 'Ignored' }).waitFor();
-    await details.getByText('made up for a test').waitFor();
+    await details.getByText('invented for a test').waitFor();
     await rows(driver).getByText('ignored').waitFor();
     const [finding] = await findings.list({ target: 'details' }, { after: null, limit: 1 });
-    assert.deepEqual([finding!.triage.state, finding!.triage.comment], ['ignored', 'made up for a test']);
+    assert.deepEqual([finding!.triage.state, finding!.triage.comment], ['ignored', 'invented for a test']);
     await driver.page.getByLabel('Triage').selectOption('open');
     await driver.page.getByText('No matching findings.').waitFor();
     await driver.page.getByLabel('Triage').selectOption('');

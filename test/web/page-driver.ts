@@ -12,7 +12,8 @@ export async function eventually<Value>(what: string, probe: () => Promise<Value
     const value = await probe();
     if (value !== undefined) return value;
     const waitedMs = performance.now() - startedAt;
-    if (waitedMs > DEADLINE_MS * patience()) throw new Error(`waited ${Math.round(waitedMs)} ms in vain: ${what}`);
+    if (waitedMs > DEADLINE_MS * patience())
+      throw new Error(`waited ${Math.round(waitedMs)} ms without effect: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }

@@ -9,7 +9,7 @@ import { Coalescer } from '../src/coalescer.ts';
 
 const room = { maxItems: 100, maxWaiting: 1_000 };
 
-/** A flush that waits until it is told to go on. */
+/** A flush that waits until it is released. */
 function steppedFlush(): { sets: number[][]; flush: (items: number[]) => Promise<number[]>; finish: () => void } {
   const sets: number[][] = [];
   let finish = (): void => undefined;

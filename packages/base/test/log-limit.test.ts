@@ -30,7 +30,7 @@ test('of each kind a few lines are written at once, then one a second, and the c
   assert.equal(clock.timers, 0);
 });
 
-test('what was left out is told at the end', async () => {
+test('the number of omitted lines is reported at the end', async () => {
   const { lines, clock, log, limit } = setUp();
   for (let index = 0; index < 5; index += 1) limit.write(log, 'info', 'kind', {}, `text ${index}`);
   limit.flush();

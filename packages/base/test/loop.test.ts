@@ -193,7 +193,7 @@ test('a loop started again while its last pass still ends never runs two passes 
   await loop.stop();
 });
 
-test('the duration of each pass is told', async () => {
+test('the duration of each pass is reported', async () => {
   const clock = new VirtualClock();
   const told: [number, string][] = [];
   const loop = loopOf(

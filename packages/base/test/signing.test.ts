@@ -24,7 +24,7 @@ test('a handle is the address of the task with its attempt and an HMAC over both
   assert.equal(handleUrl('https://host/base/', taskId, 3, key), expected);
 });
 
-test('a handle verifies for its own task and attempt, with any active key, and for nothing else', () => {
+test('a handle verifies for its own task and attempt, with any active key, and not for anything else', () => {
   const signature = new URL(handleUrl('http://host', taskId, 3, key)).searchParams.get('signature')!;
   assert.ok(verifyHandle(taskId, 3, signature, [key]));
   assert.ok(verifyHandle(taskId, 3, signature, [otherKey, key]));

@@ -72,7 +72,7 @@ describe('strict JSON', () => {
     assert.match(refusal('{"a":'.repeat(1_000_000)).details[0]!, /nested deeper/);
   });
 
-  test('malformed text is told by its position', () => {
+  test('an error names the position of malformed text', () => {
     const at = (text: string): string => refusal(text).details[0]!;
     assert.equal(at('[{"name": tru}]'), 'body: is not valid JSON at line 1, column 11');
     assert.equal(at('[1,\n 2,,3]'), 'body: is not valid JSON at line 2, column 4');
@@ -94,7 +94,7 @@ describe('strict JSON', () => {
   });
 });
 
-describe('a text of many small values', () => {
+describe('a document of many small values', () => {
   const limits = { values: 1000, outermost: 100, names: 200 };
   const unlimited = { values: 1e9, outermost: 1e9, names: 1e9 };
   const many = (count: number, one: (index: number) => string): string =>

@@ -25,7 +25,7 @@ const server = await startEmbeddedPostgres({
   maxConnections: 200,
   fsync: process.env['HEDDLE_TEST_FSYNC'] !== '0',
 }).catch((error: unknown) => {
-  // Mostly: another keeper was quicker, or the last one is still stopping. Whoever started us asks again.
+  // Mostly: another keeper was quicker, or the last one is still stopping. The process that started this one asks again.
   console.error(String(error));
   process.exit(1);
 });

@@ -110,7 +110,7 @@ function taskMetrics(make: MetricFactory, kinds: CappedLabel) {
       kinds,
     ),
     taskDurationSeconds: new CappedHistogram(
-      make.histogram('task_duration_seconds', 'Time from the start of a task to its end', TASK_SECONDS, [
+      make.histogram('task_duration_seconds', 'Time from the start of a task until it ends', TASK_SECONDS, [
         'kind',
         'outcome',
       ]),

@@ -58,7 +58,7 @@ law('gates and states agree after every step', SIZE, (scenario) => {
     for (const task of model.tasks.values()) {
       const open = openGates(model, task);
       const context = `${task.definition.name} after ${event.type}`;
-      if (task.state === 'waiting') assert.ok(open > 0, `${context}: waits for nobody`);
+      if (task.state === 'waiting') assert.ok(open > 0, `${context}: waits for no parent`);
       if (task.state === 'pending') assert.equal(open, 0, `${context}: pending behind a gate`);
       if (task.state === 'claimed' || task.state === 'running') assert.ok(task.attempt_open, context);
       if (!task.attempt_open) assert.equal(task.deadline_at, null, `${context}: a clock runs without an attempt`);

@@ -191,7 +191,7 @@ law('a container never ends before the generators that may fill it', (scenario) 
   });
 });
 
-law('driving every ready task to its end ends every workflow', (scenario) => {
+law('finishing every ready task ends every workflow', (scenario) => {
   let { model, now } = playTreesOnModel(scenario);
   const apply = (event: ModelEvent): void => void ({ model } = step(model, event, now));
   const everyTask = (): string[] => [...model.tasks.keys()];

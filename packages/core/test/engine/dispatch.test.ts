@@ -189,7 +189,7 @@ describe('tasks that go through queues', { concurrency: false }, () => {
     assert.equal(await usedSlots(bench), 3);
   });
 
-  test('many leases that are due at once are all looked at in one pass', async () => {
+  test('one pass checks all leases that are due', async () => {
     const bench = await leaseBench();
     const { engine, clock } = bench;
     await submitTasks(

@@ -111,7 +111,7 @@ describe('leases of workers that may be lost', { concurrency: false }, () => {
       'canceled',
       'not_found',
     ]);
-    // Told to stop, it has stopped when the lease has ended: what it held is free then.
+    // A worker that was asked to stop has stopped by the end of its lease, so what it held is free.
     assert.equal(await usedSlots(bench), 1);
     await clock.advance(LEASE_MS);
     await sweepAll(bench);

@@ -119,7 +119,7 @@ describe('attempts whose messages no one will read', { concurrency: false }, () 
     assert.deepEqual([await stateOf(gone!), await stateOf(waiting!)], ['pending 1', 'claimed 1']);
   });
 
-  test('a generator whose nodes got lost runs out of time, also where its end was told before its start', async () => {
+  test('a generator whose nodes got lost runs out of time, even if its end was reported before its start', async () => {
     const { engine, clock, stateOf } = await queuedBench();
     await engine.workersSeen([{ worker: 'w1', kinds: ['work'], concurrency: 10 }]);
     const generator = { kind: 'work', generator: true, timeout_secs: 120 };

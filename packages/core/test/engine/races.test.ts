@@ -274,7 +274,7 @@ describe('races', { concurrency: false }, () => {
           newTask({ kind: `${kind}-child`, dependencies: [{ index: 0, requires_success: true }] }),
         ]),
       ]);
-      // Where the parent was over before the submission looked, a task of its own stands in for it.
+      // If the parent had ended before the submission read it, another task stands in for it.
       await drain(bench.engine, kind);
       await bench.engine.sweep();
       assert.equal((await bench.engine.getTask(child.tasks[1]!.id))?.state, 'pending');
@@ -361,7 +361,7 @@ describe('races', { concurrency: false }, () => {
     assert.deepEqual(tenants.sort(), ['big', 'small']);
   });
 
-  test('a returned slot goes to the oldest that waits, not to whoever asks', async () => {
+  test('a returned slot goes to the task that has waited longest, not to the next caller', async () => {
     const kind = 'fair';
     const rules = [limit(kind, 1)];
     const { tasks } = await submitTasks(

@@ -32,7 +32,7 @@ describe('verbs within a transaction', () => {
       await inner.submit([submission('work')]);
       await inner.submit([submission('work')]);
       assert.deepEqual([woken, await created()], [[], 0]);
-      assert.deepEqual(await claimKind(engine), [], 'nobody sees it yet');
+      assert.deepEqual(await claimKind(engine), [], 'it is not visible yet');
     });
     assert.ok(woken.length > 0);
     assert.equal(await created(), 2);
@@ -43,15 +43,15 @@ describe('verbs within a transaction', () => {
   it('leave nothing behind when it is rolled back, kinds neither', async () => {
     const { engine } = await newBench();
     const failing = engine.transaction(async (inner) => {
-      await inner.submit([submission('never heard of')]);
+      await inner.submit([submission('rolled back')]);
       throw new Error('no');
     });
     await assert.rejects(failing, /^Error: no$/);
     assert.deepEqual(await engine.listWorkflows({ offset: 0, limit: 9 }), []);
     // A kind that was remembered, but is not stored, would fail this.
-    await engine.submit([submission('never heard of')]);
-    const [task] = await claimKind(engine, 'never heard of');
-    assert.equal(task?.kind, 'never heard of');
+    await engine.submit([submission('rolled back')]);
+    const [task] = await claimKind(engine, 'rolled back');
+    assert.equal(task?.kind, 'rolled back');
     await engine.close();
   });
 

@@ -11,7 +11,7 @@ async function samples(metrics: ReturnType<typeof createMetrics>, name: string):
   return text.split('\n').filter((line) => line.startsWith(name));
 }
 
-test('what the pool tells is counted by the labels that it is told with', async () => {
+test("the pool's reports are counted by their labels", async () => {
   const metrics = createMetrics({ processMetrics: false });
   const pool: PoolMetrics = metrics.pool;
   pool.pickup('large', 'idle', 0.004);

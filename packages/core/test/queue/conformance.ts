@@ -453,7 +453,7 @@ function competition(subject: Subject): void {
           options({ max: 7, wait_ms: ONE_MINUTE, signal: allHandled.signal }),
         );
         for (const { id } of messages) {
-          assert.ok(!held.has(id) && !handled.has(id), 'somebody else has it');
+          assert.ok(!held.has(id) && !handled.has(id), 'another consumer has it');
           held.add(id);
         }
         // A turn of the event loop, in which others may go wrong.

@@ -84,7 +84,7 @@ test('receivers look from where they came to, and from the beginning once a seco
   assert.equal(progress.from('q'), null);
 });
 
-test('a queue that seems empty is looked at from the beginning soon', async () => {
+test('a queue that seems empty is soon read from the beginning', async () => {
   const clock = new VirtualClock();
   const progress = new Progress(clock);
   progress.looked('q', null, 1_700_000_100_000);

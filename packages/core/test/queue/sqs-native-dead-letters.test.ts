@@ -47,7 +47,7 @@ test('a task whose message SQS itself made a dead letter comes to completion wit
     await engine.dispatch('manager', 10);
     // One is buried by its receiver and noted at once; the other one by SQS, which tells no one.
     const [message] = await queue.receive('worker:work', { max: 1, wait_ms: 20_000, visibility_ms: 60_000 });
-    await queue.bury('worker:work', [{ receipt: message!.receipt, reason: 'nobody can read it' }]);
+    await queue.bury('worker:work', [{ receipt: message!.receipt, reason: 'unreadable' }]);
     await eventually(async () => (await queue.depth('worker:work')).visible === 1, 'the other one is at SQS');
     await wearOut(`${prefix}-worker-work`);
     assert.equal(await manager.recordDeadLetters(), 1);
@@ -57,10 +57,10 @@ test('a task whose message SQS itself made a dead letter comes to completion wit
     const reasons = await Promise.all(tasks.map(async ({ id }) => (await engine.getTask(id))?.failure_reason ?? ''));
     assert.deepEqual(reasons.toSorted(), [
       'its message became a dead letter: dead-lettered by SQS: received too often and never settled',
-      'its message became a dead letter: nobody can read it',
+      'its message became a dead letter: unreadable',
     ]);
     const dead = await queue.listDead('worker:work', { offset: 0, limit: 9 });
-    assert.equal(dead.length, 2, 'both can be looked at and redriven');
+    assert.equal(dead.length, 2, 'both can be listed and redriven');
     assert.equal(await queue.redrive('worker:work', null), 2);
   } finally {
     await engine.close();

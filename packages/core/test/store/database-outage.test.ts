@@ -86,7 +86,7 @@ test('getting a connection is retried while the server starts', async () => {
   await database.close();
 });
 
-test('what trying again cannot mend fails at once', async () => {
+test('what a retry cannot fix fails at once', async () => {
   const wrongPassword = server.url.replace(/:[^:@/]+@/, ':wrong@');
   const database = openTestDatabase(wrongPassword, { acquireRetries: 1_000_000, acquireTimeoutMs: 86_400_000 });
   await assert.rejects(database.query(ONE), (error: HeddleError) => {

@@ -118,7 +118,7 @@ describe('transactions', () => {
   test('that send statements together learn why the first failed, not that those behind it did', async () => {
     for (let round = 0; round < 20; round += 1) {
       const work = database.transaction(async (tx) => {
-        // The one that fails is heard of later than the one behind it.
+        // The failure is reported later than the result behind it.
         const first = tx.query(FILL, [[1]]).finally(() => Promise.resolve());
         await Promise.all([first, tx.query(BALANCE, [1])]);
       });

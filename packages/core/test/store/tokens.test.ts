@@ -6,7 +6,7 @@ import { systemRandom } from '@heddle/base/random';
 import { hashToken, TokenStore } from '../../src/store/tokens.ts';
 import { createTestDatabase } from '@heddle/test-support/postgres';
 
-test('a token is told once and kept by its hash', async () => {
+test('a token is shown once and kept by its hash', async () => {
   const { database } = await createTestDatabase();
   const clock = new VirtualClock();
   const tokens = new TokenStore({ database, clock, random: systemRandom });

@@ -66,7 +66,7 @@ describe('what expressions read', { concurrency: false }, () => {
     assert.ok(answers.every((answer) => Object.keys(answer.data).length === 7));
   });
 
-  it('is told by its sizes where it is too much for one, and the others are answered', async () => {
+  it('is described by sizes if it is too large for one, and the others are answered', async () => {
     const { database } = await newBench();
     const [large, small] = [newId(), newId()];
     for (let index = 0; index < 9; index += 1) await putValue(database, large, `v${index}`, 'x'.repeat(MB));

@@ -68,7 +68,7 @@ class RequestAuthenticator implements Authenticator {
     this.#tokens = tokens;
   }
 
-  /** Not async: thousands of calls per second share a single write and wait for nothing else. */
+  /** Not async: thousands of calls per second share a single write, their only wait. */
   authenticate(received: Received, mayCheck = true): Promise<Caller> {
     try {
       const { request } = received;

@@ -13,7 +13,7 @@ import { processesOfTasks, traces, type Traces } from './traces.ts';
 
 /** Processes per spare: in the jail, bubblewrap and its child. */
 const SPARE_PROCESSES: Readonly<Record<Tier, number>> = { pooled: 1, process: 1, jail: 2, container: 0 };
-/** Where no task shares its process with another, an honest one follows after so many attacks. */
+/** Where no task shares its process with another, an honest one follows after this number of attacks. */
 const HEALTHY_EACH = 10;
 const PARENT_GROWTH_BYTES_MAX = 96 * 1024 * 1024;
 

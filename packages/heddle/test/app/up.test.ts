@@ -262,7 +262,7 @@ describe('heddle doctor', () => {
     const { checks } = JSON.parse(used.stdout) as { checks: { name: string; status: string }[] };
     const names = checks.filter(({ status }) => status !== 'fail').map(({ name }) => name);
     for (const name of ['Node.js', 'database', 'durability', 'clock', 'schema', 'tokens', 'port', 'webhooks']) {
-      assert.ok(names.includes(name), `${name} is looked at`);
+      assert.ok(names.includes(name), `${name} is checked`);
     }
     const bad = await heddle(['doctor', '--json'], { ...data.environment, HOST_URL: 'ftp://example.com' });
     assert.equal(bad.code, 1);

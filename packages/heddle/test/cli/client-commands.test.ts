@@ -263,7 +263,7 @@ describe('task', () => {
   });
 
   test('pause, resume, cancel and retry change a task', async () => {
-    const { tasks } = await submit([{ name: 'steered' }]);
+    const { tasks } = await submit([{ name: 'controlled' }]);
     const { id } = tasks[0]!;
     const steer = async (verb: string): Promise<[number, string]> => {
       const ran = await on('task', verb, id, '--json');
@@ -343,7 +343,7 @@ describe('webhook', () => {
     const dead = await eventually(async () => {
       const delivery = await find('End');
       return delivery.state === 'dead' && delivery;
-    }, 'the end webhook is given up');
+    }, 'the end webhook is abandoned');
     assert.equal(dead.tries, 1);
     const table = await on('webhook', 'list', '--state', 'dead');
     assert.match(table.stdout, /dead +Failure +Post http.*\/told +1 +418/);

@@ -156,8 +156,8 @@ describe('batch watch', () => {
     };
     const watching = watchBatch(client, batchId!, { output, signal: stop.signal, onPrinter });
     await stdout.until(/▶ task 0/);
-    print('a line of somebody else');
-    await stdout.until(/a line of somebody else\r?\n[^]*batch [^]*1 Running[^]*▶ task 0/);
+    print('a line of another program');
+    await stdout.until(/a line of another program\r?\n[^]*batch [^]*1 Running[^]*▶ task 0/);
     await target.finish('/held');
     const result = await watching;
     assert.deepEqual([result.ended, result.succeeded, result.by_status], [true, true, { Success: 2 }]);

@@ -234,7 +234,7 @@ describe('the response', () => {
     const result = await deliverOnce(delivery(flood.url), track(dependencies()));
     assert.equal(result.outcome, 'retry');
     await eventually(() => written.length === 1, 'the target sees its connection closed');
-    assert.ok(written[0]! * 64 * 1024 < 64 * 1024 * 1024, 'the answer was read to its end');
+    assert.ok(written[0]! * 64 * 1024 < 64 * 1024 * 1024, 'the whole answer was read');
     assert.ok(errorOf(result).length < 300);
   });
 

@@ -540,7 +540,7 @@ test('a batch is followed until it ends', async () => {
   await eventually(() => began, 'the first event');
   for (const { id } of created) {
     await eventually(async () => (await start(kind)).includes(id), 'the claim');
-    await eventually(() => statuses.get(id)!.includes('Running'), 'Running is told');
+    await eventually(() => statuses.get(id)!.includes('Running'), 'Running is reported');
     await client.finishTask(id, 'Success');
   }
   await followed;

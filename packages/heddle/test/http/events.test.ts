@@ -50,7 +50,7 @@ describe('following a batch', () => {
     assert.equal(end.batch.remaining, 0);
     const last = new Map(events.flatMap(({ tasks }) => tasks).map(({ id, status }) => [id, status]));
     assert.deepEqual([...last.values()], ['Success', 'Success']);
-    await eventually(() => (stub.listeners.get(batchId)?.size ?? 0) === 0, 'nobody listens any more');
+    await eventually(() => (stub.listeners.get(batchId)?.size ?? 0) === 0, 'no client listens any more');
   });
 
   test('many changes are combined into few events', async (context) => {

@@ -274,7 +274,7 @@ describe('runners for external work', () => {
     await eventually(async () => (await waitsOf12xl()) === 1, 'the request waits');
     hangsUp.abort();
     await rejected;
-    await eventually(async () => (await waitsOf12xl()) === 0, 'the request is over');
+    await eventually(async () => (await waitsOf12xl()) === 0, 'the request has ended');
     // The client opens another one for its next request.
     server.app.server.closeAllConnections();
   });

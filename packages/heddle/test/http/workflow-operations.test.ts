@@ -185,7 +185,7 @@ describe('following a workflow', () => {
     await run(kind);
     const last = (name: string): { state: string } | undefined =>
       events.flatMap((event) => [...event.containers, ...event.tasks]).findLast((node) => node.local_id === name);
-    await eventually(() => last('middle')?.state === 'Running', 'the turn of the second is told');
+    await eventually(() => last('middle')?.state === 'Running', 'the start of the second is reported');
     assert.deepEqual([last('first')!.state, last('left')!.state], ['Succeeded', 'Pending']);
     await run(kind);
     await run(kind);
@@ -207,7 +207,7 @@ describe('following a workflow', () => {
     for await (const event of client.watchWorkflow(id)) {
       assert.ok(event.containers.length + event.tasks.length <= 1000);
       for (const container of event.containers) known.add(container.id);
-      for (const task of event.tasks) assert.ok(known.has(task.parent_id!), 'its container was told');
+      for (const task of event.tasks) assert.ok(known.has(task.parent_id!), 'its container was reported');
       tasks += event.tasks.length;
     }
     assert.deepEqual([known.size, tasks], [1201, 1200]);
@@ -267,7 +267,7 @@ describe('following a workflow', () => {
     await engine.completeGenerators(100);
     const told = (name: string): TreeTaskDto | undefined =>
       events.flatMap((event) => event.tasks).findLast((task) => task.local_id === name);
-    await eventually(() => told('w2') !== undefined && told('make')?.state === 'Succeeded', 'both are told');
+    await eventually(() => told('w2') !== undefined && told('make')?.state === 'Succeeded', 'both are reported');
     assert.deepEqual(told('make')!.expansion, { expected: 2, created: 2 });
     await eventually(async () => (await run(kind)).includes('sum'), 'the sum runs last');
     await followed;

@@ -79,7 +79,7 @@ export async function dnsRecords(
   const options = {
     names: wordlist === null ? names : withWords(names, domains, wordlist),
     total: words === null ? null : targets.size + words * domains.length,
-    // Names are not queried for PTR along with other types, and addresses for nothing else.
+    // Names are not queried for PTR along with other types, and addresses only for PTR.
     types: hasAddresses && !request.types.includes('PTR') ? [...request.types, 'PTR' as const] : request.types,
     resolvers: request.resolvers,
     retries: request.retries,

@@ -147,7 +147,7 @@ describe('tcp', () => {
     assert.deepEqual(await addresses(), ['127.0.0.2']);
     assert.deepEqual(await addresses('--all-addresses'), ['127.0.0.1', '127.0.0.2']);
     const plan = await near.tcp(...args, '--all-addresses', '--dry-run', '--json');
-    assert.equal(plan.json[0]!['endpoints'], 16, 'nobody has looked how many there are: at most sixteen');
+    assert.equal(plan.json[0]!['endpoints'], 16, 'the number is not known in advance: at most sixteen');
   });
 
   test('an empty list is reported; it is not an error', async () => {

@@ -133,7 +133,7 @@ describe('loss', () => {
     const sender = new Sender(1000);
     for (let round = 0; round < 50; round += 1) {
       await sender.clock.advance(20);
-      // Forty were given up; forty of the previous round were answered after all.
+      // Forty were abandoned; forty of the previous round were answered after all.
       sender.pace.observe(40, 0);
       sender.pace.observe(0, 40);
     }

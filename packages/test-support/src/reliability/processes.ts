@@ -17,7 +17,7 @@ export interface Child {
   kill(): Promise<void>;
   /** How the process ended: its exit code, or the signal's name. Everything it told has been read by then. */
   readonly ended: Promise<number | string>;
-  /** Everything it told so far. */
+  /** Everything that it reported until now. */
   readonly lines: readonly Line[];
   /** The end of what it wrote to standard error. */
   errors(): string;

@@ -200,7 +200,7 @@ describe('a message that cannot be handled', () => {
     }
   });
 
-  it('is redelivered where it cannot be told why, and is buried in the end', async () => {
+  it('is redelivered while the reason is unknown, and finally dead-lettered', async () => {
     const broken = (): Promise<never> => Promise.reject(new Error('a defect'));
     const bench = await newBench({}, (inner) => {
       return new CrashingDatabase(inner, { statement: 'trees.insert_workflows', call: 1, when: 'before' }, broken);
@@ -363,7 +363,7 @@ describe('the end of a task', () => {
     assert.deepEqual([applied, repeated, others['CompleteTask refused']], [1, 1, 2]);
   });
 
-  it('has its root looked at again, also where it could not be applied', async () => {
+  it('has its root checked again, even if it could not be applied', async () => {
     let database: CrashingDatabase | undefined;
     const bench = await newBench({}, (inner) => {
       const point = { statement: 'tasks.settle', call: 1, when: 'before' } as const;

@@ -75,7 +75,7 @@ describe('a run of models that dies', () => {
     }
   });
 
-  it('waits for whoever merges into the same target before it holds a row of it', async () => {
+  it('waits for a concurrent merge into the same target before it locks a row', async () => {
     const target = 'contended';
     await runOf(modelsOf(database), target, FIRST);
     const id = newId();
@@ -89,7 +89,7 @@ describe('a run of models that dies', () => {
       finishing = models.finishRun(id, { complete: true, covers: ['host'] });
       const waiting = { name: 'test.waiting', text: `select 1 from pg_locks where not granted` };
       while ((await database.query(waiting)).length === 0);
-      // Whoever holds the target may take its rows in any order.
+      // The holder of the target may lock its rows in any order.
       const free = await tx.query<{ n: number }>(
         {
           name: 'test.free',

@@ -34,7 +34,7 @@ describe('models over runs', () => {
     return Object.fromEntries(listed.map(({ key, state }) => [key, state]));
   }
 
-  it('are new, then known or changed, gone when a run that looked at everything misses them, new when they return', async () => {
+  it('are new, then known or changed, gone when a complete run misses them, new when they return', async () => {
     const target = 'story';
     const first = await runOf(models, target, [host(1, { os: 'a', kept: 1 }), host(2)]);
     assert.deepEqual([first.number, ...countsOf(first)], [1, 2, 0, 0, 0]);

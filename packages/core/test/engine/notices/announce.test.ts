@@ -25,7 +25,7 @@ const COUNT_NOTICES: Statement = {
   text: `select count(*)::integer as n from delivery where trigger = 'notify'`,
 };
 
-/** A sequence of two tasks, whose end is told. */
+/** A sequence of two tasks that notifies when it ends. */
 function workflow(id: string, notify: JsonValue, extra: JsonObject = {}): JsonObject {
   const children = [
     { id: 'first', kind: 'work', input: { place: 'first' } },
@@ -83,7 +83,7 @@ describe('the end of a workflow', () => {
     });
   });
 
-  it('is told of by the ends that are asked for, and by bad ones where none are named', async () => {
+  it('is announced for the requested outcomes; without any, for unsuccessful ones', async () => {
     const bench = await newBench();
     const told = ['Succeeded'];
     const good = newId();
@@ -140,7 +140,7 @@ describe('the end of a workflow', () => {
     assert.match(text, /The template of this notification failed: text: .*nodes\.second\.result\.none/);
   });
 
-  it('is read of once for all that are told at a time', async () => {
+  it('is read once per set of announcements', async () => {
     const bench = await newBench();
     const line = 'state {{ nodes.first.state }}, {{ nodes.first.result.of }}';
     const notify = [
@@ -223,7 +223,7 @@ describe('the end of a workflow', () => {
     assert.equal(row!.n, ids.length);
   });
 
-  it('is told again after a retry', async () => {
+  it('is announced again after a retry', async () => {
     const bench = await newBench();
     const id = newId();
     await feed(bench.manager, workflow(id, [{ to: WEBHOOK }]));
@@ -242,7 +242,7 @@ describe('the end of a workflow', () => {
     assert.deepEqual(await notices(bench), [], 'a good end is not asked for');
   });
 
-  it('is told of the runs of a job, too', async () => {
+  it('is announced for the runs of a job, too', async () => {
     const bench = await newBench();
     const jobs = createJobs(bench.jobs);
     const { collection } = workflow(newId(), [{ to: WEBHOOK }]) as { collection: JsonObject };
@@ -269,7 +269,7 @@ describe('the end of a workflow', () => {
     assert.deepEqual([facts['name'], facts['job_run_id']], ['nightly', started!.id]);
   });
 
-  it('is told again where the workflow came back from the archive, and forgotten with it', async () => {
+  it('is announced again if the workflow came back from the archive, and deleted with it', async () => {
     const bench = await newBench();
     const id = newId();
     const { engine } = benchOn(bench.database, { archiveAfterMs: 0, deleteAfterMs: 0 });

@@ -1,4 +1,4 @@
-/** Each failed run of a workflow is told once: under retries, repeated and late reports, and several managers at once. */
+/** Each failed run of a workflow is announced once: under retries, repeated and late reports, and several managers at once. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
@@ -51,7 +51,7 @@ function reportOf(task: ClaimedTask): Report {
 
 for (const seed of [1, 2, 3]) {
   describe(`notices once for each run, seed ${seed}`, () => {
-    it('whoever finishes what, and however often it is said', async () => {
+    it('regardless of which manager finishes it, and of repeated reports', async () => {
       const bench = await newBench();
       const random = seededRandom(seed);
       const others = [bench, ...Array.from({ length: ENGINES - 1 }, () => benchOn(bench.database))];
@@ -72,7 +72,7 @@ for (const seed of [1, 2, 3]) {
               const again = said.filter(() => random.next() < 0.05);
               said.push(...reports);
               await others[index]!.engine.report([...reports, ...again]);
-              // Whoever hears it as well says it once more.
+              // Another manager that receives the message reports it again.
               await others[(index + 1) % ENGINES]!.engine.report(reports);
             }),
           );
@@ -89,8 +89,8 @@ for (const seed of [1, 2, 3]) {
         const own = told.filter(({ workflow_id }) => workflow_id === id);
         const sumOf = (byEnd: boolean): number =>
           own.reduce((sum, { by_end, n }) => sum + (by_end === byEnd ? n : 0), 0);
-        assert.equal(sumOf(true), RUNS, 'ends that were told');
-        assert.equal(sumOf(false), RUNS, 'errors that were told');
+        assert.equal(sumOf(true), RUNS, 'announced ends');
+        assert.equal(sumOf(false), RUNS, 'announced errors');
         assert.ok(
           own.filter(({ by_end }) => by_end).every(({ n }) => n === 1),
           'one for each run',

@@ -206,7 +206,7 @@ story(
   report(0, 'failed'),
 );
 story(
-  'a start that is given up while the task is paused fails it',
+  'a start that is abandoned while the task is paused fails it',
   workflow({ webhook: true }, { parents: after(1) }),
   CLAIM_WEBHOOKS,
   operate('pause', 0),

@@ -61,7 +61,7 @@ const creation = (generator: number, node: NodeSpec, name: number | null = null)
   repeats: null,
 });
 const create = (...items: CreationSpec[]): TreeCommand => ({ type: 'create', items });
-/** Sends the message so many before the last one once more, in the name of an attempt. */
+/** Sends an earlier message, counted back from the last one, again in the name of an attempt. */
 const again = (repeats: number, speaker: Speaker = 'anonymous'): CreationSpec => ({
   ...creation(0, TASK),
   repeats,

@@ -136,7 +136,7 @@ export class TreesSideBySide {
     for (let round = 0; ; round += 1) {
       const { promoted, requeued, timed_out, relayed } = await this.#subject.engine.sweep();
       if (promoted + requeued + timed_out + relayed === 0) break;
-      assert.ok(round < 500, 'the sweep finds work for ever');
+      assert.ok(round < 500, 'the sweep never finishes');
     }
     this.#apply({ type: 'expire' });
   }

@@ -154,6 +154,6 @@ for (const overlap of ['skip', 'queue', 'allow'] as const) {
     assert.deepEqual((await sent()).map((message) => message.job_run_id).sort(), started.map((run) => run.id).sort());
     const used = scheduled.filter((run) => run.workflow_id !== null).length;
     assert.equal((await jobs.get(id))!.recurrence, 60 - used);
-    assert.ok(used > 10, `only ${used} runs were started: this test would hold for nothing`);
+    assert.ok(used > 10, `only ${used} runs were started: this test would prove nothing`);
   });
 }

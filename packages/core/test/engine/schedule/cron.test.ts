@@ -164,7 +164,7 @@ test('a day that never comes has no next occurrence', () => {
   assert.deepEqual(parseSchedule('0 0 30 2 *', 'UTC').upcoming(0, 5), []);
 });
 
-test('what has another number of fields is told what an expression has', () => {
+test('an error lists the fields if their number is wrong', () => {
   for (const cron of ['nonsense', '@foo', '* * *', '* * * * * * *', '2026-01-01T00:00:00Z', '']) {
     assert.match(scheduleFaults(cron, 'UTC')[0]!, /^cron: must have five fields \(minute, .* @daily; not "/, cron);
   }

@@ -50,7 +50,7 @@ test('ten servers start each of a hundred due jobs once', async () => {
       const results = await Promise.all(passes);
       started += results.reduce((sum, result) => sum + result.started, 0);
       assert.ok(results.filter((result) => result.started > 0).length > 1, 'one server did it all');
-      // Whoever came while others held the rest found nothing; a last look finds what no one took.
+      // Calls made while others held the rest found nothing; a last call finds what is left.
       for (
         let last = await startDueJobs(contexts[0]!, 100);
         last.started > 0;

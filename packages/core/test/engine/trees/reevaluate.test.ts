@@ -13,7 +13,7 @@ const READ_IN_TRANSACTION: Statement = {
   text: `select coalesce(sum(seq_tup_read + idx_tup_fetch), 0)::integer as n from pg_stat_xact_user_tables
     where relname in ('container', 'task')`,
 };
-/** As if the ends of a container's children had been counted, and no one had looked at it since. */
+/** As if the ends of a container's children had been counted, and the container not been checked since. */
 const FORGET_END: Statement = {
   name: 'test.forget_end',
   text: `with inner_one as (

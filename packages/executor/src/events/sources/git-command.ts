@@ -108,7 +108,7 @@ export async function runGit<T>(
   child.stderr.on('data', (chunk: Buffer) => {
     if (Buffer.concat(errorOutput).length < STDERR_BYTES_KEPT) errorOutput.push(chunk.subarray(0, STDERR_BYTES_KEPT));
   });
-  // A process that exits early closes its input; its exit code tells why.
+  // A process that exits early closes its input; its exit code says why.
   child.stdin.on('error', () => undefined);
   child.stdin.end(input);
   try {

@@ -13,7 +13,7 @@ import { configuredTier, taskUserFaults } from './executor-settings-check.ts';
 import { userRangeOf } from './executor-users.ts';
 
 export interface ExecutorTiers {
-  /** The tier of tasks whose event asks for nothing stronger. */
+  /** The tier of tasks whose event does not ask for a stronger one. */
   readonly own: ExecutionTier;
   readonly all: readonly ExecutionTier[];
 }

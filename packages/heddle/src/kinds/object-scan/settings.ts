@@ -72,7 +72,7 @@ function readOption(members: Members, name: string, option: OptionGroup[string])
   return option.words === undefined ? members.boolean(name) : members.oneOf(name, option.words);
 }
 
-/** Limits asterisks in globs: matching backtracks, so many of them could take forever on a crafted name. */
+/** Limits asterisks in globs: matching backtracks, and a large number of them could take forever on a crafted name. */
 function readGlobs(options: Members, name: string): string[] {
   const globs = textsMember(options, name, { max: PATTERNS_MAX, maxChars: PATTERN_CHARACTERS_MAX }) ?? [];
   for (const glob of globs) {

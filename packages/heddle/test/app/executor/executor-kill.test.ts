@@ -83,7 +83,7 @@ describe(`an executor that is killed ${KILLS} times (seed ${SEED})`, () => {
     );
     for (let kill = 0; kill < KILLS && over.size < TASKS; kill += 1) {
       const wanted = Math.min(TASKS, over.size + 1 + Math.floor(random.next() * 8));
-      await eventually(() => over.size >= wanted, `${wanted} tasks are over`, 60_000);
+      await eventually(() => over.size >= wanted, `${wanted} tasks have ended`, 60_000);
       await site.kill();
       await site.start(environment);
     }

@@ -1,4 +1,4 @@
-/** What is wrong with what is to be told is known when a workflow is submitted; what tasks found is never a template. */
+/** Faulty templates are rejected when a workflow is submitted; results of tasks are never templates. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
