@@ -1558,7 +1558,7 @@ UNION ALL
 -- heddle.reason_of(p_cause uuid)
 --   returns text, sql, stable
 
--- heddle.recall_strays(p_limit integer)
+-- heddle.recover_orphans(p_limit integer)
 --   returns integer, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
 
 -- heddle.receive_messages(p_queue text, p_max integer, p_visibility_ms bigint, p_max_receives integer, p_bytes bigint, p_from_ms bigint, p_now timestamp with time zone)
@@ -1759,7 +1759,7 @@ UNION ALL
 -- heddle.runner_lock_free(p_ids uuid[])
 --   returns uuid[], plpgsql, volatile, set enable_seqscan=off
 
--- heddle.runner_make_room(p_request uuid, p_missing integer, p_coming integer, p_max integer, p_overtakes integer, p_lease_ms bigint, p_now timestamp with time zone, p_times jsonb)
+-- heddle.runner_plan_evictions(p_request uuid, p_missing integer, p_coming integer, p_max integer, p_overtakes integer, p_lease_ms bigint, p_now timestamp with time zone, p_times jsonb)
 --   returns integer, plpgsql, volatile, set enable_seqscan=off
 
 -- heddle.runner_match(p_requests uuid[], p_limit integer, p_now timestamp with time zone, p_times jsonb, OUT o_requests uuid[], OUT o_runners uuid[], OUT o_open uuid[])
@@ -1951,7 +1951,7 @@ UNION ALL
 -- heddle.update_tasks(p_ids uuid[], p_attempts integer[], p_extras jsonb, p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
 
--- heddle.walk_containers(p_touched uuid[], p_opened uuid[], p_now timestamp with time zone, OUT disabled uuid[], OUT workflows uuid[], OUT unblocked integer, OUT lanes integer[])
+-- heddle.advance_containers(p_touched uuid[], p_opened uuid[], p_now timestamp with time zone, OUT disabled uuid[], OUT workflows uuid[], OUT unblocked integer, OUT lanes integer[])
 --   returns record, plpgsql, volatile, set plan_cache_mode=force_generic_plan
 
 -- heddle.wanted_slots(p_kind integer, p_metadata jsonb)

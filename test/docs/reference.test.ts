@@ -66,7 +66,7 @@ const COUNTED_BY: Readonly<Record<string, string>> = {
   heddle_pool_discarded_total: 'discarded',
   heddle_pool_launches_total: 'launches',
   heddle_pool_ended_total: 'ended',
-  heddle_pool_reaped_total: 'reaped',
+  heddle_pool_reconciled_total: 'reaped',
   heddle_pool_runners: 'setRunners',
   heddle_pool_waiting: 'setRunners',
 };

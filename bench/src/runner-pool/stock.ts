@@ -14,10 +14,10 @@ export const TIMES: PoolTimes = {
   confirm_ms: HOUR_MS,
   claim_ms: HOUR_MS,
   idle_ms: HOUR_MS,
-  fresh_ms: HOUR_MS,
-  silent_ms: HOUR_MS,
-  doubt_ms: HOUR_MS,
-  patience_ms: 10_000,
+  heartbeat_max_age_ms: HOUR_MS,
+  heartbeat_timeout_ms: HOUR_MS,
+  recheck_ms: HOUR_MS,
+  reserve_after_ms: 10_000,
 };
 
 const EMPTY: Statement = {

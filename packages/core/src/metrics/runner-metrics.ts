@@ -85,7 +85,7 @@ function launchMetrics(make: MetricFactory) {
     { reason: new CappedLabel() },
   );
   const reaped = make.counter(
-    'heddle_pool_reaped_total',
+    'heddle_pool_reconciled_total',
     'Instances that the pool did not know (orphan), and runners whose instance was gone (vanished)',
     ['what'],
   );

@@ -271,7 +271,7 @@ function requireWhole(holds: readonly RequestWithRunners[], released: ReadonlySe
   if (partial === undefined) return;
   const { id, run, runners } = partial;
   const fault = `The hold ${id} of ${run} has ${runners.length} runners, which can only be released together`;
-  throw new HeddleError('CONFLICT', `${fault}; to release all of them, run: heddle pool let-go ${id}`);
+  throw new HeddleError('CONFLICT', `${fault}; to release all of them, run: heddle pool release-hold ${id}`);
 }
 
 function provisioned(runners: readonly Runner[], count: number, max: number): Provisioned {

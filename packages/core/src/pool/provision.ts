@@ -171,7 +171,7 @@ export class Provisioner {
   #reserves({ created_at }: RunnerRequest, { now }: Pass): boolean {
     const { times } = this.#context.policy;
     const waited = now - created_at;
-    return waited >= times.patience_ms && waited < times.patience_ms + 2 * times.idle_ms;
+    return waited >= times.reserve_after_ms && waited < times.reserve_after_ms + 2 * times.idle_ms;
   }
 
   async #plan(pass: Pass): Promise<number> {

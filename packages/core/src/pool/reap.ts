@@ -113,7 +113,7 @@ export class Reaper {
 
   /**
    * Marks instances as gone if the provider reports them gone, or if termination was requested and listings at least
-   * `doubt_ms` apart do not include them, since a listing may be older than a launch.
+   * `recheck_ms` apart do not include them, since a listing may be older than a launch.
    */
   async #markGone(listed: readonly ProviderInstance[]): Promise<number> {
     const { store, clock, policy } = this.#context;
@@ -126,7 +126,7 @@ export class Reaper {
       else if (state === 'gone') gone.push(terminating.runner_id);
       else {
         terminating.absentSince ??= now;
-        const isSure = terminating.requestedAt !== null && now - terminating.absentSince >= policy.times.doubt_ms;
+        const isSure = terminating.requestedAt !== null && now - terminating.absentSince >= policy.times.recheck_ms;
         if (isSure) gone.push(terminating.runner_id);
       }
     }

@@ -21,7 +21,7 @@ const WITHOUT_RUNNER: Statement = {
   text: `select task_id, attempt, reason, worn from attempts_without_runner($1, $2)`,
 };
 
-const RECALL_STRAYS: Statement = { name: 'runner_tasks.recall_strays', text: `select recall_strays($1) as count` };
+const RECALL_STRAYS: Statement = { name: 'runner_tasks.recover_orphans', text: `select recover_orphans($1) as count` };
 
 /** Earlier waiting requests of the same class are counted up to 10,000. */
 const REQUEST_OF_TASK: Statement = {

@@ -129,7 +129,7 @@ function sceneOf(bootMs: number | null = 2 * SECOND): Scene {
   const times = {
     ...TIMES,
     ...{ created_ms: 40 * SECOND, register_ms: 20 * SECOND, idle_ms: 20 * SECOND },
-    ...{ fresh_ms: 5 * SECOND, silent_ms: 8 * SECOND, doubt_ms: 10 * SECOND },
+    ...{ heartbeat_max_age_ms: 5 * SECOND, heartbeat_timeout_ms: 8 * SECOND, recheck_ms: 10 * SECOND },
   };
   return new Scene({ bootMs, policy: { batch_max: 2, times } });
 }

@@ -209,7 +209,7 @@ test('a hold of several runners is released only as a whole', async () => {
   const { id } = await pool.hold(demandOf({ count: 2 }), HOLD);
   await scene.pass(10 * SECOND);
   const ids = (await pool.request(id)).runners.map((runner) => runner.id);
-  assert.match(await refusal(pool.release([ids[0]!]), 'CONFLICT'), new RegExp(`2 runners.*heddle pool let-go ${id}`));
+  assert.match(await refusal(pool.release([ids[0]!]), 'CONFLICT'), new RegExp(`2 runners.*heddle pool release-hold ${id}`));
   assert.equal((await pool.request(id)).state, 'granted');
   assert.equal(await pool.release(ids), 2);
   assert.equal((await pool.request(id)).state, 'ended');

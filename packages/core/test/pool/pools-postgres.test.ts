@@ -17,14 +17,14 @@ import { demandOf, POLICY } from './scene.ts';
 const POOLS = 3;
 const SINGLES = 24;
 const GANG = 6;
-const PULSE_MS = 500;
+const HEARTBEAT_MS = 500;
 const INTERVALS = {
   ...{ serve_ms: 50, provision_ms: 50, launch_ms: 50, sweep_ms: 50 },
   ...{ terminate_ms: 50, reap_ms: 200, replenish_ms: 50 },
 };
 
 /** Longer than a busy machine needs to answer. */
-const times = { ...POLICY.times, confirm_ms: 120_000, fresh_ms: 120_000, silent_ms: 240_000 };
+const times = { ...POLICY.times, confirm_ms: 120_000, heartbeat_max_age_ms: 120_000, heartbeat_timeout_ms: 240_000 };
 
 let opened: TestDatabase;
 
@@ -46,7 +46,7 @@ test('several pools over one database serve all requests, launch within limits, 
       registration: { runner_id: instance.runner_id, batch_id: null, provider_id: instance.provider_id, address: null },
       clock: systemClock,
       log: silentLogger,
-      pulse_ms: PULSE_MS,
+      heartbeat_ms: HEARTBEAT_MS,
       onClaimed: () => undefined,
       onEnd: () => provider.vanish(instance.provider_id),
     });

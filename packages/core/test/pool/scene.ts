@@ -133,7 +133,7 @@ export class Scene {
       registration: { runner_id: instance.runner_id, batch_id: null, provider_id: instance.provider_id, address: null },
       clock: this.clock,
       log: silentLogger,
-      pulse_ms: SECOND,
+      heartbeat_ms: SECOND,
       onClaimed: (_orders: Orders) => undefined,
       onEnd: () => this.provider.vanish(instance.provider_id),
     });

@@ -117,7 +117,7 @@ function executorMetrics(registry: Registry) {
     registers,
   });
   const lost = new Counter({
-    name: 'heddle_executor_audit_lost_total',
+    name: 'heddle_executor_audit_dropped_total',
     help: 'Audit log entries dropped because they could not be written',
     registers,
   });

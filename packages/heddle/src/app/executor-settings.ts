@@ -95,7 +95,7 @@ export const EXECUTOR_SETTING_GROUPS = {
       description: 'Accepted signature algorithms of tokens',
     }),
     executorRequestsRemembered: kind.integer({
-      name: 'HEDDLE_EXECUTOR_REQUESTS_REMEMBERED',
+      name: 'HEDDLE_EXECUTOR_REPLAY_REQUESTS_MAX',
       fallback: 2_500_000,
       min: 10_000,
       max: 100_000_000,
@@ -103,7 +103,7 @@ export const EXECUTOR_SETTING_GROUPS = {
         'Requests of the last minute remembered to detect replays, 54 bytes each; beyond them callers are asked to wait',
     }),
     executorUnprovenMaxMb: kind.integer({
-      name: 'HEDDLE_EXECUTOR_UNPROVEN_MAX_MB',
+      name: 'HEDDLE_EXECUTOR_UNAUTHENTICATED_MAX_MB',
       aliases: ['unproven_max_mb'],
       fallback: 64,
       min: 16,
@@ -280,7 +280,7 @@ export const EXECUTOR_SETTING_GROUPS = {
       description: 'Maximum size of the audit log, MiB; beyond it the oldest files are deleted; 0 keeps them all',
     }),
     executorAuditKeepDays: kind.integer({
-      name: 'HEDDLE_EXECUTOR_AUDIT_KEEP_DAYS',
+      name: 'HEDDLE_EXECUTOR_AUDIT_RETENTION_DAYS',
       fallback: 0,
       min: 0,
       max: 36_500,

@@ -14,10 +14,10 @@ const ORDERS: readonly Order[] = [
   { low: 'poolMinIdle', high: 'poolMaxSize', isLimit: true },
   { low: 'paginationDefault', high: 'paginationMax', isLimit: true },
   { low: 'runnerBatchMax', high: 'runnerLaunchBurst' },
-  { low: 'runnerPulseMs', high: 'runnerFreshMs', factor: 2 },
-  { low: 'runnerFreshMs', high: 'runnerSilentMs' },
-  { low: 'runnerPulseMs', high: 'runnerConfirmMs' },
-  { low: 'runnerConfirmMs', high: 'runnerClaimMs' },
+  { low: 'runnerHeartbeatMs', high: 'runnerHeartbeatMaxAgeMs', factor: 2 },
+  { low: 'runnerHeartbeatMaxAgeMs', high: 'runnerHeartbeatTimeoutMs' },
+  { low: 'runnerHeartbeatMs', high: 'runnerConfirmTimeoutMs' },
+  { low: 'runnerConfirmTimeoutMs', high: 'runnerClaimTimeoutMs' },
 ];
 
 /**

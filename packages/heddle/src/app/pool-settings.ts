@@ -94,43 +94,43 @@ export const POOL_SETTING_GROUPS = {
     }),
   },
   'Runner pool: times': {
-    runnerCreatedMs: time('HEDDLE_POOL_CREATED_SECS', 600_000, 'Timeout from planning a launch to its success'),
-    runnerRegisterMs: time(
-      'HEDDLE_POOL_REGISTER_SECS',
+    runnerLaunchTimeoutMs: time('HEDDLE_POOL_LAUNCH_TIMEOUT_SECS', 600_000, 'Timeout from planning a launch to its success'),
+    runnerRegisterTimeoutMs: time(
+      'HEDDLE_POOL_REGISTER_TIMEOUT_SECS',
       180_000,
       'Timeout from a launch to the registration of the runner',
     ),
-    runnerConfirmMs: time('HEDDLE_POOL_CONFIRM_SECS', 10_000, 'Timeout from a claim to its confirmation by the runner'),
-    runnerClaimMs: time('HEDDLE_POOL_CLAIM_SECS', 300_000, 'Maximum time of a claim that has not started'),
-    runnerIdleMs: time('HEDDLE_POOL_IDLE_SECS', 300_000, 'Time after which an unused runner ends'),
-    runnerPulseMs: time('HEDDLE_POOL_PULSE_SECS', 5_000, 'Heartbeat interval of a runner'),
-    runnerFreshMs: time(
-      'HEDDLE_POOL_FRESH_SECS',
+    runnerConfirmTimeoutMs: time('HEDDLE_POOL_CONFIRM_TIMEOUT_SECS', 10_000, 'Timeout from a claim to its confirmation by the runner'),
+    runnerClaimTimeoutMs: time('HEDDLE_POOL_CLAIM_TIMEOUT_SECS', 300_000, 'Maximum time of a claim that has not started'),
+    runnerIdleTimeoutMs: time('HEDDLE_POOL_IDLE_TIMEOUT_SECS', 300_000, 'Time after which an unused runner ends'),
+    runnerHeartbeatMs: time('HEDDLE_POOL_HEARTBEAT_SECS', 5_000, 'Heartbeat interval of a runner'),
+    runnerHeartbeatMaxAgeMs: time(
+      'HEDDLE_POOL_HEARTBEAT_MAX_AGE_SECS',
       15_000,
       'Maximum age of the last heartbeat of a runner that is claimed',
     ),
-    runnerSilentMs: time(
-      'HEDDLE_POOL_SILENT_SECS',
+    runnerHeartbeatTimeoutMs: time(
+      'HEDDLE_POOL_HEARTBEAT_TIMEOUT_SECS',
       30_000,
       'Time without a heartbeat after which a runner counts as silent; it is marked lost if a second check confirms it',
     ),
-    runnerDoubtMs: time(
-      'HEDDLE_POOL_DOUBT_SECS',
+    runnerRecheckMs: time(
+      'HEDDLE_POOL_RECHECK_SECS',
       60_000,
       'Minimum time between two checks that mark a runner lost whose instance is missing, or terminate an instance without a runner',
     ),
-    runnerPatienceMs: time(
-      'HEDDLE_POOL_PATIENCE_SECS',
+    runnerReserveAfterMs: time(
+      'HEDDLE_POOL_RESERVE_AFTER_SECS',
       10_000,
       'Time at the head of the queue after which a request for several runners holds back those behind it',
     ),
-    runnerFarewellMs: time(
-      'HEDDLE_POOL_FAREWELL_SECS',
+    runnerExitGraceMs: time(
+      'HEDDLE_POOL_EXIT_GRACE_SECS',
       60_000,
       'Time after its deadline at which a runner that cannot reach the database ends itself',
     ),
-    runnerAloneMs: time(
-      'HEDDLE_POOL_ALONE_SECS',
+    runnerDisconnectedMs: time(
+      'HEDDLE_POOL_DISCONNECTED_SECS',
       60_000,
       'How long a runner process survives without the database; a sixth of it if the server that started it is gone too',
     ),
@@ -148,6 +148,6 @@ export const POOL_SETTING_GROUPS = {
       1_000,
       12 * HOUR_MS,
     ),
-    runnerKeepMs: time('HEDDLE_POOL_KEEP_SECS', DAY_MS, 'Retention of ended runners', 1_000, 365 * DAY_MS),
+    runnerKeepMs: time('HEDDLE_POOL_RETENTION_SECS', DAY_MS, 'Retention of ended runners', 1_000, 365 * DAY_MS),
   },
 } as const;

@@ -152,7 +152,7 @@ export const SETTING_GROUPS = {
       description: 'Lease of a task that a queue worker runs, without a heartbeat; workers send three in this time',
     }),
     inboxKeepSecs: kind.integer({
-      name: 'HEDDLE_INBOX_KEEP_SECS',
+      name: 'HEDDLE_INBOX_RETENTION_SECS',
       fallback: 0,
       fallbackText: '`259200`; `1209600` with SQS',
       min: 60,
@@ -218,14 +218,14 @@ export const SETTING_GROUPS = {
       description: 'Timeout of one try',
     }),
     webhookStartGiveUpSecs: kind.integer({
-      name: 'HEDDLE_WEBHOOK_START_GIVE_UP_SECS',
+      name: 'HEDDLE_WEBHOOK_START_RETRY_SECS',
       fallback: 120,
       min: 1,
       max: DAY_SECS,
       description: 'Time after the first try when a start is abandoned and the task fails',
     }),
     webhookEndGiveUpSecs: kind.integer({
-      name: 'HEDDLE_WEBHOOK_END_GIVE_UP_SECS',
+      name: 'HEDDLE_WEBHOOK_END_RETRY_SECS',
       fallback: DAY_SECS,
       min: 1,
       max: 30 * DAY_SECS,
@@ -281,14 +281,14 @@ export const SETTING_GROUPS = {
       description: 'Age at which archived batches are deleted',
     }),
     findingsKeepSecs: kind.integer({
-      name: 'HEDDLE_FINDINGS_KEEP_SECS',
+      name: 'HEDDLE_FINDINGS_RETENTION_SECS',
       fallback: 180 * DAY_SECS,
       min: 60,
       max: 100 * YEAR_SECS,
       description: 'Retention of findings that are gone, and of the counts of old scans',
     }),
     modelsKeepSecs: kind.integer({
-      name: 'HEDDLE_MODELS_KEEP_SECS',
+      name: 'HEDDLE_MODELS_RETENTION_SECS',
       fallback: 180 * DAY_SECS,
       min: 60,
       max: 100 * YEAR_SECS,

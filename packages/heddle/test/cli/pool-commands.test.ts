@@ -110,8 +110,8 @@ test('runners are released, drained and terminated', async () => {
   const [one, other] = await world.arrive(2);
   const both = (await pool('hold', '--class', 'large', '--count', '2', '--json')).json() as { id: string };
   const refused = await pool('release', one!);
-  assert.deepEqual([refused.code, refused.stderr.includes(`heddle pool let-go ${both.id}`)], [1, true], refused.stderr);
-  assert.equal((await pool('let-go', both.id)).code, 0);
+  assert.deepEqual([refused.code, refused.stderr.includes(`heddle pool release-hold ${both.id}`)], [1, true], refused.stderr);
+  assert.equal((await pool('release-hold', both.id)).code, 0);
   const single = (await pool('hold', '--class', 'large', '--json')).json() as { runners: { id: string }[] };
   assert.match((await pool('release', single.runners[0]!.id)).stdout, /^state +idle$/m);
   await pool('hold', '--class', 'large', '--count', '2');
@@ -131,7 +131,7 @@ test('runners are held for external work, and released', async () => {
   const granted = await pool('requests', '--granted');
   assert.match(granted.lines[1]!, new RegExp(`^${request.id} +granted +1 × large, on-demand +acme +build 7 `));
   assert.match((await pool('request', request.id)).stdout, /^for +build 7$/m);
-  assert.match((await pool('let-go', request.id)).stdout, /^reason +released by its holder$/m);
+  assert.match((await pool('release-hold', request.id)).stdout, /^reason +released by its holder$/m);
   assert.equal((await pool('requests')).stdout, 'no matching requests\n');
   assert.equal((await pool('request', randomUUID())).code, 3);
   assert.equal((await pool('hold', '--class', 'lrge')).code, 2);

@@ -21,7 +21,7 @@ import { POLICY } from './pool-stub.ts';
 
 const HOUR_MS = 3_600_000;
 /** Nothing ends by time, however slow the machine is. */
-const TIMES = { ...POLICY.times, confirm_ms: HOUR_MS, fresh_ms: HOUR_MS, silent_ms: HOUR_MS };
+const TIMES = { ...POLICY.times, confirm_ms: HOUR_MS, heartbeat_max_age_ms: HOUR_MS, heartbeat_timeout_ms: HOUR_MS };
 
 export class PoolWorld {
   readonly store: MemoryRunnerStore;

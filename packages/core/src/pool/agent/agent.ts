@@ -14,9 +14,9 @@ export interface RunnerAgentOptions {
   readonly clock: Clock;
   readonly log: Logger;
   /** Heartbeat interval, milliseconds (default 5,000). */
-  readonly pulse_ms?: number;
+  readonly heartbeat_ms?: number;
   /** Time after its threshold at which the agent ends itself, milliseconds (default 60,000). */
-  readonly farewell_ms?: number;
+  readonly exit_grace_ms?: number;
   /** How long the agent tries to register, milliseconds (default 240,000). */
   readonly register_ms?: number;
   /** Whether work of an earlier claim is still running; no claim is confirmed until it has ended. */
@@ -36,8 +36,8 @@ export interface RunnerAgentOptions {
   onEnd(reason: string): void;
 }
 
-const PULSE_MS = 5_000;
-const FAREWELL_MS = 60_000;
+const HEARTBEAT_MS = 5_000;
+const EXIT_GRACE_MS = 60_000;
 const REGISTER_MS = 240_000;
 /** A call that is not answered within this time is repeated. */
 const ANSWER_MS = 10_000;
@@ -76,11 +76,11 @@ export class RunnerAgent {
 
   constructor(options: RunnerAgentOptions) {
     this.#options = options;
-    const { clock, log, pulse_ms = PULSE_MS } = options;
+    const { clock, log, heartbeat_ms = HEARTBEAT_MS } = options;
     this.#startedAt = clock.monotonic();
     this.#loop = new Loop({
       name: 'runner agent',
-      intervalMs: pulse_ms,
+      intervalMs: heartbeat_ms,
       clock,
       log,
       runOnce: () => this.#runOnce(),
@@ -155,8 +155,8 @@ export class RunnerAgent {
 
   /** Drains an overdue runner in case no server is running to end it. */
   #drainIfOverdue({ state, threshold, now, draining }: Orders): boolean {
-    const { farewell_ms = FAREWELL_MS } = this.#options;
-    if (draining || (state !== 'idle' && state !== 'created') || now < threshold + farewell_ms) return false;
+    const { exit_grace_ms = EXIT_GRACE_MS } = this.#options;
+    if (draining || (state !== 'idle' && state !== 'created') || now < threshold + exit_grace_ms) return false;
     this.#pending.drain ??= END_REASONS.idle_too_long;
     return true;
   }
@@ -254,10 +254,10 @@ export class RunnerAgent {
   }
 
   #endIfExpired(): void {
-    const { clock, farewell_ms = FAREWELL_MS, register_ms = REGISTER_MS } = this.#options;
+    const { clock, exit_grace_ms = EXIT_GRACE_MS, register_ms = REGISTER_MS } = this.#options;
     if (this.#orders === null) {
       if (clock.monotonic() - this.#startedAt >= register_ms) this.#end('registration timed out');
-    } else if (clock.now() >= this.#orders.threshold + farewell_ms) {
+    } else if (clock.now() >= this.#orders.threshold + exit_grace_ms) {
       this.#end('the deadline has passed and the database is unreachable');
     }
   }

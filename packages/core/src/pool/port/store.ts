@@ -20,15 +20,15 @@ export interface PoolTimes {
   /** How long an idle runner stays without being claimed. */
   readonly idle_ms: number;
   /** Maximum age of the last heartbeat of a runner that is to be claimed. */
-  readonly fresh_ms: number;
+  readonly heartbeat_max_age_ms: number;
   /**
    * Time without a heartbeat after which a runner counts as silent; it is marked lost if a second check confirms it.
    */
-  readonly silent_ms: number;
+  readonly heartbeat_timeout_ms: number;
   /** Minimum time between the two checks that end a runner whose store, provider and heartbeats disagree. */
-  readonly doubt_ms: number;
+  readonly recheck_ms: number;
   /** Time at the head of the queue after which a gang holds back the requests behind it. */
-  readonly patience_ms: number;
+  readonly reserve_after_ms: number;
 }
 
 /** Origin of a request. */
@@ -265,7 +265,7 @@ export interface RunnerStore {
   gone(runnerIds: readonly string[]): Promise<void>;
   /**
    * Compares a complete listing of a provider with the table. Returns orphaned instances that were seen twice, at least
-   * `doubt_ms` apart; ends runners whose instances were missing twice.
+   * `recheck_ms` apart; ends runners whose instances were missing twice.
    */
   reconcile(provider: string, listed: readonly ProviderInstance[]): Promise<{ orphans: string[]; vanished: number }>;
 

@@ -9,7 +9,7 @@ import { newId } from '@heddle/base/random';
 
 const ID = '018bcfe5-6800-7000-8000-00000000000a';
 const REQUEST = '018bcfe5-6800-7000-8000-00000000000b';
-const PULSE_MS = 5_000;
+const HEARTBEAT_MS = 5_000;
 
 /** A connection that answers with preset orders and records calls. */
 class FakeConnection implements AgentConnection {
@@ -95,7 +95,7 @@ function sceneOf(orders: Orders | null = ordersOf(), more: Partial<RunnerAgentOp
     registration: { runner_id: ID, batch_id: null, provider_id: 'i-1', address: null },
     clock,
     log: silentLogger,
-    pulse_ms: PULSE_MS,
+    heartbeat_ms: HEARTBEAT_MS,
     onClaimed: ({ epoch }) => void events.push(`claimed ${epoch}`),
     onRevoked: (epoch) => void events.push(`revoked ${epoch}`),
     onDraining: () => void events.push('draining'),
@@ -115,7 +115,7 @@ test('it registers once, then sends a heartbeat every five seconds', async () =>
   const { clock, connection, agent } = sceneOf();
   await settled(clock);
   assert.deepEqual(connection.calls, ['register']);
-  await clock.advance(3 * PULSE_MS);
+  await clock.advance(3 * HEARTBEAT_MS);
   assert.deepEqual(connection.calls, ['register', 'pulse', 'pulse', 'pulse']);
   await agent.stop();
 });
@@ -129,7 +129,7 @@ test('a claim is confirmed once before its work starts, and released with its ep
   assert.deepEqual(connection.calls, ['register', 'pulse', 'confirm 1']);
   assert.deepEqual(events, ['claimed 1']);
   assert.equal(agent.working, 1);
-  await clock.advance(2 * PULSE_MS);
+  await clock.advance(2 * HEARTBEAT_MS);
   assert.deepEqual(events, ['claimed 1']);
   const finished = agent.finish(1);
   await settled(clock);
@@ -177,7 +177,7 @@ test('a confirmation that keeps being refused is not repeated without a pause', 
   connection.confirms = false;
   await settled(clock);
   assert.deepEqual(connection.calls, ['register', 'confirm 1', 'pulse', 'confirm 1']);
-  await clock.advance(2 * PULSE_MS);
+  await clock.advance(2 * HEARTBEAT_MS);
   assert.equal(connection.calls.length, 8);
   assert.deepEqual(events, []);
   await agent.stop();
@@ -195,7 +195,7 @@ test('a confirmation whose answer was lost starts the work once', async () => {
   agent.wake();
   await settled(clock);
   assert.deepEqual(events, []);
-  await clock.advance(PULSE_MS);
+  await clock.advance(HEARTBEAT_MS);
   assert.deepEqual(events, ['claimed 1']);
   assert.equal(connection.calls.filter((name) => name === 'confirm 1').length, 1);
   await agent.stop();
@@ -205,14 +205,14 @@ test('a claim that was taken away during its work is revoked, and the next one s
   const { clock, connection, agent, events } = sceneOf(claimed(1));
   await settled(clock);
   connection.orders = claimed(3);
-  await clock.advance(PULSE_MS);
+  await clock.advance(HEARTBEAT_MS);
   assert.deepEqual(events, ['claimed 1', 'revoked 1', 'claimed 3']);
   assert.equal(agent.working, 3);
   // Finishing the old claim does not affect the new one.
   await agent.finish(1);
   assert.ok(!connection.calls.includes('release 1'));
   connection.orders = ordersOf({ epoch: 3 });
-  await clock.advance(PULSE_MS);
+  await clock.advance(HEARTBEAT_MS);
   assert.deepEqual(events.at(-1), 'revoked 3');
   assert.equal(agent.working, null);
   await agent.stop();
@@ -224,11 +224,11 @@ test('it survives a database outage and then sends pending reports', async () =>
   connection.down = true;
   let isAcknowledged = false;
   const finished = agent.finish(1).then(() => (isAcknowledged = true));
-  await clock.advance(12 * PULSE_MS);
+  await clock.advance(12 * HEARTBEAT_MS);
   assert.equal(isAcknowledged, false);
   assert.equal(agent.working, 1);
   connection.down = false;
-  await clock.advance(PULSE_MS);
+  await clock.advance(HEARTBEAT_MS);
   await finished;
   assert.equal(agent.working, null);
   assert.deepEqual(events, ['claimed 1']);
@@ -242,7 +242,7 @@ test('a release whose answer was lost is repeated', async () => {
   const finished = agent.finish(1);
   await settled(clock);
   connection.answersLost = false;
-  await clock.advance(PULSE_MS);
+  await clock.advance(HEARTBEAT_MS);
   await finished;
   assert.equal(connection.calls.filter((name) => name === 'release 1').length, 2);
   await agent.stop();
@@ -253,9 +253,9 @@ test('a call that never answers times out', async () => {
   await settled(clock);
   const { pulse } = connection;
   connection.pulse = () => new Promise(() => undefined);
-  await clock.advance(PULSE_MS + 10_000);
+  await clock.advance(HEARTBEAT_MS + 10_000);
   connection.pulse = pulse;
-  await clock.advance(PULSE_MS);
+  await clock.advance(HEARTBEAT_MS);
   assert.equal(connection.calls.at(-1), 'pulse');
   await agent.stop();
 });
@@ -263,9 +263,9 @@ test('a call that never answers times out', async () => {
 test('registration is repeated until it is acknowledged, and abandoned after a while', async () => {
   const heard = sceneOf();
   heard.connection.down = true;
-  await heard.clock.advance(10 * PULSE_MS);
+  await heard.clock.advance(10 * HEARTBEAT_MS);
   heard.connection.down = false;
-  await heard.clock.advance(PULSE_MS);
+  await heard.clock.advance(HEARTBEAT_MS);
   assert.equal(heard.agent.orders?.runner_id, ID);
   await heard.agent.stop();
 
@@ -273,10 +273,10 @@ test('registration is repeated until it is acknowledged, and abandoned after a w
   unheard.connection.down = true;
   await unheard.clock.advance(55_000);
   assert.deepEqual(unheard.events, []);
-  await unheard.clock.advance(PULSE_MS);
+  await unheard.clock.advance(HEARTBEAT_MS);
   assert.deepEqual(unheard.events, ['end: registration timed out']);
   const before = unheard.connection.calls.length;
-  await unheard.clock.advance(10 * PULSE_MS);
+  await unheard.clock.advance(10 * HEARTBEAT_MS);
   assert.equal(unheard.connection.calls.length, before);
 });
 
@@ -284,10 +284,10 @@ test('it ends when its orders end, and makes no more calls', async () => {
   const { clock, connection, agent, events } = sceneOf();
   await settled(clock);
   connection.orders = null;
-  await clock.advance(PULSE_MS);
+  await clock.advance(HEARTBEAT_MS);
   assert.deepEqual(events, ['end: the runner was ended']);
   const before = connection.calls.length;
-  await clock.advance(10 * PULSE_MS);
+  await clock.advance(10 * HEARTBEAT_MS);
   assert.equal(connection.calls.length, before);
   await agent.finish(1);
   await agent.drain('stopping');
@@ -303,7 +303,7 @@ test('a claim is not confirmed before the work of the previous one has ended', a
   let busy = true;
   const { clock, connection, agent, events } = sceneOf(claimed(2), { isBusy: () => busy });
   await settled(clock);
-  await clock.advance(PULSE_MS);
+  await clock.advance(HEARTBEAT_MS);
   assert.deepEqual(events, []);
   assert.ok(!connection.calls.includes('confirm 2'));
   busy = false;
@@ -317,7 +317,7 @@ test('a gang starts only after all runners have confirmed, since one may still b
   const peers = [peerOf(7, ID), peerOf(8)];
   const { clock, connection, agent, events } = sceneOf(claimed(2, { peers, ready: false }));
   await settled(clock);
-  await clock.advance(2 * PULSE_MS);
+  await clock.advance(2 * HEARTBEAT_MS);
   assert.equal(connection.calls.filter((name) => name === 'confirm 2').length, 1, 'it has confirmed, and waits');
   assert.deepEqual(events, []);
   connection.orders = { ...connection.orders!, ready: true };
@@ -335,13 +335,13 @@ test('each lost runner of a gang is reported once while the claim lasts', async 
   });
   await settled(clock);
   connection.orders = { ...connection.orders!, peers: [peers[0]!, peers[2]!] };
-  await clock.advance(2 * PULSE_MS);
+  await clock.advance(2 * HEARTBEAT_MS);
   assert.deepEqual(lost, ['2: 8']);
   connection.orders = { ...connection.orders, peers: [peers[0]!] };
-  await clock.advance(PULSE_MS);
+  await clock.advance(HEARTBEAT_MS);
   assert.deepEqual(lost, ['2: 8', '2: 9']);
   connection.orders = ordersOf({ epoch: 2 });
-  await clock.advance(PULSE_MS);
+  await clock.advance(HEARTBEAT_MS);
   assert.equal(lost.length, 2, 'a finished claim loses no peers');
   await agent.stop();
 });
@@ -351,10 +351,10 @@ test('without a server, it ends itself a minute after its threshold by the clock
   const { clock, connection, events } = sceneOf(ordersOf({ threshold }));
   connection.isEndedByDrain = true;
   connection.onPulse = () => void (connection.orders &&= { ...connection.orders, now: threshold + 59_999 });
-  await clock.advance(4 * PULSE_MS);
+  await clock.advance(4 * HEARTBEAT_MS);
   assert.deepEqual(events, []);
   connection.onPulse = () => void (connection.orders &&= { ...connection.orders, now: threshold + 60_000 });
-  await clock.advance(PULSE_MS);
+  await clock.advance(HEARTBEAT_MS);
   await settled(clock);
   assert.deepEqual(connection.calls.slice(-3), ['pulse', 'drain idle too long', 'pulse']);
   assert.deepEqual(events, ['end: the runner was ended']);
@@ -373,7 +373,7 @@ test('without a database, it ends itself a minute after its threshold', async ()
   await clock.advance(120_000);
   assert.deepEqual(events, []);
   connection.down = true;
-  await clock.advance(PULSE_MS);
+  await clock.advance(HEARTBEAT_MS);
   assert.deepEqual(events, ['end: the deadline has passed and the database is unreachable']);
 
   const early = sceneOf(ordersOf({ threshold: 1_700_000_030_000 }));
@@ -381,7 +381,7 @@ test('without a database, it ends itself a minute after its threshold', async ()
   early.connection.down = true;
   await early.clock.advance(85_000);
   assert.deepEqual(early.events, []);
-  await early.clock.advance(PULSE_MS);
+  await early.clock.advance(HEARTBEAT_MS);
   assert.deepEqual(early.events, ['end: the deadline has passed and the database is unreachable']);
   await agent.stop();
 });
@@ -400,11 +400,11 @@ test('an interruption is reported, and the agent is notified once that it accept
   await settled(clock);
   connection.down = true;
   const drained = agent.drain('interrupted');
-  await clock.advance(PULSE_MS);
+  await clock.advance(HEARTBEAT_MS);
   connection.down = false;
-  await clock.advance(PULSE_MS);
+  await clock.advance(HEARTBEAT_MS);
   await drained;
-  await clock.advance(3 * PULSE_MS);
+  await clock.advance(3 * HEARTBEAT_MS);
   assert.deepEqual(events, ['claimed 1', 'draining']);
   assert.ok(connection.calls.includes('drain interrupted'));
   const finished = agent.finish(1);
@@ -422,7 +422,7 @@ test('an interruption before registration is reported with it', async () => {
   await settled(clock);
   const drained = agent.drain('interrupted');
   connection.down = false;
-  await clock.advance(PULSE_MS);
+  await clock.advance(HEARTBEAT_MS);
   await drained;
   assert.deepEqual(connection.calls.slice(connection.calls.lastIndexOf('register')).slice(0, 3), [
     'register',
@@ -443,7 +443,7 @@ test('after stop, it starts nothing more and no caller waits for it', async () =
   await finished;
   connection.down = false;
   connection.orders = claimed(9);
-  await clock.advance(10 * PULSE_MS);
+  await clock.advance(10 * HEARTBEAT_MS);
   assert.deepEqual(events, ['claimed 1']);
 });
 

@@ -263,7 +263,7 @@ function lies(open: Open): void {
     const bench = await open();
     const runner = await bench.arrive();
     await bench.offerIdle();
-    await bench.opened.pass(TIMES.fresh_ms + SECOND);
+    await bench.opened.pass(TIMES.heartbeat_max_age_ms + SECOND);
     await bench.failToServe({});
     await bench.beat(runner);
     await bench.offerIdle();

@@ -135,7 +135,7 @@ export class Audit {
       const { provider_id } = instance;
       const since = before.get(provider_id) ?? now;
       this.#orphanedAt.set(provider_id, since);
-      if (now - since > times.doubt_ms + ORPHAN_GRACE_MS)
+      if (now - since > times.recheck_ms + ORPHAN_GRACE_MS)
         this.#refuse(`the instance ${provider_id} is orphaned for too long`);
     }
   }

@@ -62,7 +62,7 @@ export const ARRIVAL_CASES: readonly Case[] = [
       const behind = await yard.ask();
       const first = await yard.arrive();
       assert.deepEqual(await yard.holdersOf(behind), [first]);
-      yard.pass(TIMES.patience_ms);
+      yard.pass(TIMES.reserve_after_ms);
       const later = await yard.ask();
       const second = await yard.arrive();
       assert.equal(await yard.stateOf(second), 'idle');
@@ -75,7 +75,7 @@ export const ARRIVAL_CASES: readonly Case[] = [
     name: 'silent runners do not count for a gang',
     async run(yard) {
       const silent = await yard.arrive();
-      yard.pass(TIMES.fresh_ms + SECOND);
+      yard.pass(TIMES.heartbeat_max_age_ms + SECOND);
       const gang = await yard.ask({ count: 2 });
       const second = await yard.arrive();
       assert.equal((await yard.request(gang)).state, 'waiting');
@@ -89,7 +89,7 @@ export const ARRIVAL_CASES: readonly Case[] = [
     async run(yard) {
       const { id, request } = await yard.running();
       const waiting = await yard.ask();
-      yard.pass(TIMES.fresh_ms + SECOND);
+      yard.pass(TIMES.heartbeat_max_age_ms + SECOND);
       await yard.store.withdraw([request], 'canceled');
       assert.equal(await yard.stateOf(id), 'idle');
       assert.equal((await yard.request(waiting)).state, 'waiting');

@@ -136,7 +136,7 @@ export const CLAIM_CASES: readonly Case[] = [
       const [grant] = await yard.store.claimIdle(10);
       assert.equal(grant?.request_id, early);
       await yard.store.release(runner, grant.runners[0]!.epoch);
-      yard.pass(TIMES.patience_ms);
+      yard.pass(TIMES.reserve_after_ms);
       await yard.beat(runner);
       const late = await yard.ask();
       assert.deepEqual(await yard.store.claimIdle(10), []);
@@ -152,7 +152,7 @@ export const CLAIM_CASES: readonly Case[] = [
       const wanted = await yard.arrive({ type: 'a.large' });
       const other = await yard.arrive({ type: 'b.large' });
       await yard.ask({ count: 2, types: ['a.*'] });
-      await yard.live(TIMES.patience_ms + SECOND, wanted, other);
+      await yard.live(TIMES.reserve_after_ms + SECOND, wanted, other);
       const elsewhere = await yard.ask({ types: ['b.*'] });
       const either = await yard.ask();
       const grants = await yard.store.claimIdle(10);
@@ -167,7 +167,7 @@ export const CLAIM_CASES: readonly Case[] = [
     name: 'a runner without a recent heartbeat is not claimed before its next one',
     async run(yard) {
       const runner = await yard.arrive();
-      yard.pass(TIMES.fresh_ms + 1);
+      yard.pass(TIMES.heartbeat_max_age_ms + 1);
       const id = await yard.ask();
       assert.deepEqual(await yard.store.claimIdle(10), []);
       assert.deepEqual(await yard.store.claim(id, [runner]), { grant: null, answers: ['silent'] });
@@ -239,7 +239,7 @@ export const CLAIM_CASES: readonly Case[] = [
       const early = await yard.ask();
       const { grant } = await yard.store.claim(early, [wanted]);
       await yard.store.release(wanted, grant!.runners[0]!.epoch);
-      yard.pass(TIMES.patience_ms);
+      yard.pass(TIMES.reserve_after_ms);
       await yard.beat(wanted);
       await yard.beat(other);
       const late = await yard.ask();

@@ -14,10 +14,10 @@ export const TIMES: PoolTimes = {
   confirm_ms: 10 * SECOND,
   claim_ms: 300 * SECOND,
   idle_ms: 300 * SECOND,
-  fresh_ms: 15 * SECOND,
-  silent_ms: 30 * SECOND,
-  doubt_ms: 60 * SECOND,
-  patience_ms: 10 * SECOND,
+  heartbeat_max_age_ms: 15 * SECOND,
+  heartbeat_timeout_ms: 30 * SECOND,
+  recheck_ms: 60 * SECOND,
+  reserve_after_ms: 10 * SECOND,
 };
 
 export const CLASSES: readonly ResourceClass[] = [

@@ -235,7 +235,7 @@ test('a shortage includes fitting idle runners, up to the number wanted and clai
   const { yard } = await open();
   await yard.ask({ count: 5 });
   const [fresh, silent] = [await yard.arrive(), await yard.arrive()];
-  yard.pass(TIMES.fresh_ms);
+  yard.pass(TIMES.heartbeat_max_age_ms);
   await yard.beat(fresh);
   await yard.arrive({ resource_class: 'xlarge' });
   const idle = async (): Promise<number | undefined> => (await yard.store.shortages())[0]?.idle;

@@ -207,7 +207,7 @@ function acts(
 }
 
 test('all operations concurrently: no runner is held twice, every request has all or none, and there is no deadlock', async () => {
-  const field = await openField(4, { patience_ms: 0 });
+  const field = await openField(4, { reserve_after_ms: 0 });
   const { parties, store, database } = field;
   const live = await seedIdle(
     database,

@@ -17,7 +17,7 @@ export const RECONCILE_CASES: readonly Case[] = [
       const [idle, created] = [await yard.arrive(), await yard.launch()];
       for (let round = 0; round < 3; round += 1) {
         assert.deepEqual(await reconcile(yard, yard.instance(idle), yard.instance(created)), NOTHING);
-        await yard.live(TIMES.doubt_ms, idle);
+        await yard.live(TIMES.recheck_ms, idle);
       }
       assert.deepEqual([await yard.stateOf(idle), await yard.stateOf(created)], ['idle', 'created']);
     },
@@ -27,7 +27,7 @@ export const RECONCILE_CASES: readonly Case[] = [
     async run(yard) {
       const stranger = yard.instance(yard.newId(), { runner_id: null });
       assert.deepEqual(await reconcile(yard, stranger), NOTHING);
-      yard.pass(TIMES.doubt_ms - 1);
+      yard.pass(TIMES.recheck_ms - 1);
       assert.deepEqual(await reconcile(yard, stranger), NOTHING);
       yard.pass(1);
       assert.deepEqual(await reconcile(yard, stranger), { orphans: [stranger.provider_id], vanished: 0 });
@@ -41,9 +41,9 @@ export const RECONCILE_CASES: readonly Case[] = [
       const gone = yard.instance(yard.newId(), { state: 'gone' });
       const stranger = yard.instance(yard.newId(), { runner_id: null });
       await reconcile(yard, gone, stranger);
-      yard.pass(TIMES.doubt_ms);
+      yard.pass(TIMES.recheck_ms);
       assert.deepEqual(await reconcile(yard, gone), NOTHING);
-      yard.pass(TIMES.doubt_ms);
+      yard.pass(TIMES.recheck_ms);
       assert.deepEqual(await reconcile(yard, gone, stranger), NOTHING);
     },
   },
@@ -55,7 +55,7 @@ export const RECONCILE_CASES: readonly Case[] = [
       await yard.plan(1, { id: other });
       const listed = [yard.instance(named!), yard.instance(yard.newId(), { runner_id: null, batch_id: other })];
       await reconcile(yard, ...listed);
-      yard.pass(TIMES.doubt_ms);
+      yard.pass(TIMES.recheck_ms);
       assert.deepEqual(await reconcile(yard, ...listed), NOTHING);
     },
   },
@@ -66,7 +66,7 @@ export const RECONCILE_CASES: readonly Case[] = [
       await yard.store.terminate([id!], 'never launched');
       const listed = yard.instance(id!);
       await reconcile(yard, listed);
-      yard.pass(TIMES.doubt_ms);
+      yard.pass(TIMES.recheck_ms);
       const { orphans } = await reconcile(yard, listed);
       const leaving = (await yard.store.leaving(PROVIDER, 10)).map(({ provider_id }) => provider_id);
       assert.ok([...orphans, ...leaving].includes(listed.provider_id));
@@ -77,7 +77,7 @@ export const RECONCILE_CASES: readonly Case[] = [
     async run(yard) {
       const id = await yard.launch();
       assert.deepEqual(await reconcile(yard), NOTHING);
-      yard.pass(TIMES.doubt_ms);
+      yard.pass(TIMES.recheck_ms);
       assert.deepEqual(await reconcile(yard), { orphans: [], vanished: 1 });
       const { state, reason } = await yard.runner(id);
       assert.deepEqual({ state, reason }, { state: 'terminated', reason: 'vanished' });
@@ -89,9 +89,9 @@ export const RECONCILE_CASES: readonly Case[] = [
     async run(yard) {
       const id = await yard.launch();
       await reconcile(yard);
-      yard.pass(TIMES.doubt_ms / 2);
+      yard.pass(TIMES.recheck_ms / 2);
       await reconcile(yard, yard.instance(id));
-      yard.pass(TIMES.doubt_ms / 2);
+      yard.pass(TIMES.recheck_ms / 2);
       assert.deepEqual(await reconcile(yard), NOTHING);
       assert.equal(await yard.stateOf(id), 'created');
     },
@@ -101,7 +101,7 @@ export const RECONCILE_CASES: readonly Case[] = [
     async run(yard) {
       const id = await yard.launch();
       await reconcile(yard, yard.instance(id, { state: 'gone' }));
-      yard.pass(TIMES.doubt_ms);
+      yard.pass(TIMES.recheck_ms);
       assert.equal((await reconcile(yard, yard.instance(id, { state: 'gone' }))).vanished, 1);
     },
   },
@@ -111,7 +111,7 @@ export const RECONCILE_CASES: readonly Case[] = [
       const { id } = await yard.running();
       for (let round = 0; round < 4; round += 1) {
         assert.deepEqual(await reconcile(yard), NOTHING);
-        await yard.live(TIMES.doubt_ms, id);
+        await yard.live(TIMES.recheck_ms, id);
       }
       assert.equal(await yard.stateOf(id), 'running');
     },
@@ -120,9 +120,9 @@ export const RECONCILE_CASES: readonly Case[] = [
     name: 'a running runner without an instance ends when it falls silent, and its request waits',
     async run(yard) {
       const { id, request } = await yard.running();
-      yard.pass(TIMES.fresh_ms + SECOND);
+      yard.pass(TIMES.heartbeat_max_age_ms + SECOND);
       await reconcile(yard);
-      yard.pass(TIMES.doubt_ms);
+      yard.pass(TIMES.recheck_ms);
       assert.equal((await reconcile(yard)).vanished, 1);
       assert.equal(await yard.stateOf(id), 'terminated');
       assert.equal((await yard.request(request)).state, 'waiting');
@@ -132,12 +132,12 @@ export const RECONCILE_CASES: readonly Case[] = [
     name: 'a silent runner is lost even if its provider still runs it',
     async run(yard) {
       const { id } = await yard.running();
-      yard.pass(TIMES.silent_ms + 1);
+      yard.pass(TIMES.heartbeat_timeout_ms + 1);
       const reasons: string[] = [];
       for (let round = 0; round < 8; round += 1) {
         reasons.push(...Object.keys((await yard.store.sweep(100, [])).ended));
         if ((await yard.stateOf(id)) !== 'terminated') await reconcile(yard, yard.instance(id));
-        yard.pass(TIMES.doubt_ms / 3);
+        yard.pass(TIMES.recheck_ms / 3);
       }
       assert.deepEqual(reasons, ['lost']);
     },
@@ -148,7 +148,7 @@ export const RECONCILE_CASES: readonly Case[] = [
       const id = await yard.launch();
       for (let round = 0; round < 3; round += 1) {
         assert.deepEqual(await yard.store.reconcile('elsewhere', []), NOTHING);
-        yard.pass(TIMES.doubt_ms);
+        yard.pass(TIMES.recheck_ms);
       }
       assert.equal(await yard.stateOf(id), 'created');
     },

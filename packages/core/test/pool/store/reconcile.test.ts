@@ -75,7 +75,7 @@ test('tags of unknown runners, or of runners that have an instance, are ignored'
     stranger(yard, { provider_id: 'i-leaving', state: 'stopping' }),
   ];
   assert.deepEqual(await store.reconcile(PROVIDER, listed), NOTHING);
-  await yard.live(TIMES.doubt_ms, known);
+  await yard.live(TIMES.recheck_ms, known);
   const { orphans, vanished } = await store.reconcile(PROVIDER, listed);
   assert.deepEqual(orphans.toSorted(), ['i-batch', 'i-text', 'i-twin', 'i-unknown']);
   assert.equal(vanished, 0);
@@ -102,7 +102,7 @@ test('a runner that was marked gone and is listed again is terminated again', as
   // A listing without it is ignored at first.
   await store.reconcile(PROVIDER, []);
   assert.equal(await leaving(), 1);
-  yard.pass(TIMES.doubt_ms);
+  yard.pass(TIMES.recheck_ms);
   await store.reconcile(PROVIDER, []);
   assert.equal(await leaving(), 0);
   await store.reconcile(PROVIDER, [yard.instance(id)]);
@@ -117,15 +117,15 @@ test('no runner with heartbeats is ended, whatever its state and however often i
   const idle = await yard.arrive();
   for (let round = 0; round < 4; round += 1) {
     assert.deepEqual(await store.reconcile(PROVIDER, []), NOTHING);
-    await yard.live(TIMES.doubt_ms, busy, idle);
+    await yard.live(TIMES.recheck_ms, busy, idle);
   }
   // It was missing once while silent; after a heartbeat, the next time counts as the first check.
-  yard.pass(TIMES.fresh_ms + 1);
+  yard.pass(TIMES.heartbeat_max_age_ms + 1);
   assert.deepEqual(await store.reconcile(PROVIDER, []), NOTHING);
   await yard.beat(busy, idle);
-  yard.pass(TIMES.doubt_ms);
+  yard.pass(TIMES.recheck_ms);
   assert.deepEqual(await store.reconcile(PROVIDER, []), NOTHING);
-  yard.pass(TIMES.doubt_ms);
+  yard.pass(TIMES.recheck_ms);
   assert.deepEqual(await store.reconcile(PROVIDER, []), { orphans: [], vanished: 2 });
   await assertSound(database);
 });
@@ -137,10 +137,10 @@ test('a hold with a vanished runner waits and keeps the others', async () => {
   const [grant] = await store.claimIdle(1);
   for (const { id, epoch } of grant!.runners) await store.confirm(id, epoch);
   const [lost, ...rest] = ids;
-  await yard.live(TIMES.fresh_ms + 5 * SECOND, ...rest);
+  await yard.live(TIMES.heartbeat_max_age_ms + 5 * SECOND, ...rest);
   const listed = rest.map((id) => yard.instance(id));
   await store.reconcile(PROVIDER, listed);
-  await yard.live(TIMES.doubt_ms, ...rest);
+  await yard.live(TIMES.recheck_ms, ...rest);
   assert.equal((await store.reconcile(PROVIDER, listed)).vanished, 1);
   assert.deepEqual([await yard.stateOf(lost!), await yard.stateOf(rest[0]!)], ['terminated', 'running']);
   const { state, kept } = await yard.request(request);
@@ -167,7 +167,7 @@ test('concurrent listings of several servers find the same, each runner once', a
     (await round()).filter(({ orphans, vanished }) => orphans.length + vanished > 0),
     [],
   );
-  yard.pass(TIMES.doubt_ms);
+  yard.pass(TIMES.recheck_ms);
   const found = await round();
   assert.equal(
     found.reduce((sum, { vanished }) => sum + vanished, 0),
@@ -196,7 +196,7 @@ test('a listing of thousands is reconciled at once', async () => {
   const unknown = Array.from({ length: 5_000 }, (_, index) => stranger(yard, { provider_id: `i-unknown-${index}` }));
   const listed = [...known.slice(0, 4_000).map((id) => yard.instance(id)), ...unknown];
   assert.deepEqual(await store.reconcile(PROVIDER, listed), NOTHING);
-  yard.pass(TIMES.doubt_ms);
+  yard.pass(TIMES.recheck_ms);
   const { orphans, vanished } = await store.reconcile(PROVIDER, listed);
   assert.deepEqual([orphans.length, vanished], [5_000, 1_000]);
   assert.equal((await store.leaving(PROVIDER, 10)).length, 0);

@@ -118,7 +118,7 @@ for (const seed of SEEDS) {
 
     // All fall silent: eventually no runner is left, and waiting requests have none.
     for (let round = 0; round < 40; round += 1) {
-      yard.pass(TIMES.doubt_ms);
+      yard.pass(TIMES.recheck_ms);
       await Promise.all([store.sweep(1_000, []), another(others[0]!).sweep(1_000, [])]);
     }
     assert.deepEqual(await store.list({ ended: false }, PAGE), []);

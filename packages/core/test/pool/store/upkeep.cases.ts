@@ -92,9 +92,9 @@ export const SWEEP_CASES: readonly Case[] = [
     name: 'a silent runner is lost at the second check, not the first',
     async run(yard) {
       const { id, request } = await yard.running();
-      yard.pass(TIMES.silent_ms + 1);
+      yard.pass(TIMES.heartbeat_timeout_ms + 1);
       assert.deepEqual(await ended(yard), {});
-      yard.pass(TIMES.doubt_ms - 1);
+      yard.pass(TIMES.recheck_ms - 1);
       assert.deepEqual(await ended(yard), {});
       yard.pass(1);
       const swept = await yard.store.sweep(100, []);
@@ -107,13 +107,13 @@ export const SWEEP_CASES: readonly Case[] = [
     name: 'a heartbeat between two checks clears the doubt',
     async run(yard) {
       const { id } = await yard.running();
-      yard.pass(TIMES.silent_ms + 1);
+      yard.pass(TIMES.heartbeat_timeout_ms + 1);
       await yard.store.sweep(100, []);
       await yard.beat(id);
-      yard.pass(TIMES.doubt_ms + TIMES.silent_ms);
+      yard.pass(TIMES.recheck_ms + TIMES.heartbeat_timeout_ms);
       assert.deepEqual(await ended(yard), {});
       assert.equal(await yard.stateOf(id), 'running');
-      yard.pass(TIMES.doubt_ms);
+      yard.pass(TIMES.recheck_ms);
       assert.deepEqual(await ended(yard), { lost: 1 });
     },
   },
@@ -203,21 +203,21 @@ export const VIEW_CASES: readonly Case[] = [
     name: 'an idle runner is offered once, and again when it becomes idle again or was not offered for long',
     async run(yard) {
       const { id } = await yard.running({ type: 'b.large' });
-      assert.deepEqual(await yard.store.unoffered(10, yard.now - TIMES.doubt_ms), []);
+      assert.deepEqual(await yard.store.unoffered(10, yard.now - TIMES.recheck_ms), []);
       await yard.store.release(id, null);
       const { threshold } = await yard.runner(id);
       const message = {
         ...{ id, resource_class: 'large', usage_class: 'on-demand', instance_type: 'b.large' },
         ...{ cpu: 2, memory_mib: 4_096, threshold },
       };
-      assert.deepEqual(await yard.store.unoffered(10, yard.now - TIMES.doubt_ms), [message]);
-      assert.deepEqual(await yard.store.unoffered(10, yard.now - TIMES.doubt_ms), []);
-      await yard.live(TIMES.doubt_ms, id);
+      assert.deepEqual(await yard.store.unoffered(10, yard.now - TIMES.recheck_ms), [message]);
+      assert.deepEqual(await yard.store.unoffered(10, yard.now - TIMES.recheck_ms), []);
+      await yard.live(TIMES.recheck_ms, id);
       assert.deepEqual(await yard.store.unoffered(10, yard.now - SECOND), [message]);
       await yard.ask();
       await yard.store.claimIdle(1);
       await yard.store.release(id, null);
-      assert.equal((await yard.store.unoffered(10, yard.now - TIMES.doubt_ms)).length, 1);
+      assert.equal((await yard.store.unoffered(10, yard.now - TIMES.recheck_ms)).length, 1);
     },
   },
   {

@@ -55,16 +55,16 @@ function sumOf(swept: readonly SweepResult[]): SweepResult {
 
 test('concurrent sweeps end each runner once, and its request waits once', async () => {
   const long = 7_200 * SECOND;
-  const confirm = TIMES.created_ms + TIMES.doubt_ms;
+  const confirm = TIMES.created_ms + TIMES.recheck_ms;
   const { yard, store, stores } = await open({ idle_ms: long, claim_ms: long, confirm_ms: confirm });
   const ids = await manyIdle(yard, 24);
   const requests = Array.from({ length: 12 }, (_, index) => yard.newRequest({ count: index < 6 ? 1 : 3 }));
   await store.ask(requests);
   assert.equal((await store.claimIdle(100)).length, 12);
   const silent = await manyIdle(yard, 10);
-  yard.pass(TIMES.silent_ms + 1);
+  yard.pass(TIMES.heartbeat_timeout_ms + 1);
   await store.sweep(1_000, []);
-  yard.pass(TIMES.doubt_ms);
+  yard.pass(TIMES.recheck_ms);
   const planned = await yard.plan(8);
   yard.pass(TIMES.created_ms);
   const expiring = yard.newRequest({ usage_class: 'spot', expires_at: yard.now });
@@ -135,9 +135,9 @@ test('a locked request is skipped without waiting', async () => {
 test('a runner whose heartbeat is being recorded is not silent', async () => {
   const { yard, store, another } = await open();
   const id = await yard.arrive();
-  yard.pass(TIMES.silent_ms + 1);
+  yard.pass(TIMES.heartbeat_timeout_ms + 1);
   await store.sweep(100, []);
-  yard.pass(TIMES.doubt_ms);
+  yard.pass(TIMES.recheck_ms);
   const swept = await database.transaction(async (tx) => {
     await tx.query(LOCK_PULSE, [id]);
     return another(others[0]!).sweep(100, []);
@@ -149,13 +149,13 @@ test('a runner whose heartbeat is being recorded is not silent', async () => {
 test('a cleared doubt does not count at a later silence', async () => {
   const { yard, store } = await open();
   const { id } = await yard.running();
-  yard.pass(TIMES.silent_ms + 1);
+  yard.pass(TIMES.heartbeat_timeout_ms + 1);
   await store.sweep(100, []);
   // Heartbeats continue for long while no server sweeps.
-  await yard.live(2 * TIMES.doubt_ms, id);
-  yard.pass(TIMES.silent_ms + 1);
+  await yard.live(2 * TIMES.recheck_ms, id);
+  yard.pass(TIMES.heartbeat_timeout_ms + 1);
   assert.deepEqual((await store.sweep(100, [])).ended, {});
-  yard.pass(TIMES.doubt_ms - 1);
+  yard.pass(TIMES.recheck_ms - 1);
   assert.deepEqual((await store.sweep(100, [])).ended, {});
   yard.pass(1);
   assert.deepEqual((await store.sweep(100, [])).ended, { lost: 1 });
@@ -228,7 +228,7 @@ test('concurrent servers delete old rows page by page, with their heartbeats', a
   // An instance that still exists is now an orphan and found as such.
   const instance = yard.instance(ids[0]!);
   await store.reconcile('yard', [instance, yard.instance(kept)]);
-  yard.pass(TIMES.doubt_ms);
+  yard.pass(TIMES.recheck_ms);
   await yard.beat(kept);
   assert.deepEqual((await store.reconcile('yard', [instance, yard.instance(kept)])).orphans, [providerIdOf(ids[0]!)]);
 });

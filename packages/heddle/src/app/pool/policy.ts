@@ -12,15 +12,15 @@ export function poolPolicyOf(settings: SettingValues): PoolPolicy {
     classes,
     class_times,
     times: {
-      created_ms: settings.runnerCreatedMs,
-      register_ms: settings.runnerRegisterMs,
-      confirm_ms: settings.runnerConfirmMs,
-      claim_ms: settings.runnerClaimMs,
-      idle_ms: settings.runnerIdleMs,
-      fresh_ms: settings.runnerFreshMs,
-      silent_ms: settings.runnerSilentMs,
-      doubt_ms: settings.runnerDoubtMs,
-      patience_ms: settings.runnerPatienceMs,
+      created_ms: settings.runnerLaunchTimeoutMs,
+      register_ms: settings.runnerRegisterTimeoutMs,
+      confirm_ms: settings.runnerConfirmTimeoutMs,
+      claim_ms: settings.runnerClaimTimeoutMs,
+      idle_ms: settings.runnerIdleTimeoutMs,
+      heartbeat_max_age_ms: settings.runnerHeartbeatMaxAgeMs,
+      heartbeat_timeout_ms: settings.runnerHeartbeatTimeoutMs,
+      recheck_ms: settings.runnerRecheckMs,
+      reserve_after_ms: settings.runnerReserveAfterMs,
     },
     max_runners: runnersMax(settings),
     batch_max: settings.runnerBatchMax,
@@ -44,15 +44,15 @@ export function poolFaults(settings: SettingValues): string[] {
   const atLeast = (name: string, value: number, least: number, than: string): void => {
     if (value < least) faults.push(`${name}: must be at least ${than} (${least / 1_000}), not ${value / 1_000}`);
   };
-  const { runnerPulseMs: pulse, runnerFreshMs: fresh, runnerSilentMs: silent } = settings;
-  atLeast('HEDDLE_POOL_FRESH_SECS', fresh, pulse * 2, 'twice HEDDLE_POOL_PULSE_SECS');
-  atLeast('HEDDLE_POOL_SILENT_SECS', silent, fresh, 'HEDDLE_POOL_FRESH_SECS');
-  atLeast('HEDDLE_POOL_CONFIRM_SECS', settings.runnerConfirmMs, pulse, 'HEDDLE_POOL_PULSE_SECS');
-  atLeast('HEDDLE_POOL_CLAIM_SECS', settings.runnerClaimMs, settings.runnerConfirmMs, 'HEDDLE_POOL_CONFIRM_SECS');
+  const { runnerHeartbeatMs: pulse, runnerHeartbeatMaxAgeMs: fresh, runnerHeartbeatTimeoutMs: silent } = settings;
+  atLeast('HEDDLE_POOL_HEARTBEAT_MAX_AGE_SECS', fresh, pulse * 2, 'twice HEDDLE_POOL_HEARTBEAT_SECS');
+  atLeast('HEDDLE_POOL_HEARTBEAT_TIMEOUT_SECS', silent, fresh, 'HEDDLE_POOL_HEARTBEAT_MAX_AGE_SECS');
+  atLeast('HEDDLE_POOL_CONFIRM_TIMEOUT_SECS', settings.runnerConfirmTimeoutMs, pulse, 'HEDDLE_POOL_HEARTBEAT_SECS');
+  atLeast('HEDDLE_POOL_CLAIM_TIMEOUT_SECS', settings.runnerClaimTimeoutMs, settings.runnerConfirmTimeoutMs, 'HEDDLE_POOL_CONFIRM_TIMEOUT_SECS');
   for (const [name, own] of Object.entries(classes.times)) {
-    const confirm = own.confirm_ms ?? settings.runnerConfirmMs;
-    atLeast(`HEDDLE_POOL_CLASSES: ${name}.confirm_secs`, confirm, pulse, 'HEDDLE_POOL_PULSE_SECS');
-    atLeast(`HEDDLE_POOL_CLASSES: ${name}.claim_secs`, own.claim_ms ?? settings.runnerClaimMs, confirm, 'confirm_secs');
+    const confirm = own.confirm_ms ?? settings.runnerConfirmTimeoutMs;
+    atLeast(`HEDDLE_POOL_CLASSES: ${name}.confirm_secs`, confirm, pulse, 'HEDDLE_POOL_HEARTBEAT_SECS');
+    atLeast(`HEDDLE_POOL_CLASSES: ${name}.claim_secs`, own.claim_ms ?? settings.runnerClaimTimeoutMs, confirm, 'confirm_secs');
   }
   const { runnerLaunchBurst: burst, runnerBatchMax: batch } = settings;
   if (burst < batch) {

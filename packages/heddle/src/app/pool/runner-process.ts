@@ -59,7 +59,7 @@ const INTERRUPTION_CHECK_MS = 5_000;
 /** How long an ended runner tries to hand back its task, which the pool requeues in any case. */
 const HAND_BACK_MS = 5_000;
 /** How long the final report of a runner may take. */
-const FAREWELL_MS = 3_000;
+const EXIT_GRACE_MS = 3_000;
 const RUNNER_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Runs `heddle worker --runner` until the pool or a signal ends it. */
@@ -103,7 +103,7 @@ async function serveUntil(stop: AbortSignal, start: Start): Promise<void> {
     const drained = agent.drain(END_REASONS.told_to_stop);
     await duty.stop(settings.workerDrainSecs * 1_000);
     const waited = new AbortController();
-    const late = systemClock.sleep(FAREWELL_MS, waited.signal).then(() => 'the runner was stopped');
+    const late = systemClock.sleep(EXIT_GRACE_MS, waited.signal).then(() => 'the runner was stopped');
     // A drained runner ends as soon as it is free.
     reason = await Promise.race([drained.then(() => ended.promise), late]);
     waited.abort();
@@ -129,7 +129,7 @@ async function startAgent(
     kinds,
     holder: `${hostname()}/${process.pid}`,
     leaseMs: settings.workerLeaseSecs * 1_000,
-    intervalMs: times.pulse_ms,
+    intervalMs: times.heartbeat_ms,
     ...common,
     tracing,
     onDone: (epoch) => void agent.finish(epoch),
@@ -148,8 +148,8 @@ async function startAgent(
     registration: await registrationOf(start, metadata),
     clock: systemClock,
     log,
-    pulse_ms: times.pulse_ms,
-    farewell_ms: times.farewell_ms,
+    heartbeat_ms: times.heartbeat_ms,
+    exit_grace_ms: times.exit_grace_ms,
     isBusy: () => duty.isBusy,
     onClaimed: (orders) => duty.begin(orders),
     onRevoked: () => void duty.revoke(),
@@ -162,7 +162,7 @@ async function startAgent(
   stopping.add('the wakes of the runner', unlisten);
   agent.start();
   stopping.add('the agent', () => agent.stop());
-  const alone = { connection, server: record?.server ?? null, aloneMs: times.alone_ms, onIsolated: onEnded };
+  const alone = { connection, server: record?.server ?? null, aloneMs: times.disconnected_ms, onIsolated: onEnded };
   const loops = [
     isolationLoop({ ...alone, clock: systemClock, log }),
     ...(start.home === null ? [] : [logLoop(start.home, log)]),
@@ -177,7 +177,7 @@ async function startAgent(
 
 /** Ends a runner with a handler that does not end, since its process must not be shared with another task. */
 async function endStuck(agent: RunnerAgent, onEnded: (reason: string) => void): Promise<void> {
-  await Promise.race([agent.drain(END_REASONS.stuck), systemClock.sleep(FAREWELL_MS)]);
+  await Promise.race([agent.drain(END_REASONS.stuck), systemClock.sleep(EXIT_GRACE_MS)]);
   onEnded(END_REASONS.stuck);
 }
 

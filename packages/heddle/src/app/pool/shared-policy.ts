@@ -20,18 +20,18 @@ export interface SharedTimes extends PoolTimes {
   /** Number of claims after which a runner ends; null: unlimited. */
   readonly max_uses: number | null;
   /** Heartbeat interval of a runner. */
-  readonly pulse_ms: number;
+  readonly heartbeat_ms: number;
   /** Time after its threshold at which a runner without a database ends itself. */
-  readonly farewell_ms: number;
+  readonly exit_grace_ms: number;
   /** How long a runner process on a server's machine survives without the database. */
-  readonly alone_ms: number;
+  readonly disconnected_ms: number;
 }
 
 /** Returns the policy in the settings of this process. */
 export function sharedPolicyOf(settings: SettingValues): SharedPolicy {
   const { classes, times, max_uses, class_times = {} } = poolPolicyOf(settings);
-  const { runnerPulseMs: pulse_ms, runnerFarewellMs: farewell_ms, runnerAloneMs: alone_ms } = settings;
-  return { classes, times: { ...times, max_uses, pulse_ms, farewell_ms, alone_ms }, class_times };
+  const { runnerHeartbeatMs: heartbeat_ms, runnerExitGraceMs: exit_grace_ms, runnerDisconnectedMs: disconnected_ms } = settings;
+  return { classes, times: { ...times, max_uses, heartbeat_ms, exit_grace_ms, disconnected_ms }, class_times };
 }
 
 /** Writes the policy if this server launches runners; otherwise reads the policy of the others. */

@@ -29,7 +29,7 @@ export async function holdRunners(context: ClientContext, options: HoldOptions):
   if (request.state === 'granted') return undefined;
   if (request.state === 'ended') return CLIENT_EXIT.failed;
   context.output.notice(
-    `the request is still waiting; to wait for it again: the same command with --id ${request.id}; to end it: heddle pool let-go ${request.id}`,
+    `the request is still waiting; to wait for it again: the same command with --id ${request.id}; to end it: heddle pool release-hold ${request.id}`,
   );
   if (interrupted) return CLIENT_EXIT.interrupted;
   return wait === false ? undefined : CLIENT_EXIT.unavailable;

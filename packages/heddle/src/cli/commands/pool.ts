@@ -166,7 +166,7 @@ function addRequests(pool: Command, io: CommandIo): void {
   );
   clientCommand(
     pool
-      .command('let-go')
+      .command('release-hold')
       .description('Release the runners of a request, or withdraw it')
       .argument('<id>', 'ID of the request', parseId),
     io,

@@ -201,10 +201,10 @@ function timesToWire({ times, keep_ms }: PoolPolicy) {
     confirm_secs: times.confirm_ms / 1_000,
     claim_secs: times.claim_ms / 1_000,
     idle_secs: times.idle_ms / 1_000,
-    fresh_secs: times.fresh_ms / 1_000,
-    silent_secs: times.silent_ms / 1_000,
-    doubt_secs: times.doubt_ms / 1_000,
-    patience_secs: times.patience_ms / 1_000,
+    fresh_secs: times.heartbeat_max_age_ms / 1_000,
+    silent_secs: times.heartbeat_timeout_ms / 1_000,
+    doubt_secs: times.recheck_ms / 1_000,
+    patience_secs: times.reserve_after_ms / 1_000,
     keep_secs: keep_ms / 1_000,
   };
 }

@@ -22,7 +22,7 @@ test('unfinished requests of unknown callers share the memory of the setting', a
   const site = await new ExecutorSite().prepare();
   const connections: RawConnection[] = [];
   try {
-    const ready = await site.start({ HEDDLE_EXECUTOR_TIER: 'process', HEDDLE_EXECUTOR_UNPROVEN_MAX_MB: '16' });
+    const ready = await site.start({ HEDDLE_EXECUTOR_TIER: 'process', HEDDLE_EXECUTOR_UNAUTHENTICATED_MAX_MB: '16' });
     const port = Number(new URL(endpointOf(ready, 'tcp')).port);
     for (let number = 0; number < CONNECTIONS; number += 1) {
       const connection = await RawConnection.open(port, null);

@@ -53,7 +53,7 @@ describe('a pool with the provider ec2', () => {
         HEDDLE_POOL_EC2_INSTANCE_PROFILE: 'runner',
         HEDDLE_POOL_EC2_ENVIRONMENT: 'DATABASE_URL=postgres://db.internal/heddle',
         HEDDLE_POOL_MAX_RUNNERS: '4',
-        HEDDLE_POOL_DOUBT_SECS: '1',
+        HEDDLE_POOL_RECHECK_SECS: '1',
       },
       workingDirectory: process.cwd(),
     });

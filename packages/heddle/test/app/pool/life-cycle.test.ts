@@ -107,7 +107,7 @@ describe('runners that are processes on this machine', () => {
 
 describe('unused runners', () => {
   it('time out, and used-up ones are replaced', async (t) => {
-    const heddle = await HeddlePool.open({ HEDDLE_POOL_IDLE_SECS: '1', HEDDLE_POOL_MAX_USES: '1' });
+    const heddle = await HeddlePool.open({ HEDDLE_POOL_IDLE_TIMEOUT_SECS: '1', HEDDLE_POOL_MAX_USES: '1' });
     t.after(() => heddle.close());
     await heddle.provision(2);
     await heddle.runners('terminated', 2);
@@ -136,8 +136,8 @@ describe('a runner whose handler continues after the timeout of its task', () =>
     const heddle = await HeddlePool.open({
       HEDDLE_POOL_MAX_RUNNERS: '1',
       // Long enough that the pool does not end the runner because of an unconfirmed claim.
-      HEDDLE_POOL_CONFIRM_SECS: '3600',
-      HEDDLE_POOL_CLAIM_SECS: '3600',
+      HEDDLE_POOL_CONFIRM_TIMEOUT_SECS: '3600',
+      HEDDLE_POOL_CLAIM_TIMEOUT_SECS: '3600',
     });
     t.after(() => heddle.close());
     const stubborn = await heddle.submit('stubborn', 'pool-stubborn', 1, { timeout: 1 });
@@ -155,7 +155,7 @@ describe('runners on a machine that loses its server', () => {
   it('end by themselves when the database is gone', async (t) => {
     const heddle = new HeddlePool('');
     t.after(() => heddle.close());
-    await heddle.start({ HEDDLE_POOL_ALONE_SECS: '3' }, ['up']);
+    await heddle.start({ HEDDLE_POOL_DISCONNECTED_SECS: '3' }, ['up']);
     await heddle.provision(1);
     await heddle.runners('idle', 1);
     await heddle.server.end('SIGKILL');

@@ -41,10 +41,10 @@ describe('the settings of the runner pool', () => {
         confirm_ms: 10_000,
         claim_ms: 300_000,
         idle_ms: 300_000,
-        fresh_ms: 15_000,
-        silent_ms: 30_000,
-        doubt_ms: 60_000,
-        patience_ms: 10_000,
+        heartbeat_max_age_ms: 15_000,
+        heartbeat_timeout_ms: 30_000,
+        recheck_ms: 60_000,
+        reserve_after_ms: 10_000,
       },
       max_runners: 8,
       batch_max: 20,
@@ -53,9 +53,9 @@ describe('the settings of the runner pool', () => {
       max_uses: null,
       keep_ms: 86_400_000,
     });
-    const { runnerPulseMs, runnerRequeueDelayMs, runnerVisibilityMs, runnerFrequencyTolerance } = load({});
+    const { runnerHeartbeatMs, runnerRequeueDelayMs, runnerVisibilityMs, runnerFrequencyTolerance } = load({});
     assert.deepEqual(
-      [runnerPulseMs, runnerRequeueDelayMs, runnerVisibilityMs, runnerFrequencyTolerance],
+      [runnerHeartbeatMs, runnerRequeueDelayMs, runnerVisibilityMs, runnerFrequencyTolerance],
       [5_000, 3_000, 30_000, 5],
     );
     assert.equal(poolPolicyOf(load({ HEDDLE_POOL_PROVIDER: 'none' })).max_runners, 100);
@@ -77,7 +77,7 @@ describe('the settings of the runner pool', () => {
       config,
       JSON.stringify({ HEDDLE_POOL_CLASSES: classes, HEDDLE_POOL_MIN_IDLE: idle, HEDDLE_POOL_MAX_USES: 3 }),
     );
-    const policy = poolPolicyOf(load({ HEDDLE_CONFIG: config, HEDDLE_POOL_IDLE_SECS: '0.25' }));
+    const policy = poolPolicyOf(load({ HEDDLE_CONFIG: config, HEDDLE_POOL_IDLE_TIMEOUT_SECS: '0.25' }));
     assert.deepEqual([policy.classes, policy.max_uses, policy.times.idle_ms], [classes, 3, 250]);
     const scheduled = { schedule: '* 8-17 * * 1-5', time_zone: 'Europe/Berlin' };
     assert.deepEqual(policy.min_idle, [{ resource_class: 'tiny', usage_class: 'on-demand', count: 2, ...scheduled }]);

@@ -13,8 +13,8 @@ const SMALL = [{ name: 'small', cpu: 1, memory_mib: 512 }];
 const SERVER = {
   HEDDLE_POOL_CLASSES: JSON.stringify(SMALL),
   HEDDLE_POOL_MAX_USES: '1',
-  HEDDLE_POOL_IDLE_SECS: '20',
-  HEDDLE_POOL_PULSE_SECS: '2',
+  HEDDLE_POOL_IDLE_TIMEOUT_SECS: '20',
+  HEDDLE_POOL_HEARTBEAT_SECS: '2',
 };
 
 function settingsOf(environment: Record<string, string>): SettingValues {
@@ -79,7 +79,7 @@ describe('the policy of the pool', () => {
     const ended = await look();
     assert.deepEqual([ended.state, ended.reason], ['terminated', 'used up'], 'it served the one task that it may');
     const { classes, times } = await readPolicy(opened.database, settingsOf({}));
-    assert.deepEqual([classes, times.max_uses, times.pulse_ms], [SMALL, 1, 2_000]);
+    assert.deepEqual([classes, times.max_uses, times.heartbeat_ms], [SMALL, 1, 2_000]);
   });
 
   it('has one row per class, in which settings of the class take precedence', async () => {
@@ -101,7 +101,7 @@ describe('the policy of the pool', () => {
         ['tiny', 5_000, 1],
       ],
     );
-    assert.equal(times.pulse_ms, 2_000);
+    assert.equal(times.heartbeat_ms, 2_000);
     await settle(own);
     assert.deepEqual(lines, []);
     await settle({ ...own, HEDDLE_POOL_CLASSES: JSON.stringify([...SMALL, { ...tiny, max_uses: null }]) });
@@ -128,7 +128,7 @@ describe('the policy of the pool', () => {
   });
 
   it('is that of the first process if no server has written one', async () => {
-    const own = settingsOf({ HEDDLE_POOL_IDLE_SECS: '7' });
+    const own = settingsOf({ HEDDLE_POOL_IDLE_TIMEOUT_SECS: '7' });
     assert.equal((await readPolicy(opened.database, own)).times.idle_ms, 7_000);
     assert.equal((await readPolicy(opened.database, settingsOf({}))).times.idle_ms, 7_000);
     await settle(SERVER);

@@ -27,10 +27,10 @@ const TIMES: PoolTimes = {
   confirm_ms: 600_000,
   claim_ms: 600_000,
   idle_ms: 600_000,
-  fresh_ms: 600_000,
-  silent_ms: 600_000,
-  doubt_ms: 600_000,
-  patience_ms: 10_000,
+  heartbeat_max_age_ms: 600_000,
+  heartbeat_timeout_ms: 600_000,
+  recheck_ms: 600_000,
+  reserve_after_ms: 10_000,
 };
 
 /** A manager whose broker is the store of the pool; no pool runs, and tests create runners themselves. */

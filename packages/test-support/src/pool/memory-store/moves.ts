@@ -14,7 +14,7 @@ export class MemoryMoves {
   obstacleOf(row: RunnerRow | undefined): 'gone' | 'silent' | null {
     const { now, options } = this.#tables;
     if (row?.state !== 'idle' || row.draining || row.threshold <= now) return 'gone';
-    return row.seen_at === null || row.seen_at <= now - options.times.fresh_ms ? 'silent' : null;
+    return row.seen_at === null || row.seen_at <= now - options.times.heartbeat_max_age_ms ? 'silent' : null;
   }
 
   /** Returns why a runner cannot be claimed for a request now; null if it can. */
@@ -161,7 +161,7 @@ export class MemoryMoves {
   }
 
   #isImpatient(gang: RequestRow): boolean {
-    return gang.created_at <= this.#tables.now - this.#tables.options.times.patience_ms;
+    return gang.created_at <= this.#tables.now - this.#tables.options.times.reserve_after_ms;
   }
 
   #newest({ idle }: TypeRow, count: number): RunnerRow[] {

@@ -59,7 +59,7 @@ export class MemoryUpkeep {
     for (const row of runners.values()) {
       if (row.provider !== provider || row.provider_id === null) continue;
       const state = states.get(row.provider_id);
-      const isLongEnded = row.state === 'terminated' && row.state_since + options.times.doubt_ms <= now;
+      const isLongEnded = row.state === 'terminated' && row.state_since + options.times.recheck_ms <= now;
       if (state !== undefined && row.state === 'created') row.doubted_at = null;
       // A listing may be stale: an instance that is listed again is not gone.
       if (state !== undefined && state !== 'stopping') row.gone_at = null;
@@ -138,14 +138,14 @@ export class MemoryUpkeep {
     const { now, options } = this.#tables;
     const silent = this.#live(
       ({ state, seen_at, state_since }) =>
-        state !== 'created' && (seen_at ?? state_since) <= now - options.times.silent_ms,
+        state !== 'created' && (seen_at ?? state_since) <= now - options.times.heartbeat_timeout_ms,
     );
     return { doubted: silent.filter(isNewlySilent), lost: silent.filter((row) => this.#isDoubtedTwice(row)) };
   }
 
   #isDoubtedTwice(row: RunnerRow): boolean {
     const { now, options } = this.#tables;
-    return !isNewlySilent(row) && row.doubted_at! <= now - options.times.doubt_ms;
+    return !isNewlySilent(row) && row.doubted_at! <= now - options.times.recheck_ms;
   }
 
   #doubt(rows: readonly RunnerRow[]): void {
@@ -175,7 +175,7 @@ export class MemoryUpkeep {
   /** An instance without tags may belong to a launch that is being retried, so it gets as long as a launch may take. */
   #findOrphans(provider: string, present: readonly ProviderInstance[]): string[] {
     const { now, options, batches } = this.#tables;
-    const { doubt_ms, created_ms } = options.times;
+    const { recheck_ms, created_ms } = options.times;
     const before = this.#orphans.get(provider) ?? new Map<string, number>();
     const unknown = present.filter(
       ({ state, provider_id }) => state !== 'stopping' && this.#tables.runnerAt(provider, provider_id) === undefined,
@@ -191,7 +191,7 @@ export class MemoryUpkeep {
       .filter(({ provider_id, runner_id, batch_id }) => {
         const since = seen.get(provider_id)!;
         const isSure = runner_id !== null || batch_id !== null || since + created_ms <= now || !isAwaited(since);
-        return since + doubt_ms <= now && isSure;
+        return since + recheck_ms <= now && isSure;
       })
       .map(({ provider_id }) => provider_id)
       .sort();
@@ -205,11 +205,11 @@ export class MemoryUpkeep {
         row.provider === provider &&
         row.provider_id !== null &&
         !there.has(row.provider_id) &&
-        (row.seen_at ?? -Infinity) <= now - options.times.fresh_ms,
+        (row.seen_at ?? -Infinity) <= now - options.times.heartbeat_max_age_ms,
     );
     const isNew = ({ doubted_at, seen_at }: RunnerRow): boolean =>
       doubted_at === null || (seen_at ?? -Infinity) >= doubted_at;
-    const isSecond = ({ doubted_at }: RunnerRow): boolean => doubted_at! <= now - options.times.doubt_ms;
+    const isSecond = ({ doubted_at }: RunnerRow): boolean => doubted_at! <= now - options.times.recheck_ms;
     return { doubted: missing.filter(isNew), vanished: missing.filter((row) => !isNew(row) && isSecond(row)) };
   }
 

@@ -1,7 +1,7 @@
 -- Containers of trees: counts of their children, the states that follow from them, and the walk that opens and ends
 -- containers.
 -- Locks: tasks by id. The caller holds the workflows, so the order of containers does not matter.
--- Callers: conclude, trees, branches, retry_trees, reevaluate. Functions without settings have those of walk_containers.
+-- Callers: conclude, trees, branches, retry_trees, reevaluate. Functions without settings have those of advance_containers.
 
 -- Whether a sequence continues after a node that ended like this, by its policy.
 create or replace function passes(p_policy smallint, p_state smallint)
@@ -137,7 +137,7 @@ end $$;
 -- next step, opens what comes next, up and down the tree until nothing changes. p_touched: whose counts changed;
 -- p_opened: which may start, or may have new children. The caller holds the workflows. Ends come before steps,
 -- so that what two ends of one set cause does not depend on their order.
-create or replace function walk_containers(p_touched uuid[], p_opened uuid[], p_now timestamptz, out disabled uuid[],
+create or replace function advance_containers(p_touched uuid[], p_opened uuid[], p_now timestamptz, out disabled uuid[],
   out workflows uuid[], out unblocked integer, out lanes integer[])
 language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
@@ -311,7 +311,7 @@ begin
     perform count_children(v_parents, v_states, v_policies);
   end if;
   select w.disabled, w.workflows, w.unblocked, w.lanes into disabled, workflows, unblocked, lanes
-  from walk_containers(
+  from advance_containers(
     array(select u.id from unnest(p_containers) u(id) where u.id is not null group by u.id) || release_fillers(p_ids), '{}',
     p_now) w;
 end $$;

@@ -1,5 +1,5 @@
 -- A second look at workflows, which advances containers that stand still.
--- Locks: workflows by id, then as walk_containers.
+-- Locks: workflows by id, then as advance_containers.
 -- Callers: store/trees.ts.
 
 -- Reevaluates the open containers of some workflows; returns what settle returns. If the counts are consistent there is
@@ -39,7 +39,7 @@ begin
   if cardinality(v_stuck) = 0 then return null; end if;
   perform 1 from workflow where id = any(v_stuck) order by id for no key update;
   v_found := array(select c.id from container c where c.workflow_id = any(v_stuck) and c.state + 0 = :running);
-  select * into v_walk from walk_containers(v_found, v_found, v_now);
+  select * into v_walk from advance_containers(v_found, v_found, v_now);
   if cardinality(v_walk.workflows) > 0 then v_ended := count_ended(v_walk.workflows, v_now); end if;
   return json_build_object('lanes', v_walk.lanes, 'unblocked', v_walk.unblocked, 'ended', v_ended,
     'workflows', (select json_agg(w.id) from (select unnest(v_stuck) as id limit 17) w));

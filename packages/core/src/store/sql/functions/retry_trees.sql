@@ -1,5 +1,5 @@
 -- Reopens ended tasks of trees, with what follows them.
--- Locks: the caller holds the workflows; tasks by id, then as walk_containers.
+-- Locks: the caller holds the workflows; tasks by id, then as advance_containers.
 -- Callers: retry_tasks. Functions without settings have those of retry_in_trees, which calls them.
 
 -- Whether a node is on a branch that was not taken, and the task that decided so is not among p_reopened.
@@ -47,7 +47,7 @@ begin
   on conflict (workflow_id) do update set run = n.run + 1;
   perform close_leases(v_leases);
   v_lanes := return_slots(v_slots, v_amounts);
-  select * into v_walk from walk_containers(v_containers, v_workflows, p_now);
+  select * into v_walk from advance_containers(v_containers, v_workflows, p_now);
   if cardinality(v_walk.workflows) > 0 then perform count_ended(v_walk.workflows, p_now); end if;
   return v_lanes || v_walk.lanes;
 end $$;

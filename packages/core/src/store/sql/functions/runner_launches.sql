@@ -58,7 +58,7 @@ end $$;
 -- p_overtakes other requests may overtake it, counted from the first call, until p_lease_ms after the last one.
 -- p_missing: runners that it lacks and that are not launching; p_coming: created runners of its shape that its planner
 -- saw. Returns how many ended.
-create or replace function runner_make_room(p_request uuid, p_missing integer, p_coming integer, p_max integer,
+create or replace function runner_plan_evictions(p_request uuid, p_missing integer, p_coming integer, p_max integer,
   p_overtakes integer, p_lease_ms bigint, p_now timestamptz, p_times jsonb)
 returns integer language plpgsql set enable_seqscan = off as $$
 declare

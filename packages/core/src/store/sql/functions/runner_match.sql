@@ -50,7 +50,7 @@ language sql as $$
       select f.type_id, q.rank, q.id
       from runner_request q join runner_fit f on f.shape_id = q.shape_id and f.type_id = any(p_types)
       where q.state = :request_waiting and q.count > 1 and q.count - q.kept > 1 and q.id <> all(p_others)
-        and q.created_at <= p_now - (p_times ->> 'patience_ms')::double precision * interval '1 millisecond'
+        and q.created_at <= p_now - (p_times ->> 'reserve_after_ms')::double precision * interval '1 millisecond'
         and (q.expires_at is null or q.expires_at > p_now)
       union all
       select u.t, w.rank, w.id from runner_overtaken(p_now) w, unnest(p_types) u(t)) a
@@ -63,7 +63,7 @@ create or replace function runner_match(p_requests uuid[], p_limit integer, p_no
   out o_requests uuid[], out o_runners uuid[], out o_open uuid[])
 language plpgsql as $$
 declare
-  v_fresh timestamptz := p_now - (p_times ->> 'fresh_ms')::double precision * interval '1 millisecond';
+  v_fresh timestamptz := p_now - (p_times ->> 'heartbeat_max_age_ms')::double precision * interval '1 millisecond';
   v_count integer;
   v_rank bigint;
   v_types integer[];

@@ -70,7 +70,7 @@ end $$;
 create or replace function runner_supply(p_requests uuid[], p_busy uuid[], p_now timestamptz, p_fresh timestamptz, p_times jsonb)
 returns runner_market language plpgsql as $$
 declare
-  v_patience constant timestamptz := p_now - (p_times ->> 'patience_ms')::double precision * interval '1 millisecond';
+  v_patience constant timestamptz := p_now - (p_times ->> 'reserve_after_ms')::double precision * interval '1 millisecond';
   v_shapes integer[];
   v_market runner_market;
 begin

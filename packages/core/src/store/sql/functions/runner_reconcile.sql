@@ -39,7 +39,7 @@ exception when unique_violation then
   return;
 end $$;
 
--- Records when each unknown instance was first seen, and returns those that were seen doubt_ms before. An instance
+-- Records when each unknown instance was first seen, and returns those that were seen recheck_ms before. An instance
 -- without tags may belong to a launch that is being retried, so it gets as long as a launch may take.
 create or replace function runner_find_orphans(p_provider text, p_ids text[], p_runners uuid[], p_batches uuid[],
   p_states integer[], p_now timestamptz, p_times jsonb)
@@ -62,21 +62,21 @@ begin
   return array(
     select o.provider_id
     from unnest(v_unknown, v_tagged) u(id, tagged) join runner_orphan o on o.provider = p_provider and o.provider_id = u.id
-    where after_ms(o.first_seen_at, p_times, 'doubt_ms') <= p_now
+    where after_ms(o.first_seen_at, p_times, 'recheck_ms') <= p_now
       and (u.tagged or after_ms(o.first_seen_at, p_times, 'created_ms') <= p_now or not exists (
         select 1 from runner_batch b where b.provider = p_provider and b.next_try_at is not null and b.tries > 0
           and b.planned_at <= o.first_seen_at))
     order by o.provider_id);
 end $$;
 
--- Handles runners whose instance is missing: doubted at the first check, ended at a second one doubt_ms later unless
+-- Handles runners whose instance is missing: doubted at the first check, ended at a second one recheck_ms later unless
 -- they sent a heartbeat since. Ends at most p_limit; returns how many ended.
 create or replace function runner_end_vanished(p_provider text, p_there text[], p_limit integer, p_now timestamptz,
   p_times jsonb)
 returns integer language plpgsql set enable_seqscan = off as $$
 declare
-  v_fresh timestamptz := p_now - (after_ms(p_now, p_times, 'fresh_ms') - p_now);
-  v_second timestamptz := p_now - (after_ms(p_now, p_times, 'doubt_ms') - p_now);
+  v_fresh timestamptz := p_now - (after_ms(p_now, p_times, 'heartbeat_max_age_ms') - p_now);
+  v_second timestamptz := p_now - (after_ms(p_now, p_times, 'recheck_ms') - p_now);
   v_doubted uuid[];
   v_over uuid[];
   v_speaking uuid[];
@@ -142,7 +142,7 @@ begin
   update runner r set gone_at = v_now
   where r.id = any(array(select d.id from runner d
     where d.provider = p_provider and d.state = :runner_terminated and d.gone_at is null and d.provider_id is not null
-      and after_ms(d.state_since, p_times, 'doubt_ms') <= v_now
+      and after_ms(d.state_since, p_times, 'recheck_ms') <= v_now
       and not exists (select 1 from unnest(v_there) u(id) where u.id = d.provider_id)
     order by d.state_since limit p_limit for update of d skip locked));
   return json_build_object('orphans', v_orphans, 'vanished', v_vanished);

@@ -194,7 +194,7 @@ returns jsonb language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
-  v_fresh timestamptz := v_now - (p_times ->> 'fresh_ms')::double precision * interval '1 millisecond';
+  v_fresh timestamptz := v_now - (p_times ->> 'heartbeat_max_age_ms')::double precision * interval '1 millisecond';
   v_request runner_request;
   v_barred integer[];
   v_answers text[];

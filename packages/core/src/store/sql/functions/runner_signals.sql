@@ -81,7 +81,7 @@ begin
   perform runner_heard(p_id, v_now);
   if v_arrives then
     perform runner_arrive(array[p_id], v_now, p_times);
-  elsif v_state = :runner_idle and v_seen <= v_now - (p_times ->> 'fresh_ms')::double precision * interval '1 millisecond' then
+  elsif v_state = :runner_idle and v_seen <= v_now - (p_times ->> 'heartbeat_max_age_ms')::double precision * interval '1 millisecond' then
     perform runner_tell_pool(p_times);
   end if;
   return runner_orders(p_id, v_now);

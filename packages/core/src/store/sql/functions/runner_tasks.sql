@@ -155,7 +155,7 @@ end $$;
 
 -- Requeues ready rows in the lane of a runner that is not claimed for their task. The functions that end a claim
 -- already do this; this is the safety net.
-create or replace function recall_strays(p_limit integer)
+create or replace function recover_orphans(p_limit integer)
 returns integer language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off
 set enable_bitmapscan = off as $$
 declare

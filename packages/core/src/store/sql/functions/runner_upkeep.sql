@@ -1,6 +1,6 @@
 -- Ends runners by timeout, missed heartbeats and listings of the provider. Any number of servers may run this
 -- concurrently: they skip each other's locked rows, lock requests before runners, both by ID, and check every condition
--- again under the lock. p_times: as in the functions that claim, plus silent_ms and doubt_ms.
+-- again under the lock. p_times: as in the functions that claim, plus heartbeat_timeout_ms and recheck_ms.
 
 -- Locks runners that are not terminated, with their requests and the other runners of these; returns the locked
 -- runners. Skips locked requests and locked runners without a request, but waits for the runners of a locked request.
@@ -210,8 +210,8 @@ create or replace function runner_sweep(p_limit integer, p_keep jsonb, p_now tim
 returns json language plpgsql set enable_seqscan = off as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
-  v_silent interval := after_ms(v_now, p_times, 'silent_ms') - v_now;
-  v_doubt interval := after_ms(v_now, p_times, 'doubt_ms') - v_now;
+  v_silent interval := after_ms(v_now, p_times, 'heartbeat_timeout_ms') - v_now;
+  v_doubt interval := after_ms(v_now, p_times, 'recheck_ms') - v_now;
   v_doubted uuid[];
   v_over uuid[];
   v_speaking uuid[];

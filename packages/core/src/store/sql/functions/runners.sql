@@ -1,7 +1,7 @@
 -- Lock order: requests by ID, runners by ID, ready rows. A transaction that holds a runner and needs a request or
 -- another runner skips locked rows.
 --
--- p_times: {confirm_ms, claim_ms, idle_ms, fresh_ms, patience_ms, max_uses}, as PoolTimes; max_uses null: unlimited.
+-- p_times: {confirm_ms, claim_ms, idle_ms, heartbeat_max_age_ms, reserve_after_ms, max_uses}, as PoolTimes; max_uses null: unlimited.
 -- With `quiet`, notifications are not sent but collected in heddle.told until the transaction ends, and the caller
 -- sends them after its commit, since PostgreSQL commits transactions that notify one at a time, each with its fsync.
 

@@ -120,7 +120,7 @@ begin
     join workflow w on w.id = x.workflow_id and w.paused
     where t.id = x.id and (t.state + 0) in (:waiting, :pending);
   end if;
-  select * into v_walk from walk_containers(p_nodes.touched, p_nodes.opened, v_now);
+  select * into v_walk from advance_containers(p_nodes.touched, p_nodes.opened, v_now);
   if cardinality(v_walk.workflows) > 0 then perform count_ended(v_walk.workflows, v_now); end if;
   insert into finalization (workflow_id, created_at)
   select w.id, v_now from json_to_recordset(p_nodes.counts) as c(workflow_id uuid) join workflow w on w.id = c.workflow_id

@@ -9,7 +9,7 @@ import { systemClock } from '@heddle/base/clock';
 import { createLogger } from '@heddle/base/log';
 import { openTestDatabase } from '@heddle/test-support/postgres';
 import { dyingAt, onceOf } from './dying-port.ts';
-import { ALONE_MS, POLICY, PULSE_MS, WORK_MS, type YardArguments } from './yard-settings.ts';
+import { ALONE_MS, POLICY, HEARTBEAT_MS, WORK_MS, type YardArguments } from './yard-settings.ts';
 
 const given = JSON.parse(process.argv[2]!) as YardArguments;
 const valueOf = (flag: string): string => process.argv[process.argv.indexOf(flag) + 1]!;
@@ -39,8 +39,8 @@ const agent = new RunnerAgent({
   registration: { runner_id: id, batch_id: record.batch_id, provider_id: id, address: null },
   clock: systemClock,
   log,
-  pulse_ms: PULSE_MS,
-  farewell_ms: ALONE_MS,
+  heartbeat_ms: HEARTBEAT_MS,
+  exit_grace_ms: ALONE_MS,
   onClaimed: ({ epoch, request_id }) => {
     note({ event: 'started', epoch, request: request_id });
     // Every other claim is kept until it is revoked.

@@ -10,10 +10,10 @@ export const POLICY: PoolPolicy = {
     confirm_ms: 5_000,
     claim_ms: 20_000,
     idle_ms: 120_000,
-    fresh_ms: 4_000,
-    silent_ms: 6_000,
-    doubt_ms: 500,
-    patience_ms: 2_000,
+    heartbeat_max_age_ms: 4_000,
+    heartbeat_timeout_ms: 6_000,
+    recheck_ms: 500,
+    reserve_after_ms: 2_000,
   },
   max_runners: 6,
   batch_max: 4,
@@ -33,7 +33,7 @@ export const INTERVALS: Partial<PoolIntervals> = {
   replenish_ms: 1_000,
 };
 
-export const PULSE_MS = 250;
+export const HEARTBEAT_MS = 250;
 /** How long a runner of these tests works. */
 export const WORK_MS = 30;
 export const ALONE_MS = 8_000;
