@@ -1294,6 +1294,9 @@ UNION ALL
 -- heddle.adopt_nodes(p_nodes json)
 --   returns void, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off
 
+-- heddle.advance_containers(p_touched uuid[], p_opened uuid[], p_now timestamp with time zone, OUT disabled uuid[], OUT workflows uuid[], OUT unblocked integer, OUT lanes integer[])
+--   returns record, plpgsql, volatile, set plan_cache_mode=force_generic_plan
+
 -- heddle.after_ms(p_now timestamp with time zone, p_times jsonb, p_name text)
 --   returns timestamp with time zone, sql, stable
 
@@ -1326,9 +1329,6 @@ UNION ALL
 
 -- heddle.block_tasks(p_ids uuid[], p_lanes integer[], p_refused uuid[], p_slots bigint[])
 --   returns void, plpgsql, volatile
-
--- heddle.bury_messages(p_queue text, p_ids uuid[], p_receipts bigint[], p_reasons text[], p_now timestamp with time zone)
---   returns integer, plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off
 
 -- heddle.cancel_tasks(p_ids uuid[], p_reason text, p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off
@@ -1383,6 +1383,9 @@ UNION ALL
 
 -- heddle.data_bytes(p_workflow uuid, p_name text)
 --   returns bigint, plpgsql, stable, set plan_cache_mode=force_generic_plan
+
+-- heddle.dead_letter_messages(p_queue text, p_ids uuid[], p_receipts bigint[], p_reasons text[], p_now timestamp with time zone)
+--   returns integer, plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off
 
 -- heddle.dedupe_key_of(p_shape integer, p_fields text[], p_metadata jsonb)
 --   returns bigint, sql, immutable
@@ -1558,9 +1561,6 @@ UNION ALL
 -- heddle.reason_of(p_cause uuid)
 --   returns text, sql, stable
 
--- heddle.recover_orphans(p_limit integer)
---   returns integer, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
-
 -- heddle.receive_messages(p_queue text, p_max integer, p_visibility_ms bigint, p_max_receives integer, p_bytes bigint, p_from_ms bigint, p_now timestamp with time zone)
 --   returns TABLE(id uuid, receipt bigint, receive_count integer, sent_at timestamp with time zone, body text, mark timestamp with time zone, seen_at timestamp with time zone), plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off
 
@@ -1569,6 +1569,9 @@ UNION ALL
 
 -- heddle.recover_attempts(p_before timestamp with time zone, p_limit integer)
 --   returns integer, plpgsql, volatile
+
+-- heddle.recover_orphans(p_limit integer)
+--   returns integer, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
 
 -- heddle.redrive_messages(p_queue text, p_ids uuid[], p_limit integer, p_now timestamp with time zone)
 --   returns integer, plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off
@@ -1759,9 +1762,6 @@ UNION ALL
 -- heddle.runner_lock_free(p_ids uuid[])
 --   returns uuid[], plpgsql, volatile, set enable_seqscan=off
 
--- heddle.runner_plan_evictions(p_request uuid, p_missing integer, p_coming integer, p_max integer, p_overtakes integer, p_lease_ms bigint, p_now timestamp with time zone, p_times jsonb)
---   returns integer, plpgsql, volatile, set enable_seqscan=off
-
 -- heddle.runner_match(p_requests uuid[], p_limit integer, p_now timestamp with time zone, p_times jsonb, OUT o_requests uuid[], OUT o_runners uuid[], OUT o_open uuid[])
 --   returns record, plpgsql, volatile
 
@@ -1794,6 +1794,9 @@ UNION ALL
 
 -- heddle.runner_plan(p_batches jsonb, p_max integer, p_now timestamp with time zone, p_times jsonb)
 --   returns integer, plpgsql, volatile
+
+-- heddle.runner_plan_evictions(p_request uuid, p_missing integer, p_coming integer, p_max integer, p_overtakes integer, p_lease_ms bigint, p_now timestamp with time zone, p_times jsonb)
+--   returns integer, plpgsql, volatile, set enable_seqscan=off
 
 -- heddle.runner_reconcile(p_provider text, p_ids text[], p_runners uuid[], p_batches uuid[], p_states integer[], p_limit integer, p_now timestamp with time zone, p_times jsonb)
 --   returns json, plpgsql, volatile, set enable_seqscan=off
@@ -1950,9 +1953,6 @@ UNION ALL
 
 -- heddle.update_tasks(p_ids uuid[], p_attempts integer[], p_extras jsonb, p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
-
--- heddle.advance_containers(p_touched uuid[], p_opened uuid[], p_now timestamp with time zone, OUT disabled uuid[], OUT workflows uuid[], OUT unblocked integer, OUT lanes integer[])
---   returns record, plpgsql, volatile, set plan_cache_mode=force_generic_plan
 
 -- heddle.wanted_slots(p_kind integer, p_metadata jsonb)
 --   returns bigint[], sql, stable

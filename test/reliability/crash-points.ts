@@ -67,7 +67,7 @@ export const NOT_ON_THE_PATH: Readonly<Record<string, RegExp>> = {
     `^(?:${Object.keys(MANAGER_CRASH_CALLS).join('|').replaceAll('.', '\\.')})$`,
   ),
   'within a transaction of the manager, which its commit decides':
-    /^(?:inbox\.forget_buried|job_history\.(?:fail_lost|start_queued|skip_queued|trim)|trees\.adopt_nodes|jobs\.(?:lock|lock_many|pause_many))$/,
+    /^(?:inbox\.forget_dead_lettered|job_history\.(?:fail_lost|start_queued|skip_queued|trim)|trees\.adopt_nodes|jobs\.(?:lock|lock_many|pause_many))$/,
   'reads of trees, jobs and queues, nothing to lose': new RegExp(
     `^(?:${[
       'trees\\.(?:tasks|archived_tasks|child_ids|[a-z]+_by_id|[a-z]+_changed|all_containers|count_containers)',

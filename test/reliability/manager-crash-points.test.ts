@@ -64,7 +64,7 @@ describe('a manager that is killed', { concurrency: LANES }, () => {
     const stopping = loop.stop();
     await Promise.race([stopping, mortal.death]);
     if (point !== null) {
-      await mortal.bury(lane.database);
+      await mortal.deadLetter(lane.database);
       const next = startLoop(outside);
       await drive(outside, world);
       await next.stop();

@@ -36,6 +36,6 @@ export const MANAGER_CRASH_CALLS: Readonly<Record<string, readonly number[]>> = 
   'jobs.advance': [1],
   // What is written to the queue.
   'queues.delete': [1, 2, 4],
-  'queues.bury': [1],
+  'queues.dead_letter': [1],
   commit: [1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20],
 };

@@ -20,7 +20,7 @@ const BOUNDARIES: Readonly<Record<string, readonly number[]>> = {
   'inbox.remember': [1, 3],
   commit: [1, 2, 3, 4, 5, 6, 8, 11],
   'queues.delete': [1, 2, 4],
-  'queues.bury': [1],
+  'queues.dead_letter': [1],
 };
 const points = Object.entries(BOUNDARIES).flatMap(([statement, calls]) =>
   calls.flatMap((call) => (['before', 'during', 'after'] as const).map((when) => ({ statement, call, when }))),
@@ -30,7 +30,7 @@ const ORDINARY: readonly string[] = [
   'before call 2 of commit',
   'during call 3 of commit',
   'before call 1 of queues.delete',
-  'after call 1 of queues.bury',
+  'after call 1 of queues.dead_letter',
 ];
 
 function nameOf({ statement, call, when }: CrashPoint): string {

@@ -52,7 +52,7 @@ export class MortalDatabase implements Database {
   }
 
   /** Takes its connections away and waits until the server knows; `undertaker` is another pool on the same database. */
-  async bury(undertaker: Database): Promise<void> {
+  async deadLetter(undertaker: Database): Promise<void> {
     this.#dead = true;
     await undertaker.query(TERMINATE, [this.#name]);
     // What is on loan is never given back, so this takes its grace time; no one has to wait for it.

@@ -252,7 +252,7 @@ function explain({ workflow, task }: { workflow: FixtureWorkflow; task: FixtureT
     summary: `Its turn has not come: it stands in the sequence "${parent.local_id}".`,
     obstacles: [
       {
-        type: 'turn',
+        type: 'sequence',
         container: { id: parent.id, local_id: parent.local_id, state: parent.state },
         before: [before.local_id ?? before.id],
       },

@@ -17,7 +17,7 @@ interface NodeBase {
 export interface FixtureContainer extends NodeBase {
   type: 'container';
   mode: 'sequential' | 'parallel';
-  fillers: number;
+  open_generators: number;
   children: FixtureNode[];
 }
 
@@ -127,7 +127,7 @@ export class TreeBuilder {
       ...this.base(state),
       local_id,
       mode,
-      fillers: 0,
+      open_generators: 0,
       children,
       ...more,
     };
@@ -175,7 +175,7 @@ export function scanWorkflow(workflow: number): FixtureWorkflow {
       kind: 'DnsScanGenerator',
       expansion: { expected: 40, created: 3 },
     }),
-    tree.parallel('names', 'Pending', [], { fillers: 1 }),
+    tree.parallel('names', 'Pending', [], { open_generators: 1 }),
     tree.task('Put names together', 'Pending', { kind: 'DnsScanAggregator' }),
   ]);
   const tls = tree.sequence('tls', 'PartiallyFailed', [

@@ -49,7 +49,7 @@ function wireOf(store: TreeStore, id: string): Container {
     started_at: null,
     ended_at: null,
     mode: node.mode,
-    fillers: node.fillers,
+    open_generators: node.openGenerators,
     counts: node.counts,
   };
 }

@@ -191,7 +191,7 @@ export type ContainerObstacleDto =
       type: 'workflow_paused';
     }
   | {
-      type: 'turn';
+      type: 'sequence';
       /** The sequence that has not reached the node. */
       container: {
         /** The container. */
@@ -219,7 +219,7 @@ export type ContainerObstacleDto =
       open: number;
     }
   | {
-      type: 'fillers';
+      type: 'generators';
       /** The first 20 tasks elsewhere in the workflow that may still add children. */
       generators: {
         /** The node. */
@@ -256,7 +256,7 @@ export interface ExplanationDto {
 
 export type ObstacleDto =
   | {
-      type: 'turn';
+      type: 'sequence';
       /** The sequence that has not reached the node. */
       container: {
         /** The container. */
@@ -326,8 +326,8 @@ export type ObstacleDto =
   | {
       type: 'runner';
       requirements: DemandDto;
-      /** held_back: a rule would keep it from starting; granted: its runner is about to start. */
-      stage: 'unasked' | 'held_back' | 'waiting' | 'granted';
+      /** blocked: a rule would keep it from starting; granted: its runner is about to start. */
+      stage: 'not_requested' | 'blocked' | 'waiting' | 'granted';
       request_id: string | null;
       since: string | null;
       /** Requests for the same class ahead of it. */
@@ -944,7 +944,7 @@ export interface ProvisionDto {
 export interface ProvisionedDto {
   runner_ids: string[];
   /** Requested runners that will not be launched. */
-  left_out: number;
+  not_launched: number;
   reason: string | null;
 }
 
@@ -1585,7 +1585,7 @@ export interface ContainerDto {
     tolerated: number;
   };
   /** Generators elsewhere in the workflow that may still add children. */
-  fillers: number;
+  open_generators: number;
 }
 
 export interface SubmittedWorkflowDto {
@@ -1649,7 +1649,7 @@ export interface TreeContainerDto {
     tolerated: number;
   };
   /** Generators elsewhere in the workflow that may still add children. */
-  fillers: number;
+  open_generators: number;
   /** By position. */
   children: WorkflowTreeNode[];
   /** Number of children that this response omits; `GET /v1/workflows/{workflow_id}/containers/{container_id}/children` has them. */

@@ -107,7 +107,7 @@ function describe(obstacle: Obstacle): string {
       const same = Object.keys(fields).length === 0 ? '' : ` with ${JSON.stringify(fields)}`;
       return `The ${rule} rule of ${kind}${same} is at ${used} of ${max}. Held by: `;
     }
-    case 'turn': {
+    case 'sequence': {
       const names = obstacle.before.join(', ');
       return `Waiting for its container${names === '' ? '' : `: preceded in its sequence by ${names}`}.`;
     }

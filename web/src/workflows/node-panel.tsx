@@ -111,9 +111,10 @@ function ContainerDetails({ node }: { node: ContainerNode }) {
           <p>{turn}</p>
         </section>
       )}
-      {node.fillers > 0 && !isEnd(node.state) && (
+      {node.openGenerators > 0 && !isEnd(node.state) && (
         <p className="explain">
-          {node.fillers === 1 ? 'A generator' : `${node.fillers} generators`} may still add children, so it stays open.
+          {node.openGenerators === 1 ? 'A generator' : `${node.openGenerators} generators`} may still add children, so
+          it stays open.
         </p>
       )}
       <section>

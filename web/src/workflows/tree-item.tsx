@@ -145,7 +145,9 @@ function ContainerHead({ node, group }: { node: ContainerNode; group: Group }) {
           ))}
         </p>
       )}
-      {node.fillers > 0 && !isEnd(node.state) && <p className="quiet fillers">A generator may still add nodes.</p>}
+      {node.openGenerators > 0 && !isEnd(node.state) && (
+        <p className="quiet open-generators">A generator may still add nodes.</p>
+      )}
     </div>
   );
 }

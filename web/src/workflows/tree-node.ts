@@ -33,7 +33,7 @@ export interface ContainerNode extends NodeBase {
   readonly mode: 'sequential' | 'parallel';
   readonly counts: Container['counts'];
   /** Generators elsewhere that may still add children. */
-  readonly fillers: number;
+  readonly openGenerators: number;
 }
 
 export type TreeNode = TaskNode | ContainerNode;
@@ -54,7 +54,14 @@ export function nodeOf(wire: Container | TreeTask, parent: string | null): TreeN
   };
   if (wire.type === 'container') {
     const label = wire.local_id ?? MODE_LABEL[wire.mode];
-    return { type: 'container', ...base, label, mode: wire.mode, counts: wire.counts, fillers: wire.fillers };
+    return {
+      type: 'container',
+      ...base,
+      label,
+      mode: wire.mode,
+      counts: wire.counts,
+      openGenerators: wire.open_generators,
+    };
   }
   return {
     type: 'task',

@@ -38,7 +38,7 @@ async function obstaclesOf(tx: Queryable, container: Container): Promise<Contain
   const turn = await obstacles.findTurnOfContainer(tx, container.id);
   if (turn !== null) {
     const { id, local_id, state, before } = turn;
-    found.push({ type: 'turn', container: { id, local_id, state: containerStateOf(state) }, before });
+    found.push({ type: 'sequence', container: { id, local_id, state: containerStateOf(state) }, before });
     return found;
   }
   if (container.counts.open > 0) {
@@ -48,7 +48,7 @@ async function obstaclesOf(tx: Queryable, container: Container): Promise<Contain
   const generators = await obstacles.findOpenFillers(tx, container.id, NAMED_MAX);
   if (generators.length > 0) {
     found.push({
-      type: 'fillers',
+      type: 'generators',
       generators: generators.map(({ id, name, state }) => ({ id, name, state: taskStateOf(state) })),
       total: generators[0]!.total,
     });
@@ -71,11 +71,11 @@ function summaryOf(container: Container, found: readonly ContainerObstacle[]): s
   switch (first.type) {
     case 'workflow_paused':
       return 'Its workflow is paused; resume it to continue.';
-    case 'turn':
+    case 'sequence':
       return turnSentence(first, container.workflow_id);
     case 'children':
       return childrenSentence(container, first);
-    case 'fillers':
+    case 'generators':
       return `It stays open for ${counted(first.total, 'generator')} that may still add children: ${namesOf(first.generators, first.total)}.`;
   }
 }

@@ -31,7 +31,7 @@ export function runningSentence(
 
 function sentenceOf(obstacle: Obstacle, workflowId: string): string {
   switch (obstacle.type) {
-    case 'turn':
+    case 'sequence':
       return turnSentence(obstacle, workflowId);
     case 'expanding':
       return `It announced ${counted(obstacle.expected, 'node')}, of which ${obstacle.created} ${obstacle.created === 1 ? 'exists' : 'exist'}; it ends when all do.`;
@@ -72,7 +72,10 @@ function noWorkerSentence({ lane, last_seen, never }: Extract<Obstacle, { type: 
 }
 
 /** Names the nodes that must end before a task or a container. */
-export function turnSentence({ container, before }: Extract<Obstacle, { type: 'turn' }>, workflowId: string): string {
+export function turnSentence(
+  { container, before }: Extract<Obstacle, { type: 'sequence' }>,
+  workflowId: string,
+): string {
   const { id, local_id: name, state } = container;
   const where = name === null && id === workflowId ? `root sequence (${state})` : `sequence "${name ?? id}" (${state})`;
   if (before.length === 0) return `It waits for earlier nodes in the ${where}.`;

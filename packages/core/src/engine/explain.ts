@@ -51,7 +51,7 @@ async function obstaclesOf(context: EngineContext, task: TaskDetail, expansion: 
   const turn = await obstacles.findTurn(database, task.id);
   if (turn !== null) {
     const { id, local_id, state, before } = turn;
-    found.push({ type: 'turn', container: { id, local_id, state: containerStateOf(state) }, before });
+    found.push({ type: 'sequence', container: { id, local_id, state: containerStateOf(state) }, before });
   }
   const parents = await parentsOf(context, task.id);
   if (parents !== null) found.push(parents);

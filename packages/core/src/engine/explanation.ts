@@ -8,7 +8,7 @@ import type { Container } from '@heddle/base/vocabulary/workflow';
 
 /** Reasons why a task is not running, most important first. */
 export type Obstacle =
-  | { type: 'turn'; container: { id: string; local_id: string | null; state: ContainerState }; before: string[] }
+  | { type: 'sequence'; container: { id: string; local_id: string | null; state: ContainerState }; before: string[] }
   | { type: 'expanding'; expected: number; created: number }
   | {
       type: 'parents';
@@ -37,8 +37,8 @@ export interface RunnerObstacle {
   type: 'runner';
   /** Current request. */
   requirements: Demand;
-  /** `unasked`: not requested from the pool yet; `held_back`: blocked by a rule; `granted`: about to begin. */
-  stage: 'unasked' | 'held_back' | 'waiting' | 'granted';
+  /** `not_requested`: not requested from the pool yet; `blocked`: blocked by a rule; `granted`: about to begin. */
+  stage: 'not_requested' | 'blocked' | 'waiting' | 'granted';
   request_id: string | null;
   /** Time of the request. */
   since: number | null;
@@ -87,7 +87,7 @@ export type OpenChild =
 /** Reasons why a container has not started or not ended, most important first. */
 export type ContainerObstacle =
   | { type: 'workflow_paused' }
-  | Extract<Obstacle, { type: 'turn' }>
+  | Extract<Obstacle, { type: 'sequence' }>
   | {
       /** Current child of a sequence; in a parallel container the first child that has not ended. */
       type: 'children';
@@ -96,7 +96,7 @@ export type ContainerObstacle =
       open: number;
     }
   /** Generators elsewhere in the workflow that may still add children. */
-  | { type: 'fillers'; generators: { id: TaskId; name: string; state: TaskState }[]; total: number };
+  | { type: 'generators'; generators: { id: TaskId; name: string; state: TaskState }[]; total: number };
 
 export interface ContainerExplanation {
   container: Container;

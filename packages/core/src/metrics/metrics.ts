@@ -34,9 +34,9 @@ export const MANAGER_MESSAGE_TYPES = [
 ] as const satisfies readonly (ManagerMessage['type'] | 'unknown')[];
 /**
  * Outcomes of a message: `applied`; `repeated` (a duplicate, without a second effect); `refused` (too late to change
- * anything); `buried` (dead-lettered); `failed` (will be redelivered).
+ * anything); `dead_lettered` (dead-lettered); `failed` (will be redelivered).
  */
-export const MANAGER_MESSAGE_OUTCOMES = ['applied', 'repeated', 'refused', 'buried', 'failed'] as const;
+export const MANAGER_MESSAGE_OUTCOMES = ['applied', 'repeated', 'refused', 'dead_lettered', 'failed'] as const;
 /** Time-driven steps of the manager, which cannot fail because of a single message. */
 export const MANAGER_STEPS = [
   'process_task_timeouts',

@@ -54,7 +54,7 @@ export interface Provisioned {
   /** Runners that will be launched; they become idle when they register. */
   readonly runner_ids: readonly string[];
   /** Number of requested runners that are not launched. */
-  readonly left_out: number;
+  readonly not_launched: number;
   /** Why runners were left out; null if none were. */
   readonly reason: string | null;
 }

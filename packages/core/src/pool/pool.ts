@@ -275,10 +275,12 @@ function requireWhole(holds: readonly RequestWithRunners[], released: ReadonlySe
 }
 
 function provisioned(runners: readonly Runner[], count: number, max: number): Provisioned {
-  const left_out = count - runners.length;
+  const not_launched = count - runners.length;
   const reason =
-    left_out > 0 ? `the pool is at its limit of ${max} runners; drain some, or raise HEDDLE_POOL_MAX_RUNNERS` : null;
-  return { runner_ids: runners.map(({ id }) => id), left_out, reason };
+    not_launched > 0
+      ? `the pool is at its limit of ${max} runners; drain some, or raise HEDDLE_POOL_MAX_RUNNERS`
+      : null;
+  return { runner_ids: runners.map(({ id }) => id), not_launched, reason };
 }
 
 function holdFaults({ id, holder, tenant, wait_ms }: HoldOptions): string[] {

@@ -16,7 +16,7 @@ export interface OutgoingMessage {
 export interface ReceivedMessage {
   id: string;
   body: string;
-  /** Receipt of this delivery, for `extend`, `delete`, `release` and `bury`. */
+  /** Receipt of this delivery, for `extend`, `delete`, `release` and `deadLetter`. */
   receipt: string;
   /** Number of deliveries, this one included. */
   receive_count: number;
@@ -47,7 +47,7 @@ export interface DeadLetter {
 }
 
 /** Message that the queue service dead-lettered by itself. */
-export type BuriedMessage = Pick<DeadLetter, 'id' | 'reason' | 'receive_count' | 'sent_at'>;
+export type DeadLetteredMessage = Pick<DeadLetter, 'id' | 'reason' | 'receive_count' | 'sent_at'>;
 
 export interface QueueDepth {
   /** Ready for delivery. */
@@ -76,7 +76,7 @@ export interface MessageQueue {
   /** Makes messages visible again after the delay. */
   release(queue: string, receipts: readonly string[], delayMs?: number): Promise<void>;
   /** Dead-letters messages with the reason, cut at 2,000 characters. */
-  bury(queue: string, letters: readonly { receipt: string; reason: string }[]): Promise<void>;
+  deadLetter(queue: string, letters: readonly { receipt: string; reason: string }[]): Promise<void>;
   /** Oldest first; of all queues if `queue` is null. */
   listDead(queue: string | null, page: { offset: number; limit: number }): Promise<DeadLetter[]>;
   /** Turns dead letters into ordinary messages again, all of a queue if no ids are given; returns their number. */
@@ -86,7 +86,7 @@ export interface MessageQueue {
    * Returns messages that the queue service dead-lettered by itself, by queue; absent if the service does not. A call
    * need not repeat messages of an earlier one.
    */
-  listBuried?(queues: readonly string[]): Promise<ReadonlyMap<string, BuriedMessage[]>>;
+  listDeadLettered?(queues: readonly string[]): Promise<ReadonlyMap<string, DeadLetteredMessage[]>>;
   /** Ends pending waits with an empty result and closes connections. */
   close(): Promise<void>;
 }

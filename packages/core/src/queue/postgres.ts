@@ -2,7 +2,7 @@ import type { Clock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
 import type { Database, Queryable } from '../store/database.ts';
 import {
-  buryMessages,
+  deadLetterMessages,
   countMessages,
   findDeadLetters,
   forgetDeadLetters,
@@ -115,12 +115,12 @@ export class PostgresQueue implements MessageQueue {
     if (rows.length > 0) await this.#writes.delete(queue, rows);
   }
 
-  async bury(queue: string, letters: readonly { receipt: string; reason: string }[]): Promise<void> {
+  async deadLetter(queue: string, letters: readonly { receipt: string; reason: string }[]): Promise<void> {
     const rows = letters.flatMap(({ receipt, reason }) => {
       const row = parseReceipt(receipt);
       return row === null ? [] : [{ ...row, reason: cutReason(reason) }];
     });
-    for (const set of chunksOf(inOrder(rows))) await buryMessages(this.#database, queue, set, this.#now());
+    for (const set of chunksOf(inOrder(rows))) await deadLetterMessages(this.#database, queue, set, this.#now());
   }
 
   listDead(queue: string | null, page: { offset: number; limit: number }): Promise<DeadLetter[]> {

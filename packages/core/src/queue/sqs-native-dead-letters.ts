@@ -1,5 +1,5 @@
 import type { Logger } from '@heddle/base/log';
-import type { BuriedMessage } from './port.ts';
+import type { DeadLetteredMessage } from './port.ts';
 import { CALL_MAX, type SqsConnection } from './sqs-connection.ts';
 import { messageOfSqs, type SqsMessage } from './sqs-envelope.ts';
 
@@ -25,7 +25,7 @@ export class SqsNativeDeadLetters {
   }
 
   /** Also returns nothing if the dead letters cannot be read, or have not changed since the last scan. */
-  async list(queues: readonly string[]): Promise<ReadonlyMap<string, BuriedMessage[]>> {
+  async list(queues: readonly string[]): Promise<ReadonlyMap<string, DeadLetteredMessage[]>> {
     const queuesOf = new Map<string, Set<string>>();
     for (const queue of queues) {
       const url = await this.#deadUrlOf(queue);
@@ -33,7 +33,7 @@ export class SqsNativeDeadLetters {
       const served = queuesOf.get(url) ?? new Set();
       queuesOf.set(url, served.add(queue));
     }
-    const found = new Map<string, BuriedMessage[]>();
+    const found = new Map<string, DeadLetteredMessage[]>();
     for (const [url, served] of queuesOf) {
       for (const message of await this.#look(url)) {
         const { envelope, receive_count, sent_at } = message;

@@ -10,7 +10,7 @@ import { noteDeadLetters } from '../store/queue-messages.ts';
 import { checkMessages, checkQueueName, checkReceive, closedError, cutReason, type CheckedMessage } from './limits.ts';
 import { writeOutgoing } from './outgoing.ts';
 import type {
-  BuriedMessage,
+  DeadLetteredMessage,
   DeadLetter,
   MessageQueue,
   OutgoingMessage,
@@ -52,7 +52,7 @@ export class SqsQueue implements MessageQueue {
   readonly #log: Logger;
   readonly #bodies: SqsBodies;
   readonly #dead: SqsDeadLetters;
-  readonly #buried: SqsNativeDeadLetters;
+  readonly #nativeDeadLetters: SqsNativeDeadLetters;
   readonly #held: SqsHeld;
   readonly #closing = new AbortController();
   readonly #polls = new Set<Promise<unknown>>();
@@ -65,7 +65,7 @@ export class SqsQueue implements MessageQueue {
     this.#log = log;
     this.#bodies = new SqsBodies(database, log);
     this.#dead = new SqsDeadLetters(connection, this.#bodies);
-    this.#buried = new SqsNativeDeadLetters(connection, log);
+    this.#nativeDeadLetters = new SqsNativeDeadLetters(connection, log);
     this.#held = new SqsHeld(clock);
   }
 
@@ -134,12 +134,12 @@ export class SqsQueue implements MessageQueue {
     await this.#hide(queue, receipts, secsOf(delayMs));
   }
 
-  async bury(queue: string, letters: readonly { receipt: string; reason: string }[]): Promise<void> {
+  async deadLetter(queue: string, letters: readonly { receipt: string; reason: string }[]): Promise<void> {
     const held = letters.flatMap(({ receipt, reason }) => {
       const message = this.#held.get(receipt);
       return message === undefined ? [] : [{ message, reason: cutReason(reason) }];
     });
-    await this.#bury(queue, held);
+    await this.#deadLetter(queue, held);
     this.#held.drop(letters.map(({ receipt }) => receipt));
   }
 
@@ -161,11 +161,11 @@ export class SqsQueue implements MessageQueue {
     return { ...counts, dead: dead.visible + dead.in_flight };
   }
 
-  async listBuried(queues: readonly string[]): Promise<ReadonlyMap<string, BuriedMessage[]>> {
+  async listDeadLettered(queues: readonly string[]): Promise<ReadonlyMap<string, DeadLetteredMessage[]>> {
     this.#refuseClosed();
-    const buried = await this.#buried.list(queues);
+    const deadLettered = await this.#nativeDeadLetters.list(queues);
     // Messages of other senders have ids of SQS, on which no task waits.
-    return new Map([...buried].map(([queue, messages]) => [queue, messages.filter(({ id }) => isUuid(id))]));
+    return new Map([...deadLettered].map(([queue, messages]) => [queue, messages.filter(({ id }) => isUuid(id))]));
   }
 
   async close(): Promise<void> {
@@ -229,7 +229,7 @@ export class SqsQueue implements MessageQueue {
   async #handOut(queue: string, found: readonly SqsMessage[], visibilityMs: number): Promise<ReceivedMessage[]> {
     const poison = found.filter((message) => message.receive_count > this.#maxReceives);
     if (poison.length > 0) {
-      await this.#bury(
+      await this.#deadLetter(
         queue,
         poison.map((message) => {
           const deliveries = message.receive_count - 1;
@@ -265,7 +265,7 @@ export class SqsQueue implements MessageQueue {
   }
 
   /** Sends to the dead letters first and deletes afterwards: a process that dies in between duplicates a message. */
-  async #bury(queue: string, letters: readonly { message: SqsMessage; reason: string }[]): Promise<void> {
+  async #deadLetter(queue: string, letters: readonly { message: SqsMessage; reason: string }[]): Promise<void> {
     if (letters.length === 0) return;
     await this.#note(queue, letters);
     await this.#bodies.touch(letters.flatMap(({ message }) => message.envelope.body_id ?? []));

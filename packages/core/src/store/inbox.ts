@@ -9,7 +9,7 @@ const REMEMBER: Statement = {
 };
 
 const FORGET: Statement = {
-  name: 'inbox.forget_buried',
+  name: 'inbox.forget_dead_lettered',
   text: `delete from inbox where message_id = any($1::uuid[])`,
 };
 

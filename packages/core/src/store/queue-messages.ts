@@ -34,7 +34,10 @@ const RECEIVE: Statement = {
 
 const DELETE: Statement = { name: 'queues.delete', text: `select delete_messages($1, $2, $3) as n` };
 const HIDE: Statement = { name: 'queues.hide', text: `select hide_messages($1, $2, $3, $4, $5, $6) as n` };
-const BURY: Statement = { name: 'queues.bury', text: `select bury_messages($1, $2, $3, $4, $5) as n` };
+const DEAD_LETTER: Statement = {
+  name: 'queues.dead_letter',
+  text: `select dead_letter_messages($1, $2, $3, $4, $5) as n`,
+};
 const REDRIVE: Statement = { name: 'queues.redrive', text: `select redrive_messages($1, $2, $3, $4) as n` };
 
 const LIST_DEAD: Statement = {
@@ -227,13 +230,13 @@ export function hideMessages(queryable: Queryable, hide: Hide, now: string | nul
   return count(queryable, HIDE, [queue, ...receiptValues(receipts), Math.ceil(delayMs), release, now]);
 }
 
-export function buryMessages(
+export function deadLetterMessages(
   queryable: Queryable,
   queue: string,
   letters: readonly (ReceiptRow & { reason: string })[],
   now: string | null,
 ): Promise<number> {
-  return count(queryable, BURY, [queue, ...receiptValues(letters), letters.map(({ reason }) => reason), now]);
+  return count(queryable, DEAD_LETTER, [queue, ...receiptValues(letters), letters.map(({ reason }) => reason), now]);
 }
 
 export function redriveMessages(

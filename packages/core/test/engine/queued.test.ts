@@ -77,7 +77,7 @@ describe('attempts whose messages no one will read', { concurrency: false }, () 
     const { engine, queue, clock, dispatched, stateOf } = await queuedBench();
     const [id] = await dispatched({});
     const [message] = await queue.receive(QUEUE, { max: 1, wait_ms: 0, visibility_ms: 1_000 });
-    await queue.bury(QUEUE, [{ receipt: message!.receipt, reason: 'task.input: is not read by this version' }]);
+    await queue.deadLetter(QUEUE, [{ receipt: message!.receipt, reason: 'task.input: is not read by this version' }]);
     await clock.advance(MINUTE_MS);
     await engine.sweep();
     assert.equal(await stateOf(id!), 'failed 1');

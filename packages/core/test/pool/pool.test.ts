@@ -135,7 +135,7 @@ test('warm runners are launched once per id, up to the limit', async () => {
   const pool = scene.pool();
   pool.start();
   const first = await pool.provision(demandOf({ count: 3 }), ID);
-  assert.deepEqual([first.runner_ids.length, first.left_out, first.reason], [3, 0, null]);
+  assert.deepEqual([first.runner_ids.length, first.not_launched, first.reason], [3, 0, null]);
   assert.deepEqual(await pool.provision(demandOf({ count: 3 }), ID), first);
   const others = [
     { count: 2 },
@@ -151,7 +151,7 @@ test('warm runners are launched once per id, up to the limit', async () => {
     );
   }
   const second = await pool.provision(demandOf({ count: 3 }));
-  assert.deepEqual([second.runner_ids.length, second.left_out], [2, 1]);
+  assert.deepEqual([second.runner_ids.length, second.not_launched], [2, 1]);
   assert.match(second.reason ?? '', /HEDDLE_POOL_MAX_RUNNERS/);
   assert.match(await refusal(pool.provision(demandOf()), 'CONFLICT'), /HEDDLE_POOL_MAX_RUNNERS/);
   await scene.pass(10 * SECOND);
@@ -209,7 +209,10 @@ test('a hold of several runners is released only as a whole', async () => {
   const { id } = await pool.hold(demandOf({ count: 2 }), HOLD);
   await scene.pass(10 * SECOND);
   const ids = (await pool.request(id)).runners.map((runner) => runner.id);
-  assert.match(await refusal(pool.release([ids[0]!]), 'CONFLICT'), new RegExp(`2 runners.*heddle pool release-hold ${id}`));
+  assert.match(
+    await refusal(pool.release([ids[0]!]), 'CONFLICT'),
+    new RegExp(`2 runners.*heddle pool release-hold ${id}`),
+  );
   assert.equal((await pool.request(id)).state, 'granted');
   assert.equal(await pool.release(ids), 2);
   assert.equal((await pool.request(id)).state, 'ended');

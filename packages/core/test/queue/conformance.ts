@@ -171,7 +171,7 @@ function visibility(subject: Subject): void {
       await queue.delete('stale', [receipt]);
       await queue.release('stale', [receipt]);
       await queue.extend('stale', [receipt], 1);
-      await queue.bury('stale', [{ receipt, reason: 'nobody' }]);
+      await queue.deadLetter('stale', [{ receipt, reason: 'nobody' }]);
     }
     await assertEmpty(opened, 'stale');
     assert.deepEqual(await queue.listDead('stale', { offset: 0, limit: 10 }), []);
@@ -211,7 +211,7 @@ function settling(subject: Subject): void {
     const messages = ['a', 'b', 'c', 'd'].map((body) => ({ body }));
     await queue.send('counted', messages);
     const [one, two] = await receiveAll(opened, 'counted', 2, { max: 2 });
-    await queue.bury('counted', [{ receipt: one!.receipt, reason: 'counted' }]);
+    await queue.deadLetter('counted', [{ receipt: one!.receipt, reason: 'counted' }]);
     assert.deepEqual(await queue.depth('counted'), { visible: 2, in_flight: 1, delayed: 0, dead: 1 });
     await queue.delete('counted', [two!.receipt]);
     assert.deepEqual(await queue.depth('counted'), { visible: 2, in_flight: 0, delayed: 0, dead: 1 });
@@ -219,33 +219,34 @@ function settling(subject: Subject): void {
 }
 
 function deadLetters(subject: Subject): void {
-  test('keeps buried messages with their reason, and makes them messages again', async () => {
+  test('keeps dead-lettered messages with their reason, and makes them messages again', async () => {
     const opened = await subject.open();
     const { queue } = opened;
-    await queue.send('buried', [{ body: 'one' }, { body: 'two' }]);
-    const received = await receiveAll(opened, 'buried', 2);
+    await queue.send('dead_lettered', [{ body: 'one' }, { body: 'two' }]);
+    const received = await receiveAll(opened, 'dead_lettered', 2);
     const reason = `names no kind — 🧵 ${'y'.repeat(3_000)}`;
-    await queue.bury(
-      'buried',
+    await queue.deadLetter(
+      'dead_lettered',
       received.map(({ receipt }) => ({ receipt, reason })),
     );
-    await assertEmpty(opened, 'buried');
-    const letters = await queue.listDead('buried', { offset: 0, limit: 10 });
+    await assertEmpty(opened, 'dead_lettered');
+    const letters = await queue.listDead('dead_lettered', { offset: 0, limit: 10 });
     assert.deepEqual(letters.map(({ body }) => body).sort(), ['one', 'two']);
     for (const letter of letters) {
-      assert.equal(letter.queue, 'buried');
+      assert.equal(letter.queue, 'dead_lettered');
       assert.equal(letter.reason, reason.slice(0, 2_000));
       assert.equal(letter.receive_count, 1);
       assert.ok(letter.died_at >= letter.sent_at);
     }
-    // Their receiver knows of them: no service has buried them behind anybody's back.
-    if (queue.listBuried !== undefined) assert.deepEqual(await queue.listBuried(['buried', 'another']), new Map());
+    // Their receiver knows of them: no service has dead-lettered them on its own.
+    if (queue.listDeadLettered !== undefined)
+      assert.deepEqual(await queue.listDeadLettered(['dead_lettered', 'another']), new Map());
     const two = letters.find(({ body }) => body === 'two')!;
-    assert.equal(await queue.redrive('buried', [two.id, newId()]), 1);
-    const [again] = await receiveAll(opened, 'buried', 1);
+    assert.equal(await queue.redrive('dead_lettered', [two.id, newId()]), 1);
+    const [again] = await receiveAll(opened, 'dead_lettered', 1);
     assert.deepEqual([again!.id, again!.body, again!.receive_count], [two.id, 'two', 1]);
-    assert.equal(await queue.redrive('buried', null), 1);
-    assert.equal((await receiveAll(opened, 'buried', 1))[0]!.body, 'one');
+    assert.equal(await queue.redrive('dead_lettered', null), 1);
+    assert.equal((await receiveAll(opened, 'dead_lettered', 1))[0]!.body, 'one');
     assert.deepEqual(await queue.listDead(null, { offset: 0, limit: 10 }), []);
   });
 
@@ -254,7 +255,7 @@ function deadLetters(subject: Subject): void {
     const body = '漢'.repeat(200_000);
     await opened.queue.send('large', [{ body }]);
     const [message] = await receiveAll(opened, 'large', 1);
-    await opened.queue.bury('large', [{ receipt: message!.receipt, reason: 'too much' }]);
+    await opened.queue.deadLetter('large', [{ receipt: message!.receipt, reason: 'too much' }]);
     assert.equal((await opened.queue.listDead('large', { offset: 0, limit: 1 }))[0]!.body, body);
     assert.equal(await opened.queue.redrive('large', null), 1);
     assert.equal((await receiveAll(opened, 'large', 1))[0]!.body, body);
@@ -269,7 +270,7 @@ function deadLetters(subject: Subject): void {
         [1, 2, 3].map((n) => ({ body: `${name} ${n}` })),
       );
       const received = await receiveAll(opened, name, 3);
-      await queue.bury(
+      await queue.deadLetter(
         name,
         received.map(({ receipt }) => ({ receipt, reason: 'listed' })),
       );
@@ -287,7 +288,7 @@ function deadLetters(subject: Subject): void {
     );
   });
 
-  test('buries by itself what was received too often and never settled', async () => {
+  test('dead-letters what was received too often and never settled', async () => {
     const opened = await subject.open({ maxReceives: 2 });
     await opened.queue.send('poison', [{ body: 'x' }]);
     for (const receives of [1, 2]) {
@@ -326,7 +327,7 @@ function waiting(subject: Subject): void {
     const afterRelease = queue.receive('handed', options({ wait_ms: 20_000 }));
     await queue.release('handed', [first!.receipt]);
     const [second] = await afterRelease;
-    await queue.bury('handed', [{ receipt: second!.receipt, reason: 'r' }]);
+    await queue.deadLetter('handed', [{ receipt: second!.receipt, reason: 'r' }]);
     const afterRedrive = queue.receive('handed', options({ wait_ms: 20_000 }));
     assert.equal(await queue.redrive('handed', null), 1);
     assert.equal((await afterRedrive).length, 1);

@@ -102,7 +102,7 @@ test('dead letters of two weeks ago are deleted', async () => {
   const queue = open(database);
   await queue.send('aged', [{ body: 'x' }]);
   const [message] = await queue.receive('aged', WAIT);
-  await queue.bury('aged', [{ receipt: message!.receipt, reason: 'old' }]);
+  await queue.deadLetter('aged', [{ receipt: message!.receipt, reason: 'old' }]);
   const upkeep = new QueueUpkeep({ database, clock: systemClock, log: silentLogger, random: systemRandom });
   await upkeep.runOnce();
   assert.equal((await queue.listDead('aged', { offset: 0, limit: 1 })).length, 1);

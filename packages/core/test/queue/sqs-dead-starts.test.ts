@@ -21,7 +21,7 @@ test('a task whose message became a dead letter at SQS comes to completion', asy
     const { tasks } = await submitTasks(engine, [newTask()]);
     await engine.dispatch('manager', 10);
     const [message] = await queue.receive('worker:work', { max: 1, wait_ms: 20_000, visibility_ms: 60_000 });
-    await queue.bury('worker:work', [{ receipt: message!.receipt, reason: 'unreadable' }]);
+    await queue.deadLetter('worker:work', [{ receipt: message!.receipt, reason: 'unreadable' }]);
     await clock.advance(60_000);
     await engine.sweep();
     const task = await engine.getTask(tasks[0]!.id);

@@ -45,9 +45,9 @@ test('a task whose message SQS itself made a dead letter comes to completion wit
     await engine.workersSeen([{ worker: 'w1', kinds: ['work'], concurrency: 9 }]);
     const { tasks } = await submitTasks(engine, [newTask(), newTask()]);
     await engine.dispatch('manager', 10);
-    // One is buried by its receiver and noted at once; the other one by SQS, which tells no one.
+    // One is dead-lettered by its receiver and noted at once; the other one by SQS, which tells no one.
     const [message] = await queue.receive('worker:work', { max: 1, wait_ms: 20_000, visibility_ms: 60_000 });
-    await queue.bury('worker:work', [{ receipt: message!.receipt, reason: 'unreadable' }]);
+    await queue.deadLetter('worker:work', [{ receipt: message!.receipt, reason: 'unreadable' }]);
     await eventually(async () => (await queue.depth('worker:work')).visible === 1, 'the other one is at SQS');
     await wearOut(`${prefix}-worker-work`);
     assert.equal(await manager.recordDeadLetters(), 1);
@@ -71,6 +71,6 @@ test('a task whose message SQS itself made a dead letter comes to completion wit
 test('where the dead letters cannot be read nothing is found, and nothing fails', async () => {
   const { database } = await createTestDatabase();
   const sqs = await openSqs(server, database, { create: false });
-  assert.deepEqual(await sqs.queue.listBuried?.(['worker:none']), new Map());
+  assert.deepEqual(await sqs.queue.listDeadLettered?.(['worker:none']), new Map());
   await closeSqs(sqs);
 });

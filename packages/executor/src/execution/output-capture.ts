@@ -23,8 +23,8 @@ export class OutputCapture {
 
   /** Returns at most 64 KiB, with the number of bytes omitted in the middle. */
   get text(): string {
-    const leftOut = this.#bytes - this.#headBytes - this.#tailBytes;
-    const gap = leftOut > 0 ? `\n… ${leftOut} bytes omitted …\n` : '';
+    const omitted = this.#bytes - this.#headBytes - this.#tailBytes;
+    const gap = omitted > 0 ? `\n… ${omitted} bytes omitted …\n` : '';
     return `${Buffer.concat(this.#head).toString()}${gap}${Buffer.concat(this.#tail).toString()}`;
   }
 

@@ -161,7 +161,7 @@ async function handleMessages(parts: Parts, records: readonly SQSRecord[]): Prom
   const messages = await queue.adopt(MANAGER_QUEUE, records.map(messageOf), HELD_MS);
   const run = await manager.run(messages, systemClock.now());
   if (run.error !== null) log.error({ err: run.error, messages: messages.length }, 'batch failed; will be redelivered');
-  const unburied = await moveDeadLetters(parts, queue, messages, run);
+  const stillQueued = await moveDeadLetters(parts, queue, messages, run);
   const failed = messages.filter(({ id }) => run.failed.includes(id));
   // While the database is unavailable, messages wait for their visibility timeout: every delivery counts toward the
   // dead-letter limit.
@@ -172,7 +172,7 @@ async function handleMessages(parts: Parts, records: readonly SQSRecord[]): Prom
   }
   await deleteBodies(queue, messages, run);
   await relay(parts);
-  const handles = new Set([...failed, ...unburied].map(({ receipt }) => readReceipt(receipt)?.handle));
+  const handles = new Set([...failed, ...stillQueued].map(({ receipt }) => readReceipt(receipt)?.handle));
   return {
     batchItemFailures: records
       .filter(({ receiptHandle }) => handles.has(receiptHandle))
@@ -213,13 +213,13 @@ async function moveDeadLetters(
   { log }: Parts,
   queue: SqsQueue,
   messages: readonly ReceivedMessage[],
-  { buried }: ManagerRun,
+  { deadLettered }: ManagerRun,
 ): Promise<ReceivedMessage[]> {
-  const reasons = new Map(buried.map(({ id, reason }) => [id, reason]));
+  const reasons = new Map(deadLettered.map(({ id, reason }) => [id, reason]));
   const dead = messages.filter(({ id }) => reasons.has(id));
   if (dead.length === 0) return [];
   try {
-    await queue.bury(
+    await queue.deadLetter(
       MANAGER_QUEUE,
       dead.map(({ id, receipt }) => ({ receipt, reason: reasons.get(id)! })),
     );
@@ -232,7 +232,7 @@ async function moveDeadLetters(
 
 /** Lambda deletes the handled messages; this deletes their bodies in the database. */
 async function deleteBodies(queue: SqsQueue, messages: readonly ReceivedMessage[], run: ManagerRun): Promise<void> {
-  const kept = new Set([...run.failed, ...run.buried.map(({ id }) => id)]);
+  const kept = new Set([...run.failed, ...run.deadLettered.map(({ id }) => id)]);
   const receipts = messages
     .filter(({ id, receipt }) => !kept.has(id) && (readReceipt(receipt)?.body ?? null) !== null)
     .map(({ receipt }) => receipt);

@@ -202,14 +202,14 @@ export function inboxKeepMs({ inboxKeepSecs }: { inboxKeepSecs: number }, { driv
   return (driver === 'sqs' ? 14 : 3) * DAY_MS;
 }
 
-/** Settles a batch with the queue: deletes handled messages, returns failed ones for later, and drops buried ones. */
+/** Settles a batch with the queue: deletes handled messages, returns failed ones for later, and drops dead-lettered ones. */
 async function settle(
   queue: MessageQueue,
   messages: readonly ReceivedMessage[],
-  { failed, buried }: ManagerRun,
+  { failed, deadLettered }: ManagerRun,
   random: Random,
 ): Promise<void> {
-  const reasons = new Map(buried.map(({ id, reason }) => [id, reason]));
+  const reasons = new Map(deadLettered.map(({ id, reason }) => [id, reason]));
   const again = new Set(failed);
   const handled = messages.filter(({ id }) => !reasons.has(id) && !again.has(id));
   if (handled.length > 0) {
@@ -222,7 +222,7 @@ async function settle(
     const reason = reasons.get(id);
     return reason === undefined ? [] : [{ receipt, reason }];
   });
-  if (letters.length > 0) await queue.bury(MANAGER_QUEUE, letters);
+  if (letters.length > 0) await queue.deadLetter(MANAGER_QUEUE, letters);
   await settleFailed(
     queue,
     messages.filter(({ id }) => again.has(id)),

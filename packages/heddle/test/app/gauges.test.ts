@@ -10,7 +10,7 @@ test('messages of the manager and of each kind with workers are counted by state
   await feed(manager, workerSeen('render'));
   await queue.send(MANAGER_QUEUE, [{ body: 'a' }, { body: 'b' }, { body: 'c', delay_ms: 60_000 }]);
   const [taken] = await queue.receive(MANAGER_QUEUE, { max: 1, wait_ms: 0, visibility_ms: 60_000 });
-  await queue.bury(MANAGER_QUEUE, [{ receipt: taken!.receipt, reason: 'no JSON' }]);
+  await queue.deadLetter(MANAGER_QUEUE, [{ receipt: taken!.receipt, reason: 'no JSON' }]);
   await setGauges({ engine, queue, metrics, database });
   const told = (await metrics.registry.metrics())
     .split('\n')

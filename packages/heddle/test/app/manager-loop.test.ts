@@ -44,7 +44,7 @@ function startLoop(
 
 const NOTHING_DONE: ManagerRun = {
   failed: [],
-  buried: [],
+  deadLettered: [],
   timed_out: 0,
   generators_completed: 0,
   dispatched: 0,
@@ -77,7 +77,7 @@ async function close({ queue, engine }: Pick<Bench, 'queue' | 'engine'>, loop: M
 }
 
 describe('the loop of the manager', () => {
-  it('handles messages, buries invalid ones, and retries failed ones', async () => {
+  it('handles messages, dead-letters invalid ones, and retries failed ones', async () => {
     const bench = await newBench();
     const loop = startLoop(bench);
     const id = newId();
@@ -225,7 +225,7 @@ describe('the loop of the manager', () => {
       release: (...args: Parameters<MessageQueue['release']>) => inner.release(args[0], args[1], 0),
       delete: (...args: Parameters<MessageQueue['delete']>) => inner.delete(...args),
       extend: (...args: Parameters<MessageQueue['extend']>) => inner.extend(...args),
-      bury: (...args: Parameters<MessageQueue['bury']>) => inner.bury(...args),
+      deadLetter: (...args: Parameters<MessageQueue['deadLetter']>) => inner.deadLetter(...args),
     });
     const counting = { ...manager, ping: () => ((pings += 1), manager.ping()) };
     await inner.send(MANAGER_QUEUE, [{ body: JSON.stringify(workerSeen('one')) }]);

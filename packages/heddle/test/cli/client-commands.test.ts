@@ -190,11 +190,11 @@ describe('batch', () => {
       ((await on('batch', 'list', flag, '--json')).json() as Wire[]).map(({ id }) => id);
     assert.ok((await ids('--open')).includes(batch));
     assert.ok(!(await ids('--ended')).includes(batch));
-    const stopped = await on('batch', 'stop', batch, '--json');
+    const stopped = await on('batch', 'cancel', batch, '--json');
     assert.deepEqual([stopped.code, stopped.json()], [0, { batch_id: batch, canceled: 3 }]);
     assert.ok(!(await ids('--open')).includes(batch));
     assert.ok((await ids('--ended')).includes(batch));
-    assert.match((await on('batch', 'stop', batch)).stdout, /has already completed; nothing was canceled/);
+    assert.match((await on('batch', 'cancel', batch)).stdout, /has already completed; nothing was canceled/);
     assert.match((await on('batch', 'list', '--page-size', '1')).stdout, /^ID +NAME +ENDED +CREATED +TOOK\n/);
     assert.equal((await on('batch', 'list', '--open', '--ended')).code, 2);
   });
@@ -409,7 +409,7 @@ describe('URL of the server', () => {
     assert.match(missing.stderr, /heddle token create/);
     assert.equal((await ask('task', 'list', '--token', 'nonsense')).code, 5);
     assert.equal((await ask('task', 'list', '--token', text)).code, 0);
-    const narrow = await ask('batch', 'stop', UNKNOWN_ID, '--token', text);
+    const narrow = await ask('batch', 'cancel', UNKNOWN_ID, '--token', text);
     assert.equal(narrow.code, 5);
     assert.match(narrow.stderr, /FORBIDDEN/);
     await guarded.stop();

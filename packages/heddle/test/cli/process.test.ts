@@ -25,7 +25,7 @@ test('the process submits what it reads and exits with 0; HEDDLE_URL names the s
   const ran = await run(['batch', 'submit', '-', '--json'], { HEDDLE_URL: server.url }, '[{"name":"a","kind":"x"}]');
   assert.equal(ran.code, 0, ran.stderr);
   const { batch_id } = JSON.parse(ran.stdout) as { batch_id: string };
-  const stopped = await run(['batch', 'stop', batch_id, '--url', server.url, '--json']);
+  const stopped = await run(['batch', 'cancel', batch_id, '--url', server.url, '--json']);
   assert.deepEqual([stopped.code, JSON.parse(stopped.stdout)], [0, { batch_id, canceled: 1 }]);
   assert.equal((await run(['batch', 'watch', batch_id, '--url', server.url])).code, 1);
 });

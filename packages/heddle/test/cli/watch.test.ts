@@ -122,7 +122,7 @@ describe('batch watch', () => {
     const ran = await watching;
     assert.equal(ran.code, 130);
     assert.match(ran.stdout, /0 of 1 task ended after .*; no longer watching/);
-    const { code } = await heddle(['batch', 'stop', batch_id, '--url', server.url]);
+    const { code } = await heddle(['batch', 'cancel', batch_id, '--url', server.url]);
     assert.equal(code, 0);
   });
 

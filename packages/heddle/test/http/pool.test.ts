@@ -147,7 +147,7 @@ describe('runners', () => {
     assert.deepEqual(runners.map((runner) => runner.id).sort(), again.runner_ids.toSorted());
     assert.equal(runners[0]!.instance_type, 'a.large');
     const more = await client.pool.provision({ requirements: { ...large, count: 20 } });
-    assert.deepEqual([more.runner_ids.length, more.left_out], [6, 14]);
+    assert.deepEqual([more.runner_ids.length, more.not_launched], [6, 14]);
     assert.match(more.reason!, /HEDDLE_POOL_MAX_RUNNERS/);
     const full = await problem('POST', '/v1/pool/provision', { requirements: large });
     assert.equal(full.code, 'CONFLICT');

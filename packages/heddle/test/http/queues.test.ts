@@ -23,13 +23,13 @@ after(async () => {
   await queue.close();
 });
 
-async function bury(name: string, bodies: readonly string[]): Promise<string[]> {
+async function deadLetter(name: string, bodies: readonly string[]): Promise<string[]> {
   await queue.send(
     name,
     bodies.map((body) => ({ body })),
   );
   const messages = await queue.receive(name, { max: 10, wait_ms: 0, visibility_ms: 60_000 });
-  await queue.bury(
+  await queue.deadLetter(
     name,
     messages.map(({ receipt }) => ({ receipt, reason: 'names no task' })),
   );
@@ -38,8 +38,8 @@ async function bury(name: string, bodies: readonly string[]): Promise<string[]> 
 
 test('counts messages, lists dead letters and redrives them', async () => {
   const name = 'worker:Tcp Syn/1';
-  const ids = await bury(name, ['one', 'two']);
-  await bury('manager', ['three']);
+  const ids = await deadLetter(name, ['one', 'two']);
+  await deadLetter('manager', ['three']);
   const path = `/v1/queues/${encodeURIComponent(name)}`;
   const get = async (url: string): Promise<unknown> => (await server.app.inject(url)).json();
   assert.deepEqual(await get(path), { name, visible: 0, in_flight: 0, delayed: 0, dead: 2 });

@@ -262,12 +262,12 @@ describe('requirements', () => {
 
   test('explain shows what the task waits for', async () => {
     const { id } = await submit({ resource_class: 'large', usage_class: 'spot', allowed_instance_types: ['m7i.*'] });
-    const unasked = await call<ExplanationDto>('GET', `/v1/tasks/${id}/explain`);
+    const not_requested = await call<ExplanationDto>('GET', `/v1/tasks/${id}/explain`);
     assert.match(
-      unasked.body.summary,
+      not_requested.body.summary,
       /^It needs a runner of the class large \(spot, m7i\.\*\), which a manager will request from the pool shortly/,
     );
-    assert.equal(unasked.body.obstacles[0]!.type, 'runner');
+    assert.equal(not_requested.body.obstacles[0]!.type, 'runner');
   });
 });
 

@@ -250,7 +250,7 @@ describe('following a workflow', () => {
       ['PendingTaskCreation', 'Running', { expected: 2, created: 1 }],
     );
     assert.equal((expanding['w1'] as TreeTaskDto).generator_id, make.id);
-    assert.equal((expanding['pool'] as TreeContainerDto).fillers, 1);
+    assert.equal((expanding['pool'] as TreeContainerDto).open_generators, 1);
     const explained = await client.explainTask(make.id);
     assert.match(explained.summary, /announced 2 nodes, of which 1 exists/);
     assert.deepEqual(explained.obstacles, [{ type: 'expanding', expected: 2, created: 1 }]);
@@ -283,12 +283,12 @@ describe('explaining', () => {
     const last = await client.explainTask(nodes['last']!.id);
     assert.equal(last.summary, 'It waits in the sequence "steps" (running) until "first", "middle" have ended.');
     assert.deepEqual(last.obstacles, [
-      { type: 'turn', container: { id, local_id: 'steps', state: 'Running' }, before: ['first', 'middle'] },
+      { type: 'sequence', container: { id, local_id: 'steps', state: 'Running' }, before: ['first', 'middle'] },
     ]);
     // Its own container waits: what precedes that is reported.
     const left = await client.explainTask(nodes['left']!.id);
     assert.deepEqual(left.obstacles, [
-      { type: 'turn', container: { id, local_id: 'steps', state: 'Running' }, before: ['first'] },
+      { type: 'sequence', container: { id, local_id: 'steps', state: 'Running' }, before: ['first'] },
     ]);
     await run(kind);
     assert.deepEqual(
@@ -299,7 +299,7 @@ describe('explaining', () => {
     const paused = await client.explainTask(nodes['last']!.id);
     assert.deepEqual(
       paused.obstacles.map(({ type }) => type),
-      ['paused', 'turn'],
+      ['paused', 'sequence'],
     );
     await client.cancelWorkflow(id);
     assert.match((await client.explainTask(nodes['last']!.id)).summary, /^It has ended \(canceled\)/);
@@ -340,14 +340,14 @@ describe('explaining a container', () => {
     assert.equal(after.container.state, 'Pending');
     assert.equal(after.summary, 'It waits in the root sequence (running) until "grow" has ended.');
     assert.deepEqual(after.obstacles, [
-      { type: 'turn', container: { id, local_id: null, state: 'Running' }, before: ['grow'] },
+      { type: 'sequence', container: { id, local_id: null, state: 'Running' }, before: ['grow'] },
     ]);
     const grow = await explained('grow');
     assert.equal(grow.summary, 'It waits for 2 nodes to end: "make" (pending), "parts" (running).');
     const parts = await explained('parts');
     assert.equal(parts.summary, 'It stays open for 1 generator that may still add children: "make" (pending).');
     assert.deepEqual(parts.obstacles, [
-      { type: 'fillers', generators: [{ id: nodes['make']!.id, name: 'make', state: 'Pending' }], total: 1 },
+      { type: 'generators', generators: [{ id: nodes['make']!.id, name: 'make', state: 'Pending' }], total: 1 },
     ]);
 
     await client.pauseWorkflow(id);

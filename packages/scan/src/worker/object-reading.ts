@@ -67,10 +67,10 @@ export class RootObject {
     this.findings.push(finding);
   }
 
-  /** Restores the state of `count` findings and `leftOut` dropped ones. */
-  dropSince(count: number, leftOut: number): void {
+  /** Restores the state of `count` findings and `omitted` dropped ones. */
+  dropSince(count: number, omitted: number): void {
     for (const finding of this.findings.splice(count)) this.heldBytes -= findingBytes(finding);
-    this.findingsLeftOut = leftOut;
+    this.findingsLeftOut = omitted;
   }
 
   /** Returns the findings to send and clears them. */

@@ -40,7 +40,7 @@ export const noPool: PoolOperations = {
   requests: () => Promise.resolve([]),
   onSettled: () => () => undefined,
   history: () => Promise.resolve([]),
-  provision: () => Promise.resolve({ runner_ids: [], left_out: 0, reason: null }),
+  provision: () => Promise.resolve({ runner_ids: [], not_launched: 0, reason: null }),
   hold: () => nothing('runners'),
   releaseHold: () => nothing('requests'),
   release: () => Promise.resolve(0),

@@ -89,7 +89,7 @@ export class MemoryBox {
     if (message !== undefined) this.#messages.delete(message.id);
   }
 
-  bury(receipt: string, reason: string, now: number): void {
+  deadLetter(receipt: string, reason: string, now: number): void {
     const message = this.#heldBy(receipt);
     if (message !== undefined) this.#die(message, reason, now);
   }

@@ -92,10 +92,10 @@ export class MemoryQueue implements MessageQueue {
     });
   }
 
-  bury(queue: string, letters: readonly { receipt: string; reason: string }[]): Promise<void> {
+  deadLetter(queue: string, letters: readonly { receipt: string; reason: string }[]): Promise<void> {
     return promised(() => {
       const now = this.#clock.now();
-      for (const { receipt, reason } of letters) this.#box(queue).bury(receipt, cutReason(reason), now);
+      for (const { receipt, reason } of letters) this.#box(queue).deadLetter(receipt, cutReason(reason), now);
     });
   }
 

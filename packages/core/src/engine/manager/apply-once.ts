@@ -37,7 +37,7 @@ export async function applyOnce<Message extends ManagerMessage>(
       batch.postpone(set, reasonOf(error));
     } else if (set.length === 1) {
       context.log.warn({ err: error, message: set[0]!.id }, 'message failed');
-      batch.settle(set[0]!, { outcome: fault === 'message' ? 'buried' : 'failed', reason: reasonOf(error) });
+      batch.settle(set[0]!, { outcome: fault === 'message' ? 'dead_lettered' : 'failed', reason: reasonOf(error) });
     } else {
       const middle = set.length >> 1;
       await applyOnce(context, batch, now, set.slice(0, middle), application);

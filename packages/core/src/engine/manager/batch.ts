@@ -9,7 +9,8 @@ export type MessageOutcome = (typeof MANAGER_MESSAGE_OUTCOMES)[number];
 
 /** Verdict of a step on one message. */
 export type Verdict =
-  { outcome: Exclude<MessageOutcome, 'buried' | 'failed'> } | { outcome: 'buried' | 'failed'; reason: string };
+  | { outcome: Exclude<MessageOutcome, 'dead_lettered' | 'failed'> }
+  | { outcome: 'dead_lettered' | 'failed'; reason: string };
 
 /** Parsed message of the batch. */
 export interface Parsed<Message extends ManagerMessage = ManagerMessage> {
@@ -59,7 +60,9 @@ export class Batch {
   get refusedJobRuns(): { job_run_id: string; reason: string }[] {
     const refused = this.of('CreateTaskCollection').flatMap(({ id, message: { job_run_id } }) => {
       const verdict = this.#verdicts.get(id);
-      return verdict?.outcome === 'buried' && job_run_id !== null ? [{ job_run_id, reason: verdict.reason }] : [];
+      return verdict?.outcome === 'dead_lettered' && job_run_id !== null
+        ? [{ job_run_id, reason: verdict.reason }]
+        : [];
     });
     return [...this.#refusedJobRuns, ...refused];
   }
@@ -76,7 +79,7 @@ export class Batch {
   settle(message: Pick<Parsed, 'id' | 'receive_count'>, verdict: Verdict): void {
     const isHopeless = verdict.outcome === 'failed' && message.receive_count >= RECEIVES_MAX;
     const reason = isHopeless ? `failed ${message.receive_count} times, the last time so: ${verdict.reason}` : '';
-    this.#verdicts.set(message.id, isHopeless ? { outcome: 'buried', reason } : verdict);
+    this.#verdicts.set(message.id, isHopeless ? { outcome: 'dead_lettered', reason } : verdict);
   }
 
   /** Marks a message for redelivery regardless of its receive count, since the failure is not its own. */
@@ -87,7 +90,7 @@ export class Batch {
   /** Marks every message that was not dead-lettered for redelivery. */
   postponeAll(reason: string): void {
     this.postpone(
-      this.#messages.filter(({ id }) => this.#verdicts.get(id)?.outcome !== 'buried'),
+      this.#messages.filter(({ id }) => this.#verdicts.get(id)?.outcome !== 'dead_lettered'),
       reason,
     );
   }
@@ -96,9 +99,9 @@ export class Batch {
     return this.#idsOf('failed');
   }
 
-  get buried(): { id: string; reason: string }[] {
+  get deadLettered(): { id: string; reason: string }[] {
     return [...this.#verdicts].flatMap(([id, verdict]) =>
-      verdict.outcome === 'buried' ? [{ id, reason: verdict.reason }] : [],
+      verdict.outcome === 'dead_lettered' ? [{ id, reason: verdict.reason }] : [],
     );
   }
 

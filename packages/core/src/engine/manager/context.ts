@@ -18,7 +18,7 @@ export interface ManagerContext {
   database: Database;
   jobs: JobContext;
   /** Queues of workers; polled for messages that the queue service dead-lettered by itself. */
-  queue?: Pick<MessageQueue, 'listBuried'>;
+  queue?: Pick<MessageQueue, 'listDeadLettered'>;
   /** Source of runners for tasks; without it such tasks wait for a manager that has one. */
   desk?: RunnerBroker | undefined;
   log: Logger;

@@ -30,6 +30,6 @@ function verdictOf(creation: NodeCreationResult): Verdict {
       return { outcome: 'refused' };
     case 'rejected':
       // The message that creates its container may be on its way.
-      return { outcome: creation.transient ? 'failed' : 'buried', reason: creation.reason };
+      return { outcome: creation.transient ? 'failed' : 'dead_lettered', reason: creation.reason };
   }
 }

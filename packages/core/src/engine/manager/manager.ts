@@ -24,7 +24,7 @@ export interface ManagerRun {
   /** Ids of messages to redeliver. */
   failed: string[];
   /** Messages to dead-letter, each with the reason. */
-  buried: { id: string; reason: string }[];
+  deadLettered: { id: string; reason: string }[];
   timed_out: number;
   generators_completed: number;
   dispatched: number;
@@ -104,10 +104,10 @@ async function run(
     batch.postponeAll(reasonOf(error));
   }
   observe(options, batch, options.clock.monotonic() - startedAt);
-  return { failed: batch.failed, buried: batch.buried, ...counts, error: failure };
+  return { failed: batch.failed, deadLettered: batch.deadLettered, ...counts, error: failure };
 }
 
-type Counts = Omit<ManagerRun, 'failed' | 'buried' | 'error'>;
+type Counts = Omit<ManagerRun, 'failed' | 'deadLettered' | 'error'>;
 
 /** Runs the steps in an order that keeps state current: overdue tasks end before late reports of them are applied. */
 async function runSteps(

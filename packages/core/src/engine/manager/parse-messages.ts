@@ -12,7 +12,7 @@ export function parseMessages(context: ManagerContext, messages: readonly Receiv
     if (parsed.ok) {
       batch.add({ id, key: inboxKey(parsed.message_id ?? id), receive_count, message: parsed.message });
     } else {
-      batch.settle({ id, receive_count }, { outcome: 'buried', reason: parsed.reason });
+      batch.settle({ id, receive_count }, { outcome: 'dead_lettered', reason: parsed.reason });
       const jobRun = jobRunOf(body);
       if (jobRun !== null) batch.refuseJobRun(jobRun, parsed.reason);
     }

@@ -95,8 +95,8 @@ function verdictOfReport(result: TransitionResult, { task_id, attempt }: Complet
     case 'not_started':
       // Its attempt lost its claim, and the next one has not begun.
       if (attempt !== null) return { outcome: 'refused' };
-      return { outcome: 'buried', reason: `the task ${task_id} has not started` };
+      return { outcome: 'dead_lettered', reason: `the task ${task_id} has not started` };
     case 'not_found':
-      return { outcome: 'buried', reason: `there is no task ${task_id}` };
+      return { outcome: 'dead_lettered', reason: `there is no task ${task_id}` };
   }
 }

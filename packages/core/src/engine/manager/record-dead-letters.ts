@@ -10,12 +10,12 @@ import type { ManagerContext } from './context.ts';
  * @returns number of messages, those of earlier calls included
  */
 export async function recordDeadLetters({ database, queue }: ManagerContext): Promise<number> {
-  if (queue?.listBuried === undefined) return 0;
+  if (queue?.listDeadLettered === undefined) return 0;
   const kinds = await dispatchedKinds(database);
   if (kinds.length === 0) return 0;
-  const buried = await queue.listBuried(kinds.map(workerQueueOf));
+  const deadLettered = await queue.listDeadLettered(kinds.map(workerQueueOf));
   let count = 0;
-  for (const [name, messages] of buried) {
+  for (const [name, messages] of deadLettered) {
     await noteDeadLetters(database, name, messages);
     count += messages.length;
   }

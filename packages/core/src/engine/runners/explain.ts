@@ -18,7 +18,7 @@ export async function runnerObstacle(
 
 function stageOf(request: TaskRequestRow | null, blocked: boolean): RunnerObstacle['stage'] {
   if (request !== null) return request.state === REQUEST_STATE_CODES.waiting ? 'waiting' : 'granted';
-  return blocked ? 'held_back' : 'unasked';
+  return blocked ? 'blocked' : 'not_requested';
 }
 
 function partsOf(request: TaskRequestRow | null): Omit<RunnerObstacle, 'type' | 'requirements' | 'stage'> {
@@ -41,9 +41,9 @@ function partsOf(request: TaskRequestRow | null): Omit<RunnerObstacle, 'type' | 
 export function runnerSentence(obstacle: RunnerObstacle): string {
   const wanted = wantedOf(obstacle.requirements);
   switch (obstacle.stage) {
-    case 'unasked':
+    case 'not_requested':
       return `It needs ${wanted}, which a manager will request from the pool shortly. If this persists, no server with a pool is running: start one.`;
-    case 'held_back':
+    case 'blocked':
       return `It needs ${wanted}, but a concurrency rule is at its limit: earlier tasks run or wait for their runners.`;
     case 'granted':
       return grantedSentence(obstacle);

@@ -72,10 +72,10 @@ for (const [fault, spoil] of [
     const [sent] = await bench.queue.receive(MANAGER_QUEUE, { max: 1, wait_ms: 0, visibility_ms: 60_000 });
     const body = JSON.parse(sent!.body) as { collection: { root: Root } };
     spoil(body.collection.root, taken);
-    const { buried } = await run(bench.manager, JSON.stringify(body));
-    assert.equal(buried.length, 1);
+    const { deadLettered } = await run(bench.manager, JSON.stringify(body));
+    assert.equal(deadLettered.length, 1);
     const [entry] = (await jobs.history('nightly', { offset: 0, limit: 1 }))!;
     assert.equal(entry!.state, 'Failed');
-    assert.equal(entry!.reason, `it was refused: ${buried[0]!.reason}`);
+    assert.equal(entry!.reason, `it was refused: ${deadLettered[0]!.reason}`);
   });
 }

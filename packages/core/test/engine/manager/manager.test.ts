@@ -59,7 +59,7 @@ describe('a run of the manager', () => {
     const [traced, malformed] = [newId(), newId()];
     const of = (id: string, traceparent: string): JsonObject =>
       collection({ id, mode: 'parallel', children: [{ kind: 'one' }] }, { traceparent });
-    assert.deepEqual((await run(manager, of(traced, trace), of(malformed, 'nonsense'))).buried, []);
+    assert.deepEqual((await run(manager, of(traced, trace), of(malformed, 'nonsense'))).deadLettered, []);
     const claimed = await engine.claim({ lanes: ['kind:one'], limit: 2, holder: 'a test', traced: true });
     const traceOf = new Map(claimed.map(({ workflow_id, traceparent }) => [workflow_id, traceparent]));
     assert.deepEqual([traceOf.get(traced), traceOf.get(malformed)], [trace, undefined]);
@@ -74,7 +74,7 @@ describe('a run of the manager', () => {
       workerSeen('one', 'two'),
       collection({ id, mode: 'sequential', children: [{ kind: 'one', input: { n: 1 } }, { kind: 'two' }] }),
     );
-    assert.deepEqual([stored.failed, stored.buried, stored.dispatched, stored.error], [[], [], 1, null]);
+    assert.deepEqual([stored.failed, stored.deadLettered, stored.dispatched, stored.error], [[], [], 1, null]);
     const [first] = await started(queue, 'one');
     assert.equal(first!.root_container_id, id);
     assert.deepEqual(first!.task.input, { n: 1 });
@@ -143,7 +143,7 @@ describe('what is known of a generator', () => {
     const wrong = { ...creation(id, refused), task: { id: refused, kind: '' } };
     await queue.send(MANAGER_QUEUE, [{ body: JSON.stringify(wrong) }, { body: `not JSON, of ${id}` }]);
     const letters = await queue.receive(MANAGER_QUEUE, { max: 10, wait_ms: 0, visibility_ms: 60_000 });
-    await queue.bury(
+    await queue.deadLetter(
       MANAGER_QUEUE,
       letters.map(({ receipt }) => ({ receipt, reason: 'task.kind: must not be empty' })),
     );
@@ -161,24 +161,24 @@ describe('what is known of a generator', () => {
 });
 
 describe('a message that cannot be handled', () => {
-  it('is buried with the reason where it cannot be read, and the others go through', async () => {
+  it('is dead-lettered with the reason where it cannot be read, and the others go through', async () => {
     const bench = await newBench();
     const id = newId();
     const bad = ['{', '[]', '{"type":"Unheard"}', JSON.stringify({ type: 'CompleteTask', task_id: 'x' })].map((body) =>
       message(body),
     );
     const good = message(collection({ id, mode: 'parallel', children: [{ kind: 'one' }] }));
-    const { failed, buried } = await bench.manager.run([bad[0]!, bad[1]!, good, bad[2]!, bad[3]!], Date.now());
+    const { failed, deadLettered } = await bench.manager.run([bad[0]!, bad[1]!, good, bad[2]!, bad[3]!], Date.now());
     assert.deepEqual(failed, []);
     assert.deepEqual(
-      buried.map((letter) => letter.id),
+      deadLettered.map((letter) => letter.id),
       bad.map((letter) => letter.id),
     );
-    assert.match(buried[0]!.reason, /^the body is not valid JSON/);
-    assert.match(buried[2]!.reason, /^type: must be/);
-    assert.match(buried[3]!.reason, /task_id: must be a UUID/);
+    assert.match(deadLettered[0]!.reason, /^the body is not valid JSON/);
+    assert.match(deadLettered[2]!.reason, /^type: must be/);
+    assert.match(deadLettered[3]!.reason, /task_id: must be a UUID/);
     assert.equal((await bench.engine.getWorkflow(id))?.task_count, 1);
-    assert.equal((await outcomes(bench))['unknown buried'], 4);
+    assert.equal((await outcomes(bench))['unknown dead_lettered'], 4);
   });
 
   it('is found among a set that the database refuses because of it, and no other suffers', async () => {
@@ -189,10 +189,10 @@ describe('a message that cannot be handled', () => {
     const messages = ids.map((id, index) =>
       message(collection({ id, mode: 'parallel', children: [{ id: index === 5 ? taken : newId(), kind: 'one' }] })),
     );
-    const { failed, buried } = await bench.manager.run(messages, Date.now());
+    const { failed, deadLettered } = await bench.manager.run(messages, Date.now());
     assert.deepEqual(failed, []);
     assert.deepEqual(
-      buried.map(({ id }) => id),
+      deadLettered.map(({ id }) => id),
       [messages[5]!.id],
     );
     for (const [index, id] of ids.entries()) {
@@ -217,8 +217,11 @@ describe('a message that cannot be handled', () => {
       return new CrashingDatabase(inner, { statement: 'trees.insert_workflows', call: 1, when: 'before' }, broken);
     });
     const last = letter(10);
-    const { failed, buried } = await hopeless.manager.run([last], Date.now());
-    assert.deepEqual([failed, buried], [[], [{ id: last.id, reason: 'failed 10 times, the last time so: a defect' }]]);
+    const { failed, deadLettered } = await hopeless.manager.run([last], Date.now());
+    assert.deepEqual(
+      [failed, deadLettered],
+      [[], [{ id: last.id, reason: 'failed 10 times, the last time so: a defect' }]],
+    );
   });
 
   it('waits for the container that it names, and can be redriven once it was abandoned', async () => {
@@ -227,7 +230,7 @@ describe('a message that cannot be handled', () => {
     const late = message(creation(generator, newId(), 'later'));
     assert.deepEqual((await bench.manager.run([late], Date.now())).failed, [late.id]);
     const givenUp = await bench.manager.run([{ ...late, receive_count: 10 }], Date.now());
-    assert.match(givenUp.buried[0]!.reason, /has no container later/);
+    assert.match(givenUp.deadLettered[0]!.reason, /has no container later/);
     const container = {
       type: 'CreateTask',
       task: { id: 'later', mode: 'parallel', children: [] },
@@ -247,20 +250,24 @@ describe('a message that cannot be handled', () => {
     assert.deepEqual((await bench.manager.run(copies, Date.now())).failed, [late.id]);
     const dying = copies.map((copy) => ({ ...copy, receive_count: 10 }));
     assert.deepEqual(
-      (await bench.manager.run(dying, Date.now())).buried.map(({ id }) => id),
+      (await bench.manager.run(dying, Date.now())).deadLettered.map(({ id }) => id),
       [late.id],
     );
   });
 
-  it('is buried where what it speaks of has ended or never was', async () => {
+  it('is dead-lettered where what it speaks of has ended or never was', async () => {
     const bench = await newBench();
     const generator = await startGenerator(bench, newId());
     await feed(bench.manager, completion(generator));
     const child = creation(generator.task.id, newId());
-    const { buried } = await run(bench.manager, child, { type: 'CompleteTask', task_id: newId(), state: 'Failed' });
-    assert.equal(buried.length, 2);
-    assert.match(buried[0]!.reason, /only a running generator may create nodes/);
-    assert.match(buried[1]!.reason, /^there is no task/);
+    const { deadLettered } = await run(bench.manager, child, {
+      type: 'CompleteTask',
+      task_id: newId(),
+      state: 'Failed',
+    });
+    assert.equal(deadLettered.length, 2);
+    assert.match(deadLettered[0]!.reason, /only a running generator may create nodes/);
+    assert.match(deadLettered[1]!.reason, /^there is no task/);
     assert.equal(await inboxSize(bench), 2, 'dead letters are not remembered');
   });
 
@@ -273,7 +280,7 @@ describe('a message that cannot be handled', () => {
     await away.close();
     assert.deepEqual(result.failed, [good.id]);
     assert.deepEqual(
-      result.buried.map(({ id }) => id),
+      result.deadLettered.map(({ id }) => id),
       [bad.id],
     );
     assert.match(result.error!.message, /cannot be reached/);
@@ -351,14 +358,14 @@ describe('the end of a task', () => {
     await feed(bench.manager, workerSeen('one'), collection({ mode: 'parallel', children: [{ kind: 'one' }] }));
     const [start] = await started(bench.queue, 'one');
     await feed(bench.manager, completion(start!));
-    const { failed, buried } = await run(
+    const { failed, deadLettered } = await run(
       bench.manager,
       completion(start!),
       completion(start!, { state: 'Failed' }),
       completion(start!, { attempt: 7 }),
       { type: 'HeartbeatTask', task_id: start!.task.id, attempt: 1 },
     );
-    assert.deepEqual([failed, buried], [[], []]);
+    assert.deepEqual([failed, deadLettered], [[], []]);
     const { 'CompleteTask applied': applied, 'CompleteTask repeated': repeated, ...others } = await outcomes(bench);
     assert.deepEqual([applied, repeated, others['CompleteTask refused']], [1, 1, 2]);
   });

@@ -311,8 +311,8 @@ describe('the end of a workflow', () => {
       workflow(newId(), [{ to: WEBHOOK, text: '{{ nodes. }}' }]),
       workflow(newId(), [{ to: WEBHOOK, text: 'fine' }]),
     );
-    assert.equal(result.buried.length, 1);
-    assert.match(result.buried[0]!.reason, /notify\[0\]\.text: /);
+    assert.equal(result.deadLettered.length, 1);
+    assert.match(result.deadLettered[0]!.reason, /notify\[0\]\.text: /);
     assert.equal((await bench.engine.listWorkflows({ offset: 0, limit: 10 })).length, 1);
   });
 });

@@ -83,7 +83,7 @@ describe('why a task that needs a runner is not running', { concurrency: false }
       obstacles.map(({ type }) => type),
       ['rule', 'runner'],
     );
-    assert.ok(obstacles[1]?.type === 'runner' && obstacles[1].stage === 'held_back');
+    assert.ok(obstacles[1]?.type === 'runner' && obstacles[1].stage === 'blocked');
   });
 
   test('after a task that waits for its runner under the same rule', async () => {

@@ -115,7 +115,7 @@ test('a run whose workflow never came to be does not keep its job forever; what 
   const now = (): string => new Date(clock.now()).toISOString();
   const queue = new PostgresQueue({ database, clock, log: silentLogger, now });
   const [message] = await queue.receive('manager', { max: 1, wait_ms: 0, visibility_ms: 1_000 });
-  await queue.bury('manager', [{ receipt: message!.receipt, reason: 'the manager broke over it' }]);
+  await queue.deadLetter('manager', [{ receipt: message!.receipt, reason: 'the manager broke over it' }]);
   await at('2026-06-01T16:00:00Z');
   await start();
   const runs = await history('nightly');

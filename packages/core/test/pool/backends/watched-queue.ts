@@ -67,7 +67,7 @@ export class WatchedQueue implements MessageQueue {
 
   sendIn = (): never => this.#unexpected('sendIn');
   release = (): never => this.#unexpected('release');
-  bury = (): never => this.#unexpected('bury');
+  deadLetter = (): never => this.#unexpected('deadLetter');
   listDead = (): never => this.#unexpected('listDead');
   redrive = (): never => this.#unexpected('redrive');
 

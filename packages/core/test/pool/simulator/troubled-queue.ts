@@ -92,8 +92,8 @@ export class TroubledQueue implements MessageQueue {
     await this.#queue.release(queue, receipts, delayMs);
   }
 
-  bury(queue: string, letters: readonly { receipt: string; reason: string }[]): Promise<void> {
-    return this.#queue.bury(queue, letters);
+  deadLetter(queue: string, letters: readonly { receipt: string; reason: string }[]): Promise<void> {
+    return this.#queue.deadLetter(queue, letters);
   }
 
   listDead(queue: string | null, page: { offset: number; limit: number }): Promise<DeadLetter[]> {

@@ -13,7 +13,7 @@ export function registerBatchCommands(program: Command, io: CommandIo = processI
   addReads(batch, io);
   clientCommand(
     batch
-      .command('stop')
+      .command('cancel')
       .description('Cancel all unfinished tasks of a batch')
       .argument('<id>', 'ID of the batch', parseId),
     io,

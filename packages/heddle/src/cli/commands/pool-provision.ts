@@ -32,22 +32,22 @@ export async function provision(context: ClientContext, options: ProvisionOption
       if (length > 0) output.line(`${count(length, 'runner')} launching; list them with: heddle pool list`);
       printNotLaunched(output, provisioned);
     });
-    return provisioned.left_out > 0 ? CLIENT_EXIT.failed : undefined;
+    return provisioned.not_launched > 0 ? CLIENT_EXIT.failed : undefined;
   }
   const runners = await waitForRunners(context, provisioned.runner_ids, options.class);
   if (runners === null) return CLIENT_EXIT.interrupted;
-  const { left_out, reason } = provisioned;
-  output.result({ runners, left_out, reason }, () => {
+  const { not_launched, reason } = provisioned;
+  output.result({ runners, not_launched, reason }, () => {
     for (const runner of runners) printRunner(output, runner);
     printNotLaunched(output, provisioned);
   });
-  const failed = left_out > 0 || runners.some(({ state }) => state === 'terminated');
+  const failed = not_launched > 0 || runners.some(({ state }) => state === 'terminated');
   return failed ? CLIENT_EXIT.failed : undefined;
 }
 
-function printNotLaunched(output: Output, { left_out, reason }: Provisioned): void {
-  if (left_out === 0) return;
-  output.line(`${count(left_out, 'runner')} not launched${reason === null ? '' : `: ${printable(reason)}`}`);
+function printNotLaunched(output: Output, { not_launched, reason }: Provisioned): void {
+  if (not_launched === 0) return;
+  output.line(`${count(not_launched, 'runner')} not launched${reason === null ? '' : `: ${printable(reason)}`}`);
 }
 
 function printRunner(output: Output, runner: PoolRunner): void {

@@ -51,7 +51,7 @@ function releaseHint({ id, status }: Named): string {
 /** The details of an obstacle, and the command that helps if there is one. */
 function linesOf(output: Output, obstacle: Obstacle): string[] {
   switch (obstacle.type) {
-    case 'turn': {
+    case 'sequence': {
       const { id, local_id, state } = obstacle.container;
       const where = local_id === null ? id : `${printable(local_id)} (${id})`;
       return [`waiting in the container ${where}, ${state}:`, ...obstacle.before.map((name) => `  ${printable(name)}`)];

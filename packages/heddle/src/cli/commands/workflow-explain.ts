@@ -51,7 +51,7 @@ function linesOf(output: Output, workflowId: string, obstacle: ContainerObstacle
   switch (obstacle.type) {
     case 'workflow_paused':
       return [`the workflow is paused; resume with: heddle workflow resume ${workflowId}`];
-    case 'turn': {
+    case 'sequence': {
       const { id, local_id, state } = obstacle.container;
       const where = local_id === null ? id : `${printable(local_id)} (${id})`;
       return [`waiting in the container ${where}, ${state}:`, ...obstacle.before.map((name) => `  ${printable(name)}`)];
@@ -63,7 +63,7 @@ function linesOf(output: Output, workflowId: string, obstacle: ContainerObstacle
           ({ type, id, name, state }) => `  ${stated(output, state, false)} ${type} ${printable(name)} (${id})`,
         ),
       ];
-    case 'fillers':
+    case 'generators':
       return [
         `${count(obstacle.total, 'generator')} may still add children:`,
         ...obstacle.generators.map(

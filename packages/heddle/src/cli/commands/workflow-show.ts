@@ -79,7 +79,7 @@ function labelOf(node: TreeNode): string {
   const policy = node.policy === 'FailOnFailure' ? '' : `, ${node.policy}`;
   if (node.type === 'container') {
     const { children, open } = node.counts;
-    const waits = node.fillers > 0 ? ', may grow' : '';
+    const waits = node.open_generators > 0 ? ', may grow' : '';
     const what = `${node.mode}, ${children - open}/${children} ended${waits}${policy}`;
     return node.local_id === null ? `(${what})` : `${printable(node.local_id)} (${what})`;
   }

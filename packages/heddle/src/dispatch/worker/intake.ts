@@ -60,7 +60,7 @@ export class Intake {
       );
     }
     await Promise.all([
-      lane.settlement.bury(letters),
+      lane.settlement.deadLetter(letters),
       lane.settlement.done(over),
       ...(doubted.length > 0 ? [this.#takeDoubted(lane, doubted)] : []),
     ]);

@@ -38,8 +38,8 @@ export class Settlement {
     if (receipts.length > 0) await this.#noted('released', this.#queue.release(this.#name, receipts));
   }
 
-  async bury(letters: readonly { receipt: string; reason: string }[]): Promise<void> {
-    if (letters.length > 0) await this.#noted('buried', this.#queue.bury(this.#name, letters));
+  async deadLetter(letters: readonly { receipt: string; reason: string }[]): Promise<void> {
+    if (letters.length > 0) await this.#noted('dead_lettered', this.#queue.deadLetter(this.#name, letters));
   }
 
   async extend(receipts: readonly string[], visibilityMs: number): Promise<void> {

@@ -18,7 +18,7 @@ const NamedTask = Type.Object(
 const variant = <const Name extends string, Fields extends Record<string, TSchema>>(name: Name, fields: Fields) =>
   Type.Object({ type: oneOf([name]), ...fields }, { additionalProperties: false });
 
-const TurnDto = variant('turn', {
+const TurnDto = variant('sequence', {
   container: Type.Object(
     { id: Uuid('The container.'), local_id: nullable(Type.String()), state: WorkflowState },
     { additionalProperties: false, description: 'The sequence that has not reached the node.' },
@@ -60,8 +60,8 @@ export const ObstacleDto = Type.Union([
   }),
   variant('runner', {
     requirements: DemandDto,
-    stage: oneOf(['unasked', 'held_back', 'waiting', 'granted'], {
-      description: 'held_back: a rule would keep it from starting; granted: its runner is about to start.',
+    stage: oneOf(['not_requested', 'blocked', 'waiting', 'granted'], {
+      description: 'blocked: a rule would keep it from starting; granted: its runner is about to start.',
     }),
     request_id: nullable(Uuid('The request to the pool.')),
     since: nullable(Timestamp('When it was requested')),
@@ -135,7 +135,7 @@ export const ContainerObstacleDto = Type.Union([
     ),
     open: Type.Integer({ description: 'Unfinished children.' }),
   }),
-  variant('fillers', {
+  variant('generators', {
     generators: Type.Array(Type.Object(OpenNode, { additionalProperties: false }), {
       description: 'The first 20 tasks elsewhere in the workflow that may still add children.',
     }),
@@ -158,8 +158,8 @@ function namedTask(task: { id: TaskId; name: string; state: TaskState }): Static
   return { id: task.id, name: task.name, status: BATCH_WIRE_STATE[task.state] };
 }
 
-function turnToWire({ container, before }: Extract<Obstacle, { type: 'turn' }>): Static<typeof TurnDto> {
-  return { type: 'turn', container: inWireState(container), before };
+function turnToWire({ container, before }: Extract<Obstacle, { type: 'sequence' }>): Static<typeof TurnDto> {
+  return { type: 'sequence', container: inWireState(container), before };
 }
 
 function inWireState<Node extends { state: TaskState }>(
@@ -172,12 +172,12 @@ function containerObstacleToWire(obstacle: ContainerObstacle): ContainerObstacle
   switch (obstacle.type) {
     case 'workflow_paused':
       return { type: 'workflow_paused' };
-    case 'turn':
+    case 'sequence':
       return turnToWire(obstacle);
     case 'children':
       return { type: 'children', children: obstacle.children.map(inWireState), open: obstacle.open };
-    case 'fillers':
-      return { type: 'fillers', generators: obstacle.generators.map(inWireState), total: obstacle.total };
+    case 'generators':
+      return { type: 'generators', generators: obstacle.generators.map(inWireState), total: obstacle.total };
   }
 }
 
@@ -191,7 +191,7 @@ export function containerExplanationToWire(explanation: ContainerExplanation): C
 
 function obstacleToWire(obstacle: Obstacle): ObstacleDto {
   switch (obstacle.type) {
-    case 'turn':
+    case 'sequence':
       return turnToWire(obstacle);
     case 'expanding':
       return { ...obstacle };

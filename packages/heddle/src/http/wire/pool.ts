@@ -25,7 +25,7 @@ export type ProvisionDto = Static<typeof ProvisionDto>;
 export const ProvisionedDto = Type.Object(
   {
     runner_ids: Type.Array(Uuid('A runner to be launched; idle once it is ready.')),
-    left_out: Many('Requested runners that will not be launched.'),
+    not_launched: Many('Requested runners that will not be launched.'),
     reason: nullable(Type.String({ description: 'Why they will not be launched.' })),
   },
   { additionalProperties: false, title: 'Provisioned' },
@@ -209,8 +209,8 @@ function timesToWire({ times, keep_ms }: PoolPolicy) {
   };
 }
 
-export function provisionedToWire({ runner_ids, left_out, reason }: Provisioned): ProvisionedDto {
-  return { runner_ids: [...runner_ids], left_out, reason };
+export function provisionedToWire({ runner_ids, not_launched, reason }: Provisioned): ProvisionedDto {
+  return { runner_ids: [...runner_ids], not_launched, reason };
 }
 
 export function refreshedToWire(refreshed: Refreshed): RefreshedDto {

@@ -101,7 +101,7 @@ const containerProperties = {
   ...nodeProperties,
   mode: Mode,
   counts: CountsDto,
-  fillers: Count('Generators elsewhere in the workflow that may still add children.'),
+  open_generators: Count('Generators elsewhere in the workflow that may still add children.'),
 };
 
 export const ContainerDto = Type.Object(containerProperties, { additionalProperties: false, title: 'ContainerDto' });
@@ -242,7 +242,7 @@ export function containerToWire(container: Container): ContainerDto {
     ended_at: isoTimeOrNull(container.ended_at),
     mode: container.mode,
     counts: container.counts,
-    fillers: container.fillers,
+    open_generators: container.fillers,
   };
 }
 

@@ -46,7 +46,7 @@ export function filter({ shared, clock }: { shared: SharedData; clock: Clock }) 
         }
         await context.progress(page.length);
       }
-      return { items: gathered.items, matched: gathered.matched, total, left_out: gathered.leftOut };
+      return { items: gathered.items, matched: gathered.matched, total, omitted: gathered.omitted };
     },
   });
 }

@@ -55,7 +55,7 @@ export function insertData({ shared }: { shared: SharedData }) {
       const gathered = new ItemCollector(ITEMS_MAX);
       for await (const page of pagesOf(what!, context, shared)) for (const item of page) gathered.add(item);
       await shared.put({ ...entry, list: true, data: gathered.items });
-      return { name, inserted: gathered.items.length, left_out: gathered.leftOut };
+      return { name, inserted: gathered.items.length, omitted: gathered.omitted };
     },
   });
 }

@@ -26,7 +26,7 @@ export class ItemCollector {
     this.items.push(item);
   }
 
-  get leftOut(): number {
+  get omitted(): number {
     return this.matched - this.items.length;
   }
 }

@@ -137,7 +137,7 @@ async function readModels(
     if (page.length < PAGE_MODELS) break;
     after = page.at(-1)!.id;
   }
-  return { items: gathered.items, matched: gathered.matched, total, left_out: gathered.leftOut };
+  return { items: gathered.items, matched: gathered.matched, total, omitted: gathered.omitted };
 }
 
 function itemOf(model: TrackedModel): JsonObject {

@@ -145,7 +145,7 @@ class Refused {
   }
 }
 
-function resultOf(run: ModelRun, items: number, left_out: readonly string[]): JsonObject {
+function resultOf(run: ModelRun, items: number, skipped: readonly string[]): JsonObject {
   const { target, number, complete, new: fresh, changed, known, gone } = run;
-  return { target, run: number, complete, items, new: fresh, changed, known, gone, left_out: [...left_out] };
+  return { target, run: number, complete, items, new: fresh, changed, known, gone, skipped: [...skipped] };
 }

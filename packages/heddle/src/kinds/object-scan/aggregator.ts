@@ -60,7 +60,7 @@ async function takeResult({ task_id, data }: EarlierResult, { books, merger, tot
   const result = readTaskResult(task_id, data);
   for (let ordinal = 0; ordinal < result.chunks; ordinal += 1) {
     const chunk = await books.readChunk({ task_id, attempt: result.attempt, ordinal });
-    if (chunk === null) totals.leftOut(`the findings of ${task_id} are no longer kept`);
+    if (chunk === null) totals.omitted(`the findings of ${task_id} are no longer kept`);
     else await merger.take(chunk);
   }
   await merger.take(result.findings);
@@ -109,10 +109,10 @@ class Totals {
     mergeMetrics(this.metrics, metrics);
     if (outcome === 'complete') return;
     const first = problems.find(({ extent }) => extent !== 'notice');
-    this.leftOut(`${taskId}: ${first === undefined ? 'not scanned completely' : `${first.path}: ${first.message}`}`);
+    this.omitted(`${taskId}: ${first === undefined ? 'not scanned completely' : `${first.path}: ${first.message}`}`);
   }
 
-  leftOut(reason: string): void {
+  omitted(reason: string): void {
     if (this.incomplete.length < REASONS_MAX) this.incomplete.push(reason);
   }
 }

@@ -37,7 +37,7 @@ export class ScanCollector {
   #chunks = 0;
   #count = 0;
   #lost = 0;
-  #leftOut = 0;
+  #omitted = 0;
   readonly problems: Problem[] = [];
   problemCount = 0;
 
@@ -55,8 +55,8 @@ export class ScanCollector {
   }
 
   /** Problems that make the scan incomplete. */
-  get leftOut(): number {
-    return this.#leftOut;
+  get omitted(): number {
+    return this.#omitted;
   }
 
   /** Resolves once the next finding can be accepted. */
@@ -75,7 +75,7 @@ export class ScanCollector {
 
   problem(problem: Problem): void {
     const counts = problem.extent !== 'notice' && !this.#options.accept.includes(problem.code);
-    if (counts) this.#leftOut += 1;
+    if (counts) this.#omitted += 1;
     this.problemCount += 1;
     if (this.problems.length >= PROBLEMS_KEPT) return;
     this.problems.push({ ...problem, path: storable(problem.path), message: storable(problem.message) });

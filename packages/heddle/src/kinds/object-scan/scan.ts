@@ -107,7 +107,7 @@ async function resultOf(summary: ScanSummary, collector: ScanCollector, attempt:
   const { findings, chunks } = await collector.end();
   const { metrics, outcome, duration_ms } = summary;
   // Accepted problems do not make a scan incomplete.
-  const explained = outcome === 'incomplete' && collector.problemCount > 0 && collector.leftOut === 0;
+  const explained = outcome === 'incomplete' && collector.problemCount > 0 && collector.omitted === 0;
   const whole = (outcome === 'complete' || explained) && collector.lost === 0;
   return {
     outcome: whole ? 'complete' : 'incomplete',
@@ -125,12 +125,12 @@ async function resultOf(summary: ScanSummary, collector: ScanCollector, attempt:
   };
 }
 
-function reasonOf({ problems }: ScanTaskResult, { leftOut, lost }: ScanCollector): string {
+function reasonOf({ problems }: ScanTaskResult, { omitted, lost }: ScanCollector): string {
   const reasons: string[] = [];
   const first = problems.find(({ extent }) => extent !== 'notice');
-  if (leftOut > 0) {
+  if (omitted > 0) {
     const example = first === undefined ? '' : `, the first: ${first.path}: ${first.message}`;
-    reasons.push(`${leftOut === 1 ? '1 object was' : `${leftOut} objects were`} not scanned completely${example}`);
+    reasons.push(`${omitted === 1 ? '1 object was' : `${omitted} objects were`} not scanned completely${example}`);
   }
   if (lost > 0) {
     reasons.push(`${lost} findings did not fit into the result, and this worker has no database for more`);

@@ -19,7 +19,7 @@ export interface AggregatorInput {
   /** Number of tasks that a generator created: fewer results mean that something is missing. */
   tasks: number | null;
   /** What the generator left out. */
-  left_out: readonly string[];
+  skipped: readonly string[];
 }
 
 export interface AggregatorOptions<Record extends ReconRecord> {
@@ -36,11 +36,11 @@ const CHANGES_SHOWN = 100;
 const CHANGES_CHARACTERS_MAX = 384 * 1024;
 
 const aggregatorSchema = schemaOf<AggregatorInput, JsonObject>((input) => {
-  input.refuseOthers(['target', 'tasks', 'left_out']);
+  input.refuseOthers(['target', 'tasks', 'skipped']);
   return {
     target: readTarget(input),
     tasks: input.integer('tasks', 0, 1_000_000),
-    left_out: textsMember(input, 'left_out', { max: REASONS_MAX, maxChars: 1000 }) ?? [],
+    skipped: textsMember(input, 'skipped', { max: REASONS_MAX, maxChars: 1000 }) ?? [],
   };
 });
 
@@ -72,9 +72,9 @@ async function aggregate<Record extends ReconRecord>(
   const { task, signal } = context;
   const { books, family } = options;
   const { open, run } = await books.beginRun(task.id, input.target);
-  const totals = new Totals(input.left_out);
+  const totals = new Totals(input.skipped);
   if (!open) {
-    totals.leftOut('a later run of this target has started; this run was left unchanged');
+    totals.omitted('a later run of this target has started; this run was left unchanged');
     return resultOf(run, totals, await books.runChanges(task.id, CHANGES_SHOWN + 1));
   }
   const merger = new Merger(books, task.id);
@@ -103,9 +103,9 @@ async function judge<Record extends ReconRecord>(
   if (stand === 0 && tasks === null && Object.keys(generators).length === 0) {
     throw new Error(`no ${family.scan} precedes this task in its sequence; nothing was merged`);
   }
-  for (const reason of [...unfinished(scans), ...unfinished(generators)]) totals.leftOut(reason);
+  for (const reason of [...unfinished(scans), ...unfinished(generators)]) totals.omitted(reason);
   const expected = Math.max(tasks ?? 0, stand);
-  if (totals.tasks < expected) totals.leftOut(`${totals.tasks} of ${expected} ${family.scan} tasks left a result`);
+  if (totals.tasks < expected) totals.omitted(`${totals.tasks} of ${expected} ${family.scan} tasks left a result`);
 }
 
 interface MergeContext<Record extends ReconRecord> extends AggregatorOptions<Record> {
@@ -123,7 +123,7 @@ async function takeResult<Record extends ReconRecord>(
   if (result.chunks === 0) await takeRecords(task_id, result.records, taking);
   for (let ordinal = 0; ordinal < result.chunks; ordinal += 1) {
     const chunk = await books.readChunk({ task_id, attempt: result.attempt, ordinal });
-    if (chunk === null) totals.leftOut(`records of ${task_id} are no longer kept`);
+    if (chunk === null) totals.omitted(`records of ${task_id} are no longer kept`);
     else await takeRecords(task_id, chunk, taking);
   }
 }
@@ -174,8 +174,8 @@ class Totals {
   readonly counts: Record<string, number> = {};
   readonly incomplete: string[];
 
-  constructor(leftOut: readonly string[]) {
-    this.incomplete = [...leftOut];
+  constructor(omitted: readonly string[]) {
+    this.incomplete = [...omitted];
   }
 
   get isWhole(): boolean {
@@ -191,13 +191,13 @@ class Totals {
       this.counts[name] = (this.counts[name] ?? 0) + count;
     }
     if (result.outcome === 'complete') return;
-    const [first] = result.left_out;
+    const [first] = result.skipped;
     const what = first === undefined ? 'not everything was scanned' : `${first.target}: ${first.reason}`;
-    const more = result.left_out_count > 1 ? ` (and ${result.left_out_count - 1} more)` : '';
-    this.leftOut(`${taskId}: ${what}${more}`);
+    const more = result.skipped_count > 1 ? ` (and ${result.skipped_count - 1} more)` : '';
+    this.omitted(`${taskId}: ${what}${more}`);
   }
 
-  leftOut(reason: string): void {
+  omitted(reason: string): void {
     if (this.incomplete.length < REASONS_MAX) this.incomplete.push(reason);
   }
 }
@@ -228,7 +228,7 @@ function resultOf(run: ModelRun, totals: Totals, changed: readonly TrackedModel[
     gone: run.gone,
     by_model: run.by_model.map((counts) => ({ ...counts })),
     changes,
-    changes_left_out: Math.max(0, run.new + run.changed + run.gone - changes.length),
+    changes_omitted: Math.max(0, run.new + run.changed + run.gone - changes.length),
     tasks: totals.tasks,
     records: totals.records,
     settled: totals.settled,

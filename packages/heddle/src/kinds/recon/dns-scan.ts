@@ -7,7 +7,7 @@ import { nameTargets } from './aims.ts';
 import { scanGenerator, type GeneratorOptions } from './generator.ts';
 import { generatorSchema } from './generator-input.ts';
 import { DNS_SCAN } from './kind-names.ts';
-import type { LeftOuts } from './left-outs.ts';
+import type { SkippedTargets } from './skipped-targets.ts';
 import { partsOf, wordParts } from './parts.ts';
 import { runScan, type ScanKindOptions } from './run-scan.ts';
 import { DNS_MEMBERS, dnsSchema, readDnsMembers, readWords, type DnsInput, type DnsMembers } from './scan-input.ts';
@@ -53,8 +53,8 @@ function scanNames(options: ScanKindOptions, input: DnsInput, context: KindConte
     options,
     settings,
     context,
-    start: (environment, leftOuts) => {
-      const { total, names } = scannedNames(input, scope, leftOuts);
+    start: (environment, skippedTargets) => {
+      const { total, names } = scannedNames(input, scope, skippedTargets);
       return scanDns(
         {
           names,
@@ -71,14 +71,14 @@ function scanNames(options: ScanKindOptions, input: DnsInput, context: KindConte
         environment,
       );
     },
-    judge: (record, leftOuts) => judge(record, input, leftOuts),
+    judge: (record, skippedTargets) => judge(record, input, skippedTargets),
   });
 }
 
-function judge(record: DnsRecord, { accept, words }: DnsInput, leftOuts: LeftOuts) {
+function judge(record: DnsRecord, { accept, words }: DnsInput, skippedTargets: SkippedTargets) {
   const { host, query_type, status_code, ttl, wildcard } = record;
   if (!ANSWERS.includes(status_code) && !accept.includes(status_code)) {
-    leftOuts.add(`${host} ${query_type}`, status_code);
+    skippedTargets.add(`${host} ${query_type}`, status_code);
   }
   const isMadeUp = wildcard === true && words.length > 0;
   return { count: isMadeUp ? 'WILDCARD' : status_code, keep: ttl !== null && !isMadeUp };

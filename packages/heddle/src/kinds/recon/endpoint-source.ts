@@ -4,19 +4,19 @@ import { parsePorts } from '@heddle/recon/targets/ports';
 import type { Endpoint, EndpointSource, Scope } from '@heddle/recon/targets/port';
 import { parseTargets } from '@heddle/recon/targets/target-list';
 import { readEndpoint } from './endpoint-text.ts';
-import type { LeftOuts } from './left-outs.ts';
+import type { SkippedTargets } from './skipped-targets.ts';
 import type { EndpointPart } from './scan-input.ts';
 
 export interface SourceOptions {
   part: EndpointPart & { ports: string; all_addresses: boolean; settings: { exclude: readonly string[] } };
   scope: Scope;
   resolve: ResolveTargetName;
-  leftOuts: LeftOuts;
+  skippedTargets: SkippedTargets;
 }
 
 /** Returns the endpoints of one task; those out of scope and unresolvable names are recorded as left out. */
-export function endpointSource({ part, scope, resolve, leftOuts }: SourceOptions): EndpointSource {
-  if (part.endpoints !== null) return new ListedEndpoints(part.endpoints.flatMap(readOne), scope, leftOuts);
+export function endpointSource({ part, scope, resolve, skippedTargets }: SourceOptions): EndpointSource {
+  if (part.endpoints !== null) return new ListedEndpoints(part.endpoints.flatMap(readOne), scope, skippedTargets);
   return endpoints({
     targets: parseTargets(part.targets, { exclude: part.settings.exclude }),
     ports: parsePorts(part.ports),
@@ -27,13 +27,13 @@ export function endpointSource({ part, scope, resolve, leftOuts }: SourceOptions
       try {
         return await resolve(name, signal);
       } catch (error) {
-        leftOuts.add(name, error instanceof Error ? error.message : String(error));
+        skippedTargets.add(name, error instanceof Error ? error.message : String(error));
         throw error;
       }
     },
-    onRefused: (host, reason) => leftOuts.add(host, reason),
+    onRefused: (host, reason) => skippedTargets.add(host, reason),
     onUnresolved: () => {
-      leftOuts.unresolved += 1;
+      skippedTargets.unresolved += 1;
     },
     ...(part.slice === null ? {} : { slice: part.slice }),
     ...(part.port_slice === null ? {} : { port_slice: part.port_slice }),
@@ -50,14 +50,14 @@ class ListedEndpoints implements EndpointSource {
   readonly size: number;
   readonly #endpoints: readonly Endpoint[];
   readonly #scope: Scope;
-  readonly #leftOuts: LeftOuts;
+  readonly #skippedTargets: SkippedTargets;
   #at = 0;
 
-  constructor(endpoints: readonly Endpoint[], scope: Scope, leftOuts: LeftOuts) {
+  constructor(endpoints: readonly Endpoint[], scope: Scope, skippedTargets: SkippedTargets) {
     this.size = endpoints.length;
     this.#endpoints = endpoints;
     this.#scope = scope;
-    this.#leftOuts = leftOuts;
+    this.#skippedTargets = skippedTargets;
   }
 
   next(max: number): Promise<readonly Endpoint[]> {
@@ -68,7 +68,7 @@ class ListedEndpoints implements EndpointSource {
       const { host, ip } = endpoint;
       const verdict = this.#scope.check(ip, host === ip ? null : host);
       if (verdict.allowed) batch.push(endpoint);
-      else this.#leftOuts.add(host, verdict.reason);
+      else this.#skippedTargets.add(host, verdict.reason);
     }
     return Promise.resolve(batch);
   }

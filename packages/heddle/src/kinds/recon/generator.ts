@@ -189,10 +189,10 @@ function aggregatorOf<Own>(
 ): TaskNode | null {
   if (input.target === null) return null;
   const more = refusedHosts > 1 ? ` (and ${refusedHosts - 1} more)` : '';
-  const left_out = refused.length === 0 ? [] : [`${refused[0]!}${more}`];
+  const skipped = refused.length === 0 ? [] : [`${refused[0]!}${more}`];
   return task(
     family.aggregator,
-    { target: input.target, tasks, ...(left_out.length === 0 ? {} : { left_out }) },
+    { target: input.target, tasks, ...(skipped.length === 0 ? {} : { skipped }) },
     { key: 'aggregator', name: family.aggregator, retry: { max_attempts: 3, backoff_secs: 1 } },
   );
 }

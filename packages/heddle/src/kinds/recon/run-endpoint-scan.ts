@@ -40,9 +40,9 @@ export async function runEndpointScan<Record extends object>(scanning: EndpointS
       options,
       settings,
       context,
-      start: (environment, leftOuts) => {
+      start: (environment, skippedTargets) => {
         const resolve = (name: string): Promise<string[]> => resolver.resolve(name);
-        return start(endpointSource({ part: input, scope, resolve, leftOuts }), environment);
+        return start(endpointSource({ part: input, scope, resolve, skippedTargets }), environment);
       },
       judge: (record) => ({ count: countOf(record), keep: true }),
     });

@@ -3,7 +3,7 @@ import type { ProbeEnvironment, ProbeProgress } from '@heddle/recon/options';
 import type { Clock } from '@heddle/base/clock';
 import type { Random } from '@heddle/base/random';
 import { type KindContext, type KindTask, PartialFailure } from '@heddle/kit';
-import { LeftOuts } from './left-outs.ts';
+import { SkippedTargets } from './skipped-targets.ts';
 import type { ReconPolicy } from './policy.ts';
 import type { ProbeSettings } from './probe-input.ts';
 import { RecordCollector } from './record-collector.ts';
@@ -33,9 +33,9 @@ export interface Scanning<Record> {
   settings: ProbeSettings;
   context: KindContext;
   /** Starts the probe. */
-  start: (environment: ProbeEnvironment, leftOuts: LeftOuts) => AsyncIterable<Record>;
+  start: (environment: ProbeEnvironment, skippedTargets: SkippedTargets) => AsyncIterable<Record>;
   /** Returns the key under which a record is counted, and whether it is kept. */
-  judge: (record: Record, leftOuts: LeftOuts) => { count: string; keep: boolean };
+  judge: (record: Record, skippedTargets: SkippedTargets) => { count: string; keep: boolean };
 }
 
 const COUNTS_EVERY_MS = 1000;
@@ -55,7 +55,7 @@ export async function runScan<Record extends object>(scanning: Scanning<Record>)
   const unwatch = options.watch?.(task, () => over.abort(new Error('the task has ended')));
   const { clock, random, policy } = options;
   const begun = clock.monotonic();
-  const leftOuts = new LeftOuts();
+  const skippedTargets = new SkippedTargets();
   const notices: string[] = [];
   const progressReporter = new ProgressReporter(context, clock);
   const collector = new RecordCollector({ books: options.books, task_id: task.id, attempt: task.attempt });
@@ -71,8 +71,8 @@ export async function runScan<Record extends object>(scanning: Scanning<Record>)
     },
   };
   try {
-    for await (const record of start(environment, leftOuts)) {
-      const { count, keep } = judge(record, leftOuts);
+    for await (const record of start(environment, skippedTargets)) {
+      const { count, keep } = judge(record, skippedTargets);
       counts[count] = (counts[count] ?? 0) + 1;
       if (keep) await collector.take(record);
     }
@@ -82,7 +82,7 @@ export async function runScan<Record extends object>(scanning: Scanning<Record>)
   signal.throwIfAborted();
   await progressReporter.end();
   const { records, chunks } = await collector.end();
-  const isWhole = leftOuts.count === 0 && collector.lost === 0;
+  const isWhole = skippedTargets.count === 0 && collector.lost === 0;
   const result: ScanResult = {
     outcome: isWhole ? 'complete' : 'incomplete',
     records,
@@ -93,9 +93,9 @@ export async function runScan<Record extends object>(scanning: Scanning<Record>)
     settled: progressReporter.last.done,
     sent: progressReporter.last.sent,
     counts,
-    left_out_count: leftOuts.count,
-    left_out: leftOuts.first,
-    unresolved: leftOuts.unresolved,
+    skipped_count: skippedTargets.count,
+    skipped: skippedTargets.first,
+    unresolved: skippedTargets.unresolved,
     notices,
     duration_ms: Math.round(clock.monotonic() - begun),
   };
@@ -103,11 +103,11 @@ export async function runScan<Record extends object>(scanning: Scanning<Record>)
   throw new PartialFailure(reasonOf(result), { result: asJson(result) });
 }
 
-function reasonOf({ left_out_count, left_out, records_lost }: ScanResult): string {
+function reasonOf({ skipped_count, skipped, records_lost }: ScanResult): string {
   const reasons: string[] = [];
-  const [first] = left_out;
+  const [first] = skipped;
   if (first !== undefined) {
-    const more = left_out_count > 1 ? `, and ${left_out_count - 1} more` : '';
+    const more = skipped_count > 1 ? `, and ${skipped_count - 1} more` : '';
     reasons.push(`not scanned: ${first.target}: ${first.reason}${more}`);
   }
   if (records_lost > 0) {

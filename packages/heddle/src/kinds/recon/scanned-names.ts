@@ -1,7 +1,7 @@
 import { Permutation } from '@heddle/recon/targets/permutation';
 import type { Scope } from '@heddle/recon/targets/port';
 import { parseTargets, type TargetList } from '@heddle/recon/targets/target-list';
-import type { LeftOuts } from './left-outs.ts';
+import type { SkippedTargets } from './skipped-targets.ts';
 import type { DnsInput } from './scan-input.ts';
 
 /** Stands for the target itself among words, as in zone files. */
@@ -15,18 +15,18 @@ export interface ScannedNames {
 }
 
 /** Returns the names and addresses of one task: those of its slice, or its words prepended to each of its names. */
-export function scannedNames(input: DnsInput, scope: Scope, leftOuts: LeftOuts): ScannedNames {
+export function scannedNames(input: DnsInput, scope: Scope, skippedTargets: SkippedTargets): ScannedNames {
   const targets = parseTargets(input.targets, { exclude: input.settings.exclude });
   if (input.words.length > 0) {
     const total = targets.names.length * input.words.length;
-    return { total, names: allowed(worded(targets, input.words), scope, leftOuts) };
+    return { total, names: allowed(worded(targets, input.words), scope, skippedTargets) };
   }
   const slice = input.slice ?? { from: 0, count: targets.size };
   if (slice.from + slice.count > targets.size) {
     throw new RangeError(`slice { from: ${slice.from}, count: ${slice.count} } is not within ${targets.size}`);
   }
   const permuted = new Permutation(targets.size, input.seed);
-  return { total: slice.count, names: allowed(sliced(targets, permuted, slice), scope, leftOuts) };
+  return { total: slice.count, names: allowed(sliced(targets, permuted, slice), scope, skippedTargets) };
 }
 
 function* sliced(targets: TargetList, permuted: Permutation, slice: { from: number; count: number }) {
@@ -39,10 +39,10 @@ function* worded(targets: TargetList, words: readonly string[]) {
   }
 }
 
-function* allowed(names: Iterable<string>, scope: Scope, leftOuts: LeftOuts): Generator<string, void> {
+function* allowed(names: Iterable<string>, scope: Scope, skippedTargets: SkippedTargets): Generator<string, void> {
   for (const name of names) {
     const verdict = scope.checkName(name);
     if (verdict.allowed) yield name;
-    else leftOuts.add(name, verdict.reason);
+    else skippedTargets.add(name, verdict.reason);
   }
 }

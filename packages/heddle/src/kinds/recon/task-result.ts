@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '@heddle/base/json';
 
 /** A target that was not scanned, and why. */
-export interface LeftOut {
+export interface SkippedTarget {
   target: string;
   reason: string;
 }
@@ -24,8 +24,8 @@ export interface ScanResult {
   /** By state or status. */
   counts: Record<string, number>;
   /** Targets that were not scanned; only the first ones listed. */
-  left_out_count: number;
-  left_out: readonly LeftOut[];
+  skipped_count: number;
+  skipped: readonly SkippedTarget[];
   /** Names without an address, which have nothing to scan. */
   unresolved: number;
   notices: readonly string[];
@@ -47,14 +47,14 @@ export function readScanResult(taskId: string, data: unknown): ScanResult {
     Number.isSafeInteger(result.chunks) &&
     Number.isSafeInteger(result.attempt);
   if (!isResult) throw new Error(`the result of the task ${taskId} is not a scan result`);
-  const { settled, sent, unresolved, left_out_count, left_out, counts } = result;
+  const { settled, sent, unresolved, skipped_count, skipped, counts } = result;
   return {
     ...(result as ScanResult),
     settled: numberOf(settled),
     sent: numberOf(sent),
     unresolved: numberOf(unresolved),
-    left_out_count: numberOf(left_out_count),
-    left_out: Array.isArray(left_out) ? left_out : [],
+    skipped_count: numberOf(skipped_count),
+    skipped: Array.isArray(skipped) ? skipped : [],
     counts: Object.fromEntries(Object.entries(counts ?? {}).map(([name, count]) => [name, numberOf(count)])),
   };
 }

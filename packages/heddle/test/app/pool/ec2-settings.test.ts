@@ -106,8 +106,8 @@ describe('a pool with the provider ec2', () => {
   });
 
   it('launches several as a fleet over the subnets, within the limit', async () => {
-    const { runner_ids, left_out } = await started.pool.provision({ ...LARGE, usage_class: 'spot', count: 9 });
-    assert.deepEqual([runner_ids.length, left_out], [4, 5]);
+    const { runner_ids, not_launched } = await started.pool.provision({ ...LARGE, usage_class: 'spot', count: 9 });
+    assert.deepEqual([runner_ids.length, not_launched], [4, 5]);
     await eventually(() => ec2.alive().length === 4, 'they are launched', DEADLINE_MS);
     const fleet = callsOf('CreateFleet').at(-1);
     const overrides = listAt(fleet!, 'LaunchTemplateConfigs.1.Overrides').map((each) => textAt(each, 'SubnetId'));

@@ -45,7 +45,7 @@ describe('workers on queues in PostgreSQL', () => {
     assert.deepEqual(await queue.depth('worker:both'), { visible: 0, in_flight: 0, delayed: 0, dead: 0 });
   });
 
-  it('tasks released at a stop are run by another at once; unreadable messages are buried', async () => {
+  it('tasks released at a stop are run by another at once; unreadable messages are dead-lettered', async () => {
     const told = new Told(queue);
     const held = new Held();
     const first = workerOf(queue, [defineKind({ name: 'passed', run: held.run })]);

@@ -345,7 +345,7 @@ describe('redelivered messages', () => {
     assert.equal(visible + in_flight, 0);
   });
 
-  it('that are unreadable are buried with the reason and hold nothing up', async () => {
+  it('that are unreadable are dead-lettered with the reason and hold nothing up', async () => {
     const queue = new MemoryQueue({ clock: systemClock });
     const told = new Told(queue);
     const worker = workerOf(queue, [defineKind({ name: 'good', run: () => 1 })]);

@@ -108,7 +108,7 @@ describe('Filter', () => {
     );
     assert.equal(outcome.state, 'succeeded', outcome.reasons.join());
     const { items, ...counts } = outcome.of('Filter')!;
-    assert.deepEqual(counts, { matched: 4, total: 6, left_out: 0 });
+    assert.deepEqual(counts, { matched: 4, total: 6, omitted: 0 });
     assert.deepEqual((items as JsonObject[]).map(({ port }) => port).sort(), [1, 1, 2, 9]);
   });
 
@@ -120,9 +120,9 @@ describe('Filter', () => {
       { id: 'scans', mode: 'parallel', children: scans },
       { kind: 'Filter', input: { from: 'scans', where: 'true' } },
     );
-    const { items, matched, left_out } = outcome.of('Filter')!;
+    const { items, matched, omitted } = outcome.of('Filter')!;
     assert.equal(matched, 1800);
-    assert.equal((items as unknown[]).length + (left_out as number), 1800);
+    assert.equal((items as unknown[]).length + (omitted as number), 1800);
     assert.ok((items as unknown[]).length > 1000, 'about a mebibyte of them');
   });
 
@@ -244,9 +244,9 @@ describe('models', () => {
     );
     assert.equal(outcome.state, 'succeeded', outcome.reasons.join());
     const listed = outcome.of('ListModels')!;
-    assert.deepEqual([(listed['items'] as unknown[]).length, listed['matched'], listed['left_out']], [7, 1200, 1193]);
+    assert.deepEqual([(listed['items'] as unknown[]).length, listed['matched'], listed['omitted']], [7, 1200, 1193]);
     const filtered = outcome.of('FilterModels')!;
-    assert.deepEqual([filtered['matched'], filtered['total'], filtered['left_out']], [12, 1200, 0]);
+    assert.deepEqual([filtered['matched'], filtered['total'], filtered['omitted']], [12, 1200, 0]);
     const names = await run({
       kind: 'FilterModels',
       input: {

@@ -102,7 +102,7 @@ describe('a scan of names as a workflow', () => {
       generator({ ...input, resolvers: ['127.0.0.1:1'], timeout_ms: 50, retries: 0 }),
     );
     const scan = dead.of('DnsScan')!;
-    assert.deepEqual([scan['outcome'], scan['left_out_count'], scan['record_count']], ['incomplete', 2, 0]);
+    assert.deepEqual([scan['outcome'], scan['skipped_count'], scan['record_count']], ['incomplete', 2, 0]);
     assert.equal(dead.of('DnsScanAggregator')!['gone'], 0);
   });
 
@@ -175,10 +175,10 @@ describe('a scan of names as a workflow', () => {
     const run = await runWorkflow(bench, { kind: 'TcpSynGenerator', input });
     const scan = run.of('TcpSyn')!;
     assert.deepEqual(
-      [scan['unresolved'], scan['left_out_count'], run.of('TcpSynAggregator')!['complete']],
+      [scan['unresolved'], scan['skipped_count'], run.of('TcpSynAggregator')!['complete']],
       [2, 1, false],
     );
-    const [left] = scan['left_out'] as JsonObject[];
+    const [left] = scan['skipped'] as JsonObject[];
     assert.deepEqual(left, {
       target: 'silent.example.test',
       reason: 'no resolver answered for silent.example.test',

@@ -80,7 +80,7 @@ describe('a scan of ports as a workflow', () => {
     await listeners.listen('127.20.0.2', 7001, 'other\r\n');
     await listeners.listen('127.20.0.9', 7003);
     const third = (await runWorkflow(bench, generator(input))).of('TcpSynAggregator')!;
-    assert.deepEqual([third['new'], third['changed'], third['gone'], third['changes_left_out']], [2, 1, 2, 0]);
+    assert.deepEqual([third['new'], third['changed'], third['gone'], third['changes_omitted']], [2, 1, 2, 0]);
     const changes = (third['changes'] as { state: string; key: string }[]).map(({ state, key }) => `${state} ${key}`);
     assert.deepEqual(changes.sort(), [
       'changed 127.20.0.2:7001/tcp',
@@ -140,8 +140,8 @@ describe('a scan of ports as a workflow', () => {
       input: { ...QUICK, targets: ['127.20.2.1', '192.0.2.7'], ports: '7200' },
     });
     const scan = alone.of('TcpSyn')!;
-    assert.deepEqual([alone.state, scan['outcome'], scan['left_out_count']], ['failed', 'incomplete', 1]);
-    assert.equal((scan['left_out'] as JsonObject[])[0]!['target'], '192.0.2.7');
+    assert.deepEqual([alone.state, scan['outcome'], scan['skipped_count']], ['failed', 'incomplete', 1]);
+    assert.equal((scan['skipped'] as JsonObject[])[0]!['target'], '192.0.2.7');
   });
 
   it('creates each task once if its generator is interrupted and runs again', async () => {

@@ -41,7 +41,7 @@ export function run(manager: Manager, ...bodies: (JsonObject | string)[]): Promi
 /** Runs messages of which none may fail. */
 export async function feed(manager: Manager, ...bodies: (JsonObject | string)[]): Promise<ManagerRun> {
   const result = await run(manager, ...bodies);
-  assert.deepEqual([result.failed, result.buried, result.error], [[], [], null]);
+  assert.deepEqual([result.failed, result.deadLettered, result.error], [[], [], null]);
   return result;
 }
 

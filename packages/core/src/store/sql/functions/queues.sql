@@ -91,11 +91,11 @@ begin
 end $$;
 
 -- Dead-letters the messages of these receipts; returns their number.
-create or replace function bury_messages(p_queue text, p_ids uuid[], p_receipts bigint[], p_reasons text[], p_now timestamptz)
+create or replace function dead_letter_messages(p_queue text, p_ids uuid[], p_receipts bigint[], p_reasons text[], p_now timestamptz)
 returns integer
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
-  v_buried integer;
+  v_moved integer;
 begin
   with gone as (
     delete from queue_message m using unnest(p_ids, p_receipts, p_reasons) as r(id, receipt, reason)
@@ -106,8 +106,8 @@ begin
   select p_queue, g.id, g.reason, g.receive_count, g.sent_at, coalesce(p_now, clock_timestamp()), g.body from gone g
   on conflict (queue, id) do update set reason = excluded.reason, receive_count = excluded.receive_count,
     sent_at = excluded.sent_at, died_at = excluded.died_at, body = excluded.body;
-  get diagnostics v_buried = row_count;
-  return v_buried;
+  get diagnostics v_moved = row_count;
+  return v_moved;
 end $$;
 
 -- Turns at most p_limit dead letters into ordinary messages, as if just sent; returns their number.

@@ -1,11 +1,11 @@
-import { storableText, type LeftOut } from './task-result.ts';
+import { storableText, type SkippedTarget } from './task-result.ts';
 
 const REPORTED_MAX = 50;
 const REASON_CHARACTERS_MAX = 500;
 
 /** Targets that a scan left out: all counted, the first ones listed. */
-export class LeftOuts {
-  readonly first: LeftOut[] = [];
+export class SkippedTargets {
+  readonly first: SkippedTarget[] = [];
   count = 0;
   /** Names without an address, which have nothing to scan. */
   unresolved = 0;
