@@ -20,6 +20,7 @@ export const PURE_BASE: readonly string[] = [
   'special-networks.ts',
   'standard-schema.ts',
   'suggest.ts',
+  'thrown.ts',
 ];
 
 /** Packages whose folders are rooms of their own; any other package is one room, named like it. */

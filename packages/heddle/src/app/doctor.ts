@@ -3,6 +3,7 @@ import { access, constants, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 import { silentLogger } from '@heddle/base/log';
+import { messageOf } from '@heddle/base/thrown';
 import { provideBinaries } from '@heddle/core/store/embedded/binaries';
 import { fail, ok, warn, type Check } from './check.ts';
 import { configurationOfProcess, type Configuration } from './config.ts';
@@ -110,7 +111,7 @@ async function checkPort({ host, port }: SettingValues): Promise<Check> {
     const failure = listenFailure(error, host, port);
     const url = localUrl(host, port);
     if (await isHeddle(url)) return ok(name, `a Heddle answers at ${url}`);
-    const message = failure instanceof Error ? failure.message : String(failure);
+    const message = messageOf(failure);
     return fail(name, message, 'set PORT or HOST');
   }
 }

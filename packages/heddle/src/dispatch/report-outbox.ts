@@ -3,6 +3,7 @@ import { backoffMs } from '@heddle/base/backoff';
 import type { Clock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
 import type { Random } from '@heddle/base/random';
+import { messageOf } from '@heddle/base/thrown';
 import type { ClaimAlong, Engine, Report } from '@heddle/core/engine/port';
 import { storable } from './kind/completion.ts';
 
@@ -121,7 +122,7 @@ export class ReportOutbox {
       await this.#sendUntilTaken(set.slice(middle));
       return;
     }
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     this.#options.log.error({ task_id: only!.task_id, err: error }, 'could not store the report of a task');
     const { task_id, attempt } = only!;
     const substitute: Report = { task_id, attempt, outcome: 'failed', reason: storable(message) };

@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
 
 import { HeddleError } from '@heddle/base/errors';
+import { messageOf } from '@heddle/base/thrown';
 import { StateLock } from './state-lock.ts';
 
 const READ_BYTES = 1024 * 1024;
@@ -107,7 +108,7 @@ export class StateFile {
     try {
       write();
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       throw new HeddleError('VALIDATION_FAILED', `the state file ${this.#path} cannot be written: ${why}`, {
         cause: error,
       });
