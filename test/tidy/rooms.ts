@@ -17,7 +17,7 @@ export const PURE_BASE: readonly string[] = [
   'errors.ts',
   'ids.ts',
   'json.ts',
-  'special-networks.ts',
+  'net/',
   'standard-schema.ts',
   'suggest.ts',
   'thrown.ts',

@@ -2,10 +2,11 @@ import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 
 import type { Clock } from '@heddle/base/clock';
+import { bareHost } from '@heddle/base/net/address';
+import { isLoopbackHost } from '@heddle/base/net/classify';
 import { messageOf } from '@heddle/base/thrown';
 import { eventLoopTurn } from '@heddle/base/turn';
 import { type ClientTls, type Endpoint, TransportFailure } from './client/port.ts';
-import { bareHost, isLoopbackHost } from './listener.ts';
 
 export const CONNECT_MS = 10_000;
 /** Time to wait, after the handshake, for the server to confirm the client certificate. */

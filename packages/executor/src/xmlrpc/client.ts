@@ -3,6 +3,7 @@ import { Agent, request as sendRequest, type IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 
 import type { Clock } from '@heddle/base/clock';
+import { bareHost } from '@heddle/base/net/address';
 import { messageOf } from '@heddle/base/thrown';
 import {
   type CallOptions,
@@ -12,7 +13,7 @@ import {
   TransportFailure,
 } from '../client/port.ts';
 import { CONNECT_MS, connectTo, requireSafeEndpoint } from '../connect.ts';
-import { ANSWER_BYTES_MAX, bareHost } from '../listener.ts';
+import { ANSWER_BYTES_MAX } from '../listener.ts';
 import type { SignedRequest, SignedResponse } from '../protocol/envelope.ts';
 import { malformed, refusalPayload } from '../protocol/refusal.ts';
 import { PATH } from './exchange.ts';
