@@ -14,6 +14,7 @@ export interface Room {
 export const PURE_BASE: readonly string[] = [
   'vocabulary/',
   'parse/',
+  'regex/',
   'errors.ts',
   'ids.ts',
   'json.ts',
