@@ -10,6 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '@heddle/base/thrown';
 
 const ROOT = join(import.meta.dirname, '..');
 const HEALTHY_SECS_MAX = 120;
@@ -182,6 +183,6 @@ try {
   rmSync(dataDirectory, { recursive: true, force: true });
 } catch (error) {
   // The directory stays, for finding the reason.
-  console.error(`smoke: FAILED: ${error instanceof Error ? error.message : String(error)} (data: ${dataDirectory})`);
+  console.error(`smoke: FAILED: ${messageOf(error)} (data: ${dataDirectory})`);
   process.exitCode = 1;
 }

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { messageOf } from '@heddle/base/thrown';
 import { engineScenarios, FULL, QUICK } from './engine-scenarios.ts';
 import { httpScenarios } from './http-scenarios.ts';
 import { scanScenarios } from './scan-scenarios.ts';
@@ -123,7 +124,7 @@ async function runScenario(
   let complete = true;
   const failed = (label: string, error: unknown): void => {
     complete = false;
-    output.note(`  ${label}: failed: ${error instanceof Error ? error.message : String(error)}`);
+    output.note(`  ${label}: failed: ${messageOf(error)}`);
   };
   for (const participant of scenario.participants) {
     const entry: SubjectEntry = SUBJECTS[participant.subject];

@@ -14,12 +14,14 @@ export interface Room {
 export const PURE_BASE: readonly string[] = [
   'vocabulary/',
   'parse/',
+  'regex/',
   'errors.ts',
   'ids.ts',
   'json.ts',
-  'special-networks.ts',
+  'net/',
   'standard-schema.ts',
   'suggest.ts',
+  'thrown.ts',
 ];
 
 /** Packages whose folders are rooms of their own; any other package is one room, named like it. */

@@ -1,3 +1,5 @@
+import { abortErrorOf } from './thrown.ts';
+
 /** Slots of a bounded budget, held until released. Works with `using`. */
 export interface Permit extends Disposable {
   /** Returns the slots. A second release throws, since it is a programming error. */
@@ -40,12 +42,12 @@ export class Permits {
 
   /** Waits for one slot in order of arrival. Rejects with the signal's reason if that aborts first. */
   acquire(signal?: AbortSignal): Promise<Permit> {
-    if (signal?.aborted === true) return Promise.reject(reasonOf(signal));
+    if (signal?.aborted === true) return Promise.reject(abortErrorOf(signal));
     if (this.#free > 0) return Promise.resolve(this.#take(1));
     return new Promise((resolve, reject) => {
       const onAbort = (): void => {
         this.#waiters.delete(waiter);
-        reject(reasonOf(signal!));
+        reject(abortErrorOf(signal!));
       };
       const waiter: Waiter = {
         grant: (permit) => {
@@ -77,9 +79,4 @@ export class Permits {
       waiter.grant(this.#take(1));
     }
   }
-}
-
-function reasonOf(signal: AbortSignal): Error {
-  const reason: unknown = signal.reason;
-  return reason instanceof Error ? reason : new Error('aborted', { cause: reason });
 }

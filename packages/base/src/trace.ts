@@ -13,6 +13,7 @@ import {
   type SpanContext,
 } from '@opentelemetry/api';
 
+import { messageOf } from './thrown.ts';
 import type { TracerOptions, TraceSdk } from './trace-sdk.ts';
 
 export type { Attributes, Span } from '@opentelemetry/api';
@@ -148,7 +149,7 @@ async function endWith<T>(span: Span, run: (span: Span) => Promise<T>): Promise<
   try {
     return await run(span);
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     span.recordException(error instanceof Error ? error : message);
     markFailed(span, message);
     throw error;

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { isIPv4 } from 'node:net';
+import { bareHost } from './net/address.ts';
+import { isLoopbackHost } from './net/classify.ts';
 
 /**
  * Host names accepted by a loopback listener: those of this machine, and those that were allowed. A web page can make
@@ -23,16 +24,12 @@ export class KnownHosts {
 }
 
 function bareName(name: string): string {
-  return name
-    .toLowerCase()
-    .replace(/^\[(.*)\]$/, '$1')
-    .replace(/\.$/, '');
+  return bareHost(name).replace(/\.$/, '');
 }
 
 /** Browsers resolve `*.localhost` to loopback themselves, whatever DNS says. */
 function isLoopbackName(name: string): boolean {
-  if (name === 'localhost' || name.endsWith('.localhost') || name === '::1') return true;
-  return isIPv4(name) && name.startsWith('127.');
+  return name.endsWith('.localhost') || isLoopbackHost(name);
 }
 
 /**

@@ -2,9 +2,11 @@ import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 
 import type { Clock } from '@heddle/base/clock';
+import { bareHost } from '@heddle/base/net/address';
+import { isLoopbackHost } from '@heddle/base/net/classify';
+import { messageOf } from '@heddle/base/thrown';
 import { eventLoopTurn } from '@heddle/base/turn';
 import { type ClientTls, type Endpoint, TransportFailure } from './client/port.ts';
-import { bareHost, isLoopbackHost } from './listener.ts';
 
 export const CONNECT_MS = 10_000;
 /** Time to wait, after the handshake, for the server to confirm the client certificate. */
@@ -97,11 +99,4 @@ function openTls({ host, port }: Endpoint, { ca, cert, key, servername }: Client
     ...(name === undefined ? {} : { servername: name }),
     minVersion: 'TLSv1.3',
   }).setNoDelay(true);
-}
-
-export function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  // Several addresses were tried, each with its own error.
-  if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join('; ');
-  return error.message;
 }

@@ -1,9 +1,11 @@
 import { constants, type X509Certificate } from 'node:crypto';
-import { BlockList, isIP, type AddressInfo, type Server } from 'node:net';
+import { type AddressInfo, type Server } from 'node:net';
 import type { TLSSocket, TlsOptions } from 'node:tls';
 
 import type { Clock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
+import { bareHost } from '@heddle/base/net/address';
+import { isLoopbackHost } from '@heddle/base/net/classify';
 import type { RemoteManager } from './manager/port.ts';
 import type { Ingress } from './protocol/messages.ts';
 import type { PeerCertificate } from './security/port.ts';
@@ -76,23 +78,6 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
 export const PAYLOAD_BYTES_MAX = 4 * 1024 * 1024;
 /** Maximum answer that clients read by default, bytes; the size of results is a setting of the executor. */
 export const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
-
-const LOOPBACK = new BlockList();
-LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
-LOOPBACK.addAddress('::1', 'ipv6');
-
-/** Returns whether only local programs can reach `host`: a loopback address, or `localhost`. */
-export function isLoopbackHost(host: string): boolean {
-  const bare = bareHost(host);
-  const family = isIP(bare);
-  if (family === 0) return bare === 'localhost';
-  return LOOPBACK.check(bare, family === 6 ? 'ipv6' : 'ipv4');
-}
-
-/** Returns a host without the brackets of IPv6 addresses in URLs. */
-export function bareHost(host: string): string {
-  return host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
-}
 
 /** Rejects a listener that would accept signed requests in plain text from other machines. */
 export function requireSafeBind(protocol: Ingress, host: string, tls: ListenerTls | null): void {

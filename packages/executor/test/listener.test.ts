@@ -4,7 +4,7 @@ import '../src/security/reflect-metadata.ts';
 import * as x509 from '@peculiar/x509';
 import { X509Certificate } from 'node:crypto';
 
-import { alternativeNames, describePeer, isLoopbackHost, startSweep } from '../src/listener.ts';
+import { alternativeNames, describePeer, startSweep } from '../src/listener.ts';
 import { VirtualClock } from '@heddle/base/clock';
 import { makeCertificate } from '@heddle/test-support/certificates';
 
@@ -28,24 +28,6 @@ describe('names of certificates', () => {
     assert.deepEqual(alternativeNames('DNS:a, DNS:b'), ['a', 'b']);
     assert.deepEqual(alternativeNames('URI:"a, DNS:b", DNS:c'), ['a, DNS:b', 'c']);
     assert.deepEqual(alternativeNames('nonsense'), []);
-  });
-});
-
-describe('addresses', () => {
-  it('are loopback if only this machine can reach them', () => {
-    for (const host of ['127.0.0.1', '127.9.9.9', '::1', '[::1]', 'localhost', 'LOCALHOST'])
-      assert.equal(isLoopbackHost(host), true, host);
-    for (const host of [
-      '0.0.0.0',
-      '::',
-      '10.0.0.1',
-      '128.0.0.1',
-      '::2',
-      'localhost.example.com',
-      '',
-      '127.0.0.1.example',
-    ])
-      assert.equal(isLoopbackHost(host), false, host);
   });
 });
 

@@ -1,4 +1,5 @@
 import { HeddleError } from '@heddle/base/errors';
+import { messageOf } from '@heddle/base/thrown';
 import { ScanRun } from './coordinator/scan-run.ts';
 import type { ScanEnvironment, ScanObserver } from './coordinator/observer.ts';
 import { type Checkpoint, StateJournal } from './coordinator/state-journal.ts';
@@ -61,7 +62,7 @@ async function openOne(spec: SourceSpec, prune: (path: string) => boolean): Prom
     return await openSource(spec, { prune });
   } catch (error) {
     if (error instanceof HeddleError) throw error;
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     throw new HeddleError('VALIDATION_FAILED', message, { cause: error });
   }
 }

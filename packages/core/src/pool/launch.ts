@@ -1,4 +1,5 @@
 import { backoffMs } from '@heddle/base/backoff';
+import { messageOf } from '@heddle/base/thrown';
 import type { PoolContext } from './context.ts';
 import { within } from './deadline.ts';
 import type { LaunchHealth } from './launch-health.ts';
@@ -102,7 +103,7 @@ const REMEDIES = {
 } as const satisfies Record<LaunchFault, string>;
 
 function faultOf(error: unknown): { fault: LaunchFault; reason: string } {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const reason = message.slice(0, REASON_CHARS_MAX);
   // Without an answer from the provider, instances may or may not have started.
   return { fault: error instanceof LaunchFailure ? error.fault : 'unclear', reason };

@@ -1,6 +1,7 @@
 import type { Clock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
 import { Loop } from '@heddle/base/loop';
+import { messageOf } from '@heddle/base/thrown';
 import type { PartStatus } from './pool-port.ts';
 
 export interface PartOptions {
@@ -46,7 +47,7 @@ export class Part {
       this.#error = null;
       return outcome;
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       this.#error = reason;
       throw new Error(`the pool could not ${name}: ${reason}; ${remedy}`, { cause: error });
     }

@@ -1,3 +1,4 @@
+import { messageOf } from '@heddle/base/thrown';
 import type { PoolContext } from './context.ts';
 import type { PoolParts } from './parts.ts';
 import type { Refreshed } from './pool-port.ts';
@@ -16,7 +17,7 @@ export async function refresh(
     try {
       return await work();
     } catch (error) {
-      failures.push(`${fault}: ${error instanceof Error ? error.message : String(error)}`);
+      failures.push(`${fault}: ${messageOf(error)}`);
       return fallback;
     }
   };

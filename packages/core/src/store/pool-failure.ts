@@ -1,3 +1,4 @@
+import { messageOf } from '@heddle/base/thrown';
 import { DatabaseError } from 'pg';
 
 import { HeddleError } from '@heddle/base/errors';
@@ -58,16 +59,10 @@ export function isConnectionError(error: unknown): boolean {
 /** Wraps an error while connecting; there, every error is about the connection. */
 export function connectionFailure(error: unknown): ConnectionFailure {
   if (error instanceof ConnectionFailure) return error;
-  const reason = reasonOf(error);
+  const reason = messageOf(error);
   // A server that rejects the password or does not have the database will do so again.
   const final = error instanceof DatabaseError && /^(28|3D|42)/.test(error.code ?? '');
   return new ConnectionFailure(`The database cannot be reached: ${reason}`, error, !final);
-}
-
-function reasonOf(error: unknown): string {
-  // Node merges the failures of several addresses into one error with an empty message.
-  if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ');
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** Converts transient failures to the errors that callers see; other errors stay unchanged. */
@@ -76,7 +71,7 @@ export function asCallerError(error: unknown): unknown {
     return new HeddleError('DATABASE_UNAVAILABLE', undefined, { retryAfterSecs: 1, cause: error });
   }
   if (statementFault(error) !== 'busy') return error;
-  const details = [`database: ${reasonOf(error)}`];
+  const details = [`database: ${messageOf(error)}`];
   return new HeddleError('DATABASE_BUSY', undefined, { details, retryAfterSecs: BUSY_RETRY_SECS, cause: error });
 }
 

@@ -1,6 +1,7 @@
 import { open, readdir, rename, stat, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
+import { readFully, syncDirectory } from '@heddle/base/file-io';
 import { CHAIN_START, LINE_BYTES_MAX, readLine, type ChainHead } from './line.ts';
 
 const LINE_FEED = 0x0a;
@@ -36,7 +37,7 @@ export async function readTail(handle: FileHandle, path: string, bytesMax = TORN
   const { size: total } = await handle.stat();
   // A torn write may span several lines: the disk may have kept only its end, preceded by zeros.
   const from = Math.max(0, total - bytesMax);
-  const end = await bytesOf(handle, from, total);
+  const end = await readFully(handle, from, total - from);
   const size = end.lastIndexOf(LINE_FEED) + 1;
   if (size === 0 && from > 0) throw new AuditLogDamaged(path, 'it has no line feed');
   const torn = end.length > size ? tornOf(end.subarray(size)) : null;
@@ -49,17 +50,6 @@ export async function readTail(handle: FileHandle, path: string, bytesMax = TORN
 
 function tornOf(bytes: Buffer): Tail['torn'] {
   return { bytes: bytes.length, text: bytes.subarray(0, TORN_TEXT_BYTES).toString('utf8') };
-}
-
-async function bytesOf(handle: FileHandle, from: number, to: number): Promise<Buffer> {
-  const bytes = Buffer.alloc(to - from);
-  let filled = 0;
-  while (filled < bytes.length) {
-    const { bytesRead } = await handle.read(bytes, filled, bytes.length - filled, from + filled);
-    if (bytesRead === 0) break;
-    filled += bytesRead;
-  }
-  return bytes.subarray(0, filled);
 }
 
 /** Returns the path of a rotated file: `audit.jsonl` that starts at line 42 becomes `audit-000000000042.jsonl`. */
@@ -99,7 +89,7 @@ export async function headOfRotated(path: string): Promise<ChainHead> {
 
 /** Returns the first line of a file, whose number becomes part of the rotated name; null if the file has no line. */
 export async function firstLineOf(handle: FileHandle): Promise<{ seq: number; at: string } | null> {
-  const start = await bytesOf(handle, 0, Math.min(LINE_BYTES_MAX + 1, (await handle.stat()).size));
+  const start = await readFully(handle, 0, Math.min(LINE_BYTES_MAX + 1, (await handle.stat()).size));
   const end = start.indexOf(LINE_FEED);
   if (end < 0) return null;
   const line = readLine(start.subarray(0, end));
@@ -111,15 +101,6 @@ export async function renameDurably(from: string, to: string): Promise<void> {
   if (await exists(to)) throw new Error(`${to} already exists`);
   await rename(from, to);
   await syncDirectory(dirname(to));
-}
-
-export async function syncDirectory(path: string): Promise<void> {
-  const directory = await open(path, 'r');
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
-  }
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -3,9 +3,10 @@ import { mkdir, open, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 import type { Clock } from '@heddle/base/clock';
+import { syncDirectory } from '@heddle/base/file-io';
 import type { Logger } from '@heddle/base/log';
 import type { Rate } from '@heddle/base/rate-buckets';
-import { firstLineOf, headOfRotated, readTail, renameDurably, rotatedPath, syncDirectory } from './files.ts';
+import { firstLineOf, headOfRotated, readTail, renameDurably, rotatedPath } from './files.ts';
 import { formatLine, type ChainHead } from './line.ts';
 import type { AuditEntry, AuditLog } from './port.ts';
 import { RejectionLimit } from './rejection-limit.ts';

@@ -1,7 +1,8 @@
 import { open, stat, unlink } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 
-import { readTail, rotatedFiles, syncDirectory } from './files.ts';
+import { syncDirectory } from '@heddle/base/file-io';
+import { readTail, rotatedFiles } from './files.ts';
 import { LINE_BYTES_MAX } from './line.ts';
 import type { AuditEntry } from './port.ts';
 

@@ -1,4 +1,4 @@
-import { isLoopbackHost } from '../listener.ts';
+import { isLoopbackHost } from '@heddle/base/net/classify';
 import { PROTOCOLS } from '../protocol/messages.ts';
 import type { Endpoint } from './port.ts';
 

@@ -1,6 +1,7 @@
 import { CircuitBreaker } from '@heddle/base/breaker';
 import type { Clock } from '@heddle/base/clock';
 import type { Random } from '@heddle/base/random';
+import { messageOf } from '@heddle/base/thrown';
 import type { SignedResponse } from '../protocol/envelope.ts';
 import type { PendingResponse, RemoteMethod, StatusResponse } from '../protocol/messages.ts';
 import { readAnswer, type Answers } from './answer.ts';
@@ -207,7 +208,7 @@ export class Link {
       if (error.correlationId !== null) return;
     }
     this.#isSuspect ||= isUnreachable(error);
-    const text = error instanceof RemoteCallFailure ? `${error.code}: ${error.message}` : textOf(error);
+    const text = error instanceof RemoteCallFailure ? `${error.code}: ${error.message}` : messageOf(error);
     this.#lastError = { at: this.#options.clock.now(), message: text.slice(0, ERROR_CHARACTERS_MAX) };
   }
 
@@ -284,7 +285,7 @@ async function withinTime<T>(
     signal.throwIfAborted();
     limit.signal.throwIfAborted();
     if (error instanceof TransportFailure || error instanceof ForgedAnswer) throw error;
-    throw new TransportFailure(textOf(error), true, error);
+    throw new TransportFailure(messageOf(error), true, error);
   } finally {
     cancelTimer();
     signal.removeEventListener('abort', onAbort);
@@ -302,8 +303,4 @@ function isFixedBySigning(method: RemoteMethod, error: unknown): boolean {
 /** Returns whether a failure is the endpoint's rather than the call's. */
 function isUnreachable(error: unknown): boolean {
   return error instanceof TransportFailure || error instanceof ForgedAnswer;
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message || error.name : String(error);
 }

@@ -1,5 +1,6 @@
 import { type BackoffPolicy, backoffMs } from '@heddle/base/backoff';
 import type { Clock } from '@heddle/base/clock';
+import { errorOf } from '@heddle/base/thrown';
 
 const POLICY: BackoffPolicy = { base_ms: 1_000, factor: 2, max_ms: 60_000, jitter: 0 };
 
@@ -62,7 +63,7 @@ export class SharedAttempts<T> {
       this.#failed.delete(key);
       return result;
     } catch (thrown) {
-      const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+      const error = errorOf(thrown);
       const waitMs = backoffMs(POLICY, failures + 1, () => 0);
       this.#failed.set(key, { error, failures: failures + 1, retryAtMs: this.#clock.monotonic() + waitMs });
       throw new AttemptFailure(error, secs(waitMs));

@@ -1,6 +1,7 @@
 import { chmod, copyFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { messageOf } from '@heddle/base/thrown';
 import type { Tier } from '../protocol/messages.ts';
 import { ContainerLauncher } from './container-launcher.ts';
 import { ControlGroups } from './control-groups.ts';
@@ -42,7 +43,7 @@ export async function openTier(tier: Tier, options: TierOptions): Promise<Execut
     const { clock, log } = settings;
     const { starter: script, directory } = stage;
     starter = await Starter.open({ script, node, directory, clock, log }).catch((error: unknown) => {
-      throw tierUnavailable(tier, error instanceof Error ? error.message : String(error));
+      throw tierUnavailable(tier, messageOf(error));
     });
     const opened = await makeTier(tier, await partsOf({ settings, stage, groups, node, starter, privateTmp }), release);
     await probeTier(opened, stage, settings);

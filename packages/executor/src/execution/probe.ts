@@ -3,6 +3,7 @@ import { access, mkdir, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 
 import { HeddleError } from '@heddle/base/errors';
+import { messageOf } from '@heddle/base/thrown';
 import type { Tier } from '../protocol/messages.ts';
 import { engineCommand } from './engine-command.ts';
 import { isKubernetes, kubectl } from './kubernetes-command.ts';
@@ -93,7 +94,7 @@ async function requireCluster(settings: TierSettings): Promise<void> {
   const { command } = settings.container;
   for (const right of CLUSTER_RIGHTS) {
     await kubectl(settings, ['auth', 'can-i', ...right], { withinMs: settings.startMs }).catch((error: unknown) => {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       throw tierUnavailable(
         'container',
         `the cluster does not allow ${command} ${right.join(' ')}: ${why}; set KUBECONFIG to a cluster and a role with this permission`,
@@ -105,7 +106,7 @@ async function requireCluster(settings: TierSettings): Promise<void> {
 /** @throws HeddleError VALIDATION_FAILED if tasks in the cluster would have network access */
 export async function requireNoNetwork(launcher: KubernetesLauncher): Promise<void> {
   await launcher.requireNoNetwork().catch((error: unknown) => {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw tierUnavailable(
       'container',
       `a probe pod has network access: ${why}; create a NetworkPolicy that denies all ingress and egress ` +

@@ -1,3 +1,4 @@
+import { messageOf } from '@heddle/base/thrown';
 import { describedEvents, unavailable } from './description.ts';
 import type { Launcher, TaskProcess } from './launcher.ts';
 import type { TierSettings } from './options.ts';
@@ -97,7 +98,7 @@ export class LivingProcesses {
   async describe(code: EventCode): Promise<readonly DescribedEvent[]> {
     const { clock, describeMs, memoryMb } = this.#settings;
     const process = await this.start(code, memoryMb).catch((error: unknown) => {
-      throw unavailable(error instanceof Error ? error.message : String(error));
+      throw unavailable(messageOf(error));
     });
     const late = new AbortController();
     const cancel = clock.after(describeMs, () => {

@@ -4,6 +4,7 @@ import { checkServerIdentity, createSecureContext } from 'node:tls';
 import type { ChannelCredentials, Client } from '@grpc/grpc-js';
 
 import type { Clock } from '@heddle/base/clock';
+import { messageOf } from '@heddle/base/thrown';
 import {
   TransportFailure,
   type CallOptions,
@@ -117,7 +118,7 @@ class GrpcTransport implements ClientTransport {
   #load(): Promise<Loaded> {
     this.#loaded ??= load(this.endpoint, this.#tls).catch((error: unknown) => {
       this.#loaded = null;
-      throw new TransportFailure(error instanceof Error ? error.message : String(error), false, error);
+      throw new TransportFailure(messageOf(error), false, error);
     });
     return this.#loaded;
   }

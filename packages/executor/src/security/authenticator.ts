@@ -1,6 +1,7 @@
 import type { Clock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
 import type { Random } from '@heddle/base/random';
+import { errorOf } from '@heddle/base/thrown';
 import { RemoteFailure } from '../protocol/codes.ts';
 import { checkEnvelope } from '../protocol/envelope-shape.ts';
 import { verifyRequest } from '../protocol/mac.ts';
@@ -88,7 +89,7 @@ class RequestAuthenticator implements Authenticator {
       }
       return this.#identify(received, keys, written);
     } catch (error) {
-      return Promise.reject(error instanceof Error ? error : new Error(String(error)));
+      return Promise.reject(errorOf(error));
     }
   }
 

@@ -1,6 +1,6 @@
-import { writeSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 
+import { writeFully } from '@heddle/base/file-io';
 import type { Logger } from '@heddle/base/log';
 import { onNextTurn } from '@heddle/base/turn';
 import { RemoteFailure } from '../protocol/codes.ts';
@@ -108,7 +108,8 @@ export class ReplayLog {
   async #write(frame: NonceFrame): Promise<void> {
     const current = this.#current ?? (await this.#begin());
     const bytes = frame.bytes();
-    writeAll(current.file.fd, bytes);
+    // Synchronous: the page cache takes microseconds, but a round trip to a thread takes far longer.
+    writeFully(current.file.fd, bytes);
     current.bytes += bytes.length;
     current.segment.newestMs = Math.max(current.segment.newestMs, frame.newestMs);
     const agedMs = Math.abs(this.#options.nowMs() - current.begunAtMs);
@@ -153,12 +154,4 @@ function newRound(): Round {
   // Avoids an unhandled rejection if the caller is gone.
   done.catch(() => undefined);
   return Object.assign(round, { done }) as Round;
-}
-
-/**
- * Writes synchronously to the page cache, which takes microseconds; a round trip to a thread takes far longer, while
- * the request waits.
- */
-function writeAll(fd: number, bytes: Buffer): void {
-  for (let at = 0; at < bytes.length;) at += writeSync(fd, bytes, at);
 }

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 
+import { messageOf } from '@heddle/base/thrown';
 import { TransportFailure } from '../client/port.ts';
-import { messageOf } from '../connect.ts';
 import type { SignedRequest, SignedResponse } from '../protocol/envelope.ts';
 import type { Call } from './call.ts';
 import { type Frame, FrameReader } from './frames.ts';

@@ -3,6 +3,8 @@ import { Agent, request as sendRequest, type IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 
 import type { Clock } from '@heddle/base/clock';
+import { bareHost } from '@heddle/base/net/address';
+import { messageOf } from '@heddle/base/thrown';
 import {
   type CallOptions,
   type ClientTls,
@@ -10,8 +12,8 @@ import {
   type Endpoint,
   TransportFailure,
 } from '../client/port.ts';
-import { CONNECT_MS, connectTo, messageOf, requireSafeEndpoint } from '../connect.ts';
-import { ANSWER_BYTES_MAX, bareHost } from '../listener.ts';
+import { CONNECT_MS, connectTo, requireSafeEndpoint } from '../connect.ts';
+import { ANSWER_BYTES_MAX } from '../listener.ts';
 import type { SignedRequest, SignedResponse } from '../protocol/envelope.ts';
 import { malformed, refusalPayload } from '../protocol/refusal.ts';
 import { PATH } from './exchange.ts';

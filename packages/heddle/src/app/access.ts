@@ -1,8 +1,8 @@
+import { isLoopbackHost } from '@heddle/base/net/classify';
 import { isTokenLive } from '@heddle/core/domain/token';
 import type { Clock } from '@heddle/base/clock';
 import type { TokenStore } from '@heddle/core/store/tokens';
 import { CommandFailure } from '@heddle/base/terminal/failure';
-import { isLoopback } from './listener.ts';
 import type { SettingValues } from './settings.ts';
 
 /**
@@ -11,7 +11,7 @@ import type { SettingValues } from './settings.ts';
  */
 export async function requireTokens(settings: SettingValues, tokens: TokenStore, clock: Clock): Promise<boolean> {
   const { host } = settings;
-  const beyondLoopback = !isLoopback(host);
+  const beyondLoopback = !isLoopbackHost(host);
   if (!beyondLoopback && !settings.requireTokens) return false;
   const now = clock.now();
   if ((await tokens.list()).some((token) => isTokenLive(token, now))) return true;

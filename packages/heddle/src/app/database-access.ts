@@ -1,5 +1,6 @@
 import type { Logger } from '@heddle/base/log';
 import { systemClock } from '@heddle/base/clock';
+import { messageOf } from '@heddle/base/thrown';
 import { openDatabase, type Database } from '@heddle/core/store/database';
 import { migrate } from '@heddle/core/store/migrate';
 import { findRunningDatabase, hasDatabase, startEmbedded } from './embedded.ts';
@@ -106,5 +107,5 @@ function rootReason(error: unknown): string {
   let found = error;
   while (found instanceof Error && found.cause !== undefined) found = found.cause;
   if (found instanceof AggregateError && found.message === '') return rootReason(found.errors[0]);
-  return found instanceof Error ? found.message : String(found);
+  return messageOf(found);
 }

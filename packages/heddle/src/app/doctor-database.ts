@@ -1,3 +1,4 @@
+import { isLoopbackHost } from '@heddle/base/net/classify';
 import { isTokenLive } from '@heddle/core/domain/token';
 import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
@@ -8,7 +9,6 @@ import { oldestSnapshot } from '@heddle/core/store/upkeep';
 import { fail, ok, warn, type Check } from './check.ts';
 import { openSmall, requireReachable } from './database-access.ts';
 import type { RunningDatabase } from './embedded.ts';
-import { isLoopback } from './listener.ts';
 import { schemaState } from './schema-state.ts';
 import { withoutPassword } from './setting.ts';
 import type { SettingValues } from './settings.ts';
@@ -149,7 +149,7 @@ async function checkTokens(database: Database, { host, requireTokens }: SettingV
   const store = new TokenStore({ database, clock: systemClock, random: systemRandom });
   const now = systemClock.now();
   const live = (await store.list()).filter((token) => isTokenLive(token, now)).length;
-  const needed = requireTokens || !isLoopback(host);
+  const needed = requireTokens || !isLoopbackHost(host);
   if (needed && live === 0) {
     return fail(name, 'none, and the server requires them', 'heddle token create --name NAME --scope admin');
   }

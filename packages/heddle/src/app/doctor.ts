@@ -3,6 +3,8 @@ import { access, constants, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 import { silentLogger } from '@heddle/base/log';
+import { isLoopbackHost } from '@heddle/base/net/classify';
+import { messageOf } from '@heddle/base/thrown';
 import { provideBinaries } from '@heddle/core/store/embedded/binaries';
 import { fail, ok, warn, type Check } from './check.ts';
 import { configurationOfProcess, type Configuration } from './config.ts';
@@ -10,7 +12,7 @@ import { withDatabaseUrl } from './database-access.ts';
 import { checkDatabase } from './doctor-database.ts';
 import { findRunningDatabase, hasDatabase } from './embedded.ts';
 import { ConfigurationError, userMessageOf } from '@heddle/base/terminal/failure';
-import { isLoopback, listenFailure, localUrl, probePort } from './listener.ts';
+import { listenFailure, localUrl, probePort } from './listener.ts';
 import { isNodeSupported } from '@heddle/base/package-manifest';
 import { NODE_MIN, pageDirectory } from './package.ts';
 import type { SettingValues } from './settings.ts';
@@ -110,7 +112,7 @@ async function checkPort({ host, port }: SettingValues): Promise<Check> {
     const failure = listenFailure(error, host, port);
     const url = localUrl(host, port);
     if (await isHeddle(url)) return ok(name, `a Heddle answers at ${url}`);
-    const message = failure instanceof Error ? failure.message : String(failure);
+    const message = messageOf(failure);
     return fail(name, message, 'set PORT or HOST');
   }
 }
@@ -144,10 +146,10 @@ function checkWebhooks(settings: SettingValues): Check[] {
     );
   }
   const answered = hostUrl === null ? null : new URL(hostUrl);
-  if (!isLoopback(host) && (answered === null || isLoopback(answered.hostname))) {
+  if (!isLoopbackHost(host) && (answered === null || isLoopbackHost(answered.hostname))) {
     const message = `targets on other machines cannot respond to ${hostUrl ?? 'loopback'}`;
     checks.push(warn(name, message, 'set HOST_URL to the public URL of this server'));
-  } else if (answered?.protocol === 'http:' && !isLoopback(answered.hostname)) {
+  } else if (answered?.protocol === 'http:' && !isLoopbackHost(answered.hostname)) {
     checks.push(warn(name, `handles are sent unencrypted to ${answered.origin}`, 'serve HOST_URL over https'));
   }
   const keys = settings.webhookSecrets.length;

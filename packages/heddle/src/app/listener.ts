@@ -1,17 +1,11 @@
-import { createServer, isIP, type AddressInfo } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 
-import { classifyAddress } from '../dispatch/address-ranges.ts';
+import { bareHost } from '@heddle/base/net/address';
 import { CommandFailure } from '@heddle/base/terminal/failure';
-
-/** Returns whether only programs of this machine can reach a listener on `host`. */
-export function isLoopback(host: string): boolean {
-  const bare = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
-  return bare === 'localhost' || (isIP(bare) !== 0 && classifyAddress(bare) === 'loopback');
-}
 
 /** Returns the base URL of a listener for programs of this machine. */
 export function localUrl(host: string, port: number): string {
-  const bare = host.replace(/^\[(.*)\]$/, '$1');
+  const bare = bareHost(host);
   const reachable = bare === '0.0.0.0' ? '127.0.0.1' : bare === '::' ? '::1' : bare;
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }

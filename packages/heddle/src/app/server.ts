@@ -1,11 +1,12 @@
 import type { Logger } from '@heddle/base/log';
 import { systemClock } from '@heddle/base/clock';
+import { isLoopbackHost } from '@heddle/base/net/classify';
 import { systemRandom } from '@heddle/base/random';
 import { migrate } from '@heddle/core/store/migrate';
 import { warnUnknownVariables, type Configuration } from './config.ts';
 import { migrationUrlOf, openSmall, requireReachable } from './database-access.ts';
 import { ConfigurationError, EXIT, type ExitCode } from '@heddle/base/terminal/failure';
-import { freePort, isLoopback } from './listener.ts';
+import { freePort } from './listener.ts';
 import { processLog, type LogSink } from './process-log.ts';
 import type { SettingValues } from './settings.ts';
 import { aborted, untilInterrupted } from '@heddle/base/terminal/signals';
@@ -75,7 +76,7 @@ function requireServerSettings(settings: SettingValues): string {
   if (settings.databaseUrl === null) {
     faults.push('DATABASE_URL: is required by `heddle server`; `heddle up` has an embedded database');
   }
-  if (settings.hostUrl === null && !isLoopback(settings.host)) {
+  if (settings.hostUrl === null && !isLoopbackHost(settings.host)) {
     faults.push(
       `HOST_URL: is required if the server listens beyond loopback (HOST=${settings.host}): ` +
         'set it to the public URL that webhook targets respond to, such as https://heddle.example.com',

@@ -1,4 +1,4 @@
-import { parseCidr } from '../dispatch/address-ranges.ts';
+import { parseNetwork } from '@heddle/base/net/network';
 import { parseSqsAddress } from '@heddle/core/queue/sqs-address';
 import { levelFromRustLog, type LogLevel } from '@heddle/base/log';
 import { parseWebhookSecret } from '@heddle/base/signing';
@@ -64,7 +64,7 @@ export function cidrList(declaration: Declaration<readonly string[]>): Setting<r
   return list({
     ...declaration,
     allowed: 'a comma-separated list of IP addresses or ranges such as 10.1.0.0/16',
-    item: (given) => (parseCidr(given) === null ? null : given),
+    item: (given) => (parseNetwork(given) === null ? null : given),
   });
 }
 

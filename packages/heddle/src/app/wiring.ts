@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 
+import { isLoopbackHost } from '@heddle/base/net/classify';
 import { DeliveryLoop } from '../dispatch/delivery-loop.ts';
 import { createGuardedAgent } from '../dispatch/guarded-agent.ts';
 import { retentionLoop } from '../dispatch/retention-loop.ts';
@@ -35,7 +36,7 @@ import { findingsOf } from './findings.ts';
 import { gaugeLoop } from './gauges.ts';
 import { startKinds } from './kinds.ts';
 import { indexUpkeepLoop } from './index-upkeep.ts';
-import { freePort, isLoopback, listenFailure, localUrl } from './listener.ts';
+import { freePort, listenFailure, localUrl } from './listener.ts';
 import { mailServerOf } from './mail.ts';
 import { inboxKeepMs, ManagerLoop } from './manager-loop.ts';
 import { modelsOf } from './models.ts';
@@ -130,7 +131,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   startManager(base, { engine, queue, jobs, desk });
   announceQueuedKinds({ ...base, kinds: settings.queuedKinds, engine });
   // Anyone who can reach a loopback listener can read the working directory anyway.
-  const defaultScanRoot = base.development && isLoopback(settings.host) ? process.cwd() : null;
+  const defaultScanRoot = base.development && isLoopbackHost(settings.host) ? process.cwd() : null;
   const followedNames = base.development && settings.examples ? EXAMPLE_NAMES : [];
   const notices = createNotices({ database: base.database, log: base.log });
   const ssrf = (url: string): string | null => validateWebhookUrl(url, policy);
@@ -293,7 +294,7 @@ async function startHttp(base: Base, parts: HttpParts): Promise<void> {
       resourceClasses: classes,
       pageDirectory: pageDirectory(),
       version: VERSION,
-      ...(isLoopback(settings.host) ? { allowedHosts: namesOf(settings, hostUrl) } : {}),
+      ...(isLoopbackHost(settings.host) ? { allowedHosts: namesOf(settings, hostUrl) } : {}),
     },
   });
   stopping.add('the HTTP server', () => app.close());

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 
+import { messageOf } from '@heddle/base/thrown';
 import { createSharedData } from '@heddle/core/engine/data/shared-data';
 import { conditional } from '../kinds/conditional/conditional.ts';
 import { dataKinds } from '../kinds/data/data-kinds.ts';
@@ -116,7 +117,7 @@ async function startWorker(start: Start): Promise<{ worker: QueueWorker; ready: 
   const { control, results, asks } = await accessOf(start, database, tracing);
   const kinds = kindsOf(start, database, control, tracing);
   const { queue } = await openQueue({ url: settings.queueUrl, database, ...common }).catch((error: unknown) => {
-    throw new CommandFailure(error instanceof Error ? error.message : String(error), { cause: error });
+    throw new CommandFailure(messageOf(error), { cause: error });
   });
   stopping.add('the queue', () => queue.close());
   const name = `${hostname()}/${process.pid}`;

@@ -4,6 +4,7 @@ import { finishesWithin } from '@heddle/base/finishes-within';
 import type { Logger } from '@heddle/base/log';
 import type { Random } from '@heddle/base/random';
 import { retrying } from '@heddle/base/retry';
+import { messageOf } from '@heddle/base/thrown';
 import type { ClaimAlong, Engine, Report } from '@heddle/core/engine/port';
 import { storable } from './kind/completion.ts';
 
@@ -124,7 +125,7 @@ export class ReportOutbox {
       await this.#sendUntilTaken(set.slice(middle));
       return;
     }
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     this.#options.log.error({ task_id: only!.task_id, err: error }, 'could not store the report of a task');
     const { task_id, attempt } = only!;
     const substitute: Report = { task_id, attempt, outcome: 'failed', reason: storable(message) };

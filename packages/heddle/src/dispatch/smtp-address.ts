@@ -1,3 +1,4 @@
+import { isLoopbackHost } from '@heddle/base/net/classify';
 import { mailAddressFault } from '@heddle/core/domain/notification/mail-address';
 
 /** The mail server, from `HEDDLE_SMTP_URL`. */
@@ -45,7 +46,7 @@ export function parseSmtpAddress(text: string): SmtpAddress | null {
     host,
     port: url.port === '' ? PORTS[scheme] : Number(url.port),
     secure: scheme === 'smtps',
-    starttls: starttls ?? (user === null || isLoopback(host) ? 'optional' : 'required'),
+    starttls: starttls ?? (user === null || isLoopbackHost(host) ? 'optional' : 'required'),
     user,
     password,
   };
@@ -67,8 +68,4 @@ function decoded(part: string): string | null | undefined {
   } catch {
     return undefined;
   }
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127\./.test(host);
 }

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
-import { cidrContains, classifyAddress, parseCidr } from './address-ranges.ts';
-import type { AddressClass, Cidr } from './address-ranges.ts';
+import { bareHost, parseZonedAddress } from '@heddle/base/net/address';
+import { type AddressClass, classifyAddress } from '@heddle/base/net/classify';
+import { type AddressRange, contains, parseNetwork } from '@heddle/base/net/network';
 
 /** Which addresses webhooks may call. Host names are compared without case and without a trailing dot. */
 export interface SsrfPolicy {
@@ -75,8 +76,7 @@ const REMEDY = 'an operator can allow it with HEDDLE_ALLOWED_WEBHOOK_HOSTS or HE
 
 /** The host in the form that lists compare: lower case, no brackets, no trailing dot. */
 function normaliseHost(host: string): string {
-  const bare = host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
-  return bare.toLowerCase().replace(/\.+$/, '');
+  return bareHost(host).replace(/\.+$/, '');
 }
 
 /** A policy, parsed once, that decides on URLs, host names and addresses. Throws for an invalid range. */
@@ -86,7 +86,7 @@ export class SsrfGuard {
   readonly #blockedSuffixes: readonly string[];
   readonly #allowedHosts: ReadonlySet<string>;
   readonly #allowedSuffixes: readonly string[];
-  readonly #allowedCidrs: readonly Cidr[];
+  readonly #allowedCidrs: readonly AddressRange[];
 
   constructor(policy: SsrfPolicy) {
     this.policy = policy;
@@ -96,9 +96,9 @@ export class SsrfGuard {
     this.#allowedHosts = new Set(allowed);
     this.#allowedSuffixes = allowed.filter((name) => name.startsWith('.'));
     this.#allowedCidrs = policy.allowedCidrs.map((text) => {
-      const cidr = parseCidr(text.trim());
-      if (cidr === null) throw new Error(`${text} is not an IP address or range such as 10.1.0.0/16`);
-      return cidr;
+      const range = parseNetwork(text.trim());
+      if (range === null) throw new Error(`${text} is not an IP address or range such as 10.1.0.0/16`);
+      return range;
     });
   }
 
@@ -158,7 +158,8 @@ export class SsrfGuard {
   }
 
   #inAllowedCidr(address: string): boolean {
-    return this.#allowedCidrs.some((cidr) => cidrContains(cidr, address));
+    const parsed = parseZonedAddress(address);
+    return parsed !== null && this.#allowedCidrs.some((range) => contains(range, parsed));
   }
 }
 

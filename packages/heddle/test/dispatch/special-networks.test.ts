@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { classifyAddress } from '../../src/dispatch/address-ranges.ts';
-import { SPECIAL_NETWORKS } from '@heddle/base/special-networks';
-import { parseAddress } from '@heddle/recon/internal/targets/address';
+import { parseAddress } from '@heddle/base/net/address';
+import { classifyAddress } from '@heddle/base/net/classify';
+import { SPECIAL_NETWORKS } from '@heddle/base/net/special-networks';
 import { UNRESTRICTED_ADDRESSES, specialBlockOf } from '@heddle/recon/internal/targets/special-ranges';
 
 test('webhooks and scans of networks see the same in each address of the table', () => {

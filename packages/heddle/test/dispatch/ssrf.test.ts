@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import corpus from './ssrf-corpus.json' with { type: 'json' };
-import { cidrContains, classifyAddress, parseCidr } from '../../src/dispatch/address-ranges.ts';
+import { classifyAddress } from '@heddle/base/net/classify';
 import { SsrfGuard, STRICT_SSRF_POLICY, validateWebhookUrl } from '../../src/dispatch/ssrf.ts';
 import type { SsrfPolicy } from '../../src/dispatch/ssrf.ts';
 
@@ -117,9 +117,7 @@ describe('exceptions', () => {
 
   it('an invalid range is an error at start, not an open door', () => {
     for (const text of ['10.0.0.0/33', '10.0.0.0/', 'ten', '10.0.0.0/8/8', '::/129', '10.0/8']) {
-      assert.equal(parseCidr(text), null, text);
       assert.throws(() => new SsrfGuard(policy({ allowedCidrs: [text] })), /is not an IP address or range/);
     }
-    assert.equal(cidrContains(parseCidr('0.0.0.0/0')!, '::1'), false);
   });
 });

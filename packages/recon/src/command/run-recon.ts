@@ -4,6 +4,7 @@ import { systemClock } from '@heddle/base/clock';
 import { CommandFailure } from '@heddle/base/terminal/failure';
 import { refused, systemFault, unwritable } from '@heddle/base/terminal/refusal';
 import { untilInterrupted } from '@heddle/base/terminal/signals';
+import { errorOf } from '@heddle/base/thrown';
 import { RECON_DEFAULTS, type ProbeEnvironment, type ProbeProgress } from '../options.ts';
 import type { ReconRecord } from '../records.ts';
 import { endpoints } from '../targets/endpoints.ts';
@@ -27,7 +28,7 @@ export async function runRecon(request: ReconRequest, terminal: ReconTerminal): 
   } catch (error) {
     if (error instanceof CommandFailure) throw error;
     if (error instanceof HeddleError) throw refused(withDetails(error), error);
-    throw Object.assign(error instanceof Error ? error : new Error(String(error)), { exitCode: RECON_EXIT.error });
+    throw Object.assign(errorOf(error), { exitCode: RECON_EXIT.error });
   } finally {
     terminal.stopProgress();
   }

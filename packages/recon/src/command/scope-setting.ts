@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 
 import { HeddleError } from '@heddle/base/errors';
 import { ConfigurationError } from '@heddle/base/terminal/failure';
+import { messageOf } from '@heddle/base/thrown';
 import { createScope } from '../targets/scope.ts';
 import { linesOf, type LocatedText } from '../targets/target-lines.ts';
 
@@ -49,6 +50,6 @@ export function scopeEntries(setting: readonly string[]): LocatedText[] {
     createScope(entries);
     return entries;
   } catch (error) {
-    throw new ConfigurationError([`${SCOPE_SETTING.name}: ${error instanceof Error ? error.message : String(error)}`]);
+    throw new ConfigurationError([`${SCOPE_SETTING.name}: ${messageOf(error)}`]);
   }
 }

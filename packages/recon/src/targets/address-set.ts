@@ -1,10 +1,6 @@
-import { formatIpv4, formatIpv6, parseAddress, type Address } from './address.ts';
-import { IntervalSet, type Interval } from './interval-set.ts';
-
-/** A range of addresses of one family; both ends are included. */
-export type AddressRange =
-  | { readonly family: 4; readonly first: number; readonly last: number }
-  | { readonly family: 6; readonly first: bigint; readonly last: bigint };
+import { type Address, formatIpv4, formatIpv6, parseAddress } from '@heddle/base/net/address';
+import { type AddressRange } from '@heddle/base/net/network';
+import { IntervalSet } from './interval-set.ts';
 
 /** An immutable set of addresses of both families, as ranges. */
 export class AddressSet {
@@ -90,17 +86,3 @@ export function rangeText(range: AddressRange): string {
       : [formatIpv6(range.first), formatIpv6(range.last)];
   return first === last ? first : `${first}-${last}`;
 }
-
-/** Returns the addresses that share the first bits of one. */
-export function networkOf(address: Address, length: number): AddressRange {
-  if (address.family === 4) {
-    const size = 2 ** (32 - length);
-    const first = Math.floor(address.value / size) * size;
-    return { family: 4, first, last: first + size - 1 };
-  }
-  const size = 1n << BigInt(128 - length);
-  const first = (address.value / size) * size;
-  return { family: 6, first, last: first + size - 1n };
-}
-
-export type { Interval };

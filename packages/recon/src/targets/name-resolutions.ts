@@ -1,3 +1,4 @@
+import { messageOf } from '@heddle/base/thrown';
 import type { Scope, TargetSet } from './port.ts';
 
 /** Resolves a name to its addresses, IPv4 first; empty if it has none. Throws if no resolver answers. */
@@ -68,7 +69,7 @@ export class NameResolutions {
     try {
       addresses = await resolve(name, signal);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       if (!signal.aborted) onUnresolved?.(name, `could not be looked up: ${reason}`);
       return NONE;
     }

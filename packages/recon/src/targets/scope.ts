@@ -1,5 +1,6 @@
-import { formatAddress, parseAddress, type Address } from './address.ts';
-import { AddressSet, type AddressRange } from './address-set.ts';
+import { type Address, formatAddress, parseAddress } from '@heddle/base/net/address';
+import { type AddressRange } from '@heddle/base/net/network';
+import { AddressSet } from './address-set.ts';
 import { isWithin, normalizeName } from './host-name.ts';
 import type { Scope, ScopeVerdict } from './port.ts';
 import {

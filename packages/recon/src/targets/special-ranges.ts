@@ -1,6 +1,7 @@
-import { GLOBAL_UNICAST_V6, SPECIAL_NETWORKS } from '@heddle/base/special-networks';
-import { IPV4_MAX, IPV6_MAX, parseAddress, type Address } from './address.ts';
-import { AddressSet, networkOf, type AddressRange } from './address-set.ts';
+import { type Address, IPV4_MAX, IPV6_MAX } from '@heddle/base/net/address';
+import { type AddressRange, parseNetwork } from '@heddle/base/net/network';
+import { GLOBAL_UNICAST_V6, SPECIAL_NETWORKS } from '@heddle/base/net/special-networks';
+import { AddressSet } from './address-set.ts';
 
 /**
  * Addresses that are neither public, private nor loopback: only a scope entry that names them by address allows them.
@@ -21,13 +22,6 @@ const EVERYTHING = AddressSet.of([
   { family: 6, first: 0n, last: IPV6_MAX },
 ]);
 
-function rangeOf(network: string): AddressRange {
-  const [base = '', length] = network.split('/');
-  const address = parseAddress(base);
-  if (address === null) throw new Error(`${network} is not a network`);
-  return networkOf(address, length === undefined ? (address.family === 4 ? 32 : 128) : Number(length));
-}
-
 function specialBlocks(): { special: SpecialBlock[]; free: AddressSet; ordinary: AddressSet } {
   const special: SpecialBlock[] = [];
   let taken = AddressSet.of([]);
@@ -38,14 +32,14 @@ function specialBlocks(): { special: SpecialBlock[]; free: AddressSet; ordinary:
   };
   let free = AddressSet.of([]);
   for (const { network, class: kind, what, embeds_shift } of SPECIAL_NETWORKS) {
-    const range = rangeOf(network);
+    const range = parseNetwork(network)!;
     if (kind === 'loopback' || kind === 'private') {
       const own = AddressSet.of([range]).without(taken);
       free = free.union(own);
       taken = taken.union(own);
     } else add(network, what, range, embeds_shift ?? null);
   }
-  const known = AddressSet.of([{ family: 4, first: 0, last: IPV4_MAX }, rangeOf(GLOBAL_UNICAST_V6)]);
+  const known = AddressSet.of([{ family: 4, first: 0, last: IPV4_MAX }, parseNetwork(GLOBAL_UNICAST_V6)!]);
   for (const range of EVERYTHING.without(known).without(taken).ranges) {
     add('the reserved rest of IPv6', 'a reserved address', range, null);
   }

@@ -1,6 +1,7 @@
 import { HeddleError } from '@heddle/base/errors';
-import { formatAddress, formatIpv4, formatIpv6, parseAddress } from './address.ts';
-import { AddressSet, AddressSetBuilder, rangeSize, rangeText, type AddressRange } from './address-set.ts';
+import { formatAddress, formatIpv4, formatIpv6, parseAddress } from '@heddle/base/net/address';
+import { type AddressRange } from '@heddle/base/net/network';
+import { AddressSet, AddressSetBuilder, rangeSize, rangeText } from './address-set.ts';
 import { isWithin, normalizeName } from './host-name.ts';
 import type { Scope, TargetHost, TargetSet } from './port.ts';
 import { Faults, placed, type LocatedText } from './target-lines.ts';

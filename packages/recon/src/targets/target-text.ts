@@ -1,5 +1,5 @@
-import { parseAddress, parseIpv4, type Address } from './address.ts';
-import { networkOf, type AddressRange } from './address-set.ts';
+import { type Address, parseAddress, parseIpv4 } from '@heddle/base/net/address';
+import { type AddressRange, bitsOf, networkOf } from '@heddle/base/net/network';
 import { normalizeName } from './host-name.ts';
 
 /** One host with its own port. */
@@ -55,7 +55,7 @@ export function readTarget(text: string): TargetText {
   if (text.startsWith('[')) return readBracketed(text, null);
   if (text.includes('/')) return readNetwork(text);
   const address = parseAddress(text);
-  if (address !== null) return { kind: 'range', range: networkOf(address, bitsOf(address)) };
+  if (address !== null) return { kind: 'range', range: networkOf(address) };
   const dash = text.indexOf('-');
   const first = dash < 1 ? null : parseAddress(text.slice(0, dash));
   if (first !== null) return readRange(first, text.slice(0, dash), text.slice(dash + 1));
@@ -132,10 +132,6 @@ function addressFault(text: string): string | null {
   const large = parts.find((part) => Number(part) > 255);
   if (large !== undefined) return `is not an IPv4 address: ${large} is larger than 255`;
   return 'has numbers with leading zeros, which some read as octal; write it without them';
-}
-
-function bitsOf(address: Address): number {
-  return address.family === 4 ? 32 : 128;
 }
 
 function portFault(text: string): string {

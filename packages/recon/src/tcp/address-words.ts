@@ -1,6 +1,5 @@
 import { networkInterfaces } from 'node:os';
-
-import ipaddr from 'ipaddr.js';
+import { parseZonedAddress } from '@heddle/base/net/address';
 
 /** Writes an address as 32-bit numbers: one for IPv4, four for IPv6. */
 export function addressWords(ip: string, family: 4 | 6, into: Uint32Array, at: number): void {
@@ -9,8 +8,9 @@ export function addressWords(ip: string, family: 4 | 6, into: Uint32Array, at: n
     into[at + 1] = into[at + 2] = into[at + 3] = 0;
     return;
   }
-  const { parts } = ipaddr.IPv6.parse(ip);
-  for (let word = 0; word < 4; word++) into[at + word] = ((parts[2 * word]! << 16) | parts[2 * word + 1]!) >>> 0;
+  const { value } = parseZonedAddress(ip)!;
+  for (let word = 0; word < 4; word++)
+    into[at + word] = Number((BigInt(value) >> BigInt(96 - 32 * word)) & 0xffff_ffffn);
 }
 
 function ipv4Word(ip: string): number {

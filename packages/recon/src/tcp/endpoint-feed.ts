@@ -1,5 +1,5 @@
+import { Fifo } from '@heddle/base/fifo';
 import type { Endpoint, EndpointSource } from '../targets/port.ts';
-import { Fifo } from './fifo.ts';
 
 /** Reads endpoints ahead, so that the scan need not wait for name resolution; never overlaps requests for batches. */
 export class EndpointFeed {

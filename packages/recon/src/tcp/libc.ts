@@ -1,5 +1,6 @@
 import { endianness } from 'node:os';
 
+import { messageOf } from '@heddle/base/thrown';
 import type * as Koffi from 'koffi';
 
 /** C library calls, with pointers as typed array memory. Each returns -1 on failure; `errno` has the code. */
@@ -54,7 +55,7 @@ export async function openLibc(): Promise<LibcAccess> {
   try {
     return { available: true, libc: bind(await import('koffi')) };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     return missing(`the optional package koffi cannot be loaded (npm install koffi): ${reason}`);
   }
 }

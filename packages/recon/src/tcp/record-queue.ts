@@ -1,4 +1,4 @@
-import { Fifo } from './fifo.ts';
+import { Fifo } from '@heddle/base/fifo';
 
 /**
  * Buffers records between a probe, which cannot delay arrived results, and its consumer. It accepts everything; the

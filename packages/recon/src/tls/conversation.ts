@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 
 import type { Clock } from '@heddle/base/clock';
+import { abortErrorOf, errorOf } from '@heddle/base/thrown';
 import type { Endpoint } from '../targets/port.ts';
 import { TlsFault } from './fault.ts';
 import { NOT_PROBED, shortageOf } from './local-shortage.ts';
@@ -35,7 +36,7 @@ export function converse(endpoint: Endpoint, dialog: Dialog, line: ConnectionOpt
   return new Promise((resolve, reject) => {
     const { signal } = line;
     if (signal.aborted) {
-      reject(reasonOf(signal));
+      reject(abortErrorOf(signal));
       return;
     }
     let isConnected = false;
@@ -53,9 +54,9 @@ export function converse(endpoint: Endpoint, dialog: Dialog, line: ConnectionOpt
     };
     const fail = (error: unknown): void => {
       leave();
-      reject(error instanceof Error ? error : new Error(String(error)));
+      reject(errorOf(error));
     };
-    const onAbort = (): void => fail(reasonOf(signal));
+    const onAbort = (): void => fail(abortErrorOf(signal));
     const leave = (): void => {
       stopTimer();
       signal.removeEventListener('abort', onAbort);
@@ -105,11 +106,6 @@ function hangUp(socket: Socket, isConnected: boolean): void {
   // A reset leaves no state on either side; otherwise thousands of closes per second would exhaust the local ports.
   if (isConnected) socket.resetAndDestroy();
   else socket.destroy();
-}
-
-function reasonOf(signal: AbortSignal): Error {
-  const reason: unknown = signal.reason;
-  return reason instanceof Error ? reason : new Error('aborted', { cause: reason });
 }
 
 const UNREACHABLE: Readonly<Record<string, string>> = {

@@ -4,6 +4,7 @@ import { connect as connectTls } from 'node:tls';
 import type { TLSSocket } from 'node:tls';
 import type { X509Certificate } from 'node:crypto';
 
+import { abortErrorOf } from '@heddle/base/thrown';
 import type { TlsVersion } from '../records.ts';
 import type { Endpoint } from '../targets/port.ts';
 import type { ConnectionOptions } from './conversation.ts';
@@ -76,8 +77,7 @@ function settle(
     };
     const onAbort = (): void => {
       leave();
-      const reason: unknown = signal.reason;
-      reject(reason instanceof Error ? reason : new Error('aborted', { cause: reason }));
+      reject(abortErrorOf(signal));
     };
     const stopTimer = clock.after(timeoutMs, () => finish(null));
     signal.addEventListener('abort', onAbort, { once: true });

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 
+import { formatAddress, IPV6_MAX, type Address } from '@heddle/base/net/address';
 import fc from 'fast-check';
 
-import { formatAddress, IPV6_MAX, type Address } from '../../src/targets/address.ts';
 import { endpoints } from '../../src/targets/endpoints.ts';
 import { createScope, narrowScope } from '../../src/targets/scope.ts';
 import { parseTargets } from '../../src/targets/target-list.ts';

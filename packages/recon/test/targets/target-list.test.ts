@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { formatIpv4 } from '@heddle/base/net/address';
 import fc from 'fast-check';
 
-import { formatIpv4 } from '../../src/targets/address.ts';
 import type { TargetSet } from '../../src/targets/port.ts';
 import { createScope } from '../../src/targets/scope.ts';
 import { linesOf } from '../../src/targets/target-lines.ts';

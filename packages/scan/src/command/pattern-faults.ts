@@ -1,6 +1,7 @@
+import { RegexSyntaxError } from '@heddle/base/regex/parse';
 import type { RuleFile } from '../detect/rules/parse-rules.ts';
 import type { Allowlist, Rule } from '../detect/rules/rule.ts';
-import { parseRegex, RegexSyntaxError } from '../detect/regex/parse.ts';
+import { parseRegex } from '../detect/regex/parse.ts';
 
 /** Returns the faults of the patterns in a rule file: one sentence each, with rule, field and position. */
 export function patternFaults({ name, rules, allowlists, targeted }: RuleFile): string[] {

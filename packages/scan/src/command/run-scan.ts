@@ -1,3 +1,4 @@
+import { errorOf } from '@heddle/base/thrown';
 import { summaryLines } from '../report/text-report.ts';
 import type { Paint, ReportSummary } from '../report/report.ts';
 import { BaselineCollector } from '../baseline/write-baseline.ts';
@@ -55,7 +56,7 @@ export async function runScan(request: ScanRequest, terminal: ScanTerminal): Pro
     if (error instanceof CommandFailure) throw error;
     if (error instanceof HeddleError) throw refused(error.message, error);
     // A defect prints its stack; its exit code must not report secrets.
-    throw Object.assign(error instanceof Error ? error : new Error(String(error)), { exitCode: SCAN_EXIT.error });
+    throw Object.assign(errorOf(error), { exitCode: SCAN_EXIT.error });
   } finally {
     terminal.stopProgress();
   }

@@ -1,5 +1,5 @@
+import { Fifo } from '@heddle/base/fifo';
 import type { CountBudget } from '../graph/count-budget.ts';
-import { Deque } from '../graph/deque.ts';
 import type { ObjectFrontier } from '../graph/frontier.ts';
 import type { ObjectBatch } from '../worker/protocol.ts';
 import type { AdmittedObject, NumberedObject } from './numbered-object.ts';
@@ -13,7 +13,7 @@ export class Dispatcher {
   readonly #budget: CountBudget;
   readonly #frontier: ObjectFrontier;
   readonly #batchMax: number;
-  readonly #queue = new Deque<AdmittedObject>();
+  readonly #queue = new Fifo<AdmittedObject>();
   /** Objects returned by a worker: older than those queued. */
   #returned: AdmittedObject[] = [];
 

@@ -1,5 +1,6 @@
 import { HeddleError, type ErrorCode } from '@heddle/base/errors';
 import { silentLogger, type Logger } from '@heddle/base/logger';
+import { errorOf, messageOf } from '@heddle/base/thrown';
 import type { CompiledRules } from '../detect/compile-rules.ts';
 import { CountBudget } from '../graph/count-budget.ts';
 import { ObjectFrontier } from '../graph/frontier.ts';
@@ -108,7 +109,7 @@ export class ScanRun {
     if (this.#abortReason !== null && this.#failure === null) await this.#results.deliverRest();
     this.#environment.onThreadEnd?.(liveCounts());
     if (this.#budget.inUse !== 0) this.#log.error({ permits: this.#budget.inUse }, 'permits were not released');
-    if (this.#failure !== null) throw asError(this.#failure);
+    if (this.#failure !== null) throw errorOf(this.#failure);
     if (this.#abortReason === null) this.#journal?.complete();
     this.#observer.onProgress?.(this.#progress());
     return this.#summary(clock.monotonic() - startedAt);
@@ -291,7 +292,7 @@ export class ScanRun {
       this.#fail(error);
       return;
     }
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     this.#results.add(
       this.#discovery.found,
       [],
@@ -363,8 +364,4 @@ export class ScanRun {
 
 function unableError({ code, message, details }: Extract<FromWorker, { type: 'unable' }>): Error {
   return code === null ? new Error(message) : new HeddleError(code as ErrorCode, message, { details });
-}
-
-function asError(failure: unknown): Error {
-  return failure instanceof Error ? failure : new Error(String(failure));
 }

@@ -1,6 +1,8 @@
-import { closeSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, ftruncateSync, openSync, readSync } from 'node:fs';
 
 import { HeddleError } from '@heddle/base/errors';
+import { writeFully } from '@heddle/base/file-io';
+import { messageOf } from '@heddle/base/thrown';
 import { StateLock } from './state-lock.ts';
 
 const READ_BYTES = 1024 * 1024;
@@ -86,10 +88,7 @@ export class StateFile {
     if (this.#waiting.length === 0) return;
     const bytes = Buffer.from(this.#waiting.join(''), 'utf8');
     this.#waiting = [];
-    this.#written(() => {
-      for (let written = 0; written < bytes.length;)
-        written += writeSync(this.#descriptor, bytes, written, bytes.length - written);
-    });
+    this.#written(() => writeFully(this.#descriptor, bytes));
     this.#size += bytes.length;
   }
 
@@ -107,7 +106,7 @@ export class StateFile {
     try {
       write();
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       throw new HeddleError('VALIDATION_FAILED', `the state file ${this.#path} cannot be written: ${why}`, {
         cause: error,
       });

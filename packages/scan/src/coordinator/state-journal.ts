@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 import { HeddleError } from '@heddle/base/errors';
+import { messageOf } from '@heddle/base/thrown';
 import { addPackedMetrics, emptyMetrics, METRIC_COUNT, mergeMetrics, packMetrics } from '../graph/metrics.ts';
 import type { ScanOptions } from '../options.ts';
 import type { Finding, Problem, TaskMetrics } from '../result.ts';
@@ -211,7 +212,7 @@ function openFile(path: string): StateFile {
     return new StateFile(path);
   } catch (error) {
     if (error instanceof HeddleError) throw error;
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new HeddleError('VALIDATION_FAILED', `the state file ${path} cannot be used: ${why}`, { cause: error });
   }
 }

@@ -1,4 +1,4 @@
-import { Deque } from './deque.ts';
+import { Fifo } from '@heddle/base/fifo';
 import { dropStep, type Enumerable, type EnumerateStep, type FetchSyncStep } from './step.ts';
 import type { ScanChunkStep, ScanStep } from './step.ts';
 
@@ -30,7 +30,7 @@ export interface ExecutorEvents {
 export class Executor<S extends Enumerable> {
   readonly #handlers: StepHandlers<S>;
   readonly #events: ExecutorEvents;
-  readonly #queue = new Deque<ScanStep<S>>();
+  readonly #queue = new Fifo<ScanStep<S>>();
   /** Consecutive steps without progress. */
   #stalled = 0;
   #pendingCount = 0;

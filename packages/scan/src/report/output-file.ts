@@ -1,16 +1,7 @@
-import {
-  closeSync,
-  constants,
-  fsyncSync,
-  openSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, constants, fsyncSync, openSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
+import { writeFully } from '@heddle/base/file-io';
 import type { TextSink } from './report.ts';
 
 const BUFFER_CHARACTERS = 64 * 1024;
@@ -83,7 +74,7 @@ export class OutputFile implements TextSink {
 
   #flush(): void {
     const bytes = Buffer.from(this.#pending.join(''), 'utf8');
-    for (let at = 0; at < bytes.length;) at += writeSync(this.#descriptor!, bytes, at);
+    writeFully(this.#descriptor!, bytes);
     this.#pending = [];
     this.#pendingCharacters = 0;
   }

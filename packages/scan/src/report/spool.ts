@@ -1,8 +1,9 @@
-import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 
+import { writeFully } from '@heddle/base/file-io';
 import type { TextSink } from './report.ts';
 
 const MEMORY_BYTES_MAX = 256 * 1024;
@@ -63,8 +64,7 @@ export class Spool implements TextSink {
   #spill(): void {
     this.#file ??= openNameless();
     const bytes = Buffer.from(this.#pending.join(''), 'utf8');
-    for (let at = 0; at < bytes.length;)
-      at += writeSync(this.#file, bytes, at, bytes.length - at, this.#fileBytes + at);
+    writeFully(this.#file, bytes, this.#fileBytes);
     this.#fileBytes += bytes.length;
     this.#pending = [];
     this.#pendingBytes = 0;

@@ -1,3 +1,4 @@
+import { messageOf } from '@heddle/base/thrown';
 import type { SourceSpec } from '../options.ts';
 import { ObjectFault, type ObjectOpener } from '../source/port.ts';
 
@@ -39,7 +40,7 @@ export class Openers {
 
 /** Replaces the opener of a source that cannot be opened: each of its objects reports the reason. */
 function brokenOpener(error: unknown): ObjectOpener {
-  const message = `its source cannot be opened: ${error instanceof Error ? error.message : String(error)}`;
+  const message = `its source cannot be opened: ${messageOf(error)}`;
   return {
     open: ({ path }) => {
       throw new ObjectFault({ code: 'source_failed', path, message, extent: 'skipped' }, error);

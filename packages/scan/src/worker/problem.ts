@@ -1,3 +1,4 @@
+import { messageOf } from '@heddle/base/thrown';
 import { BudgetFault } from '../archive/context.ts';
 import type { Problem, ProblemCode } from '../result.ts';
 import { ObjectFault } from '../source/port.ts';
@@ -8,7 +9,7 @@ import { ObjectFault } from '../source/port.ts';
  */
 export function problemOf(error: unknown, path: string, extent: Problem['extent']): Problem {
   if (error instanceof ObjectFault) return error.problem;
-  const text = error instanceof Error ? error.message : String(error);
+  const text = messageOf(error);
   return { code: 'unreadable', path, message: `it cannot be read: ${text}`, extent };
 }
 

@@ -2,6 +2,7 @@ import type { MessagePort } from 'node:worker_threads';
 
 import { HeddleError } from '@heddle/base/errors';
 import type { Clock } from '@heddle/base/clock';
+import { messageOf } from '@heddle/base/thrown';
 import { onNextTurn } from '@heddle/base/turn';
 import type { CompiledRules } from '../detect/compile-rules.ts';
 import type { DetectorLimits, DetectorOptions } from '../detect/detector.ts';
@@ -58,7 +59,7 @@ export async function serveWorker(port: MessagePort, init: WorkerInit, parts: Wo
   } catch (error) {
     const coded =
       error instanceof HeddleError ? { code: error.code, details: error.details } : { code: null, details: [] };
-    post({ type: 'unable', message: error instanceof Error ? error.message : String(error), ...coded });
+    post({ type: 'unable', message: messageOf(error), ...coded });
     port.close();
   }
 }

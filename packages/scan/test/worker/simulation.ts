@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { seededRandom, type Random } from '@heddle/base/random';
+import { errorOf } from '@heddle/base/thrown';
 import { Discovery } from '../../src/coordinator/discovery.ts';
 import type { AdmittedObject } from '../../src/coordinator/numbered-object.ts';
 import type { Chunk, Detector } from '../../src/detect/port.ts';
@@ -256,7 +257,7 @@ class Simulation {
         try {
           resolve(answer());
         } catch (error) {
-          reject(error instanceof Error ? error : new Error(String(error)));
+          reject(errorOf(error));
         }
       });
     });

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '@heddle/base/json';
 import { pathOf, placeOf, type Place } from '@heddle/base/parse/path';
+import { messageOf } from '@heddle/base/thrown';
 import { compileFlowExpression } from '../../expression/cache.ts';
 import type { Variables } from '../../expression/compile.ts';
 import { AllowanceSpentError, ExpressionError } from '../../expression/fault.ts';
@@ -143,6 +144,6 @@ async function evaluate(
 
 /** Retrying is useless: the preceding nodes have ended and do not change. */
 function failureOf({ id, attempt, workflow_id, linked }: Handed, error: unknown): Report {
-  const reason = (error instanceof Error ? error.message : String(error)).replaceAll('\0', '\uFFFD').toWellFormed();
+  const reason = messageOf(error).replaceAll('\0', '\uFFFD').toWellFormed();
   return { task_id: id, attempt, outcome: 'failed', reason, final: true, workflow: { id: workflow_id, linked } };
 }

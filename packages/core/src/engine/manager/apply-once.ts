@@ -1,9 +1,10 @@
+import { detailedMessageOf } from '@heddle/base/thrown';
 import type { ManagerMessage } from '../../domain/message.ts';
 import { forgetMessages, rememberMessages } from '../../store/inbox.ts';
 import type { Engine } from '../port.ts';
 import type { Batch, Parsed, Verdict } from './batch.ts';
 import type { ManagerContext } from './context.ts';
-import { faultOf, reasonOf } from './faults.ts';
+import { faultOf } from './faults.ts';
 
 export interface Application<Message extends ManagerMessage> {
   /** Returns whether the inbox remembers a message; all by default. Others may be applied more than once. */
@@ -34,10 +35,13 @@ export async function applyOnce<Message extends ManagerMessage>(
     if (fault === 'away') throw error;
     if (fault === 'busy') {
       context.log.warn({ err: error, messages: set.length }, 'database is busy; messages will be redelivered');
-      batch.postpone(set, reasonOf(error));
+      batch.postpone(set, detailedMessageOf(error));
     } else if (set.length === 1) {
       context.log.warn({ err: error, message: set[0]!.id }, 'message failed');
-      batch.settle(set[0]!, { outcome: fault === 'message' ? 'dead_lettered' : 'failed', reason: reasonOf(error) });
+      batch.settle(set[0]!, {
+        outcome: fault === 'message' ? 'dead_lettered' : 'failed',
+        reason: detailedMessageOf(error),
+      });
     } else {
       const middle = set.length >> 1;
       await applyOnce(context, batch, now, set.slice(0, middle), application);

@@ -16,10 +16,3 @@ export function faultOf(error: unknown): Fault {
   const fault = statementFault(error);
   return fault === 'data' ? 'message' : (fault ?? 'unknown');
 }
-
-/** Returns the message of an error, with the details of a HeddleError. */
-export function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const details = error instanceof HeddleError ? error.details : [];
-  return [error.message, ...details].join('; ');
-}

@@ -1,4 +1,5 @@
 import type { Clock } from '@heddle/base/clock';
+import { detailedMessageOf, errorOf } from '@heddle/base/thrown';
 import type { MANAGER_STEPS } from '../../metrics/metrics.ts';
 import type { ReceivedMessage } from '../../queue/port.ts';
 import { forgetOldMessages } from '../../store/inbox.ts';
@@ -8,7 +9,7 @@ import { completeGeneratorTasks } from './complete-generator-tasks.ts';
 import type { ManagerContext, StepResult } from './context.ts';
 import { createTaskCollections } from './create-task-collections.ts';
 import { createTasksFromGenerators } from './create-tasks-from-generators.ts';
-import { faultOf, reasonOf } from './faults.ts';
+import { faultOf } from './faults.ts';
 import { finalizeTaskCollections } from './finalize-task-collections.ts';
 import { recordDeadLetters } from './record-dead-letters.ts';
 import { parseMessages } from './parse-messages.ts';
@@ -100,8 +101,8 @@ async function run(
   try {
     await runSteps(options, batch, now, asked, counts);
   } catch (error) {
-    failure = error instanceof Error ? error : new Error(String(error));
-    batch.postponeAll(reasonOf(error));
+    failure = errorOf(error);
+    batch.postponeAll(detailedMessageOf(error));
   }
   observe(options, batch, options.clock.monotonic() - startedAt);
   return { failed: batch.failed, deadLettered: batch.deadLettered, ...counts, error: failure };

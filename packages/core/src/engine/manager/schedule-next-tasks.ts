@@ -1,6 +1,7 @@
+import { detailedMessageOf } from '@heddle/base/thrown';
 import type { Batch } from './batch.ts';
 import type { ManagerContext, StepResult } from './context.ts';
-import { faultOf, reasonOf } from './faults.ts';
+import { faultOf } from './faults.ts';
 
 /** Tasks per claim; a full claim is followed by another. */
 const DISPATCH_MAX = 500;
@@ -64,7 +65,7 @@ async function reevaluate(context: ManagerContext, batch: Batch): Promise<void> 
       for (const completion of completions) {
         batch.settle(completion, {
           outcome: 'failed',
-          reason: `its workflow could not be reevaluated: ${reasonOf(error)}`,
+          reason: `its workflow could not be reevaluated: ${detailedMessageOf(error)}`,
         });
       }
     }

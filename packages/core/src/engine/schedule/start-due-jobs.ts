@@ -1,4 +1,5 @@
 import { HeddleError } from '@heddle/base/errors';
+import { messageOf } from '@heddle/base/thrown';
 import { planRuns, type Job, type OpenRuns, type PlannedRun, type WorkflowDefinition } from '../../domain/schedule.ts';
 import type { Queryable } from '../../store/database.ts';
 import { insertRuns, trimHistory, type NewRun } from '../../store/job-history.ts';
@@ -144,5 +145,5 @@ function runsOf(context: JobContext, plan: Plan): { run: NewRun; job: Job }[] {
 /** Returns in one line why a job cannot be started. */
 function reasonOf(error: unknown): string {
   if (error instanceof HeddleError && error.details.length > 0) return error.details.join('; ');
-  return error instanceof Error ? error.message : String(error);
+  return messageOf(error);
 }

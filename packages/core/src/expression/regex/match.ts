@@ -1,5 +1,4 @@
-import { isWordCharacter } from './classes.ts';
-import type { Assertion } from './parse.ts';
+import { type AssertionKind, isWordCharacter } from '@heddle/base/regex/ast';
 import type { Pattern } from './pattern.ts';
 
 /** Characters between two reports of the work done. */
@@ -73,7 +72,7 @@ export function runPattern(pattern: Pattern, text: string, spend: (steps: number
   }
 }
 
-function holds(kind: Assertion, text: string, at: number): boolean {
+function holds(kind: AssertionKind, text: string, at: number): boolean {
   switch (kind) {
     case 'text_start':
       return at === 0;
@@ -83,14 +82,14 @@ function holds(kind: Assertion, text: string, at: number): boolean {
       return at === 0 || text.charCodeAt(at - 1) === 10;
     case 'line_end':
       return at === text.length || text.charCodeAt(at) === 10;
-    case 'word_edge':
-      return isWordEdge(text, at);
-    case 'no_word_edge':
-      return !isWordEdge(text, at);
+    case 'word_boundary':
+      return isWordBoundary(text, at);
+    case 'no_word_boundary':
+      return !isWordBoundary(text, at);
   }
 }
 
-function isWordEdge(text: string, at: number): boolean {
+function isWordBoundary(text: string, at: number): boolean {
   const before = at > 0 && isWordCharacter(text.charCodeAt(at - 1));
   const behind = at < text.length && isWordCharacter(text.charCodeAt(at));
   return before !== behind;

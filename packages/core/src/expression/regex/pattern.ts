@@ -1,11 +1,13 @@
-import type { CharacterTest } from './classes.ts';
-import { parsePattern } from './parse.ts';
-import type { Assertion, PatternNode } from './parse.ts';
+import type { AssertionKind, RegexNode } from '@heddle/base/regex/ast';
+import { regexParser, RegexSyntaxError } from '@heddle/base/regex/parse';
+import { CHARACTERS, type CharacterTest } from './characters.ts';
+
+const parsePattern = regexParser(CHARACTERS, { lengthMax: 1000, repeatMax: 1000, nestingMax: 50 });
 
 /** Instruction of a pattern's program. */
 export type Instruction =
   | { do: 'take'; test: CharacterTest }
-  | { do: 'assert'; kind: Assertion }
+  | { do: 'assert'; kind: AssertionKind }
   | { do: 'split'; first: number; second: number }
   | { do: 'match' };
 
@@ -14,15 +16,30 @@ export interface Pattern {
   program: readonly Instruction[];
 }
 
+type PatternNode = RegexNode<CharacterTest>;
+
 /** Maximum instructions of a pattern with its repetitions expanded. */
 const PROGRAM_MAX = 2000;
 
 /** @throws Error naming the part of the pattern that is not allowed */
 export function compilePattern(source: string): Pattern {
   const program: Instruction[] = [];
-  emit(parsePattern(source), program);
+  emit(parsed(source), program);
   add(program, { do: 'match' });
   return { program };
+}
+
+function parsed(source: string): PatternNode {
+  try {
+    return parsePattern(source).node;
+  } catch (error) {
+    if (!(error instanceof RegexSyntaxError)) throw error;
+    const { message, position } = error;
+    throw new Error(
+      `the pattern ${JSON.stringify(source.slice(0, 60))} is not valid: ${message} (at ${position + 1})`,
+      { cause: error },
+    );
+  }
 }
 
 function add(program: Instruction[], instruction: Instruction): number {
@@ -34,17 +51,20 @@ function emit(node: PatternNode, program: Instruction[]): void {
   switch (node.type) {
     case 'empty':
       return;
-    case 'character':
-      add(program, { do: 'take', test: node.test });
+    case 'set':
+      add(program, { do: 'take', test: node.set });
       return;
     case 'assertion':
       add(program, { do: 'assert', kind: node.kind });
       return;
     case 'sequence':
-      for (const part of node.nodes) emit(part, program);
+      for (const part of node.parts) emit(part, program);
       return;
     case 'choice':
-      emitChoice(node.nodes, program);
+      emitChoice(node.branches, program);
+      return;
+    case 'capture':
+      emit(node.node, program);
       return;
     case 'repeat':
       emitRepeat(node.node, node.min, node.max, program);

@@ -16,6 +16,7 @@ import {
 } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { syncDirectory } from '@heddle/base/file-io';
 import type { Logger } from '@heddle/base/log';
 import type { Random } from '@heddle/base/random';
 import { canEnter, findAccount, makePassable } from './account.ts';
@@ -194,9 +195,4 @@ async function writeDurably(path: string, text: string, mode: number): Promise<v
     await handle.close();
   }
   await rename(draft, path);
-}
-
-async function syncDirectory(directory: string): Promise<void> {
-  const handle = await open(directory);
-  await handle.sync().finally(() => handle.close());
 }

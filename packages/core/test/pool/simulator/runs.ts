@@ -4,6 +4,7 @@
  */
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 
+import { messageOf } from '@heddle/base/thrown';
 import type { Driver } from './site.ts';
 import { World, type Outcome } from './world.ts';
 
@@ -34,7 +35,7 @@ async function runOne({ seed, driver }: Run): Promise<Outcome> {
   try {
     return await world.run();
   } catch (error) {
-    const what = error instanceof Error ? error.message : String(error);
+    const what = messageOf(error);
     const again = `HEDDLE_POOL_SEED=${seed} node --test test/pool/simulator/simulator.test.ts`;
     const led = `what led to it:\n${world.chronicle.tail}`;
     throw new Error(`${what}\nrun ${seed} with ${driver}; again: ${again}\n${led}`, { cause: error });
@@ -47,7 +48,7 @@ async function answer(runs: readonly Run[]): Promise<Outcome[] | Failure> {
     for (const run of runs) outcomes.push(await runOne(run));
     return outcomes;
   } catch (error) {
-    return { failed: error instanceof Error ? error.message : String(error) };
+    return { failed: messageOf(error) };
   }
 }
 

@@ -3,6 +3,7 @@ import { mkdir, open, readdir, stat, unlink, type FileHandle } from 'node:fs/pro
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
+import { readFully, syncDirectory } from '@heddle/base/file-io';
 import type { JournalFile, JournalFiles } from './files.ts';
 
 const truncateFile = promisify(ftruncate);
@@ -21,7 +22,7 @@ export async function directoryFiles(directory: string): Promise<JournalFiles> {
     size: async (name) => (await stat(pathOf(name))).size,
     read: async (name, at, length) => {
       await using file = await open(pathOf(name), 'r');
-      return await readAll(file, at, length);
+      return await readFully(file, at, length);
     },
     create: async (name, durable) => {
       const file = await open(pathOf(name), O_WRONLY | O_CREAT | O_EXCL | (durable ? DURABLE : 0), 0o600);
@@ -35,22 +36,6 @@ export async function directoryFiles(directory: string): Promise<JournalFiles> {
     },
     remove: (name) => unlink(pathOf(name)),
   };
-}
-
-async function readAll(file: FileHandle, at: number, length: number): Promise<Buffer> {
-  const bytes = Buffer.allocUnsafe(length);
-  let filled = 0;
-  while (filled < length) {
-    const { bytesRead } = await file.read(bytes, filled, length - filled, at + filled);
-    if (bytesRead === 0) break;
-    filled += bytesRead;
-  }
-  return bytes.subarray(0, filled);
-}
-
-async function syncDirectory(directory: string): Promise<void> {
-  await using handle = await open(directory, 'r');
-  await handle.sync();
 }
 
 /** Uses callback APIs, because commits happen thousands of times per second. */

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 
+import { messageOf } from '@heddle/base/thrown';
 import type { Ec2Parameters, Ec2Settings, Ec2Template } from '@heddle/core/pool/providers/ec2/settings';
 import { userDataOf } from '@heddle/core/pool/providers/ec2/user-data';
 import { ConfigurationError } from '@heddle/base/terminal/failure';
@@ -62,9 +63,7 @@ function userDataText({ ec2UserData: path, ec2Environment }: SettingValues): str
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    throw new ConfigurationError([
-      `HEDDLE_POOL_EC2_USER_DATA: cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`,
-    ]);
+    throw new ConfigurationError([`HEDDLE_POOL_EC2_USER_DATA: cannot read ${path}: ${messageOf(error)}`]);
   }
 }
 

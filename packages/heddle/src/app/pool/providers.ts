@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
+import { messageOf } from '@heddle/base/thrown';
 import { LaunchFailure, type RunnerProvider } from '@heddle/core/pool/port/provider';
 import { openEc2Provider } from '@heddle/core/pool/providers/ec2/open';
 import { runnersHome } from '@heddle/core/pool/providers/process/home';
@@ -38,9 +39,7 @@ export async function openProvider(options: ProviderOptions): Promise<RunnerProv
       return openProcesses(options);
     case 'ec2':
       return openEc2Provider(ec2SettingsOf(options.settings)).catch((error: unknown) => {
-        throw new ConfigurationError([
-          `HEDDLE_POOL_PROVIDER: cannot use ec2: ${error instanceof Error ? error.message : String(error)}`,
-        ]);
+        throw new ConfigurationError([`HEDDLE_POOL_PROVIDER: cannot use ec2: ${messageOf(error)}`]);
       });
     case 'none':
       return NO_PROVIDER;

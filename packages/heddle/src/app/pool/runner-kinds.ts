@@ -1,3 +1,4 @@
+import { isLoopbackHost } from '@heddle/base/net/classify';
 import { createSharedData } from '@heddle/core/engine/data/shared-data';
 import type { TransactionalEngine } from '@heddle/core/engine/engine';
 import { createNotices } from '@heddle/core/engine/notices/notices';
@@ -11,7 +12,6 @@ import type { Database } from '@heddle/core/store/database';
 import { EXAMPLE_NAMES } from '../example-names.ts';
 import { findingsOf } from '../findings.ts';
 import { kindsOfServer } from '../kinds.ts';
-import { isLoopback } from '../listener.ts';
 import { modelsOf } from '../models.ts';
 import { openExecutors } from '../remote/executors.ts';
 import type { SettingValues } from '../settings.ts';
@@ -53,7 +53,7 @@ export async function kindsOfRunner(options: RunnerKindsOptions): Promise<KindDe
     notices: createNotices({ database, log }),
     shared: createSharedData({ database }),
     ssrf: (url) => validateWebhookUrl(url, policy),
-    defaultScanRoot: development && isLoopback(settings.host) ? process.cwd() : null,
+    defaultScanRoot: development && isLoopbackHost(settings.host) ? process.cwd() : null,
     followedNames: development && settings.examples ? EXAMPLE_NAMES : [],
     remote: { executors, tracing },
   });

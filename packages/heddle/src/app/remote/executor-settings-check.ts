@@ -1,4 +1,4 @@
-import { isLoopback } from '../listener.ts';
+import { isLoopbackHost } from '@heddle/base/net/classify';
 import { parseHostPort, type HostPort } from '../host-port.ts';
 import { ConfigurationError } from '@heddle/base/terminal/failure';
 import type { SettingValues } from '../settings.ts';
@@ -59,7 +59,7 @@ function listenerFaults(settings: SettingValues): string[] {
     faults.push('HEDDLE_EXECUTOR_GRPC_BIND, _XMLRPC_BIND, _TCP_BIND: at least one must be an address');
   }
   for (const { protocol, host } of listeners) {
-    if (cert === '' && !isLoopback(host)) {
+    if (cert === '' && !isLoopbackHost(host)) {
       faults.push(
         `${BINDS[protocol][1]}: ${host} is not a loopback address and needs a certificate: set HEDDLE_EXECUTOR_TLS_CERT and ` +
           'HEDDLE_EXECUTOR_TLS_KEY; `heddle certs dev` creates test certificates',

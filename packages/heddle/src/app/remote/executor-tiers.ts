@@ -1,8 +1,8 @@
 import { tmpdir } from 'node:os';
 
-import { HeddleError } from '@heddle/base/errors';
 import { systemClock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
+import { detailedMessageOf } from '@heddle/base/thrown';
 import { openTier } from '@heddle/executor/execution/open-tier';
 import type { ExecutionTier } from '@heddle/executor/execution/port';
 import { TIERS, type Tier } from '@heddle/executor/protocol/messages';
@@ -26,14 +26,17 @@ export async function openTiers(settings: SettingValues, log: Logger, stopping: 
   const tier = configuredTier(settings);
   for (const fault of taskUserFaults(settings)) log.warn({ tier }, fault);
   const own = await openOne(tier, settings, log, stopping).catch((error: unknown) => {
-    throw new CommandFailure(`HEDDLE_EXECUTOR_TIER: ${reasonOf(error)}`, { cause: error });
+    throw new CommandFailure(`HEDDLE_EXECUTOR_TIER: ${detailedMessageOf(error)}`, { cause: error });
   });
   if (!isWeakerThanJail(tier)) return { own, all: [own] };
   log.warn({ tier }, `tasks run in the tier ${tier}, which is not a sandbox: every event's code must be trusted`);
   try {
     return { own, all: [own, await openOne('jail', settings, log, stopping)] };
   } catch (error) {
-    log.info({ reason: reasonOf(error) }, 'this machine supports no jail: events that require one are rejected');
+    log.info(
+      { reason: detailedMessageOf(error) },
+      'this machine supports no jail: events that require one are rejected',
+    );
     return { own, all: [own] };
   }
 }
@@ -78,9 +81,4 @@ export function engineEnvironment(environment: NodeJS.ProcessEnv): Record<string
   return Object.fromEntries(
     Object.entries(environment).filter((entry): entry is [string, string] => ENGINE_VARIABLES.test(entry[0])),
   );
-}
-
-function reasonOf(error: unknown): string {
-  if (error instanceof HeddleError) return [error.message, ...error.details].join('; ');
-  return error instanceof Error ? error.message : String(error);
 }

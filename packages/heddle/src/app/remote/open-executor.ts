@@ -2,10 +2,10 @@ import { mkdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 
-import { HeddleError } from '@heddle/base/errors';
 import { systemClock as clock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
 import { systemRandom as random } from '@heddle/base/random';
+import { detailedMessageOf } from '@heddle/base/thrown';
 import { openTracing } from '../process-parts.ts';
 import { openAuditLog } from '@heddle/executor/audit/log';
 import type { AuditLog } from '@heddle/executor/audit/port';
@@ -230,14 +230,14 @@ function tokenSettings({
 
 /** Reports why a part cannot be opened as a message for the operator. */
 function failed(error: unknown): never {
-  throw new CommandFailure(reasonOf(error), { cause: error });
+  throw new CommandFailure(detailedMessageOf(error), { cause: error });
 }
 
 /** Does the same, with the setting that caused it and the remedy. */
 function failedWith(setting: string, remedy?: string): (error: unknown) => never {
   return (error) => {
     const help = remedy === undefined ? '' : `; ${remedy}`;
-    throw new CommandFailure(`${setting}: ${reasonOf(error)}${help}`, { cause: error });
+    throw new CommandFailure(`${setting}: ${detailedMessageOf(error)}${help}`, { cause: error });
   };
 }
 
@@ -246,15 +246,8 @@ function failedIn(dataDirectory: string): (error: unknown) => never {
   return (error) => {
     if (error instanceof CommandFailure) throw error;
     throw new CommandFailure(
-      `HEDDLE_EXECUTOR_DATA: ${dataDirectory} cannot be used: ${reasonOf(error)}; name a directory that this user can write to`,
+      `HEDDLE_EXECUTOR_DATA: ${dataDirectory} cannot be used: ${detailedMessageOf(error)}; name a directory that this user can write to`,
       { cause: error },
     );
   };
-}
-
-/** @throws any value that is not an Error */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) throw error;
-  const details = error instanceof HeddleError ? error.details : [];
-  return [error.message, ...details].join('; ');
 }

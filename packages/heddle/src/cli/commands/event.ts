@@ -1,3 +1,4 @@
+import { messageOf } from '@heddle/base/thrown';
 import { InvalidArgumentError, type Command } from 'commander';
 
 import type { RetryNotice } from '../../app/remote/event-client.ts';
@@ -99,7 +100,7 @@ async function submitEvent(
 function printRetries(output: EventContext['output']): (retry: RetryNotice) => void {
   let lastReason = '';
   return ({ endpoint, error }) => {
-    const reason = `${endpoint}: ${error instanceof Error ? error.message : String(error)}`;
+    const reason = `${endpoint}: ${messageOf(error)}`;
     if (reason === lastReason) return;
     lastReason = reason;
     const hint = endpoint.includes('+plain') ? '; for TLS, remove +plain from its URL' : '';

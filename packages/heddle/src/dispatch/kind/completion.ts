@@ -1,4 +1,5 @@
 import type { JsonValue } from '@heddle/base/json';
+import { messageOf } from '@heddle/base/thrown';
 import type { Outcome } from '@heddle/base/vocabulary/task-state';
 import type { TaskNotices } from '@heddle/core/engine/port';
 
@@ -50,6 +51,6 @@ export function storable(text: string): string {
 
 /** Returns the failure reason of a task for an error. */
 export function reasonOf(error: unknown): string {
-  const message = error instanceof Error ? error.message || error.name : String(error);
+  const message = messageOf(error);
   return storable(message === '' ? 'the executor failed without a message' : message);
 }

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '@heddle/base/json';
+import { messageOf } from '@heddle/base/thrown';
 import {
   MODEL_DATA_BYTES_MAX,
   MODEL_KEY_CHARACTERS_MAX,
@@ -138,7 +139,7 @@ class Refused {
       return await make();
     } catch (error) {
       this.count += 1;
-      const reason = `an item ${error instanceof Error ? error.message : String(error)}`;
+      const reason = `an item ${messageOf(error)}`;
       if (this.reasons.length < REASONS_MAX && !this.reasons.includes(reason)) this.reasons.push(reason);
       return null;
     }

@@ -1,3 +1,4 @@
+import { messageOf } from '@heddle/base/thrown';
 import type { ResolveTargetName } from '@heddle/recon/targets/name-resolutions';
 import { endpoints } from '@heddle/recon/targets/endpoints';
 import { parsePorts } from '@heddle/recon/targets/ports';
@@ -27,7 +28,7 @@ export function endpointSource({ part, scope, resolve, skippedTargets }: SourceO
       try {
         return await resolve(name, signal);
       } catch (error) {
-        skippedTargets.add(name, error instanceof Error ? error.message : String(error));
+        skippedTargets.add(name, messageOf(error));
         throw error;
       }
     },

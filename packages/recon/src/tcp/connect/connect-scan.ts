@@ -1,8 +1,8 @@
+import { Fifo } from '@heddle/base/fifo';
 import { eventLoopTurn } from '@heddle/base/turn';
 import type { ProbeEnvironment, TcpOptions } from '../../options.ts';
 import type { Endpoint } from '../../targets/port.ts';
 import { EndpointFeed } from '../endpoint-feed.ts';
-import { Fifo } from '../fifo.ts';
 import type { PortReport } from '../port-report.ts';
 import type { AttemptResult } from './attempt.ts';
 import type { Connector, RunningAttempt } from './connector.ts';

@@ -1,7 +1,7 @@
+import { Fifo } from '@heddle/base/fifo';
 import type { ProbeEnvironment } from '../../options.ts';
 import type { Endpoint } from '../../targets/port.ts';
 import { Attempt } from '../connect/attempt.ts';
-import { Fifo } from '../fifo.ts';
 import type { PortReport } from '../port-report.ts';
 
 /** Open ports that wait for a connection; beyond that sending stops until some are read. */

@@ -11,7 +11,7 @@ export function spanOf(node: RegexNode): Span {
     case 'empty':
     case 'assertion':
       return { min: 0, max: 0 };
-    case 'bytes':
+    case 'set':
       return { min: 1, max: 1 };
     case 'capture':
       return spanOf(node.node);
@@ -40,7 +40,7 @@ export function spansLines(node: RegexNode): boolean {
     case 'choice':
       return node.branches.some(spansLines);
     case 'empty':
-    case 'bytes':
+    case 'set':
     case 'assertion':
       return false;
   }
@@ -48,7 +48,7 @@ export function spansLines(node: RegexNode): boolean {
 
 function mayTakeNewline(node: RegexNode): boolean {
   switch (node.type) {
-    case 'bytes':
+    case 'set':
       return ((node.set[0]! >>> 0x0a) & 1) === 1;
     case 'repeat':
     case 'capture':
@@ -78,7 +78,7 @@ export function repeatsEmpty(node: RegexNode): boolean {
     case 'choice':
       return node.branches.some(repeatsEmpty);
     case 'empty':
-    case 'bytes':
+    case 'set':
     case 'assertion':
       return false;
   }

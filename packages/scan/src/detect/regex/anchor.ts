@@ -1,6 +1,7 @@
 import { spanOf } from './analyse.ts';
 import { backtrackingSteps } from './backtracking.ts';
-import { type RegexNode, choice, sequence } from './ast.ts';
+import { choice, sequence } from '@heddle/base/regex/ast';
+import type { RegexNode } from './ast.ts';
 import { type ByteSet, bytesOf, lowerCase, sizeOf } from './byte-set.ts';
 import { toJavaScript } from './translate.ts';
 
@@ -63,7 +64,7 @@ export function findAnchor(node: RegexNode, keywords: readonly string[], beforeM
 
 /** Returns false for a part that cannot begin a literal and needs no closer inspection. */
 function mayBeLiteral(part: RegexNode): boolean {
-  if (part.type === 'bytes') return sizeOf(part.set) <= 2 * SET_SIZE_MAX;
+  if (part.type === 'set') return sizeOf(part.set) <= 2 * SET_SIZE_MAX;
   return part.type === 'repeat' ? part.min > 0 && mayBeLiteral(part.node) : part.type !== 'assertion';
 }
 
@@ -102,7 +103,7 @@ function isModest(node: RegexNode): boolean {
     case 'repeat':
       return (node.lazy || node.min === node.max) && isModest(node.node);
     case 'empty':
-    case 'bytes':
+    case 'set':
     case 'assertion':
       return true;
   }
@@ -148,7 +149,7 @@ function continued(part: RegexNode, one: Beginning, keywords: readonly string[])
     case 'empty':
     case 'assertion':
       return [one];
-    case 'bytes': {
+    case 'set': {
       const letters = fewLetters(part.set);
       return letters === null ? closed : letters.map((letter) => ({ text: one.text + letter, open: true }));
     }
@@ -213,7 +214,7 @@ function fits(parts: readonly RegexNode[]): boolean {
 function leastOf(node: RegexNode): { node: RegexNode; whole: boolean } {
   switch (node.type) {
     case 'empty':
-    case 'bytes':
+    case 'set':
     case 'assertion':
       return { node, whole: true };
     case 'capture':

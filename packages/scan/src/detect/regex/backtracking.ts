@@ -34,7 +34,7 @@ function firstOf(node: RegexNode, follow: Follow): Follow {
       if (node.kind === 'text_end') return { set: emptySet(), open: false };
       if (node.kind === 'line_end') return { set: setOf(0x0a), open: false };
       return follow;
-    case 'bytes':
+    case 'set':
       return { set: node.set, open: false };
     case 'capture':
       return firstOf(node.node, follow);
@@ -62,7 +62,7 @@ function areExclusive(left: Follow, right: Follow): boolean {
 function effortOf(node: RegexNode, follow: Follow, window: number): Effort {
   switch (node.type) {
     case 'empty':
-    case 'bytes':
+    case 'set':
     case 'assertion':
       return { ways: 1, steps: 1 };
     case 'capture':
@@ -127,7 +127,7 @@ function differ(left: readonly ByteSet[], right: readonly ByteSet[]): boolean {
 /** Returns the sets of the bytes at fixed offsets that begin every match of a node. */
 function leadingSets(node: RegexNode): ByteSet[] {
   switch (node.type) {
-    case 'bytes':
+    case 'set':
       return [node.set];
     case 'capture':
       return leadingSets(node.node);

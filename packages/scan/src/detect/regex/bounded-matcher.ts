@@ -1,4 +1,4 @@
-import { type AssertionKind, isWordByte } from './ast.ts';
+import { type AssertionKind, isWordCharacter } from '@heddle/base/regex/ast';
 import { hasByte } from './byte-set.ts';
 import type { Instruction } from './program.ts';
 
@@ -144,7 +144,7 @@ export class BoundedMatcher {
 }
 
 function isBoundary(text: string, position: number): boolean {
-  const before = position > 0 && isWordByte(text.charCodeAt(position - 1));
-  const after = position < text.length && isWordByte(text.charCodeAt(position));
+  const before = position > 0 && isWordCharacter(text.charCodeAt(position - 1));
+  const after = position < text.length && isWordCharacter(text.charCodeAt(position));
   return before !== after;
 }

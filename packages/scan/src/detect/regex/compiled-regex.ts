@@ -1,8 +1,10 @@
-import { type ParsedRegex, type RegexNode, sequence } from './ast.ts';
+import { sequence } from '@heddle/base/regex/ast';
+import { RegexSyntaxError } from '@heddle/base/regex/parse';
+import type { ParsedRegex, RegexNode } from './ast.ts';
 import { backtrackingSteps } from './backtracking.ts';
 import { repeatsEmpty } from './analyse.ts';
 import { BoundedMatcher, type Spans } from './bounded-matcher.ts';
-import { RegexSyntaxError, parseRegex } from './parse.ts';
+import { parseRegex } from './parse.ts';
 import { ProgramTooLarge, compileProgram } from './program.ts';
 import { toJavaScript } from './translate.ts';
 

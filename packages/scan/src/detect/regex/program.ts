@@ -1,4 +1,5 @@
-import type { AssertionKind, RegexNode } from './ast.ts';
+import type { AssertionKind } from '@heddle/base/regex/ast';
+import type { RegexNode } from './ast.ts';
 import type { ByteSet } from './byte-set.ts';
 import { spanOf } from './analyse.ts';
 
@@ -41,7 +42,7 @@ function emit(program: Instruction[], node: RegexNode): void {
   switch (node.type) {
     case 'empty':
       return;
-    case 'bytes':
+    case 'set':
       push(program, { op: 'bytes', set: node.set });
       return;
     case 'assertion':
@@ -81,7 +82,7 @@ function emitChoice(program: Instruction[], branches: readonly RegexNode[]): voi
 type Repeat = Extract<RegexNode, { type: 'repeat' }>;
 
 function emitRepeat(program: Instruction[], { node, min, max, lazy }: Repeat): void {
-  if (node.type === 'bytes') {
+  if (node.type === 'set') {
     push(program, { op: 'run', set: node.set, min, max, lazy });
     return;
   }

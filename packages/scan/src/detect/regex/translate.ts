@@ -1,4 +1,5 @@
-import type { AssertionKind, RegexNode } from './ast.ts';
+import type { AssertionKind } from '@heddle/base/regex/ast';
+import type { RegexNode } from './ast.ts';
 import { type ByteSet, bytesOf, complement, isFull } from './byte-set.ts';
 
 /** Assertions without flags: JavaScript's own `^` and `$` accept more line ends than RE2's. */
@@ -19,7 +20,7 @@ export function toJavaScript(node: RegexNode, capturing = true): string {
   switch (node.type) {
     case 'empty':
       return '(?:)';
-    case 'bytes':
+    case 'set':
       return setSource(node.set);
     case 'assertion':
       return ASSERTIONS[node.kind];
@@ -31,7 +32,7 @@ export function toJavaScript(node: RegexNode, capturing = true): string {
       return `${capturing ? '(' : '(?:'}${toJavaScript(node.node, capturing)})`;
     case 'repeat': {
       const inner = toJavaScript(node.node, capturing);
-      const atom = node.node.type === 'bytes' || node.node.type === 'capture' ? inner : `(?:${inner})`;
+      const atom = node.node.type === 'set' || node.node.type === 'capture' ? inner : `(?:${inner})`;
       return `${atom}${quantifier(node.min, node.max)}${node.lazy ? '?' : ''}`;
     }
   }

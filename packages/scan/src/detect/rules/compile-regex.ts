@@ -1,5 +1,6 @@
+import { RegexSyntaxError } from '@heddle/base/regex/parse';
 import { type RegexPlan, planRegex } from '../regex/compiled-regex.ts';
-import { RegexSyntaxError, parseRegex } from '../regex/parse.ts';
+import { parseRegex } from '../regex/parse.ts';
 import type { ParsedRegex } from '../regex/ast.ts';
 import { ruleError } from './fields.ts';
 

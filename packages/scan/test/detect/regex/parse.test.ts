@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { RegexSyntaxError } from '@heddle/base/regex/parse';
 import { compileRegex } from '../../../src/detect/regex/compiled-regex.ts';
-import { RegexSyntaxError, parseRegex } from '../../../src/detect/regex/parse.ts';
+import { parseRegex } from '../../../src/detect/regex/parse.ts';
 
 /** Returns what a pattern finds first. */
 function find(pattern: string, text: string): string | null {

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync } from 'node:fs';
 
+import { messageOf } from '@heddle/base/thrown';
 import { mismatchOf } from '../../../domain/runner/classify.ts';
 import { LOSS_REASONS } from '../../../domain/runner/end-reasons.ts';
 import type { RunnerType } from '../../../domain/runner/runner.ts';
@@ -106,7 +107,7 @@ export class ProcessProvider implements RunnerProvider {
       this.#spawn(runnerId);
       return null;
     } catch (error) {
-      const reason = `could not start the process: ${error instanceof Error ? error.message : String(error)}`;
+      const reason = `could not start the process: ${messageOf(error)}`;
       this.#markFailed(runnerId, reason);
       return reason;
     }

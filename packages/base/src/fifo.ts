@@ -1,5 +1,5 @@
 /** A FIFO queue that does not move its elements: a ring that doubles when it is full. */
-export class Deque<T> {
+export class Fifo<T> {
   #items: (T | undefined)[] = new Array<T | undefined>(16).fill(undefined);
   #head = 0;
   #length = 0;

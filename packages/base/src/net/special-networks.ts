@@ -1,5 +1,5 @@
 /** Purpose of an IP address. Only `public` may be called without an allow rule. */
-export type AddressClass =
+export type NetworkClass =
   | 'public'
   | 'loopback'
   | 'private'
@@ -16,7 +16,7 @@ export type AddressClass =
 export interface SpecialNetwork {
   /** In CIDR notation; without a length it is one address. */
   network: string;
-  class: AddressClass;
+  class: NetworkClass;
   /** Description, used as `is …`. */
   what: string;
   /** Bits by which embedded IPv4 addresses are shifted, if they are at a fixed position. */

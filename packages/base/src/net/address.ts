@@ -98,3 +98,13 @@ export function parseAddress(text: string): Address | null {
 export function formatAddress(address: Address): string {
   return address.family === 4 ? formatIpv4(address.value) : formatIpv6(address.value);
 }
+
+/** Parses an address as written by resolvers and sockets, such as `fe80::1%eth0`; drops the zone id. */
+export function parseZonedAddress(text: string): Address | null {
+  return parseAddress(text.includes(':') ? text.replace(/%[0-9a-z]+$/i, '') : text);
+}
+
+/** Returns a host in lower case, without the brackets of IPv6 addresses in URLs. */
+export function bareHost(host: string): string {
+  return host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
+}
