@@ -25,12 +25,12 @@ export class MortalDatabase implements Database {
   constructor(url: string, name: string, point: CrashPoint | null) {
     this.#name = name;
     this.#pool = openTestDatabase(url, { applicationName: name, maxSize: 3 });
-    let tell = (): void => undefined;
-    this.death = new Promise((resolve) => (tell = resolve));
+    let died = (): void => undefined;
+    this.death = new Promise((resolve) => (died = resolve));
     this.#crashing = new CrashingDatabase(this.#pool, point, () => {
       this.died = true;
       this.#dead = true;
-      tell();
+      died();
       return forever();
     });
   }

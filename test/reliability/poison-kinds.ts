@@ -4,13 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { defineKind, type JsonObject } from '@heddle/kit';
 
-const tell = (line: object): void => void writeSync(1, `${JSON.stringify(line)}\n`);
+const emit = (line: object): void => void writeSync(1, `${JSON.stringify(line)}\n`);
 
 /** Kills its process: at once, before its start can be reported, or after its start was reported. */
 export const poison = defineKind({
   name: 'poison',
   run: async (input: JsonObject, { task: { id }, attempt }) => {
-    tell({ event: 'began', id, attempt });
+    emit({ event: 'began', id, attempt });
     // fixed wait: long enough for the heartbeat to leave.
     if (input['told'] === true) await sleep(500);
     process.kill(process.pid, 'SIGKILL');
@@ -22,7 +22,7 @@ export const poison = defineKind({
 export const crash = defineKind({
   name: 'crash',
   run: async (_input: JsonObject, { task: { id }, attempt }) => {
-    tell({ event: 'began', id, attempt });
+    emit({ event: 'began', id, attempt });
     setTimeout(() => {
       throw new Error('an error of a callback');
     }, 500);

@@ -4,17 +4,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { defineKind, into, task, type JsonObject } from '@heddle/kit';
 
-const tell = (line: object): void => void writeSync(1, `${JSON.stringify(line)}\n`);
+const emit = (line: object): void => void writeSync(1, `${JSON.stringify(line)}\n`);
 
 /** Ends at once, but for the attempts that its input names, which hold until their signal aborts. */
 export const hold = defineKind({
   name: 'hold',
   run: async (input: JsonObject, { task: { id }, attempt, signal }) => {
-    tell({ event: 'began', id, attempt });
+    emit({ event: 'began', id, attempt });
     if (attempt <= Number(input['holding_attempts'])) {
       await new Promise((_, reject) => {
         const stop = (): void => {
-          tell({ event: 'aborted', id, attempt });
+          emit({ event: 'aborted', id, attempt });
           reject(signal.reason as Error);
         };
         if (signal.aborted) stop();
@@ -30,10 +30,10 @@ export const generator = defineKind({
   name: 'PartGenerator',
   async *run(input: JsonObject, { task: { id }, attempt }) {
     const count = Number(input['count']);
-    tell({ event: 'began', id, attempt });
+    emit({ event: 'began', id, attempt });
     for (let n = 0; n < count; n += 1) {
       if (attempt === 1 && n === count / 2) {
-        tell({ event: 'half', id, attempt });
+        emit({ event: 'half', id, attempt });
         // fixed wait: forever, it is killed here.
         await sleep(600_000);
       }

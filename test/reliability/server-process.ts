@@ -8,6 +8,6 @@ process.stdin.on('end', () => process.exit(1));
 
 const exitCode = await runServer({
   configuration: configurationOfProcess({}),
-  tell: (event) => void process.stdout.write(`${JSON.stringify(event)}\n`),
+  onEvent: (event) => void process.stdout.write(`${JSON.stringify(event)}\n`),
 });
 process.exit(exitCode);

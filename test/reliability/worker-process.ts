@@ -16,20 +16,20 @@ const [url] = process.argv.slice(2) as [string];
 process.stdin.resume();
 process.stdin.on('end', () => process.exit(1));
 
-const tell = (line: object): void => void writeSync(1, `${JSON.stringify(line)}\n`);
+const emit = (line: object): void => void writeSync(1, `${JSON.stringify(line)}\n`);
 const common = { clock: systemClock, random: systemRandom, log: silentLogger };
 const pool = { maxSize: 6, minIdle: 1, acquireRetries: 3, acquireTimeoutMs: 20_000, slowQueryMs: 60_000 };
 const database = openDatabase({ url, ...pool, ...common });
 const engine = createEngine({ database, ...common });
 
 const work: Executor = async ({ id, attempt, metadata }) => {
-  tell({ event: 'began', task_id: id, attempt, at: now() });
+  emit({ event: 'began', task_id: id, attempt, at: now() });
   await systemClock.sleep(Number(metadata['work_ms']));
   if (attempt <= Number(metadata['failing_attempts'])) {
-    tell({ event: 'ended', task_id: id, attempt, at: now() });
+    emit({ event: 'ended', task_id: id, attempt, at: now() });
     throw new Error('not yet');
   }
-  tell({ event: 'ended', task_id: id, attempt, at: now() });
+  emit({ event: 'ended', task_id: id, attempt, at: now() });
   return { attempt };
 };
 const registry = ExecutorRegistry.of(Object.fromEntries(WORKER_KINDS.map((kind) => [kind, work])));
@@ -37,4 +37,4 @@ const holder = `worker-${process.pid}`;
 new LocalWorker({ engine, registry, holder, concurrency: 8, maxSet: 20, intervalMs: 100, ...common }).start();
 const runOnce = async (): Promise<'again' | 'idle'> => ((await engine.sweep()).more ? 'again' : 'idle');
 new Loop({ name: 'sweep', intervalMs: 100, runOnce, ...common }).start();
-tell({ event: 'ready' });
+emit({ event: 'ready' });

@@ -77,13 +77,13 @@ export class TreeView {
   select(id: string | null): void {
     this.selected = id;
     if (id !== null) this.active = id;
-    this.tell();
+    this.notify();
   }
 
   activate(id: string): void {
     if (this.active === id) return;
     this.active = id;
-    this.tell();
+    this.notify();
   }
 
   setOpen(id: string, open: boolean): void {
@@ -109,7 +109,7 @@ export class TreeView {
     if (from === null || from === this.store.rootId) return;
     this.zoomTo(this.store.nodes.get(from)?.parent ?? null);
     this.active = from;
-    this.tell();
+    this.notify();
   }
 
   turnPage(id: string, pages: number): void {
@@ -178,7 +178,7 @@ export class TreeView {
     }
     this.groups = groups;
     this.store.keepPages(new Set([...groups.keys()].filter((id) => groups.get(id)!.open)));
-    this.tell();
+    this.notify();
   }
 
   private wants(id: string, depth: number): boolean {
@@ -231,7 +231,7 @@ export class TreeView {
     return same ? old : group;
   }
 
-  private tell(): void {
+  private notify(): void {
     for (const listener of this.listeners) listener();
   }
 }

@@ -18,7 +18,7 @@ export function printUsageFailure(argv: readonly string[], error: CommanderError
   if (error.exitCode === 0) return EXIT.ok;
   if (error.code === 'commander.help') return EXIT.usage;
   const sentence = error.message.replace(/^error: /, '');
-  tell(argv, { code: 'USAGE', error: sentence, exit_code: EXIT.usage });
+  report(argv, { code: 'USAGE', error: sentence, exit_code: EXIT.usage });
   return EXIT.usage;
 }
 
@@ -28,11 +28,11 @@ export function printFailure(argv: readonly string[], error: unknown): ExitCode 
   const sentence = userMessageOf(error) ?? stack ?? String(error);
   const { exitCode = EXIT.failed, faults = [] } = error as { exitCode?: ExitCode; faults?: readonly string[] };
   const code = error instanceof CommandFailure ? error.code : 'FAILED';
-  tell(argv, { code, error: sentence, details: faults, exit_code: exitCode });
+  report(argv, { code, error: sentence, details: faults, exit_code: exitCode });
   return exitCode;
 }
 
-function tell(
+function report(
   argv: readonly string[],
   report: Pick<FailureReport, 'code' | 'error' | 'exit_code'> & { details?: readonly string[] },
 ): void {

@@ -7,7 +7,7 @@ import type { Queryable } from '../store/database.ts';
 import type { UnknownKind } from './port.ts';
 
 /** Maximum number of unknown kinds per answer. */
-const TOLD_MAX = 10;
+const REPORTED_MAX = 10;
 /** Maximum number of names remembered, known or unknown. */
 const REMEMBERED_MAX = 10_000;
 /** Time after which an unknown kind is looked up again, ms. */
@@ -26,7 +26,7 @@ export function kindsForWorkers(tasks: Iterable<Pick<NewTask, 'kind' | 'actions'
 export class KnownKinds {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #known = new Set(BUILT_IN_KINDS);
-  readonly #unknown = new Map<string, { until: number; told: UnknownKind }>();
+  readonly #unknown = new Map<string, { until: number; kind: UnknownKind }>();
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock;
@@ -37,12 +37,12 @@ export class KnownKinds {
     const now = this.#clock.monotonic();
     const missing = kinds.filter((kind) => !this.#known.has(kind) && (this.#unknown.get(kind)?.until ?? now) <= now);
     if (missing.length > 0) await this.#look(queryable, missing, now);
-    const told: UnknownKind[] = [];
+    const reports: UnknownKind[] = [];
     for (const kind of kinds) {
       const unknown = this.#unknown.get(kind);
-      if (unknown !== undefined && told.length < TOLD_MAX) told.push(unknown.told);
+      if (unknown !== undefined && reports.length < REPORTED_MAX) reports.push(unknown.kind);
     }
-    return told;
+    return reports;
   }
 
   async #look(queryable: Queryable, kinds: readonly string[], now: number): Promise<void> {
@@ -58,11 +58,11 @@ export class KnownKinds {
         this.#known.add(kind);
         this.#unknown.delete(kind);
       } else {
-        if (suggested === TOLD_MAX) continue;
+        if (suggested === REPORTED_MAX) continue;
         suggested += 1;
         if (this.#unknown.size >= REMEMBERED_MAX) this.#unknown.clear();
-        const told = { kind, did_you_mean: nearest(kind, candidates) };
-        this.#unknown.set(kind, { until: now + UNKNOWN_FOR_MS, told });
+        const unknown = { kind, did_you_mean: nearest(kind, candidates) };
+        this.#unknown.set(kind, { until: now + UNKNOWN_FOR_MS, kind: unknown });
       }
     }
   }

@@ -17,13 +17,13 @@ export async function inTransaction<T>(
     inner = innerContext(context, tx);
     return run(inner.context, tx);
   });
-  await inner!.tell();
+  await inner!.observe();
   return result;
 }
 
 interface InnerContext {
   context: EngineContext;
-  tell(): Promise<void>;
+  observe(): Promise<void>;
 }
 
 function innerContext(outer: EngineContext, tx: Queryable): InnerContext {
@@ -31,8 +31,8 @@ function innerContext(outer: EngineContext, tx: Queryable): InnerContext {
   const kinds = outer.kinds.on(tx);
   const later: (() => unknown)[] = [];
   const signalLater = (signal: Signal): void => void later.push(() => signals.emit(signal));
-  const observeLater = (tell: () => unknown): Promise<void> => {
-    later.push(tell);
+  const observeLater = (observe: () => unknown): Promise<void> => {
+    later.push(observe);
     return Promise.resolve();
   };
   return {
@@ -58,7 +58,7 @@ function innerContext(outer: EngineContext, tx: Queryable): InnerContext {
         created: (tasks, withDependencies) => void later.push(() => observer.created(tasks, withDependencies)),
       },
     },
-    async tell() {
+    async observe() {
       outer.kinds.adopt(kinds);
       for (const one of later) await one();
     },

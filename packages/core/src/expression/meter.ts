@@ -36,7 +36,7 @@ export class Meter {
   /** Budget left at the end of the current slice. */
   #pauseAt = Number.NEGATIVE_INFINITY;
   /** Work done and reported to the allowance. */
-  #told = 0;
+  #reported = 0;
   #hasPaused = false;
   #costs = new WeakMap<object, number>();
   #typing = new WeakMap<object, number>();
@@ -51,7 +51,7 @@ export class Meter {
   begin(limit: number = WORK_MAX, slices: SlicedAllowance | null = null): void {
     this.#limit = Math.min(limit, WORK_MAX);
     this.#left = this.#limit;
-    this.#told = 0;
+    this.#reported = 0;
     this.#hasPaused = false;
     this.#slices = slices;
     this.#schedulePause();
@@ -62,8 +62,8 @@ export class Meter {
   /** Returns the work done since the last call. */
   takeSpent(): number {
     const spent = this.#limit - this.#left;
-    const fresh = spent - this.#told;
-    this.#told = spent;
+    const fresh = spent - this.#reported;
+    this.#reported = spent;
     return fresh;
   }
 

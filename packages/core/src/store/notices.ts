@@ -57,7 +57,7 @@ export async function putNoticeEntries(
 }
 
 /** End of one run of a workflow with notification requests. */
-export interface EndToTell {
+export interface AnnouncedEnd {
   workflow_id: string;
   /** 0 for the first run, incremented by each retry of the workflow. */
   run: number;
@@ -71,17 +71,17 @@ export interface EndToTell {
   counts: CountsByState;
 }
 
-interface EndRow extends Omit<EndToTell, 'state' | 'counts'> {
+interface EndRow extends Omit<AnnouncedEnd, 'state' | 'counts'> {
   state: number;
   counts: Record<string, number> | null;
 }
 
 /** Returns those of the workflows whose end has not been notified; the caller does so in the same transaction. */
-export async function takeEnds(tx: Queryable, workflowIds: readonly string[]): Promise<EndToTell[]> {
+export async function takeEnds(tx: Queryable, workflowIds: readonly string[]): Promise<AnnouncedEnd[]> {
   const rows = await tx.query<EndRow>(TAKE_ENDS, [uuidArray(workflowIds)]);
   return rows.map(({ state, counts, ...row }) => ({
     ...row,
-    state: taskStateOf(state) as EndToTell['state'],
+    state: taskStateOf(state) as AnnouncedEnd['state'],
     counts: countsByState(Object.entries(counts ?? {}).map(([code, n]) => ({ state: Number(code), n }))),
   }));
 }

@@ -335,7 +335,10 @@ export class Pool {
         ({ awaited, lost, silentSince }) => awaited > 0 && !lost && silentSince <= silentBefore,
       );
       for (const { client } of silent) {
-        log.warn({ heartbeat_timeout_ms: Math.round(answerTimeoutMs) }, 'database does not answer; closing the connection');
+        log.warn(
+          { heartbeat_timeout_ms: Math.round(answerTimeoutMs) },
+          'database does not answer; closing the connection',
+        );
         if (client !== undefined) abandon(client, new Error(`no answer within ${answerTimeoutMs} ms`));
       }
       if (silent.length > 0) this.discardIdle();

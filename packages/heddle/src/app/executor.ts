@@ -12,13 +12,13 @@ import { surviveStrayRejections } from './stray-rejections.ts';
 
 export interface ExecutorOptions {
   configuration: Configuration;
-  tell: (event: ExecutorEvent) => void;
+  onEvent: (event: ExecutorEvent) => void;
   /** Receives the log; standard error by default. */
   logSink?: LogSink;
 }
 
 /** `heddle executor`: accepts signed tasks and runs them in a sandbox until it is interrupted. Needs no database. */
-export async function runExecutor({ configuration, tell, logSink }: ExecutorOptions): Promise<ExitCode> {
+export async function runExecutor({ configuration, onEvent, logSink }: ExecutorOptions): Promise<ExitCode> {
   const { values: settings } = configuration;
   requireExecutorSettings(settings);
   const log = processLog(settings, logSink);
@@ -30,20 +30,20 @@ export async function runExecutor({ configuration, tell, logSink }: ExecutorOpti
       try {
         const executor = await openUnlessStopped({ settings, log, stopping }, stop);
         if (executor !== null) {
-          tell(readyEvent(executor, settings));
+          onEvent(readyEvent(executor, settings));
           log.info({ listeners: executor.addresses, tier: executor.tiers.own.tier }, 'executor is ready');
           await aborted(stop);
           const { busy, queue_depth } = executor.manager.health();
-          tell({ event: 'stopping', running: busy, waiting: queue_depth });
+          onEvent({ event: 'stopping', running: busy, waiting: queue_depth });
           await executor.manager.drain(settings.executorDrainSecs * 1000);
         }
       } finally {
         await stopping.stop();
       }
-      tell({ event: 'stopped' });
+      onEvent({ event: 'stopped' });
       return EXIT.ok;
     },
-    () => tell({ event: 'forced' }),
+    () => onEvent({ event: 'forced' }),
   );
 }
 

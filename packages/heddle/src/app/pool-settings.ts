@@ -94,14 +94,26 @@ export const POOL_SETTING_GROUPS = {
     }),
   },
   'Runner pool: times': {
-    runnerLaunchTimeoutMs: time('HEDDLE_POOL_LAUNCH_TIMEOUT_SECS', 600_000, 'Timeout from planning a launch to its success'),
+    runnerLaunchTimeoutMs: time(
+      'HEDDLE_POOL_LAUNCH_TIMEOUT_SECS',
+      600_000,
+      'Timeout from planning a launch to its success',
+    ),
     runnerRegisterTimeoutMs: time(
       'HEDDLE_POOL_REGISTER_TIMEOUT_SECS',
       180_000,
       'Timeout from a launch to the registration of the runner',
     ),
-    runnerConfirmTimeoutMs: time('HEDDLE_POOL_CONFIRM_TIMEOUT_SECS', 10_000, 'Timeout from a claim to its confirmation by the runner'),
-    runnerClaimTimeoutMs: time('HEDDLE_POOL_CLAIM_TIMEOUT_SECS', 300_000, 'Maximum time of a claim that has not started'),
+    runnerConfirmTimeoutMs: time(
+      'HEDDLE_POOL_CONFIRM_TIMEOUT_SECS',
+      10_000,
+      'Timeout from a claim to its confirmation by the runner',
+    ),
+    runnerClaimTimeoutMs: time(
+      'HEDDLE_POOL_CLAIM_TIMEOUT_SECS',
+      300_000,
+      'Maximum time of a claim that has not started',
+    ),
     runnerIdleTimeoutMs: time('HEDDLE_POOL_IDLE_TIMEOUT_SECS', 300_000, 'Time after which an unused runner ends'),
     runnerHeartbeatMs: time('HEDDLE_POOL_HEARTBEAT_SECS', 5_000, 'Heartbeat interval of a runner'),
     runnerHeartbeatMaxAgeMs: time(

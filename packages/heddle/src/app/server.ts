@@ -34,7 +34,7 @@ export type LifeEvent =
 
 export interface ProcessOptions {
   configuration: Configuration;
-  tell: (event: LifeEvent) => void;
+  onEvent: (event: LifeEvent) => void;
   /** Receives the log; standard error by default. */
   logSink?: LogSink;
 }
@@ -42,7 +42,7 @@ export interface ProcessOptions {
 /**
  * `heddle server`: runs Heddle on an existing database until it is interrupted. Any number of servers share the work.
  */
-export async function runServer({ configuration, tell, logSink }: ProcessOptions): Promise<ExitCode> {
+export async function runServer({ configuration, onEvent, logSink }: ProcessOptions): Promise<ExitCode> {
   const { values: settings } = configuration;
   const databaseUrl = requireServerSettings(settings);
   const log = processLog(settings, logSink);
@@ -58,16 +58,16 @@ export async function runServer({ configuration, tell, logSink }: ProcessOptions
         const { url, hostUrl: host_url, port, tokensRequired: tokens_required } = system;
         log.info({ url, host_url, tokens_required }, `listening at ${url}`);
         const page = `${host_url}/`;
-        tell({ event: 'ready', url, page, host_url, port, pid: process.pid, data_dir: null, tokens_required });
+        onEvent({ event: 'ready', url, page, host_url, port, pid: process.pid, data_dir: null, tokens_required });
         await aborted(stop);
-        tell({ event: 'stopping' });
+        onEvent({ event: 'stopping' });
       } finally {
         await stopping.stop();
       }
-      tell({ event: 'stopped' });
+      onEvent({ event: 'stopped' });
       return EXIT.ok;
     },
-    () => tell({ event: 'forced' }),
+    () => onEvent({ event: 'forced' }),
   );
 }
 

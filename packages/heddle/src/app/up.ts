@@ -49,7 +49,7 @@ interface Start extends UpOptions {
  * another), its migrations, the server, and the example at the first start.
  */
 export async function runUp(options: UpOptions): Promise<ExitCode> {
-  const { configuration, tell, logSink, verbose } = options;
+  const { configuration, onEvent, logSink, verbose } = options;
   const settings = settingsOf(configuration);
   const file = await LogFile.open(settings.dataDir);
   const log = filedLog(settings, { file, ...(logSink === undefined ? {} : { terminal: logSink }), verbose });
@@ -62,13 +62,13 @@ export async function runUp(options: UpOptions): Promise<ExitCode> {
       } catch (error) {
         if (error !== stop.reason) throw error;
       } finally {
-        if (stop.aborted) tell({ event: 'stopping' });
+        if (stop.aborted) onEvent({ event: 'stopping' });
         await stopping.stop();
       }
-      tell({ event: 'stopped' });
+      onEvent({ event: 'stopped' });
       return EXIT.ok;
     },
-    () => tell({ event: 'forced' }),
+    () => onEvent({ event: 'forced' }),
   );
 }
 
@@ -78,9 +78,9 @@ function settingsOf({ values, effective }: Configuration): SettingValues {
 }
 
 async function runUntil(start: Start): Promise<void> {
-  const { settings, configuration, tell, stop, log, logFile, stopping } = start;
+  const { settings, configuration, onEvent, stop, log, logFile, stopping } = start;
   const dataDir = settings.databaseUrl === null ? settings.dataDir : null;
-  tell({ event: 'starting', version: VERSION, data_dir: dataDir, log_file: logFile });
+  onEvent({ event: 'starting', version: VERSION, data_dir: dataDir, log_file: logFile });
   // Checked first, so that the database is not started needlessly.
   await freePort(settings);
   const databaseUrl = await provideDatabase(start);
@@ -89,7 +89,7 @@ async function runUntil(start: Start): Promise<void> {
   stop.throwIfAborted();
   const base = { clock: systemClock, random: systemRandom, log, stopping, flags: configuration.flags };
   const system = await startSystem({ ...base, settings, databaseUrl, development: true });
-  tell({
+  onEvent({
     event: 'ready',
     url: system.url,
     page: `${system.url}/`,
@@ -116,20 +116,20 @@ async function provideDatabase({ settings, log, stopping }: Start): Promise<stri
 
 /** Runs the example beside the rest: its failure does not stop the system. */
 async function runExample(start: Start, system: System): Promise<void> {
-  const { log, stopping, stop, tell, show, settings } = start;
+  const { log, stopping, stop, onEvent, show, settings } = start;
   const embedded = settings.databaseUrl === null;
   const options = { system, settings, embedded, clock: systemClock, random: systemRandom, log, stopping };
   try {
     const example = await startExample(options, stop);
     if (example === null || example.workflowId === null) return;
     const { workflowId, token } = example;
-    tell({ event: 'example', workflow_id: workflowId, page: `${system.url}/view?workflow=${workflowId}` });
+    onEvent({ event: 'example', workflow_id: workflowId, page: `${system.url}/view?workflow=${workflowId}` });
     const shown = show({ apiUrl: system.url, token, workflowId, signal: stop });
     const ended = waitForExample(options, workflowId, stop);
     await Promise.all([shown.catch(warn(log, 'could not show the progress of the example')), ended]);
     if (stop.aborted) return;
     const report = await example.report();
-    tell({ event: 'example_ended', workflow_id: workflowId, report });
+    onEvent({ event: 'example_ended', workflow_id: workflowId, report });
   } catch (error) {
     if (!stop.aborted) warn(log, 'could not run the example')(error);
   }

@@ -59,7 +59,7 @@ export interface WorkerOptions {
   kinds: readonly string[];
   /** URL of a server, for a worker without a database. */
   server: ServerAddress | null;
-  tell: (event: WorkerEvent) => void;
+  onEvent: (event: WorkerEvent) => void;
   /** Receives the log; standard error by default. */
   logSink?: LogSink;
 }
@@ -80,7 +80,7 @@ interface Start {
 
 /** `heddle worker`: runs tasks from the queues of its kinds until it is interrupted. */
 export async function runWorker(options: WorkerOptions): Promise<ExitCode> {
-  const { configuration, server, tell, logSink } = options;
+  const { configuration, server, onEvent, logSink } = options;
   const { values: settings } = configuration;
   const log = processLog(settings, logSink);
   warnUnknownVariables(configuration, log);
@@ -92,18 +92,18 @@ export async function runWorker(options: WorkerOptions): Promise<ExitCode> {
       try {
         const { worker, ready } = await startWorker({ settings, modules, names: options.kinds, server, log, stopping });
         log.info({ kinds: ready.kinds, queue: ready.queue }, `worker ${ready.worker} is receiving tasks`);
-        tell(ready);
+        onEvent(ready);
         await aborted(stop);
-        tell({ event: 'stopping', running: worker.counts().running });
+        onEvent({ event: 'stopping', running: worker.counts().running });
         await worker.stop(settings.workerDrainSecs * 1000);
         const { succeeded, ...others } = worker.counts().ended;
-        tell({ event: 'stopped', succeeded, failed: Object.values(others).reduce((sum, count) => sum + count, 0) });
+        onEvent({ event: 'stopped', succeeded, failed: Object.values(others).reduce((sum, count) => sum + count, 0) });
       } finally {
         await stopping.stop();
       }
       return EXIT.ok;
     },
-    () => tell({ event: 'forced' }),
+    () => onEvent({ event: 'forced' }),
   );
 }
 

@@ -110,7 +110,11 @@ test('runners are released, drained and terminated', async () => {
   const [one, other] = await world.arrive(2);
   const both = (await pool('hold', '--class', 'large', '--count', '2', '--json')).json() as { id: string };
   const refused = await pool('release', one!);
-  assert.deepEqual([refused.code, refused.stderr.includes(`heddle pool release-hold ${both.id}`)], [1, true], refused.stderr);
+  assert.deepEqual(
+    [refused.code, refused.stderr.includes(`heddle pool release-hold ${both.id}`)],
+    [1, true],
+    refused.stderr,
+  );
   assert.equal((await pool('release-hold', both.id)).code, 0);
   const single = (await pool('hold', '--class', 'large', '--json')).json() as { runners: { id: string }[] };
   assert.match((await pool('release', single.runners[0]!.id)).stdout, /^state +idle$/m);

@@ -4,7 +4,7 @@ export const END_REASONS = {
   idle_too_long: 'idle too long',
   by_hand: 'terminated by a user',
   server_stopped: 'its server stopped',
-  told_to_stop: 'its process received a stop signal',
+  stopped: 'its process received a stop signal',
   stuck: 'its handler did not end',
   /** A request of another class needed the capacity. */
   evicted: 'evicted',

@@ -49,14 +49,14 @@ export function planFlow(root: NewNode, place: Place, grows = false): FlowPlan {
     if (!isTask(flat) || plan.faults.length >= FAULTS_MAX) continue;
     const { task } = flat.node;
     const expressions = expressionsOf(task.kind, task.metadata);
-    const tells = NOTIFICATION_KINDS.has(task.kind);
-    if (expressions.length === 0 && task.kind !== CONDITIONAL_KIND && !tells) continue;
+    const notifies = NOTIFICATION_KINDS.has(task.kind);
+    if (expressions.length === 0 && task.kind !== CONDITIONAL_KIND && !notifies) continue;
     planner ??= new FlowPlanner(list, place, grows, plan);
     planner.addTask(
       index,
       expressions.filter(({ path }) => !isWithinTemplates(task.kind, path)),
     );
-    if (tells) planner.addTemplates(index, expressions);
+    if (notifies) planner.addTemplates(index, expressions);
   }
   return plan;
 }

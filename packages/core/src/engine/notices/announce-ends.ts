@@ -9,7 +9,7 @@ import { TERMINAL_STATES } from '@heddle/base/vocabulary/task-state';
 import { WORKFLOW_WIRE_STATE } from '@heddle/base/vocabulary/workflow';
 import { SLICE_STEPS, type SlicedAllowance } from '../../expression/meter.ts';
 import { SlicedWork } from '@heddle/base/sliced-work';
-import { takeEnds, writeNotices, type EndToTell, type NoticeRow } from '../../store/notices.ts';
+import { takeEnds, writeNotices, type AnnouncedEnd, type NoticeRow } from '../../store/notices.ts';
 import { readForTemplates, type TemplateReads, type Upstream } from '../../store/upstream.ts';
 import type { EngineContext } from '../context.ts';
 import { storedAction } from '../outbox.ts';
@@ -29,14 +29,14 @@ const WORDS_OF_STATE = {
   timed_out: 'timed out',
   partially_failed: 'partially failed',
   disabled: 'was disabled',
-} as const satisfies Record<EndToTell['state'], string>;
+} as const satisfies Record<AnnouncedEnd['state'], string>;
 
 /** Deliveries per statement; a payload may have 256 KiB. */
 const ROWS_AT_ONCE = 200;
 
 /** Recipient of a workflow-end notification. */
-interface ToldEntry {
-  end: EndToTell;
+interface DueEntry {
+  end: AnnouncedEnd;
   entry: WorkflowNotification;
   /** Its templates, or their faults if they do not compile. */
   notification: CompiledNotification | Error;
@@ -50,17 +50,17 @@ interface ToldEntry {
 export async function announceEnds(context: EngineContext, ids: readonly string[]): Promise<number> {
   const { database } = context;
   if (ids.length === 0) return 0;
-  const told = (await takeEnds(database, ids)).flatMap(toldEntries);
+  const due = (await takeEnds(database, ids)).flatMap(dueEntries);
   const reads = readForTemplates(
     database,
-    told.flatMap((each) => each.reads ?? []),
+    due.flatMap((each) => each.reads ?? []),
   );
   let written = 0;
   let rows: NoticeRow[] = [];
-  let of: EndToTell | undefined;
+  let of: AnnouncedEnd | undefined;
   let ordinal = 0;
   const work = new SlicedWork({ slice_steps: SLICE_STEPS });
-  for (const each of told) {
+  for (const each of due) {
     if (each.end !== of) ordinal = 0;
     of = each.end;
     const upstream = each.reads === null ? null : await reads.next();
@@ -79,9 +79,9 @@ export async function announceEnds(context: EngineContext, ids: readonly string[
   return written;
 }
 
-function toldEntries(end: EndToTell): ToldEntry[] {
-  const told = end.entries.filter(({ on }) => on.some((state) => state === WORKFLOW_WIRE_STATE[end.state]));
-  return told.map((entry) => {
+function dueEntries(end: AnnouncedEnd): DueEntry[] {
+  const due = end.entries.filter(({ on }) => on.some((state) => state === WORKFLOW_WIRE_STATE[end.state]));
+  return due.map((entry) => {
     const notification = compiledOf(entry);
     const reads = notification instanceof Error ? null : readsOf(end.workflow_id, notification.expressions);
     return { end, entry, notification, reads };
@@ -97,7 +97,7 @@ function compiledOf(entry: WorkflowNotification): CompiledNotification | Error {
   }
 }
 
-function rowOf({ workflow_id, run }: EndToTell, action: NoticeAction, ordinal: number): NoticeRow {
+function rowOf({ workflow_id, run }: AnnouncedEnd, action: NoticeAction, ordinal: number): NoticeRow {
   const idempotency_key = `${workflow_id}:end${ordinal > 0 ? `:${ordinal + 1}` : ''}${run > 0 ? `:run-${run + 1}` : ''}`;
   const content = storedAction(action);
   return { task_id: workflow_id, workflow_id, attempt: run + 1, ordinal, content, idempotency_key };
@@ -105,11 +105,11 @@ function rowOf({ workflow_id, run }: EndToTell, action: NoticeAction, ordinal: n
 
 async function noticesOf(
   context: EngineContext,
-  told: ToldEntry,
+  due: DueEntry,
   upstream: Upstream | null,
   allowance: SlicedAllowance,
 ): Promise<NoticeAction[]> {
-  const { end, entry } = told;
+  const { end, entry } = due;
   const facts = workflowFacts(end);
   const name = end.name ?? end.workflow_id;
   const subject: NoticeSubject = {
@@ -118,13 +118,13 @@ async function noticesOf(
     facts: { workflow: facts },
     origin: `Heddle: workflow ${name} (${end.workflow_id})`,
   };
-  return composeNotices(entry.channel, await rendered(context, told, upstream, facts, allowance), subject);
+  return composeNotices(entry.channel, await rendered(context, due, upstream, facts, allowance), subject);
 }
 
 /** Renders a notification; if its template fails, the default message replaces it and includes the error. */
 async function rendered(
   { log }: EngineContext,
-  { end, notification }: ToldEntry,
+  { end, notification }: DueEntry,
   upstream: Upstream | null,
   workflow: JsonObject,
   allowance: SlicedAllowance,
@@ -141,7 +141,7 @@ async function rendered(
   }
 }
 
-function wordsOf({ name, workflow_id, state, reason, counts }: EndToTell): DefaultWords {
+function wordsOf({ name, workflow_id, state, reason, counts }: AnnouncedEnd): DefaultWords {
   const ended = Object.entries(counts).map(([of, n]) => `${n} ${of.replaceAll('_', ' ')}`);
   const tasks = ended.length === 0 ? 'It had no tasks.' : `Tasks: ${ended.join(', ')}.`;
   return {
@@ -151,7 +151,7 @@ function wordsOf({ name, workflow_id, state, reason, counts }: EndToTell): Defau
 }
 
 /** Builds the variable `workflow`, which webhooks receive too. Every state has its count. */
-function workflowFacts(end: EndToTell): JsonObject {
+function workflowFacts(end: AnnouncedEnd): JsonObject {
   const { workflow_id: id, name, state, reason, counts, run, job_run_id, created_at, ended_at } = end;
   return {
     id,

@@ -8,7 +8,7 @@ import { SlicedWork } from '@heddle/base/sliced-work';
 import type { Database } from '../../store/database.ts';
 import { findBadEnds, findWorkflowName } from '../../store/notices.ts';
 import { countTasksBefore } from '../../store/tasks-before.ts';
-import type { Notices, Telling } from './port.ts';
+import type { Notices, NoticeRequest } from './port.ts';
 import { NOTIFICATION_STEPS_MAX, requireNotification, TASK_VARIABLES, type DefaultWords } from './render.ts';
 import { readVariables } from './variables.ts';
 
@@ -23,23 +23,23 @@ export interface NoticesOptions {
 export function createNotices(options: NoticesOptions): Notices {
   const { database } = options;
   return {
-    compose: (telling) => compose(options, telling),
+    compose: (request) => compose(options, request),
     badEndsBefore: (id, limit) => findBadEnds(database, id, limit),
     countBefore: (id) => countTasksBefore(database, id, null),
   };
 }
 
-async function compose(options: NoticesOptions, telling: Telling) {
+async function compose(options: NoticesOptions, request: NoticeRequest) {
   const { database, now } = options;
-  const { task, notification, type, facts } = telling;
+  const { task, notification, type, facts } = request;
   const { workflow_id } = task;
   const found = await findWorkflowName(database, workflow_id, now?.() ?? null);
   const at = found?.now ?? 0;
   const workflow = { id: workflow_id, name: found?.name ?? null };
   const shownTask = { id: task.id, name: task.name, kind: task.kind, local_id: task.local_id, attempt: task.attempt };
   const label = workflow.name ?? workflow_id;
-  const words = telling.words(label);
-  const rendered = await render(options, telling, { ...facts, workflow, task: shownTask, now: new Date(at) }, words);
+  const words = request.words(label);
+  const rendered = await render(options, request, { ...facts, workflow, task: shownTask, now: new Date(at) }, words);
   return composeNotices(notification.channel, rendered, {
     type,
     at,
@@ -50,7 +50,7 @@ async function compose(options: NoticesOptions, telling: Telling) {
 
 async function render(
   { database, log }: NoticesOptions,
-  { task, notification, facts, plain_if_template_fails: plainly }: Telling,
+  { task, notification, facts, plain_if_template_fails: plainly }: NoticeRequest,
   variables: Variables,
   words: DefaultWords,
 ): Promise<RenderedNotification> {

@@ -4,7 +4,7 @@ import type { NoticeAction, Notification } from '../../domain/notification/notif
 import type { TaskState } from '@heddle/base/vocabulary/task-state';
 
 /** Task that sends a notification. */
-export interface TellingTask {
+export interface NotifyingTask {
   id: TaskId;
   workflow_id: WorkflowId;
   name: string;
@@ -13,8 +13,8 @@ export interface TellingTask {
   attempt: number;
 }
 
-export interface Telling {
-  task: TellingTask;
+export interface NoticeRequest {
+  task: NotifyingTask;
   notification: Notification;
   /** `task.notification`, `task.results`, `workflow.error`. */
   type: string;
@@ -42,7 +42,7 @@ export interface Notices {
    *
    * @throws Error naming the member whose template does not compile or failed
    */
-  compose(telling: Telling): Promise<NoticeAction[]>;
+  compose(request: NoticeRequest): Promise<NoticeAction[]>;
   /** Returns the number of failed tasks that precede a task in its container, and the first `limit` of them. */
   badEndsBefore(id: TaskId, limit: number): Promise<{ total: number; first: BadEnd[] }>;
   /** Counts the same tasks by state, whatever it is. */

@@ -81,16 +81,16 @@ async function store(
   );
   const builder = new TreeRowBuilder(vocabulary);
   const added = new Set<string>();
-  const told: { w: string; e: readonly WorkflowNotification[] }[] = [];
+  const entries: { w: string; e: readonly WorkflowNotification[] }[] = [];
   for (const { root, notify = [] } of wanted) {
     if (!fresh.has(root.id) || added.has(root.id)) continue;
     added.add(root.id);
-    if (notify.length > 0) told.push({ w: root.id, e: notify });
+    if (notify.length > 0) entries.push({ w: root.id, e: notify });
     const reads = flows.get(root)!;
     const target = { container_id: null, position: 0, opens: true, generator: null, begun: false, reads };
     builder.add(root, { workflow_id: root.id, ...target });
   }
-  await putNoticeEntries(tx, told);
+  await putNoticeEntries(tx, entries);
   // Sent together: the second finds what the first has stored.
   const [moved, counted] = await Promise.all([
     added.size === 0 ? null : storeNodes(tx, builder.rows, context.now()),

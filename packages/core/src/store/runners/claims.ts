@@ -41,7 +41,7 @@ export interface ServedRow {
 
 /** Without a request ID if there is no answer. */
 type AnswerRow = (ServedRow | (Omit<ServedRow, 'request_id'> & { readonly request_id: null })) & {
-  readonly told: string | null;
+  readonly notices: string | null;
 };
 
 /** Returns a row for each granted request, in queue order, and for each given request that still waits. */
@@ -53,7 +53,7 @@ export async function claimIdle(
 ): Promise<ServedRow[]> {
   const values = [limit, requestIds === null ? null : uuidArray(requestIds), now, times];
   const rows = await queryable.query<AnswerRow>(CLAIM_IDLE, values);
-  notify(rows[0]!.told);
+  notify(rows[0]!.notices);
   return rows.filter((row) => row.request_id !== null);
 }
 
@@ -65,9 +65,9 @@ export async function claimNamed(
 ): Promise<{ answers: string[]; runners: GrantedRow[] | null }> {
   const [row] = await queryable.query<{
     claimed: { answers: string[]; runners: GrantedRow[] | null };
-    told: string | null;
+    notices: string | null;
   }>(CLAIM, [requestId, uuidArray(runnerIds), now, times]);
-  notify(row!.told);
+  notify(row!.notices);
   return row!.claimed;
 }
 

@@ -10,7 +10,7 @@ export const POOL_CHANNEL = 'heddle_pool';
 export const SETTLED = 'settled';
 
 /** A column with the notifications that the functions of this statement deferred; null: none. */
-export const NOTICES_COLUMN = `nullif(current_setting('heddle.told', true), '') as told`;
+export const NOTICES_COLUMN = `nullif(current_setting('heddle.pending_notices', true), '') as notices`;
 
 /** Represents the pool itself among the runner IDs. */
 const POOL = 'pool';
@@ -25,7 +25,7 @@ const WAITING_MAX = 10_000;
 
 /** Context of statements whose caller sends the notifications; `times` contains `quiet`. */
 export interface QueuedNoticeContext extends StatementContext {
-  readonly notify: (told: string | null) => void;
+  readonly notify: (notices: string | null) => void;
 }
 
 /**
@@ -38,13 +38,13 @@ export class NoticeQueue {
 
   constructor(database: Queryable) {
     this.#notices = new Coalescer({
-      flush: async (told) => {
-        const payloads = [...new Set(told.flatMap((each) => each.split(',')))];
+      flush: async (notices) => {
+        const payloads = [...new Set(notices.flatMap((each) => each.split(',')))];
         const channels = payloads.map((payload) =>
           payload === POOL || payload === SETTLED ? POOL_CHANNEL : RUNNER_CHANNEL,
         );
         await database.query(NOTIFY, [channels, payloads.map((payload) => (payload === POOL ? '' : payload))]);
-        return told.map(() => undefined);
+        return notices.map(() => undefined);
       },
       maxItems: SET_MAX,
       maxWaiting: WAITING_MAX,
@@ -52,7 +52,7 @@ export class NoticeQueue {
     });
   }
 
-  readonly notify = (told: string | null): void => {
-    if (told !== null) this.#notices.add(told).catch(() => undefined);
+  readonly notify = (notices: string | null): void => {
+    if (notices !== null) this.#notices.add(notices).catch(() => undefined);
   };
 }

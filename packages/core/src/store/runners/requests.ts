@@ -75,7 +75,7 @@ export async function askForRunners(
   rows: readonly NewRequestRow[],
   { now, times, notify }: QueuedNoticeContext,
 ): Promise<boolean> {
-  const [row] = await queryable.query<{ asked: number; told: string | null }>(ASK, [
+  const [row] = await queryable.query<{ asked: number; notices: string | null }>(ASK, [
     uuidArray(rows.map((row) => row.id)),
     numberArray(rows.map((row) => row.shape_id)),
     rows.map((row) => row.tenant),
@@ -87,7 +87,7 @@ export async function askForRunners(
     now,
     times,
   ]);
-  notify(row!.told);
+  notify(row!.notices);
   return row!.asked >= 0;
 }
 
@@ -119,8 +119,8 @@ export async function withdrawRequests(
   { now, times, notify }: QueuedNoticeContext,
 ): Promise<string[]> {
   const values = [uuidArray(ids), reason, now, times];
-  const [row] = await queryable.query<{ idle: string[]; told: string | null }>(WITHDRAW, values);
-  notify(row!.told);
+  const [row] = await queryable.query<{ idle: string[]; notices: string | null }>(WITHDRAW, values);
+  notify(row!.notices);
   return row!.idle;
 }
 

@@ -37,7 +37,7 @@ const TERMINATE: Statement = {
   text: `select s.n, ${NOTICES_COLUMN} from (select runner_terminate($1::uuid[], $2, $3::timestamptz, runner_times($4::jsonb)) as n offset 0) s`,
 };
 
-type Answer<Row> = Row & { readonly told: string | null };
+type Answer<Row> = Row & { readonly notices: string | null };
 
 /** `threshold` and `now` are milliseconds since the epoch. */
 export interface OrdersRow {
@@ -68,7 +68,7 @@ export async function registerRunner(
 ): Promise<OrdersRow | null> {
   const values = [runner_id, batch_id, provider_id, address, now, times];
   const [row] = await queryable.query<Answer<{ orders: OrdersRow | null }>>(REGISTER, values);
-  notify(row!.told);
+  notify(row!.notices);
   return row!.orders;
 }
 
@@ -78,7 +78,7 @@ export async function recordHeartbeat(
   { now, times, notify }: QueuedNoticeContext,
 ): Promise<OrdersRow | null> {
   const [row] = await queryable.query<Answer<{ orders: OrdersRow | null }>>(BEAT, [runnerId, now, times]);
-  notify(row!.told);
+  notify(row!.notices);
   return row!.orders;
 }
 
@@ -97,7 +97,7 @@ export async function confirmRunner(
   { now, times, notify }: QueuedNoticeContext,
 ): Promise<boolean> {
   const [row] = await queryable.query<Answer<{ confirmed: boolean }>>(CONFIRM, [runnerId, epoch, now, times]);
-  notify(row!.told);
+  notify(row!.notices);
   return row!.confirmed;
 }
 
@@ -110,7 +110,7 @@ export async function releaseRunner(
 ): Promise<{ released: boolean; idle: string[] }> {
   const values = [runnerId, epoch, now, times];
   const [row] = await queryable.query<Answer<{ released: boolean; idle: string[] }>>(RELEASE, values);
-  notify(row!.told);
+  notify(row!.notices);
   return row!;
 }
 
@@ -122,7 +122,7 @@ export async function drainRunners(
   { now, times, notify }: QueuedNoticeContext,
 ): Promise<number> {
   const [row] = await queryable.query<Answer<{ n: number }>>(DRAIN, [uuidArray(runnerIds), reason, now, times]);
-  notify(row!.told);
+  notify(row!.notices);
   return row!.n;
 }
 
@@ -134,6 +134,6 @@ export async function terminateRunners(
   { now, times, notify }: QueuedNoticeContext,
 ): Promise<number> {
   const [row] = await queryable.query<Answer<{ n: number }>>(TERMINATE, [uuidArray(runnerIds), reason, now, times]);
-  notify(row!.told);
+  notify(row!.notices);
   return row!.n;
 }

@@ -87,7 +87,13 @@ class LoadRun {
   constructor(load: LoadCase, variant: Variant) {
     this.#load = load;
     const clock = this.#clock;
-    const times = { ...POLICY.times, idle_ms: DAY_MS, heartbeat_max_age_ms: DAY_MS, heartbeat_timeout_ms: DAY_MS, confirm_ms: DAY_MS };
+    const times = {
+      ...POLICY.times,
+      idle_ms: DAY_MS,
+      heartbeat_max_age_ms: DAY_MS,
+      heartbeat_timeout_ms: DAY_MS,
+      confirm_ms: DAY_MS,
+    };
     this.#store = new MemoryRunnerStore({ times, classes: [CLASS], max_uses: null, now: () => clock.now() });
     this.#backend = this.#backendOf(variant);
   }

@@ -120,7 +120,8 @@ export class Ledger {
     const wrong = {
       lost: quiet < times.heartbeat_timeout_ms,
       vanished:
-        (isHeld && quiet < times.heartbeat_max_age_ms) || (runner.provider_id !== null && this.#options.runs(runner.provider_id)),
+        (isHeld && quiet < times.heartbeat_max_age_ms) ||
+        (runner.provider_id !== null && this.#options.runs(runner.provider_id)),
       unconfirmed: runner.state !== 'claimed' || now - runner.state_since < times.confirm_ms,
       'idle too long': runner.state !== 'idle' || runner.threshold > now,
       'never registered': runner.state !== 'created' || now - runner.created_at < times.register_ms,

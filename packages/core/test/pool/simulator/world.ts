@@ -24,7 +24,12 @@ export const POLICY: PoolPolicy = {
   classes: [CLASS],
   times: {
     ...{ created_ms: 240 * SECOND, register_ms: 60 * SECOND, confirm_ms: 10 * SECOND, claim_ms: 60 * SECOND },
-    ...{ idle_ms: 25 * SECOND, heartbeat_max_age_ms: 12 * SECOND, heartbeat_timeout_ms: 20 * SECOND, recheck_ms: 40 * SECOND },
+    ...{
+      idle_ms: 25 * SECOND,
+      heartbeat_max_age_ms: 12 * SECOND,
+      heartbeat_timeout_ms: 20 * SECOND,
+      recheck_ms: 40 * SECOND,
+    },
     reserve_after_ms: 10 * SECOND,
   },
   ...{ max_runners: 8, batch_max: 3, launch_rate: { per_second: 2, burst: 6 }, min_idle: [] },

@@ -48,11 +48,21 @@ export function poolFaults(settings: SettingValues): string[] {
   atLeast('HEDDLE_POOL_HEARTBEAT_MAX_AGE_SECS', fresh, pulse * 2, 'twice HEDDLE_POOL_HEARTBEAT_SECS');
   atLeast('HEDDLE_POOL_HEARTBEAT_TIMEOUT_SECS', silent, fresh, 'HEDDLE_POOL_HEARTBEAT_MAX_AGE_SECS');
   atLeast('HEDDLE_POOL_CONFIRM_TIMEOUT_SECS', settings.runnerConfirmTimeoutMs, pulse, 'HEDDLE_POOL_HEARTBEAT_SECS');
-  atLeast('HEDDLE_POOL_CLAIM_TIMEOUT_SECS', settings.runnerClaimTimeoutMs, settings.runnerConfirmTimeoutMs, 'HEDDLE_POOL_CONFIRM_TIMEOUT_SECS');
+  atLeast(
+    'HEDDLE_POOL_CLAIM_TIMEOUT_SECS',
+    settings.runnerClaimTimeoutMs,
+    settings.runnerConfirmTimeoutMs,
+    'HEDDLE_POOL_CONFIRM_TIMEOUT_SECS',
+  );
   for (const [name, own] of Object.entries(classes.times)) {
     const confirm = own.confirm_ms ?? settings.runnerConfirmTimeoutMs;
     atLeast(`HEDDLE_POOL_CLASSES: ${name}.confirm_secs`, confirm, pulse, 'HEDDLE_POOL_HEARTBEAT_SECS');
-    atLeast(`HEDDLE_POOL_CLASSES: ${name}.claim_secs`, own.claim_ms ?? settings.runnerClaimTimeoutMs, confirm, 'confirm_secs');
+    atLeast(
+      `HEDDLE_POOL_CLASSES: ${name}.claim_secs`,
+      own.claim_ms ?? settings.runnerClaimTimeoutMs,
+      confirm,
+      'confirm_secs',
+    );
   }
   const { runnerLaunchBurst: burst, runnerBatchMax: batch } = settings;
   if (burst < batch) {

@@ -41,7 +41,7 @@ export interface RunnerOptions {
   home: string | null;
   /** Whether a `heddle up` launched it. */
   development: boolean;
-  tell: (event: RunnerEvent) => void;
+  onEvent: (event: RunnerEvent) => void;
   logSink?: LogSink;
 }
 
@@ -64,7 +64,7 @@ const RUNNER_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Runs `heddle worker --runner` until the pool or a signal ends it. */
 export async function runRunner(options: RunnerOptions): Promise<ExitCode> {
-  const { configuration, runner, home, tell, logSink } = options;
+  const { configuration, runner, home, onEvent, logSink } = options;
   const { values: settings } = configuration;
   if (runner !== 'ec2' && !RUNNER_ID.test(runner))
     throw new ConfigurationError([`--runner: must be a runner ID or ec2, not ${runner.slice(0, 60)}`]);
@@ -85,13 +85,13 @@ export async function runRunner(options: RunnerOptions): Promise<ExitCode> {
       }
       return EXIT.ok;
     },
-    () => tell({ event: 'forced' }),
+    () => onEvent({ event: 'forced' }),
   );
 }
 
 /** Resolves when the runner has ended, or was stopped and has reported that. */
 async function serveUntil(stop: AbortSignal, start: Start): Promise<void> {
-  const { settings, tell } = start;
+  const { settings, onEvent } = start;
   const ended = Promise.withResolvers<string>();
   const { agent, duty } = await startAgent(start, ended.resolve);
   const stopped = Promise.withResolvers<'stopped'>();
@@ -99,8 +99,8 @@ async function serveUntil(stop: AbortSignal, start: Start): Promise<void> {
   if (stop.aborted) stopped.resolve('stopped');
   let reason = await Promise.race([ended.promise, stopped.promise]);
   if (stop.aborted) {
-    tell({ event: 'stopping' });
-    const drained = agent.drain(END_REASONS.told_to_stop);
+    onEvent({ event: 'stopping' });
+    const drained = agent.drain(END_REASONS.stopped);
     await duty.stop(settings.workerDrainSecs * 1_000);
     const waited = new AbortController();
     const late = systemClock.sleep(EXIT_GRACE_MS, waited.signal).then(() => 'the runner was stopped');
@@ -108,7 +108,7 @@ async function serveUntil(stop: AbortSignal, start: Start): Promise<void> {
     reason = await Promise.race([drained.then(() => ended.promise), late]);
     waited.abort();
   } else await Promise.race([duty.stop(0), systemClock.sleep(HAND_BACK_MS)]);
-  tell({ event: 'stopped', reason, settled: duty.settled });
+  onEvent({ event: 'stopped', reason, settled: duty.settled });
 }
 
 async function startAgent(
@@ -140,7 +140,7 @@ async function startAgent(
     const { runner_id, number } = orders;
     log.info({ runner: runner_id, number }, 'runner registered');
     const names = kinds.map(({ name }) => name);
-    start.tell({ event: 'ready', runner: runner_id, number, pid: process.pid, kinds: names });
+    start.onEvent({ event: 'ready', runner: runner_id, number, pid: process.pid, kinds: names });
   });
   const metadata = start.runner === 'ec2' ? openMetadata() : null;
   const agent = new RunnerAgent({

@@ -30,7 +30,11 @@ export interface SharedTimes extends PoolTimes {
 /** Returns the policy in the settings of this process. */
 export function sharedPolicyOf(settings: SettingValues): SharedPolicy {
   const { classes, times, max_uses, class_times = {} } = poolPolicyOf(settings);
-  const { runnerHeartbeatMs: heartbeat_ms, runnerExitGraceMs: exit_grace_ms, runnerDisconnectedMs: disconnected_ms } = settings;
+  const {
+    runnerHeartbeatMs: heartbeat_ms,
+    runnerExitGraceMs: exit_grace_ms,
+    runnerDisconnectedMs: disconnected_ms,
+  } = settings;
   return { classes, times: { ...times, max_uses, heartbeat_ms, exit_grace_ms, disconnected_ms }, class_times };
 }
 

@@ -27,12 +27,12 @@ export function registerAuditCommand(program: Command): void {
       const { verifyFiles } = await import('../../app/remote/audit.ts');
       const verdict = await verifyFiles(files, options.head);
       const output = outputOf(options);
-      output.result(verdict, () => tell(output, verdict));
+      output.result(verdict, () => report(output, verdict));
       if (verdict.fault !== null || verdict.anchored === false) process.exitCode = EXIT.failed;
     });
 }
 
-function tell(output: Output, { fault, lines, first, last, notes, anchored }: AuditVerdict): void {
+function report(output: Output, { fault, lines, first, last, notes, anchored }: AuditVerdict): void {
   if (fault !== null) {
     const name = fault.seq === null ? '' : `, number ${fault.seq}`;
     output.line(`${output.paint('red', '✖')} ${fault.file}: line ${fault.line}${name} is not intact: ${fault.reason}`);

@@ -29,7 +29,7 @@ export function registerExecutorCommand(program: Command): void {
       const configuration = configurationOf(options);
       const output = outputOf(options);
       const { runExecutor } = await import('../../app/executor.ts');
-      process.exitCode = await runExecutor({ configuration, tell: (event) => printExecutorEvent(output, event) });
+      process.exitCode = await runExecutor({ configuration, onEvent: (event) => printExecutorEvent(output, event) });
     });
 }
 

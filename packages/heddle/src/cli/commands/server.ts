@@ -8,7 +8,7 @@ import {
   SERVER_KEYS,
   type SettingsOptions,
 } from '../settings-options.ts';
-import { tell } from './up.ts';
+import { printLifeEvent } from './up.ts';
 
 /** `heddle server`: runs on an existing database. */
 export function registerServerCommand(program: Command): void {
@@ -22,7 +22,7 @@ export function registerServerCommand(program: Command): void {
       const output = outputOf(options);
       keepNewSpaceSmall();
       const { runServer } = await import('../../app/server.ts');
-      process.exitCode = await runServer({ configuration, tell: (event) => tell(output, event) });
+      process.exitCode = await runServer({ configuration, onEvent: (event) => printLifeEvent(output, event) });
     });
 }
 

@@ -44,7 +44,13 @@ export function registerUpCommand(program: Command): void {
         }
       };
       const verbose = options.verbose ?? false;
-      process.exitCode = await runUp({ configuration, tell: (event) => tell(output, event), show, logSink, verbose });
+      process.exitCode = await runUp({
+        configuration,
+        onEvent: (event) => printLifeEvent(output, event),
+        show,
+        logSink,
+        verbose,
+      });
     });
 }
 
@@ -64,7 +70,7 @@ async function showWorkflow(
 }
 
 /** Reports the lifecycle events of a process: a sentence for each, or a document with `--json`. */
-export function tell(output: Output, event: LifeEvent): void {
+export function printLifeEvent(output: Output, event: LifeEvent): void {
   if (output.json) output.document(event);
   else for (const line of linesOf(output, event)) output.line(line);
 }

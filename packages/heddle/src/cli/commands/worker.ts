@@ -35,14 +35,14 @@ export function registerWorkerCommand(program: Command): void {
       if (options.runner !== undefined) {
         const { runRunner } = await import('../../app/pool/runner-process.ts');
         const { runner, runnerHome: home = null, development = false } = options;
-        const tell = (event: RunnerEvent): void => printRunner(output, event);
-        process.exitCode = await runRunner({ configuration, runner, home, development, tell });
+        const onEvent = (event: RunnerEvent): void => printRunner(output, event);
+        process.exitCode = await runRunner({ configuration, runner, home, development, onEvent });
         return;
       }
       const server = options.url === undefined ? null : { url: options.url, token: options.token };
       const { runWorker } = await import('../../app/worker.ts');
-      const tell = (event: WorkerEvent): void => printWorkerEvent(output, event);
-      process.exitCode = await runWorker({ configuration, kinds: options.kind ?? [], server, tell });
+      const onEvent = (event: WorkerEvent): void => printWorkerEvent(output, event);
+      process.exitCode = await runWorker({ configuration, kinds: options.kind ?? [], server, onEvent });
     });
 }
 

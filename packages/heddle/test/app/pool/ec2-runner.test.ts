@@ -74,7 +74,11 @@ describe('a runner on EC2', () => {
   }
 
   it('ends itself without a server, at the time in the policy, whatever its own settings are', async (t) => {
-    const policy = { HEDDLE_POOL_IDLE_TIMEOUT_SECS: '1', HEDDLE_POOL_EXIT_GRACE_SECS: '1', HEDDLE_POOL_HEARTBEAT_SECS: '0.5' };
+    const policy = {
+      HEDDLE_POOL_IDLE_TIMEOUT_SECS: '1',
+      HEDDLE_POOL_EXIT_GRACE_SECS: '1',
+      HEDDLE_POOL_HEARTBEAT_SECS: '0.5',
+    };
     const { url, store, runnerId } = await launched(policy);
     const runner = start(url, { HEDDLE_POOL_IDLE_TIMEOUT_SECS: '3600', HEDDLE_POOL_EXIT_GRACE_SECS: '3600' });
     t.after(() => runner.child.kill('SIGKILL'));
@@ -85,7 +89,10 @@ describe('a runner on EC2', () => {
   });
 
   it('identifies itself, runs tasks, and accepts no more claims once its machine is interrupted', async (t) => {
-    const { url, store, runnerId } = await launched({ HEDDLE_POOL_IDLE_TIMEOUT_SECS: '4000', HEDDLE_POOL_HEARTBEAT_SECS: '0.5' });
+    const { url, store, runnerId } = await launched({
+      HEDDLE_POOL_IDLE_TIMEOUT_SECS: '4000',
+      HEDDLE_POOL_HEARTBEAT_SECS: '0.5',
+    });
     const runner = start(url);
     t.after(() => runner.child.kill('SIGKILL'));
     const ready = await runner.event<{ event: 'ready'; runner: string }>('ready', DEADLINE_MS);

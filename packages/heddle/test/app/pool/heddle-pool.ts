@@ -39,7 +39,11 @@ export class HeddlePool {
 
   /** Starts a server, and uses it from now on. */
   async start(environment: Environment = {}, args: readonly string[] = ['server']): Promise<HeddleProcess> {
-    const own = { WORKER_LOOP_INTERVAL_MS: '100', HEDDLE_POOL_HEARTBEAT_SECS: '0.5', HEDDLE_POOL_HEARTBEAT_MAX_AGE_SECS: '8' };
+    const own = {
+      WORKER_LOOP_INTERVAL_MS: '100',
+      HEDDLE_POOL_HEARTBEAT_SECS: '0.5',
+      HEDDLE_POOL_HEARTBEAT_MAX_AGE_SECS: '8',
+    };
     const database = args[0] === 'server' ? { DATABASE_URL: this.databaseUrl } : {};
     const server = new HeddleProcess([...args, '--json', '--module', KINDS], {
       ...this.data.environment,

@@ -25,7 +25,7 @@ begin
   perform 1 from workflow w where w.id in (select t.workflow_id from task t where t.id = any(v_children))
   order by w.id for no key update;
   perform 1 from task t where t.id = any(v_children) order by t.id for no key update;
-  with told as (
+  with relayed_edge as (
     update edge e set relayed = true where e.parent_id = v_parent and e.crosses and not e.relayed
     returning e.child_id, e.requires_success
   ), moved as (
@@ -46,9 +46,9 @@ begin
       updated_at = v_now
     from (
       select c.id, p.cause, p.id as parent_id, p.name, p.state, p.reason,
-        told.requires_success and not passes(p.policy, p.state)
+        relayed_edge.requires_success and not passes(p.policy, p.state)
           and (c.state = :waiting or (c.state = :paused and c.paused_from in (:waiting, :pending))) as fails
-      from told join task c on c.id = told.child_id
+      from relayed_edge join task c on c.id = relayed_edge.child_id
       join (select id, cause, name, state, policy, reason from task where id = v_parent
             union all select id, cause, name, state, policy, reason from archive_task where id = v_parent) p on true) x
     where t.id = x.id

@@ -2,7 +2,7 @@
 -- another runner skips locked rows.
 --
 -- p_times: {confirm_ms, claim_ms, idle_ms, heartbeat_max_age_ms, reserve_after_ms, max_uses}, as PoolTimes; max_uses null: unlimited.
--- With `quiet`, notifications are not sent but collected in heddle.told until the transaction ends, and the caller
+-- With `quiet`, notifications are not sent but collected in heddle.pending_notices until the transaction ends, and the caller
 -- sends them after its commit, since PostgreSQL commits transactions that notify one at a time, each with its fsync.
 
 create or replace function after_ms(p_now timestamptz, p_times jsonb, p_name text)
@@ -15,8 +15,8 @@ create or replace function runner_tell(p_ids uuid[], p_times jsonb)
 returns void language plpgsql as $$
 begin
   if p_times ? 'quiet' then
-    perform set_config('heddle.told',
-      concat_ws(',', nullif(current_setting('heddle.told', true), ''), array_to_string(p_ids, ',')), true);
+    perform set_config('heddle.pending_notices',
+      concat_ws(',', nullif(current_setting('heddle.pending_notices', true), ''), array_to_string(p_ids, ',')), true);
   else
     perform pg_notify('heddle_runner', u.id::text) from unnest(p_ids) u(id);
   end if;
@@ -27,7 +27,7 @@ create or replace function runner_tell_pool(p_times jsonb)
 returns void language plpgsql as $$
 begin
   if p_times ? 'quiet' then
-    perform set_config('heddle.told', concat_ws(',', nullif(current_setting('heddle.told', true), ''), 'pool'), true);
+    perform set_config('heddle.pending_notices', concat_ws(',', nullif(current_setting('heddle.pending_notices', true), ''), 'pool'), true);
   else
     perform pg_notify('heddle_pool', '');
   end if;
@@ -38,7 +38,7 @@ create or replace function runner_tell_waiters(p_times jsonb)
 returns void language plpgsql as $$
 begin
   if p_times ? 'quiet' then
-    perform set_config('heddle.told', concat_ws(',', nullif(current_setting('heddle.told', true), ''), 'settled'), true);
+    perform set_config('heddle.pending_notices', concat_ws(',', nullif(current_setting('heddle.pending_notices', true), ''), 'settled'), true);
   else
     perform pg_notify('heddle_pool', 'settled');
   end if;

@@ -19,7 +19,7 @@ const given = JSON.parse(process.argv[2]!) as YardArguments;
 process.stdin.resume();
 process.stdin.on('end', () => process.exit(1));
 
-const tell = (line: object): void => void writeSync(1, `${JSON.stringify(line)}\n`);
+const emit = (line: object): void => void writeSync(1, `${JSON.stringify(line)}\n`);
 const log = createLogger({ level: 'warn' });
 const database = openTestDatabase(given.url, { maxSize: 6 });
 const { classes, times, max_uses } = POLICY;
@@ -51,7 +51,7 @@ const pool = new Pool(context, { intervals: INTERVALS });
 pool.start();
 const watch = setInterval(() => provider.watch(), 200);
 await database.listen('heddle_pool', () => pool.wake());
-tell({ event: 'ready' });
+emit({ event: 'ready' });
 
 process.on('SIGTERM', () => {
   clearInterval(watch);
@@ -64,7 +64,7 @@ process.on('SIGTERM', () => {
 
 if (given.plays) {
   await playLife({ pool, store, provider, newId });
-  tell({ event: 'done' });
+  emit({ event: 'done' });
   // It should have died before this.
   if (own !== null) process.exit(3);
 }
