@@ -73,9 +73,12 @@ function groupsOf(text: string, last: boolean): number[] | null {
   return groups;
 }
 
-/** Formats per RFC 5952: lower case, the longest run of zeros compressed. */
 export function formatIpv6(value: bigint): string {
-  const groups = Array.from({ length: 8 }, (_, at) => Number((value >> BigInt(112 - 16 * at)) & 0xffffn));
+  return formatGroups(Array.from({ length: 8 }, (_, at) => Number((value >> BigInt(112 - 16 * at)) & 0xffffn)));
+}
+
+/** Formats eight groups of 16 bits per RFC 5952: lower case, the longest run of zeros compressed. */
+export function formatGroups(groups: readonly number[]): string {
   let [start, run] = [-1, 1];
   for (let at = 0; at < 8; at += 1) {
     let length = 0;
@@ -101,7 +104,10 @@ export function formatAddress(address: Address): string {
 
 /** Parses an address as written by resolvers and sockets, such as `fe80::1%eth0`; drops the zone id. */
 export function parseZonedAddress(text: string): Address | null {
-  return parseAddress(text.includes(':') ? text.replace(/%[0-9a-z]+$/i, '') : text);
+  const zoneAt = text.indexOf('%');
+  if (zoneAt < 0) return parseAddress(text);
+  const value = /^%[0-9a-z.:-]+$/i.test(text.slice(zoneAt)) ? parseIpv6(text.slice(0, zoneAt)) : null;
+  return value === null ? null : { family: 6, value };
 }
 
 /** Returns a host in lower case, without the brackets of IPv6 addresses in URLs. */

@@ -1,10 +1,6 @@
-import { stat } from 'node:fs/promises';
-
 import type { Clock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
-
-/** Time for which a loaded value is used without checking the files. */
-const CHECK_INTERVAL_MS = 2000;
+import { CHECK_INTERVAL_MS, FileWatch } from '../security/file-watch.ts';
 
 export interface WatchedFilesOptions<Value> {
   readonly paths: readonly string[];
@@ -15,11 +11,14 @@ export interface WatchedFilesOptions<Value> {
   readonly log: Logger;
 }
 
-/** A value loaded from files and reloaded when one changes. If reloading fails, the previous value stays in use. */
+/**
+ * A value loaded from files on first use, and reloaded on a later one if they have changed. If reloading fails, the
+ * previous value stays in use.
+ */
 export class WatchedFiles<Value> {
   readonly #options: WatchedFilesOptions<Value>;
   #value: { read: Value } | null = null;
-  #stamp = '';
+  #files: FileWatch | null = null;
   #checkedAt = -Infinity;
   #checking: Promise<void> | null = null;
 
@@ -36,26 +35,10 @@ export class WatchedFiles<Value> {
   }
 
   async #check(): Promise<void> {
-    const { paths, name, read, clock, log } = this.#options;
-    try {
-      const stamp = await stampOf(paths).catch(async (error: unknown) => {
-        // Reading reports a more specific error than stat.
-        if (this.#value === null) await read();
-        throw error;
-      });
-      if (stamp !== this.#stamp || this.#value === null) {
-        this.#value = { read: await read() };
-        this.#stamp = stamp;
-      }
-    } catch (error) {
-      if (this.#value === null) throw error;
-      log.error({ err: error, paths }, `could not reload ${name}; keeping the previous one`);
-    }
+    const { read, clock, ...files } = this.#options;
+    const apply = async (): Promise<void> => void (this.#value = { read: await read() });
+    if (this.#files === null) this.#files = await FileWatch.open({ ...files, clock: null, apply });
+    else await this.#files.check();
     this.#checkedAt = clock.monotonic();
   }
-}
-
-async function stampOf(paths: readonly string[]): Promise<string> {
-  const stats = await Promise.all(paths.map((path) => stat(path)));
-  return stats.map(({ mtimeMs, ino, size }) => `${mtimeMs}/${ino}/${size}`).join(' ');
 }

@@ -4,25 +4,27 @@ import type { Clock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
 import { Loop } from '@heddle/base/loop';
 
-const INTERVAL_MS = 2_000;
+export const CHECK_INTERVAL_MS = 2_000;
 
 export interface FileWatchOptions {
   /** Description of the files for the log, such as `key ring`. */
   name: string;
   /** Watched together: a change of any reloads all. */
   paths: readonly string[];
-  clock: Clock;
+  /** Null if the caller checks the files itself. */
+  clock: Clock | null;
   log: Logger;
   /** Reads and applies the files; if it throws, nothing changes. */
   apply: () => Promise<void>;
 }
 
 /**
- * Detects changes of files within two seconds, whether written in place, renamed, or replaced through a symbolic link.
+ * Applies files again within two seconds of a change, whether they are written in place, renamed, or replaced through a
+ * symbolic link.
  */
 export class FileWatch {
   readonly #options: FileWatchOptions;
-  readonly #loop: Loop;
+  readonly #loop: Loop | null;
   #appliedSignature: string;
   #loggedSignature: string | undefined;
   #checking: Promise<void> = Promise.resolve();
@@ -33,7 +35,7 @@ export class FileWatch {
     const seen = await signature(options.paths);
     await options.apply();
     const watch = new FileWatch(options, seen);
-    watch.#loop.start();
+    watch.#loop?.start();
     return watch;
   }
 
@@ -45,7 +47,8 @@ export class FileWatch {
       await this.check();
       return 'idle';
     };
-    this.#loop = new Loop({ name: `changes of ${name}`, intervalMs: INTERVAL_MS, clock, log, runOnce });
+    const loop = { name: `changes of ${name}`, intervalMs: CHECK_INTERVAL_MS, log, runOnce };
+    this.#loop = clock === null ? null : new Loop({ ...loop, clock });
   }
 
   /** Checks now. Unusable files are retried at each check and logged once. */
@@ -70,8 +73,8 @@ export class FileWatch {
     }
   }
 
-  close(): Promise<void> {
-    return this.#loop.stop();
+  async close(): Promise<void> {
+    await this.#loop?.stop();
   }
 }
 

@@ -1,5 +1,6 @@
 import { isIP, SocketAddress } from 'node:net';
 import { domainToASCII } from 'node:url';
+import { parseZonedAddress } from '@heddle/base/net/address';
 
 const LABEL_BYTES_MAX = 63;
 /**
@@ -69,27 +70,8 @@ export function addressFamily(text: string): 0 | 4 | 6 {
 /** Returns the name that holds the PTR records of an address. */
 export function reverseName(address: string, family: 4 | 6): string {
   if (family === 4) return `${address.split('.').reverse().join('.')}.in-addr.arpa`;
-  const nibbles = Array.from(expandIpv6(address).join('')).reverse();
-  return `${nibbles.join('.')}.ip6.arpa`;
-}
-
-/** Returns eight groups of four hexadecimal digits; an embedded IPv4 address becomes two of them. */
-function expandIpv6(address: string): string[] {
-  const plain = address.split('%', 1)[0]!.toLowerCase();
-  const embedded = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(plain);
-  const hex =
-    embedded === null
-      ? plain
-      : `${embedded[1]!}${pair(embedded[2]!, embedded[3]!)}:${pair(embedded[4]!, embedded[5]!)}`;
-  const [head = '', tail] = hex.split('::');
-  const before = head === '' ? [] : head.split(':');
-  const after = tail === undefined || tail === '' ? [] : tail.split(':');
-  const zeros = tail === undefined ? 0 : 8 - before.length - after.length;
-  return [...before, ...Array<string>(zeros).fill('0'), ...after].map((group) => group.padStart(4, '0'));
-}
-
-function pair(high: string, low: string): string {
-  return (Number(high) * 256 + Number(low)).toString(16);
+  const digits = parseZonedAddress(address)!.value.toString(16).padStart(32, '0');
+  return `${Array.from(digits).reverse().join('.')}.ip6.arpa`;
 }
 
 /** Returns an address in the spelling of the operating system, zone included. */

@@ -1,3 +1,4 @@
+import { formatGroups, formatIpv4 } from '@heddle/base/net/address';
 import { TYPE_CODES } from './codes.ts';
 import type { Answers } from './decode.ts';
 import type { MessageReader } from './reader.ts';
@@ -73,7 +74,7 @@ function readIpv4(reader: MessageReader, length: number): string {
   return `${bytes[position]!}.${bytes[position + 1]!}.${bytes[position + 2]!}.${bytes[position + 3]!}`;
 }
 
-/** Formats per RFC 5952: the longest run of at least two zero groups becomes `::`. */
+/** Shows the IPv4 address in a mapped one, as the operating system does. */
 function readIpv6(reader: MessageReader, length: number): string {
   if (length !== 16) {
     reader.fail('rdata_length_wrong');
@@ -81,20 +82,8 @@ function readIpv6(reader: MessageReader, length: number): string {
   }
   const groups: number[] = [];
   for (let index = 0; index < 8; index++) groups.push(reader.read16());
-  let [start, longest] = [-1, 1];
-  for (let from = 0; from < 8; from++) {
-    let to = from;
-    while (to < 8 && groups[to] === 0) to += 1;
-    if (to - from > longest) [start, longest] = [from, to - from];
-    from = Math.max(from, to - 1);
-  }
-  const text = (part: readonly number[]): string => part.map((group) => group.toString(16)).join(':');
-  if (start === -1) return text(groups);
-  const mapped = start === 0 && longest === 5 && groups[5] === 0xffff;
-  const tail = mapped
-    ? `ffff:${groups[6]! >> 8}.${groups[6]! & 255}.${groups[7]! >> 8}.${groups[7]! & 255}`
-    : text(groups.slice(start + longest));
-  return `${text(groups.slice(0, start))}::${tail}`;
+  const isMapped = groups[5] === 0xffff && groups.slice(0, 5).every((group) => group === 0);
+  return isMapped ? `::ffff:${formatIpv4(groups[6]! * 0x1_0000 + groups[7]!)}` : formatGroups(groups);
 }
 
 /** Joins the strings of one record without a separator. */

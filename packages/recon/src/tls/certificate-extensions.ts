@@ -1,3 +1,4 @@
+import { formatGroups } from '@heddle/base/net/address';
 import { DER_TAG, DerReader, oidText } from './der.ts';
 import { printable } from './distinguished-name.ts';
 
@@ -94,17 +95,5 @@ function addressText(bytes: Uint8Array): string {
   if (bytes.length === 4) return bytes.join('.');
   if (bytes.length !== 16) return Buffer.from(bytes.subarray(0, 32)).toString('hex');
   const words = Array.from({ length: 8 }, (_, index) => (bytes[index * 2]! << 8) | bytes[index * 2 + 1]!);
-  return compressed(words.map((word) => word.toString(16)));
-}
-
-/** Formats per RFC 5952: the longest run of at least two zeros becomes `::`. */
-function compressed(words: readonly string[]): string {
-  let best = { start: -1, length: 1 };
-  for (let start = 0; start < words.length; start++) {
-    let length = 0;
-    while (words[start + length] === '0') length += 1;
-    if (length > best.length) best = { start, length };
-  }
-  if (best.start < 0) return words.join(':');
-  return `${words.slice(0, best.start).join(':')}::${words.slice(best.start + best.length).join(':')}`;
+  return formatGroups(words);
 }

@@ -1,6 +1,7 @@
-import { isIP, SocketAddress } from 'node:net';
+import { isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
 
+import { parseAddress, parseZonedAddress } from '@heddle/base/net/address';
 import type { ParsedCertificate } from './certificate.ts';
 
 const NAME_CHARACTERS_MAX = 253;
@@ -19,8 +20,8 @@ export function serverNameOf(host: string): string | null {
  * label; addresses only if listed; the common name only without other names.
  */
 export function coversHost({ dns_names, addresses, record }: ParsedCertificate, host: string): boolean {
-  const family = isIP(host);
-  if (family !== 0) return addresses.some((address) => canonical(address) === canonical(host));
+  const wanted = parseZonedAddress(host);
+  if (wanted !== null) return addresses.some((address) => parseAddress(address)?.value === wanted.value);
   const name = (serverNameOf(host) ?? host).toLowerCase();
   if (dns_names.length > 0 || addresses.length > 0) return dns_names.some((pattern) => covers(pattern, name));
   return record.subject_cn !== null && covers(record.subject_cn, name);
@@ -38,10 +39,4 @@ function covers(pattern: string, name: string): boolean {
   const dot = name.indexOf('.');
   // `*.org` would cover everything below a top-level domain.
   return parent.includes('.') && !parent.includes('*') && dot > 0 && name.slice(dot + 1) === parent;
-}
-
-function canonical(address: string): string {
-  const family = isIP(address);
-  if (family !== 6) return address;
-  return new SocketAddress({ address: address.replace(/%.*$/, ''), family: 'ipv6' }).address;
 }
