@@ -45,7 +45,7 @@ test("the pool's reports are counted by their labels", async () => {
   assert.deepEqual(await lines('discarded_total'), ['heddle_pool_discarded_total{driver="sqs-classic"} 2']);
   assert.ok((await lines('exhausted_total')).includes('heddle_pool_exhausted_total{type="local"} 4'));
   assert.deepEqual(await lines('ended_total'), ['heddle_pool_ended_total{reason="idle too long"} 6']);
-  assert.ok((await lines('reaped_total')).includes('heddle_pool_reconciled_total{what="orphan"} 1'));
+  assert.ok((await lines('reconciled_total')).includes('heddle_pool_reconciled_total{what="orphan"} 1'));
 });
 
 test('runners by class and state are as the latest census says; classes that are gone do not linger', async () => {

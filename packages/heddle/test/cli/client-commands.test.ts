@@ -184,7 +184,7 @@ describe('batch', () => {
     assert.match(table.stdout, /Waiting +test +child/);
   });
 
-  test('list distinguishes open from completed ones; stop ends all that is left', async () => {
+  test('list distinguishes open from completed ones; cancel ends all that is left', async () => {
     const { batch } = await submit([{}, {}, {}]);
     const ids = async (flag: string): Promise<string[]> =>
       ((await on('batch', 'list', flag, '--json')).json() as Wire[]).map(({ id }) => id);
@@ -200,7 +200,7 @@ describe('batch', () => {
   });
 
   test('a missing object is exit code 3, with its code and what to do', async () => {
-    for (const command of [['get'], ['stop'], ['watch']]) {
+    for (const command of [['get'], ['cancel'], ['watch']]) {
       const ran = await on('batch', ...command, UNKNOWN_ID);
       assert.equal(ran.code, 3, command[0]);
       assert.match(ran.stderr, /error\[NOT_FOUND\]: /);
@@ -277,7 +277,7 @@ describe('task', () => {
     assert.equal(twice.code, 1);
     assert.match(twice.stderr, /CONFLICT/);
     assert.deepEqual(await steer('retry'), [0, 'Pending']);
-    assert.match((await on('task', 'pause', id)).stdout, /^‖ Paused steered \(/);
+    assert.match((await on('task', 'pause', id)).stdout, /^‖ Paused controlled \(/);
   });
 
   test('explain names unfinished parents', async () => {
