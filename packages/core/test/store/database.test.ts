@@ -201,11 +201,11 @@ describe('statements', () => {
     const durations: string[] = [];
     const slow: string[] = [];
     const measured = openTestDatabase(url, {
-      slowQueryMs: 50,
+      slowQueryMs: 1_000,
       metrics: { queryDuration: (name) => durations.push(name), slowQuery: (name) => slow.push(name) },
     });
     await measured.query(OWN_PID);
-    await measured.transaction((tx) => tx.query({ name: 'nap', text: 'select pg_sleep(0.06)' }));
+    await measured.transaction((tx) => tx.query({ name: 'nap', text: 'select pg_sleep(1.1)' }));
     assert.deepEqual(durations, ['own_pid', 'nap', 'commit']);
     assert.ok(slow.includes('nap') && !slow.includes('commit'));
     await measured.close();
