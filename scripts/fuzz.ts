@@ -5,7 +5,7 @@
  */
 import { parseArgs } from 'node:util';
 
-import { fuzz, TARGETS, type Target } from '../packages/executor/test/fuzz/run.ts';
+import { fuzz, TARGETS, type Target } from '../packages/executor/test/support/fuzz/run.ts';
 
 /** Of the two million: what each target gets, by how much its cases cost. */
 const RUNS: Readonly<Record<Target, number>> = { frames: 1_000_000, xml: 400_000, envelopes: 600_000 };

@@ -2,17 +2,17 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { checkAmbient } from './tidy/ambient.ts';
-import { checkDocumented, checkImported, type Manifest } from './tidy/dependencies.ts';
-import { checkCycles, checkDoors, checkRooms } from './tidy/imports.ts';
-import { checkNames } from './tidy/names.ts';
-import { ROOMS } from './tidy/rooms.ts';
-import { checkSize } from './tidy/size.ts';
-import { type Finding, format, listFiles, readTexts, ROOT } from './tidy/source.ts';
-import { checkSqlCodes, checkSqlFunctions } from './tidy/sql.ts';
-import { checkStatements } from './tidy/statements.ts';
-import { checkTests } from './tidy/tests.ts';
-import { checkWording } from './tidy/wording.ts';
+import { checkAmbient } from './support/tidy/ambient.ts';
+import { checkDocumented, checkImported, type Manifest } from './support/tidy/dependencies.ts';
+import { checkCycles, checkDoors, checkRooms } from './support/tidy/imports.ts';
+import { checkNames } from './support/tidy/names.ts';
+import { ROOMS } from './support/tidy/rooms.ts';
+import { checkSize } from './support/tidy/size.ts';
+import { type Finding, format, listFiles, readTexts, ROOT } from './support/tidy/source.ts';
+import { checkSqlCodes, checkSqlFunctions } from './support/tidy/sql.ts';
+import { checkStatements } from './support/tidy/statements.ts';
+import { checkTestFiles, checkTests } from './support/tidy/tests.ts';
+import { checkWording } from './support/tidy/wording.ts';
 
 const paths = listFiles();
 const texts = readTexts(paths);
@@ -63,6 +63,10 @@ test('texts speak of the product only', () => {
 
 test('tests wait on signals, and none is left out silently', () => {
   assertTidy(checkTests(texts));
+});
+
+test('code that tests share lies in test/support', () => {
+  assertTidy(checkTestFiles(paths));
 });
 
 test('no two prepared statements have one name', () => {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 
 import { heddle } from '@heddle/test-support/app/heddle-process';
 import { eventually } from '@heddle/test-support/eventually';
-import { example, openDoor, openTarget } from './door.ts';
+import { example, openDoor, openTarget } from '../support/compatibility/door.ts';
 
 interface Shown {
   settings: { name: string; value: string; source: string }[];

@@ -7,8 +7,8 @@ import { after, before, test } from 'node:test';
 import { HeddleProcess } from '@heddle/test-support/app/heddle-process';
 import { eventually } from '@heddle/test-support/eventually';
 import { temporaryDirectory } from '@heddle/test-support/postgres';
-import type { Json } from './door.ts';
-import { call, sign } from './signed-client.ts';
+import type { Json } from '../support/compatibility/door.ts';
+import { call, sign } from '../support/compatibility/signed-client.ts';
 
 const EVENTS = join(import.meta.dirname, '../../examples/remote-events');
 const SECRET = Buffer.alloc(32, 'loom');
@@ -28,7 +28,7 @@ interface Ready {
 
 before(async () => {
   const file = join(directory, 'executor.yaml');
-  const yaml = readFileSync(join(import.meta.dirname, 'examples/executor.yaml'), 'utf8');
+  const yaml = readFileSync(join(import.meta.dirname, '../support/compatibility/examples/executor.yaml'), 'utf8');
   writeFileSync(file, yaml.replace('SECRET', SECRET.toString('base64url')).replace('EVENTS', EVENTS), { mode: 0o600 });
   const listeners = ['XMLRPC', 'TCP', 'HTTP'].map((name) => [`HEDDLE_EXECUTOR_${name}_BIND`, '127.0.0.1:0'] as const);
   run = new HeddleProcess(['executor', '--json'], {

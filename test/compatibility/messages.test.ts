@@ -13,7 +13,7 @@ import {
 import { startFauxqs, type FauxqsServer } from 'fauxqs';
 
 import { eventually } from '@heddle/test-support/eventually';
-import { type Door, example, type Json, openDoor } from './door.ts';
+import { type Door, example, type Json, openDoor } from '../support/compatibility/door.ts';
 
 const CREDENTIALS = { AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' };
 const KINDS = ['ShelfGenerator', 'Shelf', 'ShelfAggregator'];

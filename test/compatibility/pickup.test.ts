@@ -24,7 +24,7 @@ import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
 import { systemRandom } from '@heddle/base/random';
 import { requestOf } from '@heddle/test-support/pool/backends/claim-book';
-import { example, type Json } from './door.ts';
+import { example, type Json } from '../support/compatibility/door.ts';
 
 process.env['AWS_ACCESS_KEY_ID'] ??= 'test';
 process.env['AWS_SECRET_ACCESS_KEY'] ??= 'test';

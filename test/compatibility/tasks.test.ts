@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 
 import { eventually } from '@heddle/test-support/eventually';
-import { type Door, example, type Json, openDoor, openTarget, type Target } from './door.ts';
+import { type Door, example, type Json, openDoor, openTarget, type Target } from '../support/compatibility/door.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 

@@ -8,12 +8,12 @@ import { systemClock, type Clock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
 import { systemRandom } from '@heddle/base/random';
 import type { TestDatabase } from '@heddle/test-support/postgres';
-import { CRASH_CALLS, NOT_ON_THE_PATH } from './crash-points.ts';
-import { Driver, Scenario } from './crash-scenario.ts';
-import { assertVerdict, finishedIn } from './crash-verdict.ts';
+import { CRASH_CALLS, NOT_ON_THE_PATH } from '../support/reliability/crash-points.ts';
+import { Driver, Scenario } from '../support/reliability/crash-scenario.ts';
+import { assertVerdict, finishedIn } from '../support/reliability/crash-verdict.ts';
 import type { CrashPoint } from '@heddle/test-support/reliability/crashing-database';
-import { Journal, type JournalLine } from './journal.ts';
-import { Lanes } from './lanes.ts';
+import { Journal, type JournalLine } from '../support/reliability/journal.ts';
+import { Lanes } from '../support/reliability/lanes.ts';
 import { startChild } from '@heddle/test-support/reliability/processes';
 
 const LANES = 4;
@@ -46,7 +46,11 @@ function nameOf({ statement, call, when }: CrashPoint): string {
 
 /** Plays the scenario in a process of its own up to the point; resolves with what it told. */
 async function playUntil(url: string, run: string, point: CrashPoint | null): Promise<Journal> {
-  const child = startChild(join(import.meta.dirname, 'crash-process.ts'), [url, run, JSON.stringify(point)]);
+  const child = startChild(join(import.meta.dirname, '../support/reliability/crash-process.ts'), [
+    url,
+    run,
+    JSON.stringify(point),
+  ]);
   const timeout = AbortSignal.timeout(CHILD_DEADLINE_MS);
   timeout.addEventListener('abort', () => void child.kill());
   const how = await child.ended;

@@ -8,12 +8,12 @@ import { systemRandom } from '@heddle/base/random';
 import { benchOn, type Bench } from '@heddle/test-support/engine/manager/fixture';
 import type { TestDatabase } from '@heddle/test-support/postgres';
 import type { CrashPoint } from '@heddle/test-support/reliability/crashing-database';
-import { Lanes } from './lanes.ts';
-import { MANAGER_CRASH_CALLS } from './manager-crash-points.ts';
-import { drive } from './manager-drive.ts';
-import { assertClean } from './manager-verdict.ts';
-import { ManagerWorld } from './manager-world.ts';
-import { MortalDatabase } from './mortal-database.ts';
+import { Lanes } from '../support/reliability/lanes.ts';
+import { MANAGER_CRASH_CALLS } from '../support/reliability/manager-crash-points.ts';
+import { drive } from '../support/reliability/manager-drive.ts';
+import { assertClean } from '../support/reliability/manager-verdict.ts';
+import { ManagerWorld } from '../support/reliability/manager-world.ts';
+import { MortalDatabase } from '../support/reliability/mortal-database.ts';
 
 const LANES = 4;
 /** What a manager held that died comes back after this, ms. */

@@ -7,8 +7,8 @@ import { MANAGER_QUEUE } from '@heddle/core/domain/message';
 import { seededRandom } from '@heddle/base/random';
 import { collection, newBench } from '@heddle/test-support/engine/manager/fixture';
 import { patience } from '@heddle/test-support/patience';
-import { assertClean, hasEnded } from './manager-verdict.ts';
-import { ManagerWorld } from './manager-world.ts';
+import { assertClean, hasEnded } from '../support/reliability/manager-verdict.ts';
+import { ManagerWorld } from '../support/reliability/manager-world.ts';
 import { startChild, type Child } from '@heddle/test-support/reliability/processes';
 
 const LONG = process.env['HEDDLE_TEST_LONG'] === '1';
@@ -52,7 +52,7 @@ class Managers {
   }
 
   #launch(): Child {
-    return startChild(join(import.meta.dirname, 'manager-process.ts'), [this.#url]);
+    return startChild(join(import.meta.dirname, '../support/reliability/manager-process.ts'), [this.#url]);
   }
 }
 

@@ -5,10 +5,10 @@ import { after, before, describe, it } from 'node:test';
 import { benchOn } from '@heddle/test-support/engine/manager/fixture';
 import type { TestDatabase } from '@heddle/test-support/postgres';
 import type { CrashPoint } from '@heddle/test-support/reliability/crashing-database';
-import { Lanes } from './lanes.ts';
-import { drive } from './manager-drive.ts';
-import { assertClean } from './manager-verdict.ts';
-import { ManagerWorld } from './manager-world.ts';
+import { Lanes } from '../support/reliability/lanes.ts';
+import { drive } from '../support/reliability/manager-drive.ts';
+import { assertClean } from '../support/reliability/manager-verdict.ts';
+import { ManagerWorld } from '../support/reliability/manager-world.ts';
 import { startChild } from '@heddle/test-support/reliability/processes';
 
 /**
@@ -46,14 +46,17 @@ describe('a manager’s process that is killed', { concurrency: 2 }, () => {
     const world = new ManagerWorld(`kill${index}`, index);
     // The workers and the sender; the managers are processes of their own.
     const outside = benchOn(lane.database);
-    const first = startChild(join(import.meta.dirname, 'manager-process.ts'), [lane.url, JSON.stringify(point)]);
+    const first = startChild(join(import.meta.dirname, '../support/reliability/manager-process.ts'), [
+      lane.url,
+      JSON.stringify(point),
+    ]);
     let how: number | string | undefined;
     void first.ended.then((ended) => (how = ended));
     await first.told('ready');
     await world.begin(outside);
     await drive(outside, world, () => how !== undefined);
     assert.equal(how, 'SIGKILL', `${nameOf(point)} was not reached: ${first.errors()}`);
-    const second = startChild(join(import.meta.dirname, 'manager-process.ts'), [lane.url]);
+    const second = startChild(join(import.meta.dirname, '../support/reliability/manager-process.ts'), [lane.url]);
     await drive(outside, world);
     await second.kill();
     await assertClean(lane.database, outside.queue, world);

@@ -7,11 +7,11 @@ import { migrate } from '@heddle/core/store/migrate';
 import type { Database } from '@heddle/core/store/database';
 import { eventually } from '@heddle/test-support/eventually';
 import { openTestDatabase, startTestServer, type TestServer } from '@heddle/test-support/postgres';
-import { auditedTasks, assertSlotsAddUp, leftovers } from './audit.ts';
-import { PersistentCaller, type Answer, type Call } from './callers.ts';
-import { ServerFleet } from './fleet.ts';
-import { WorkTarget } from './work-target.ts';
-import { makeWorkload } from './workload.ts';
+import { auditedTasks, assertSlotsAddUp, leftovers } from '../support/reliability/audit.ts';
+import { PersistentCaller, type Answer, type Call } from '../support/reliability/callers.ts';
+import { ServerFleet } from '../support/reliability/fleet.ts';
+import { WorkTarget } from '../support/reliability/work-target.ts';
+import { makeWorkload } from '../support/reliability/workload.ts';
 
 /** Away for about this long, so that the breaker has opened and was probed without effect. */
 const AWAY_MS = 2_500;

@@ -7,7 +7,7 @@ import { HeddleProcess } from '@heddle/test-support/app/heddle-process';
 import { eventually } from '@heddle/test-support/eventually';
 import { createTestDatabase, type TestDatabase } from '@heddle/test-support/postgres';
 
-const KINDS = join(import.meta.dirname, 'poison-kinds.ts');
+const KINDS = join(import.meta.dirname, '../support/reliability/poison-kinds.ts');
 const LONG = process.env['HEDDLE_TEST_LONG'] === '1';
 /** What a poisoned task has behind it when the test begins; with HEDDLE_TEST_LONG=1 it goes through all of it. */
 const BEHIND = LONG ? 0 : 7;

@@ -12,7 +12,7 @@ import { HeddleProcess } from '@heddle/test-support/app/heddle-process';
 import { eventually } from '@heddle/test-support/eventually';
 import { createTestDatabase, type TestDatabase } from '@heddle/test-support/postgres';
 
-const KINDS = join(import.meta.dirname, 'queue-kinds.ts');
+const KINDS = join(import.meta.dirname, '../support/reliability/queue-kinds.ts');
 /** The shortest lease that can be set: a killed worker's task is another's within this time. */
 const LEASE_SECS = 5;
 

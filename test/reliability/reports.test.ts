@@ -7,10 +7,10 @@ import { after, before, describe, it } from 'node:test';
 import { seededRandom, type Random } from '@heddle/base/random';
 import { eventually } from '@heddle/test-support/eventually';
 import { createTestDatabase, type TestDatabase } from '@heddle/test-support/postgres';
-import { auditedTasks, assertSlotsAddUp, leftovers } from './audit.ts';
-import { PersistentCaller, type Answer, type Call } from './callers.ts';
-import { ServerFleet } from './fleet.ts';
-import { groupBy } from './intervals.ts';
+import { auditedTasks, assertSlotsAddUp, leftovers } from '../support/reliability/audit.ts';
+import { PersistentCaller, type Answer, type Call } from '../support/reliability/callers.ts';
+import { ServerFleet } from '../support/reliability/fleet.ts';
+import { groupBy } from '../support/reliability/intervals.ts';
 
 const SEED = Number(process.env['HEDDLE_TEST_SEED'] ?? Date.now() % 1_000_000);
 const SERVERS = 3;

@@ -5,12 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { seededRandom } from '@heddle/base/random';
 import { eventually } from '@heddle/test-support/eventually';
 import { createTestDatabase, type TestDatabase } from '@heddle/test-support/postgres';
-import { auditedTasks, leftovers, Sampler, type AuditedTask, type OpenAttempt } from './audit.ts';
-import { PersistentCaller } from './callers.ts';
-import { ServerFleet } from './fleet.ts';
-import { groupBy, peakOf, type Interval } from './intervals.ts';
-import { WorkTarget, type Run } from './work-target.ts';
-import { LIMITS, makeWorkload, type Expected, type Workload } from './workload.ts';
+import { auditedTasks, leftovers, Sampler, type AuditedTask, type OpenAttempt } from '../support/reliability/audit.ts';
+import { PersistentCaller } from '../support/reliability/callers.ts';
+import { ServerFleet } from '../support/reliability/fleet.ts';
+import { groupBy, peakOf, type Interval } from '../support/reliability/intervals.ts';
+import { WorkTarget, type Run } from '../support/reliability/work-target.ts';
+import { LIMITS, makeWorkload, type Expected, type Workload } from '../support/reliability/workload.ts';
 
 const SEED = Number(process.env['HEDDLE_TEST_SEED'] ?? Date.now() % 1_000_000);
 const SERVERS = 3;

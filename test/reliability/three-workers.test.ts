@@ -9,11 +9,11 @@ import { silentLogger } from '@heddle/base/log';
 import { newId, seededRandom, systemRandom } from '@heddle/base/random';
 import { eventually } from '@heddle/test-support/eventually';
 import { createTestDatabase, type TestDatabase } from '@heddle/test-support/postgres';
-import { auditedTasks, leftovers, Sampler, type AuditedTask } from './audit.ts';
-import { groupBy, peakOf } from './intervals.ts';
+import { auditedTasks, leftovers, Sampler, type AuditedTask } from '../support/reliability/audit.ts';
+import { groupBy, peakOf } from '../support/reliability/intervals.ts';
 import { startChild, type Child } from '@heddle/test-support/reliability/processes';
-import { now } from './work-target.ts';
-import { makeWorkerTasks, WORKER_LIMITS, WORKER_TIMEOUT_SECS } from './worker-load.ts';
+import { now } from '../support/reliability/work-target.ts';
+import { makeWorkerTasks, WORKER_LIMITS, WORKER_TIMEOUT_SECS } from '../support/reliability/worker-load.ts';
 
 const SEED = Number(process.env['HEDDLE_TEST_SEED'] ?? Date.now() % 1_000_000);
 const WORKERS = 3;
@@ -43,7 +43,7 @@ describe(`three workers, killed at random (HEDDLE_TEST_SEED=${SEED})`, () => {
   });
 
   async function start(place: number): Promise<void> {
-    const child = startChild(join(import.meta.dirname, 'worker-process.ts'), [test.url]);
+    const child = startChild(join(import.meta.dirname, '../support/reliability/worker-process.ts'), [test.url]);
     all.push(child);
     workers[place] = child;
     await child.told('ready');

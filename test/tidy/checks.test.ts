@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { checkAmbient } from './ambient.ts';
-import { checkDocumented, checkImported } from './dependencies.ts';
-import { checkCycles, checkDoors, checkRooms, importsOf } from './imports.ts';
-import { checkNames } from './names.ts';
-import { ROOMS } from './rooms.ts';
-import { checkSize } from './size.ts';
-import { type Finding, format, type SourceText } from './source.ts';
-import { checkSqlCodes, checkSqlFunctions } from './sql.ts';
-import { checkStatements } from './statements.ts';
-import { checkTests } from './tests.ts';
-import { checkWording } from './wording.ts';
+import { checkAmbient } from '../support/tidy/ambient.ts';
+import { checkDocumented, checkImported } from '../support/tidy/dependencies.ts';
+import { checkCycles, checkDoors, checkRooms, importsOf } from '../support/tidy/imports.ts';
+import { checkNames } from '../support/tidy/names.ts';
+import { ROOMS } from '../support/tidy/rooms.ts';
+import { checkSize } from '../support/tidy/size.ts';
+import { type Finding, format, type SourceText } from '../support/tidy/source.ts';
+import { checkSqlCodes, checkSqlFunctions } from '../support/tidy/sql.ts';
+import { checkStatements } from '../support/tidy/statements.ts';
+import { checkTestFiles, checkTests } from '../support/tidy/tests.ts';
+import { checkWording } from '../support/tidy/wording.ts';
 
 const file = (path: string, text: string): SourceText => ({ path, text });
 
@@ -327,6 +327,12 @@ describe('wording', () => {
     const text = `a seeded generator, ${folder} memory, a session of PostgreSQL, the work queue, seeds: 42`;
     assert.deepEqual(check(text), []);
   });
+});
+
+test('code in a test folder is a test or lies in its support folder', () => {
+  const paths = ['test/a.ts', 'packages/core/test/queue/b.js', 'test/web/c.test.ts', 'packages/core/test/support/d.ts'];
+  const stray = checkTestFiles([...paths, 'packages/core/src/test/e.ts', 'test/data.json']).map(({ path }) => path);
+  assert.deepEqual(stray, paths.slice(0, 2));
 });
 
 describe('tests', () => {

@@ -7,8 +7,8 @@ import type { Browser } from 'playwright-core';
 import type { ExecutorEndpoint } from 'heddle/internal/http/ports';
 import { createTestServer } from '@heddle/test-support/http/server';
 import type { TestServer } from '@heddle/test-support/http/server';
-import { launchBrowser } from './browser.ts';
-import { PageDriver } from './page-driver.ts';
+import { launchBrowser } from '../support/web/browser.ts';
+import { PageDriver } from '../support/web/page-driver.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const MARKUP = '<img src=x onerror="window.__attacked=true">';

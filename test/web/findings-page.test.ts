@@ -9,8 +9,8 @@ import { findingsOf, reported, runOf } from '@heddle/test-support/engine/finding
 import { createTestServer } from '@heddle/test-support/http/server';
 import type { TestServer } from '@heddle/test-support/http/server';
 import { createTestDatabase } from '@heddle/test-support/postgres';
-import { launchBrowser } from './browser.ts';
-import { PageDriver } from './page-driver.ts';
+import { launchBrowser } from '../support/web/browser.ts';
+import { PageDriver } from '../support/web/page-driver.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 

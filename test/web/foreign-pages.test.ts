@@ -8,7 +8,7 @@ import type { Browser, Page } from 'playwright-core';
 
 import type { Jobs } from '@heddle/core/engine/schedule/port';
 import { createTestServer, type TestServer } from '@heddle/test-support/http/server';
-import { launchBrowser } from './browser.ts';
+import { launchBrowser } from '../support/web/browser.ts';
 
 const ID = '00000000-0000-7000-8000-000000000000';
 /** Of the real server: every name of the tests resolves to this machine. */

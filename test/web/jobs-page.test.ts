@@ -4,10 +4,10 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { launchBrowser } from './browser.ts';
-import { FixtureJobApi, fixtureJob, fixtureRun } from './fixture-jobs.ts';
-import { FixtureServer } from './fixture-server.ts';
-import { PageDriver } from './page-driver.ts';
+import { launchBrowser } from '../support/web/browser.ts';
+import { FixtureJobApi, fixtureJob, fixtureRun } from '../support/web/fixture-jobs.ts';
+import { FixtureServer } from '../support/web/fixture-server.ts';
+import { PageDriver } from '../support/web/page-driver.ts';
 
 const server = new FixtureServer();
 const api = new FixtureJobApi();

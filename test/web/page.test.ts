@@ -3,12 +3,12 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { launchBrowser } from './browser.ts';
-import { emptyBatch, everyState, fixtureId, hostile, layeredBatch } from './fixture-batches.ts';
-import { FixtureServer } from './fixture-server.ts';
-import { PageDriver, eventually } from './page-driver.ts';
-import { pageScenarios } from './scenarios.ts';
-import type { PageTarget } from './scenarios.ts';
+import { launchBrowser } from '../support/web/browser.ts';
+import { emptyBatch, everyState, fixtureId, hostile, layeredBatch } from '../support/web/fixture-batches.ts';
+import { FixtureServer } from '../support/web/fixture-server.ts';
+import { PageDriver, eventually } from '../support/web/page-driver.ts';
+import { pageScenarios } from '../support/web/scenarios.ts';
+import type { PageTarget } from '../support/web/scenarios.ts';
 
 const MIXED = 1;
 const HOSTILE = 2;

@@ -7,8 +7,8 @@ import type { Browser } from 'playwright-core';
 
 import { PoolWorld } from '@heddle/test-support/http/pool-world';
 import { createTestServer, type TestServer } from '@heddle/test-support/http/server';
-import { launchBrowser } from './browser.ts';
-import { eventually, PageDriver } from './page-driver.ts';
+import { launchBrowser } from '../support/web/browser.ts';
+import { eventually, PageDriver } from '../support/web/page-driver.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const MARKUP = '<img src=x onerror="window.__attacked=true">';

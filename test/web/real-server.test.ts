@@ -12,9 +12,9 @@ import { systemRandom } from '@heddle/base/random';
 import { createTestServer } from '@heddle/test-support/http/server';
 import type { TestServer } from '@heddle/test-support/http/server';
 import { createTestDatabase } from '@heddle/test-support/postgres';
-import { launchBrowser } from './browser.ts';
-import { pageScenarios } from './scenarios.ts';
-import type { PageTarget } from './scenarios.ts';
+import { launchBrowser } from '../support/web/browser.ts';
+import { pageScenarios } from '../support/web/scenarios.ts';
+import type { PageTarget } from '../support/web/scenarios.ts';
 
 interface SubmittedTask {
   id: string;

@@ -10,8 +10,8 @@ import { MANAGER_QUEUE, newBench } from '@heddle/test-support/engine/manager/fix
 import type { Bench } from '@heddle/test-support/engine/manager/fixture';
 import { createTestServer } from '@heddle/test-support/http/server';
 import type { TestServer } from '@heddle/test-support/http/server';
-import { launchBrowser } from './browser.ts';
-import { PageDriver, eventually } from './page-driver.ts';
+import { launchBrowser } from '../support/web/browser.ts';
+import { PageDriver, eventually } from '../support/web/page-driver.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const WIDE_COUNT = 20_000;

@@ -12,8 +12,8 @@ import { newBench } from '@heddle/test-support/engine/manager/fixture';
 import type { Bench } from '@heddle/test-support/engine/manager/fixture';
 import { createTestServer } from '@heddle/test-support/http/server';
 import type { TestServer } from '@heddle/test-support/http/server';
-import { launchBrowser } from './browser.ts';
-import { PageDriver } from './page-driver.ts';
+import { launchBrowser } from '../support/web/browser.ts';
+import { PageDriver } from '../support/web/page-driver.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const DAY_MS = 86_400_000;

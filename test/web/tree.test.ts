@@ -7,9 +7,9 @@ import { endedOf, totalOf } from '../../web/src/workflows/tally.ts';
 import type { TreeNode } from '../../web/src/workflows/tree-node.ts';
 import { TreeStore } from '../../web/src/workflows/tree-store.ts';
 import { DRAWN_MAX, PAGE_SIZE, TreeView } from '../../web/src/workflows/tree-view.ts';
-import { FixtureWorkflowApi } from './fixture-workflow-api.ts';
-import { crowdedWorkflow, deepWorkflow, scanWorkflow, wideWorkflow } from './fixture-workflows.ts';
-import type { FixtureWorkflow } from './fixture-workflows.ts';
+import { FixtureWorkflowApi } from '../support/web/fixture-workflow-api.ts';
+import { crowdedWorkflow, deepWorkflow, scanWorkflow, wideWorkflow } from '../support/web/fixture-workflows.ts';
+import type { FixtureWorkflow } from '../support/web/fixture-workflows.ts';
 
 interface Loaded {
   store: TreeStore;

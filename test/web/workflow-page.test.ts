@@ -4,12 +4,18 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { launchBrowser } from './browser.ts';
-import { FixtureServer } from './fixture-server.ts';
-import { FixtureWorkflowApi } from './fixture-workflow-api.ts';
-import { TreeBuilder, crowdedWorkflow, deepWorkflow, scanWorkflow, wideWorkflow } from './fixture-workflows.ts';
-import type { FixtureNode, FixtureWorkflow } from './fixture-workflows.ts';
-import { PageDriver, eventually } from './page-driver.ts';
+import { launchBrowser } from '../support/web/browser.ts';
+import { FixtureServer } from '../support/web/fixture-server.ts';
+import { FixtureWorkflowApi } from '../support/web/fixture-workflow-api.ts';
+import {
+  TreeBuilder,
+  crowdedWorkflow,
+  deepWorkflow,
+  scanWorkflow,
+  wideWorkflow,
+} from '../support/web/fixture-workflows.ts';
+import type { FixtureNode, FixtureWorkflow } from '../support/web/fixture-workflows.ts';
+import { PageDriver, eventually } from '../support/web/page-driver.ts';
 
 const WIDE_COUNT = 100_000;
 const MARKUP = '<img src=x onerror="window.__attacked=true">';

@@ -23,8 +23,8 @@ import { makeCertificate, makeHierarchy } from '@heddle/test-support/certificate
 import { reply, startNameServer } from '@heddle/test-support/name-server';
 import { serveTcp, serveTls } from '@heddle/test-support/tls-servers';
 import { DNS_TYPES } from '../src/dns/codes.ts';
-import { options as dnsOptions } from './dns/scanning.ts';
-import { collect, endpointsOf, environmentOf, probe } from './tls/fixture.ts';
+import { options as dnsOptions } from './support/dns/scanning.ts';
+import { collect, endpointsOf, environmentOf, probe } from './support/tls/fixture.ts';
 
 type Same<One, Other> = [One] extends [Other] ? ([Other] extends [One] ? true : false) : false;
 

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { openResolver, resolveName, type ResolveOptions } from '../src/resolve.ts';
 import { systemClock } from '@heddle/base/clock';
 import { seededRandom } from '@heddle/base/random';
-import { eventually, reply, startNameServer, udpSockets } from './dns/scanning.ts';
+import { eventually, reply, startNameServer, udpSockets } from './support/dns/scanning.ts';
 
 function options(resolvers: readonly string[], changes: Partial<ResolveOptions> = {}): ResolveOptions {
   const signal = new AbortController().signal;

@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { after, before, test, type TestContext } from 'node:test';
 
 const MAIN = new URL('../../heddle/src/cli/main.ts', import.meta.url).pathname;
-const REPORT_PEAK = new URL('./report-peak.ts', import.meta.url).href;
+const REPORT_PEAK = new URL('./support/report-peak.ts', import.meta.url).href;
 
 /** The limit that docs/scanning/secrets.md promises with two threads. */
 const PEAK_MB_MAX = 256;

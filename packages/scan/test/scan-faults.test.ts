@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { systemClock } from '@heddle/base/clock';
 import { StateFile } from '../src/coordinator/state-file.ts';
 import { startScan } from '../src/scan.ts';
-import { optionsFor, places, scan, temporaryFolder, write } from './scan-fixture.ts';
+import { optionsFor, places, scan, temporaryFolder, write } from './support/scan-fixture.ts';
 
 /** Content of a lock file held by a process. */
 function markOf(pid: number): string {
@@ -21,7 +21,7 @@ test('a scan that waits for data of a pipe ends when it is stopped', async (t) =
   const pipe = join(folder, 'pipe');
   assert.equal(spawnSync('mkfifo', [pipe]).status, 0);
   const stopping = new AbortController();
-  const workerEntry = new URL('./odd-worker.ts', import.meta.url);
+  const workerEntry = new URL('./support/odd-worker.ts', import.meta.url);
   // The worker reports the opening through the file written here.
   process.env['ODD_WORKER_LOG'] = join(folder, 'opened');
   t.after(() => delete process.env['ODD_WORKER_LOG']);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { generateTree } from '../../../bench/src/scan/generate-tree.ts';
-import { optionsFor, scan, temporaryFolder } from './scan-fixture.ts';
+import { optionsFor, scan, temporaryFolder } from './support/scan-fixture.ts';
 
 const MIB = 1024 * 1024;
 

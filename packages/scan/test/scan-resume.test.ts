@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { seededRandom } from '@heddle/base/random';
 import type { ScanSummary } from '../src/result.ts';
-import { optionsFor, places, scan, temporaryFolder, write } from './scan-fixture.ts';
+import { optionsFor, places, scan, temporaryFolder, write } from './support/scan-fixture.ts';
 
 const KILLS = process.env['HEDDLE_TEST_LONG'] === '1' ? 100 : 5;
 const SEED = Number(process.env['HEDDLE_PROPERTY_SEED'] ?? 20_260_101);
@@ -34,7 +34,7 @@ interface Run {
 
 /** Scans in a separate process, and kills it after `killAfter` printed lines. */
 async function runUntil(folder: string, state: string, log: string, killAfter: number): Promise<Run> {
-  const script = join(import.meta.dirname, 'scan-process.ts');
+  const script = join(import.meta.dirname, 'support/scan-process.ts');
   const child = spawn(process.execPath, [script, folder, state], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, ODD_WORKER_LOG: log },
@@ -131,7 +131,7 @@ test('a thread that exits or hangs costs only its current object', async (t) => 
   write(join(folder, 'f40-hang'), 'MADEUP-666666');
   const options = optionsFor(folder);
   // The limit of a step is ten rules and five seconds; no rule reaches its own, however busy the machine is.
-  const workerEntry = new URL('./odd-worker.ts', import.meta.url);
+  const workerEntry = new URL('./support/odd-worker.ts', import.meta.url);
   const { summary, findings, problems } = await scan({ ...options, ruleTimeoutMs: 300 }, { workerEntry });
   assert.deepEqual(
     places(findings, folder),

@@ -10,7 +10,7 @@ import { systemClock } from '@heddle/base/clock';
 import type { ScanOptions } from '../src/options.ts';
 import type { Finding, Problem } from '../src/result.ts';
 import { startScan } from '../src/scan.ts';
-import { optionsFor, scan, temporaryFolder, write } from './scan-fixture.ts';
+import { optionsFor, scan, temporaryFolder, write } from './support/scan-fixture.ts';
 
 process.env['AWS_ACCESS_KEY_ID'] ??= 'test';
 process.env['AWS_SECRET_ACCESS_KEY'] ??= 'test';

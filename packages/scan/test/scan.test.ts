@@ -7,7 +7,7 @@ import { systemClock } from '@heddle/base/clock';
 import { SCAN_DEFAULTS } from '../src/options.ts';
 import type { Finding, Problem } from '../src/result.ts';
 import { startScan } from '../src/scan.ts';
-import { optionsFor, places, scan, temporaryFolder, write } from './scan-fixture.ts';
+import { optionsFor, places, scan, temporaryFolder, write } from './support/scan-fixture.ts';
 
 /** A tree of `count` files; every seventh contains a key. */
 function writeTree(folder: string, count: number): string[] {

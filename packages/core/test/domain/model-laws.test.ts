@@ -13,9 +13,9 @@ import {
 } from '@heddle/test-support/model';
 import { isTerminal } from '@heddle/base/vocabulary/task-state';
 import type { Rule } from '@heddle/base/vocabulary/task';
-import { playOnModel } from './play.ts';
-import { buildWorkflow, deterministicIds, scenarioArbitrary } from './scenario.ts';
-import type { Scenario, ScenarioSize } from './scenario.ts';
+import { playOnModel } from '../support/domain/play.ts';
+import { buildWorkflow, deterministicIds, scenarioArbitrary } from '../support/domain/scenario.ts';
+import type { Scenario, ScenarioSize } from '../support/domain/scenario.ts';
 
 const SIZE: ScenarioSize = { tasks: 25, commands: 60, workflows: 3, storedParents: true };
 const runs = { numRuns: Number(process.env['HEDDLE_PROPERTY_RUNS'] ?? 150) };

@@ -16,9 +16,9 @@ import {
 } from '@heddle/test-support/model';
 import { isTerminal } from '@heddle/base/vocabulary/task-state';
 import { derivedState, tolerates } from '@heddle/base/vocabulary/workflow';
-import { playTreesOnModel } from './tree-play.ts';
-import { treeScenarioArbitrary } from './tree-scenario.ts';
-import type { TreeScenario, TreeSize } from './tree-scenario.ts';
+import { playTreesOnModel } from '../support/domain/tree-play.ts';
+import { treeScenarioArbitrary } from '../support/domain/tree-scenario.ts';
+import type { TreeScenario, TreeSize } from '../support/domain/tree-scenario.ts';
 
 const SIZE: TreeSize = { width: 4, depth: 4, commands: 40, workflows: 2, delays: true };
 const DECISIONS: TreeSize = { width: 4, depth: 3, commands: 60, workflows: 1, decisions: true };

@@ -21,7 +21,7 @@ import {
   sweepAll,
   usedSlots,
   type LeaseBench,
-} from './lease-fixture.ts';
+} from '../support/engine/lease-fixture.ts';
 
 const FREEZE: Statement = {
   name: 'test.freeze',

@@ -6,7 +6,16 @@ import { createEngine } from '../../src/engine/engine.ts';
 import { silentLogger } from '@heddle/base/log';
 import { seededRandom } from '@heddle/base/random';
 import { newTask, submitTasks, succeed } from '@heddle/test-support/engine/fixture';
-import { beat, leaseBench, leased, LEASE_MS, limitOf, openLeases, sweepAll, usedSlots } from './lease-fixture.ts';
+import {
+  beat,
+  leaseBench,
+  leased,
+  LEASE_MS,
+  limitOf,
+  openLeases,
+  sweepAll,
+  usedSlots,
+} from '../support/engine/lease-fixture.ts';
 
 describe('many workers that die, stall, pause and come back', { concurrency: false }, () => {
   for (const seed of [1, 2, 3]) {

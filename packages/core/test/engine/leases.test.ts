@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
-import { beat, leaseBench, leased, LEASE_MS, limitOf, openLeases, sweepAll, usedSlots } from './lease-fixture.ts';
+import {
+  beat,
+  leaseBench,
+  leased,
+  LEASE_MS,
+  limitOf,
+  openLeases,
+  sweepAll,
+  usedSlots,
+} from '../support/engine/lease-fixture.ts';
 import { claimKind, newTask, submitTasks, succeed } from '@heddle/test-support/engine/fixture';
 
 describe('leases of workers that may be lost', { concurrency: false }, () => {

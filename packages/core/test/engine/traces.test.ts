@@ -7,7 +7,7 @@ import { newId } from '@heddle/base/random';
 import { createTracer, type Tracing } from '@heddle/base/trace';
 import { attributesOf, SpanCollector, type ExportedSpan } from '@heddle/test-support/span-collector';
 import { newBench, newTask, type Bench } from '@heddle/test-support/engine/fixture';
-import { LEASE_MS, leased } from './lease-fixture.ts';
+import { LEASE_MS, leased } from '../support/engine/lease-fixture.ts';
 
 const CALLER_SPAN = 'b7ad6b7169203331';
 const RETRY = { max_attempts: 2, base_ms: 0, factor: 1, max_ms: 0, jitter: 0 };

@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import { PostgresBackend } from '../../src/pool/backends/postgres.ts';
 import type { PoolContext } from '../../src/pool/context.ts';
 import type { HoldOptions } from '../../src/pool/pool-port.ts';
-import { demandOf, Scene, SECOND } from './scene.ts';
-import { TIMES } from './store/fixture.ts';
+import { demandOf, Scene, SECOND } from '../support/pool/scene.ts';
+import { TIMES } from '../support/pool/store/fixture.ts';
 
 const HOLDS: readonly { readonly id: string; readonly count: number }[] = [
   { id: '018bcfe5-6800-7000-8000-00000000aa01', count: 1 },

@@ -5,7 +5,7 @@ import type { HoldOptions } from '../../src/pool/pool-port.ts';
 import type { Logger } from '@heddle/base/log';
 import { silentLogger } from '@heddle/base/log';
 import type { Trouble } from '@heddle/test-support/pool/fake-provider';
-import { demandOf, MINUTE, Scene, SECOND } from './scene.ts';
+import { demandOf, MINUTE, Scene, SECOND } from '../support/pool/scene.ts';
 
 const HOLD: HoldOptions = { id: null, holder: 'a client', tenant: null, wait_ms: null };
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import type { PoolBackend } from '../../src/pool/port/backend.ts';
 import type { PoolHistory, PoolSample } from '../../src/pool/port/history.ts';
-import { demandOf, MINUTE, Scene, SECOND } from './scene.ts';
+import { demandOf, MINUTE, Scene, SECOND } from '../support/pool/scene.ts';
 
 interface FakeBackend extends PoolBackend {
   readonly offered: string[];

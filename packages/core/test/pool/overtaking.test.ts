@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { MinIdle } from '../../src/pool/context.ts';
 import { OVERTAKES_FOR_EACH } from '../../src/pool/provision.ts';
 import { newId } from '@heddle/base/random';
-import { demandOf, Scene, SECOND } from './scene.ts';
+import { demandOf, Scene, SECOND } from '../support/pool/scene.ts';
 
 const MAX = 3;
 /** Grants before the first check of a server. */

@@ -7,7 +7,7 @@ import type { HoldOptions } from '../../src/pool/pool-port.ts';
 import type { Served } from '../../src/pool/port/backend.ts';
 import type { Logger } from '@heddle/base/log';
 import { silentLogger } from '@heddle/base/log';
-import { demandOf, MINUTE, Scene, SECOND } from './scene.ts';
+import { demandOf, MINUTE, Scene, SECOND } from '../support/pool/scene.ts';
 
 const HOLD: HoldOptions = { id: null, holder: 'a client', tenant: null, wait_ms: null };
 const ID = '018bcfe5-6800-7000-8000-0000000000aa';

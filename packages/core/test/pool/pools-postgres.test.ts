@@ -12,7 +12,7 @@ import { newId, systemRandom } from '@heddle/base/random';
 import { eventually } from '@heddle/test-support/eventually';
 import { createTestDatabase, type TestDatabase } from '@heddle/test-support/postgres';
 import { FakeProvider, type FakeInstance } from '@heddle/test-support/pool/fake-provider';
-import { demandOf, POLICY } from './scene.ts';
+import { demandOf, POLICY } from '../support/pool/scene.ts';
 
 const POOLS = 3;
 const SINGLES = 24;

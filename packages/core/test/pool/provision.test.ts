@@ -5,7 +5,7 @@ import { PostgresBackend } from '../../src/pool/backends/postgres.ts';
 import type { PoolBackend } from '../../src/pool/port/backend.ts';
 import type { HoldOptions } from '../../src/pool/pool-port.ts';
 import { newId } from '@heddle/base/random';
-import { demandOf, MINUTE, Scene, SECOND } from './scene.ts';
+import { demandOf, MINUTE, Scene, SECOND } from '../support/pool/scene.ts';
 
 const HOLD: HoldOptions = { id: null, holder: 'a client', tenant: null, wait_ms: null };
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import type { HoldOptions } from '../../src/pool/pool-port.ts';
-import { demandOf, MINUTE, Scene, SECOND } from './scene.ts';
+import { demandOf, MINUTE, Scene, SECOND } from '../support/pool/scene.ts';
 
 const HOLD: HoldOptions = { id: null, holder: 'a client', tenant: null, wait_ms: null };
 

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { MinIdle } from '../../src/pool/context.ts';
 import { IdleTargets } from '../../src/pool/min-idle.ts';
 import type { HoldOptions } from '../../src/pool/pool-port.ts';
-import { demandOf, MINUTE, Scene, SECOND } from './scene.ts';
+import { demandOf, MINUTE, Scene, SECOND } from '../support/pool/scene.ts';
 
 const HOLD: HoldOptions = { id: null, holder: 'a client', tenant: null, wait_ms: null };
 

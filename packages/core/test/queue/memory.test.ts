@@ -6,7 +6,7 @@ import { systemClock, VirtualClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
 import { systemRandom } from '@heddle/base/random';
 import { createTestDatabase } from '@heddle/test-support/postgres';
-import { conforms } from './conformance.ts';
+import { conforms } from '../support/queue/conformance.ts';
 
 const clock = new VirtualClock();
 const { database } = await createTestDatabase();

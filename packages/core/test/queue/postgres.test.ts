@@ -4,7 +4,7 @@ import { PostgresQueue } from '../../src/queue/postgres.ts';
 import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
 import { createTestDatabase } from '@heddle/test-support/postgres';
-import { conforms } from './conformance.ts';
+import { conforms } from '../support/queue/conformance.ts';
 
 const opened: PostgresQueue[] = [];
 after(() => Promise.all(opened.map((queue) => queue.close())));

@@ -7,7 +7,7 @@ import { silentLogger } from '@heddle/base/log';
 import { systemRandom } from '@heddle/base/random';
 import { newTask, submitTasks } from '@heddle/test-support/engine/fixture';
 import { createTestDatabase } from '@heddle/test-support/postgres';
-import { closeSqs, openSqs, startSqs } from './fauxqs.ts';
+import { closeSqs, openSqs, startSqs } from '../support/queue/fauxqs.ts';
 
 test('a task whose message became a dead letter at SQS comes to completion', async () => {
   const server = await startSqs();

@@ -11,7 +11,7 @@ import { newId, systemRandom } from '@heddle/base/random';
 import { newTask, submitTasks } from '@heddle/test-support/engine/fixture';
 import { eventually } from '@heddle/test-support/eventually';
 import { createTestDatabase } from '@heddle/test-support/postgres';
-import { closeSqs, openSqs, startSqs } from './fauxqs.ts';
+import { closeSqs, openSqs, startSqs } from '../support/queue/fauxqs.ts';
 
 const server = await startSqs();
 const client = new SQSClient({ region: 'us-east-1', endpoint: server.address });

@@ -2,8 +2,8 @@ import { after } from 'node:test';
 
 import type { OpenedQueue } from '../../src/queue/open.ts';
 import { createTestDatabase } from '@heddle/test-support/postgres';
-import { conforms } from './conformance.ts';
-import { closeSqs, openSqs, startSqs } from './fauxqs.ts';
+import { conforms } from '../support/queue/conformance.ts';
+import { closeSqs, openSqs, startSqs } from '../support/queue/fauxqs.ts';
 
 const server = await startSqs();
 const opened: OpenedQueue[] = [];

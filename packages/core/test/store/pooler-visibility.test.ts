@@ -8,7 +8,7 @@ import type { Database } from '../../src/store/database.ts';
 import { missingForBouncer, startBouncer, type Bouncer } from '@heddle/test-support/database-faults/bouncer';
 import { eventually } from '@heddle/test-support/eventually';
 import { openTestDatabase, startTestServer, type TestServer } from '@heddle/test-support/postgres';
-import { listenByPolling } from './polling-listener.ts';
+import { listenByPolling } from '../support/store/polling-listener.ts';
 
 const WAITING = `select count(*)::int as n from pg_stat_activity where wait_event = 'SyncRep'`;
 

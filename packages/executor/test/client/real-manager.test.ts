@@ -9,10 +9,10 @@ import { credentialsFor } from '../../src/security/client-credentials.ts';
 import { VirtualClock } from '@heddle/base/clock';
 import { seededRandom } from '@heddle/base/random';
 import type { SignedRequest, SignedResponse } from '../../src/protocol/envelope.ts';
-import { AUDIENCE, Fixture, KEY_ID, OpenTier } from '../manager/fixture.ts';
-import { MemoryDisk } from '../manager/memory-disk.ts';
-import { drive } from './drive.ts';
-import { draw, FAULTS, FaultyTransport, type Fault } from './faulty-transport.ts';
+import { AUDIENCE, Fixture, KEY_ID, OpenTier } from '../support/manager/fixture.ts';
+import { MemoryDisk } from '../support/manager/memory-disk.ts';
+import { drive } from '../support/client/drive.ts';
+import { draw, FAULTS, FaultyTransport, type Fault } from '../support/client/faulty-transport.ts';
 
 const SECRET = Buffer.alloc(32, 7);
 const NEVER = new AbortController().signal;

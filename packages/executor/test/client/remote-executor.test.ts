@@ -12,7 +12,7 @@ import { RemoteFailure } from '../../src/protocol/codes.ts';
 import type { SignedRequest, SignedResponse } from '../../src/protocol/envelope.ts';
 import { VirtualClock } from '@heddle/base/clock';
 import { seededRandom } from '@heddle/base/random';
-import { drive } from './drive.ts';
+import { drive } from '../support/client/drive.ts';
 import {
   CREDENTIALS,
   directTransport,

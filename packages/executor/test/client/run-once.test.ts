@@ -7,8 +7,8 @@ import type { Endpoint } from '../../src/client/port.ts';
 import { RemoteExecutor } from '../../src/client/remote-executor.ts';
 import { VirtualClock } from '@heddle/base/clock';
 import { seededRandom } from '@heddle/base/random';
-import { drive } from './drive.ts';
-import { draw, FAULTS, FaultyTransport } from './faulty-transport.ts';
+import { drive } from '../support/client/drive.ts';
+import { draw, FAULTS, FaultyTransport } from '../support/client/faulty-transport.ts';
 import { CREDENTIALS, MemoryExecutor } from '@heddle/test-support/executor/client/memory-executor';
 
 interface Scenario {

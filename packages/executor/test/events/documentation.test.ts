@@ -9,7 +9,7 @@ import { CODE_LIMITS, RATIO_FREE_BYTES } from '../../src/events/code-limits.ts';
 import { ORIGIN_MEMBERS } from '../../src/events/config/read-origin.ts';
 import { LISTED_BUILTINS } from '../../src/events/scan/rules.ts';
 import { readPage, tableRows } from '@heddle/test-support/docs/pages';
-import { directory, eventModule, NEVER, openRegistry, runEvent, write } from './fixture.ts';
+import { directory, eventModule, NEVER, openRegistry, runEvent, write } from '../support/events/fixture.ts';
 
 const page = readPage('docs/executors/events.md');
 const text = readFileSync(join(import.meta.dirname, '../../../../docs/executors/events.md'), 'utf8');

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 
 import { eventually } from '@heddle/test-support/eventually';
-import { sweptClock } from './clock-ahead.ts';
-import { directory, eventModule, failureOf, NEVER, openRegistry, runEvent, write } from './fixture.ts';
-import { npmPack, NpmRegistry } from './sources/npm-registry.ts';
+import { sweptClock } from '../support/events/clock-ahead.ts';
+import { directory, eventModule, failureOf, NEVER, openRegistry, runEvent, write } from '../support/events/fixture.ts';
+import { npmPack, NpmRegistry } from '../support/events/sources/npm-registry.ts';
 
 /** Sets up a registry with a package of two events. */
 async function setUp(t: Parameters<typeof directory>[0] & Parameters<typeof npmPack>[0]) {

@@ -3,8 +3,8 @@ import { chmod, mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promise
 import { join } from 'node:path';
 import { test } from 'node:test';
 
-import { clockAhead } from './clock-ahead.ts';
-import { directory, eventModule, failureOf, NEVER, openRegistry, runEvent, write } from './fixture.ts';
+import { clockAhead } from '../support/events/clock-ahead.ts';
+import { directory, eventModule, failureOf, NEVER, openRegistry, runEvent, write } from '../support/events/fixture.ts';
 
 test('a local event is copied, described outside this process, and runs', async (t) => {
   const below = await directory(t);

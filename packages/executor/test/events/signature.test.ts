@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { test } from 'node:test';
 
-import { directory, eventModule, failureOf, NEVER, openRegistry, runEvent, write } from './fixture.ts';
+import { directory, eventModule, failureOf, NEVER, openRegistry, runEvent, write } from '../support/events/fixture.ts';
 
 const { publicKey, privateKey } = generateKeyPairSync('ed25519');
 const signers = { release: rawKey(publicKey) };

@@ -1,3 +1,3 @@
-import { attack } from './attack-suite.ts';
+import { attack } from '../support/execution/attack-suite.ts';
 
 await attack('jail');

@@ -7,12 +7,12 @@ import { after, describe, test } from 'node:test';
 
 import type { ExecutionTier } from '../../src/execution/port.ts';
 import { eventually } from '@heddle/test-support/eventually';
-import { AttackCode, resultOf, run, tryTier } from './fixture.ts';
+import { AttackCode, resultOf, run, tryTier } from '../support/execution/fixture.ts';
 
 /** Uses a real engine if there is one; otherwise a stand-in command that at least verifies the arguments. */
 const folder = mkdtempSync(join(tmpdir(), 'heddle-engine-'));
 const command = join(folder, 'engine');
-const script = join(import.meta.dirname, 'stand-in-engine.ts');
+const script = join(import.meta.dirname, '../support/execution/stand-in-engine.ts');
 writeFileSync(command, `#!/bin/sh\nexec '${process.execPath}' '${script}' "$@"\n`);
 chmodSync(command, 0o755);
 after(() => rmSync(folder, { recursive: true, force: true }));

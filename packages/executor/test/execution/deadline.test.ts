@@ -6,8 +6,8 @@ import { test } from 'node:test';
 import type { Tier } from '../../src/protocol/messages.ts';
 import { type Clock, systemClock } from '@heddle/base/clock';
 import { eventually } from '@heddle/test-support/eventually';
-import { AttackCode, run, tryTier } from './fixture.ts';
-import { tasksOf } from './traces.ts';
+import { AttackCode, run, tryTier } from '../support/execution/fixture.ts';
+import { tasksOf } from '../support/execution/traces.ts';
 
 /** Unique durations, so that these timers can be identified. */
 const TIMEOUT_MS = 86_399_001;

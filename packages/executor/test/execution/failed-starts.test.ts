@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 
 import { ControlGroups } from '../../src/execution/control-groups.ts';
 import { systemClock } from '@heddle/base/clock';
-import { AttackCode, resultOf, run, tryTier } from './fixture.ts';
+import { AttackCode, resultOf, run, tryTier } from '../support/execution/fixture.ts';
 
 const isLinux = process.platform === 'linux';
 
@@ -16,7 +16,7 @@ test(
   'a process that cannot start for lack of descriptors fails, and the executor continues',
   { skip: isLinux ? false : 'NOT RUN: prlimit exists only on Linux' },
   async () => {
-    const program = join(import.meta.dirname, 'no-descriptors.ts');
+    const program = join(import.meta.dirname, '../support/execution/no-descriptors.ts');
     const { stdout } = await promisify(execFile)('prlimit', ['--nofile=64', process.execPath, program]);
     assert.match(
       stdout,
@@ -29,7 +29,7 @@ test(
   'descriptors inherited by an executor reach no task, in any tier',
   { skip: isLinux ? false : 'NOT RUN: other systems do not pass on such descriptors' },
   async () => {
-    const program = join(import.meta.dirname, 'inherited-descriptors.ts');
+    const program = join(import.meta.dirname, '../support/execution/inherited-descriptors.ts');
     const script = 'exec 200<"$2"; exec "$0" "$1"';
     const { stdout } = await promisify(execFile)('bash', ['-c', script, process.execPath, program, program]);
     const { executor, ...tiers } = JSON.parse(stdout) as Record<string, unknown>;

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 
 import type { Logger } from '@heddle/base/log';
 import { silentLogger } from '@heddle/base/log';
-import { AttackCode, resultOf, run, tryTier } from './fixture.ts';
+import { AttackCode, resultOf, run, tryTier } from '../support/execution/fixture.ts';
 
 test('log lines that bypass the bootstrap are limited', async (t) => {
   const written: number[] = [];

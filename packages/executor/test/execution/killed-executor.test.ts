@@ -9,9 +9,9 @@ import { test } from 'node:test';
 
 import type { Tier } from '../../src/protocol/messages.ts';
 import { eventually } from '@heddle/test-support/eventually';
-import { tryTier } from './fixture.ts';
+import { tryTier } from '../support/execution/fixture.ts';
 
-const EXECUTOR = join(import.meta.dirname, 'killed-executor.ts');
+const EXECUTOR = join(import.meta.dirname, '../support/execution/killed-executor.ts');
 
 /** Returns the descendants of a process. */
 function descendantsOf(pid: number): number[] {

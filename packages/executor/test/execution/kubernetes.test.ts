@@ -9,14 +9,14 @@ import { after, describe, test } from 'node:test';
 
 import type { ExecutionTier } from '../../src/execution/port.ts';
 import { eventually } from '@heddle/test-support/eventually';
-import { AttackCode, resultOf, run, tryTier } from './fixture.ts';
+import { AttackCode, resultOf, run, tryTier } from '../support/execution/fixture.ts';
 
 /** Named `kubectl`, by which the executor recognizes a cluster. */
 const folder = mkdtempSync(join(tmpdir(), 'heddle-cluster-'));
 chmodSync(folder, 0o755);
 mkdirSync(join(folder, 'jobs'));
 const command = join(folder, 'kubectl');
-const script = join(import.meta.dirname, 'stand-in-kubectl.ts');
+const script = join(import.meta.dirname, '../support/execution/stand-in-kubectl.ts');
 writeFileSync(command, `#!/bin/sh\nexec '${process.execPath}' '${script}' "$@"\n`);
 chmodSync(command, 0o755);
 after(() => rmSync(folder, { recursive: true, force: true }));

@@ -6,7 +6,7 @@ import type { ExecutionTier } from '../../src/execution/port.ts';
 import { PrivateTmp } from '../../src/execution/private-tmp.ts';
 import { systemClock } from '@heddle/base/clock';
 import { type Logger, silentLogger } from '@heddle/base/log';
-import { AttackCode, resultOf, run, tryTier, type TierChanges } from './fixture.ts';
+import { AttackCode, resultOf, run, tryTier, type TierChanges } from '../support/execution/fixture.ts';
 
 const MIB = 1024 * 1024;
 const SHARED = ['/tmp', '/var/tmp', '/dev/shm'];

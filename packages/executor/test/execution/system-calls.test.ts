@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 
 import type { ExecutionTier } from '../../src/execution/port.ts';
-import { SYSTEM_CALLS } from './attack-table.ts';
-import { AttackCode, run, tryTier } from './fixture.ts';
+import { SYSTEM_CALLS } from '../support/execution/attack-table.ts';
+import { AttackCode, run, tryTier } from '../support/execution/fixture.ts';
 
 const missing = process.arch === 'x64' ? null : 'the test programs are x86-64 machine code';
 const jail = missing ?? (await tryTier('jail'));

@@ -13,8 +13,8 @@ import type { TaskProgress, Tier } from '../../src/protocol/messages.ts';
 import { type Clock, systemClock } from '@heddle/base/clock';
 import { type Logger, silentLogger } from '@heddle/base/log';
 import { eventually } from '@heddle/test-support/eventually';
-import { AttackCode, resultOf, run, type RunChanges, tierOptions, tryTier } from './fixture.ts';
-import { childrenOf, isStarter, processesOfTasks } from './traces.ts';
+import { AttackCode, resultOf, run, type RunChanges, tierOptions, tryTier } from '../support/execution/fixture.ts';
+import { childrenOf, isStarter, processesOfTasks } from '../support/execution/traces.ts';
 
 /** Environment variables visible to tasks; bubblewrap adds `PWD`. */
 const SEEN: Readonly<Record<string, readonly string[]>> = {

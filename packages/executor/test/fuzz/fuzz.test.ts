@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
-import { fuzz, FuzzFailure, TARGETS } from './run.ts';
+import { fuzz, FuzzFailure, TARGETS } from '../support/fuzz/run.ts';
 
 /** Fixed, so that results are reproducible; `npm run fuzz` uses other seeds. */
 const SEED = 20_260_101;

@@ -11,7 +11,7 @@ import { refusalPayload } from '../../src/protocol/refusal.ts';
 import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
 import { readPage, tableRows } from '@heddle/test-support/docs/pages';
-import { StandInManager, submit } from '../transports/stand-in-manager.ts';
+import { StandInManager, submit } from '../support/transports/stand-in-manager.ts';
 
 interface Received {
   readonly trailers: IncomingHttpHeaders;

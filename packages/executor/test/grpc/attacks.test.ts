@@ -12,10 +12,10 @@ import { loadWire } from '../../src/grpc/wire.ts';
 import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
 import { eventually } from '@heddle/test-support/eventually';
-import { startHealthy, type HealthyClient } from '../transports/healthy-client.ts';
-import { StandInManager, submit } from '../transports/stand-in-manager.ts';
-import { certificates } from '../transports/suite.ts';
-import { rapidReset } from './rapid-reset.ts';
+import { startHealthy, type HealthyClient } from '../support/transports/healthy-client.ts';
+import { StandInManager, submit } from '../support/transports/stand-in-manager.ts';
+import { certificates } from '../support/transports/suite.ts';
+import { rapidReset } from '../support/grpc/rapid-reset.ts';
 
 const CALL = '/heddle.remote.v1.Executor/Call';
 const HEALTH = '/grpc.health.v1.Health/Check';

@@ -7,7 +7,7 @@ import type { Health } from '../../src/manager/port.ts';
 import { VirtualClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
 import { eventually } from '@heddle/test-support/eventually';
-import { StandInManager } from '../transports/stand-in-manager.ts';
+import { StandInManager } from '../support/transports/stand-in-manager.ts';
 
 class StatedManager extends StandInManager {
   state: Health['status'] = 'healthy';

@@ -1,6 +1,6 @@
 import { openGrpcTransport } from '../../src/grpc/client.ts';
 import { openGrpcListener } from '../../src/grpc/server.ts';
-import { describeTransport } from '../transports/suite.ts';
+import { describeTransport } from '../support/transports/suite.ts';
 
 describeTransport({
   protocol: 'grpc',

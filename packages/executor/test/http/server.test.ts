@@ -13,8 +13,8 @@ import type { Received } from '../../src/security/port.ts';
 import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
 import { eventually } from '@heddle/test-support/eventually';
-import { opened, seal, StandInManager } from '../transports/stand-in-manager.ts';
-import { certificates } from '../transports/suite.ts';
+import { opened, seal, StandInManager } from '../support/transports/stand-in-manager.ts';
+import { certificates } from '../support/transports/suite.ts';
 
 const ID = '0190a7b2-0000-7000-8000-000000000001';
 

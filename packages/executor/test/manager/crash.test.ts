@@ -3,8 +3,8 @@ import { describe, test } from 'node:test';
 
 import type { RemoteCode } from '../../src/protocol/codes.ts';
 import { eventually } from '@heddle/test-support/eventually';
-import { Fixture, OpenTier, type Payload } from './fixture.ts';
-import { MemoryDisk, type CrashPoint } from './memory-disk.ts';
+import { Fixture, OpenTier, type Payload } from '../support/manager/fixture.ts';
+import { MemoryDisk, type CrashPoint } from '../support/manager/memory-disk.ts';
 
 const EVENTS = { Echo: {}, Again: { idempotent: true } };
 const TASKS = [

@@ -15,7 +15,7 @@ test(
     const directory = await mkdtemp(join(tmpdir(), 'heddle-full-'));
     t.after(() => rm(directory, { recursive: true, force: true }));
     const script = 'mount -t tmpfs -o size=4m tmpfs "$1" && exec "$2" "$3" "$1"';
-    const program = join(import.meta.dirname, 'full-disk.ts');
+    const program = join(import.meta.dirname, '../support/manager/full-disk.ts');
     const args = ['--mount', 'sh', '-c', script, 'sh', directory, process.execPath, program];
     const { stdout } = await promisify(execFile)('unshare', args);
     assert.deepEqual(JSON.parse(stdout), {

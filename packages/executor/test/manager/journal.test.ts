@@ -11,8 +11,8 @@ import type { JournalRecord } from '../../src/manager/journal/records.ts';
 import { segmentName, Segments } from '../../src/manager/journal/segments.ts';
 import { VirtualClock } from '@heddle/base/clock';
 import { eventually } from '@heddle/test-support/eventually';
-import { Fixture, OpenTier } from './fixture.ts';
-import { MemoryDisk } from './memory-disk.ts';
+import { Fixture, OpenTier } from '../support/manager/fixture.ts';
+import { MemoryDisk } from '../support/manager/memory-disk.ts';
 
 function answering(result: (args: Uint8Array) => Uint8Array = (args) => args): OpenTier {
   const tier = new OpenTier();

@@ -3,8 +3,8 @@ import { describe, test } from 'node:test';
 
 import { VirtualClock } from '@heddle/base/clock';
 import { eventually } from '@heddle/test-support/eventually';
-import { Fixture, OpenTier, type Payload } from './fixture.ts';
-import { MemoryDisk } from './memory-disk.ts';
+import { Fixture, OpenTier, type Payload } from '../support/manager/fixture.ts';
+import { MemoryDisk } from '../support/manager/memory-disk.ts';
 
 function open(options: Parameters<typeof Fixture.open>[0] = {}): Promise<Fixture> {
   return Fixture.open({ files: new MemoryDisk(), ...options });

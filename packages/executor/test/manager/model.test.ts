@@ -6,8 +6,8 @@ import fc from 'fast-check';
 import type { RemoteCode } from '../../src/protocol/codes.ts';
 import { VirtualClock } from '@heddle/base/clock';
 import { eventLoopTurn } from '@heddle/base/turn';
-import { Fixture, OpenTier, type Payload, type Run } from './fixture.ts';
-import { MemoryDisk } from './memory-disk.ts';
+import { Fixture, OpenTier, type Payload, type Run } from '../support/manager/fixture.ts';
+import { MemoryDisk } from '../support/manager/memory-disk.ts';
 
 const CLIENTS = ['alice', 'bob'] as const;
 const KEYS = ['a', 'b', 'c', 'd'] as const;

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { VirtualClock } from '@heddle/base/clock';
-import { Fixture } from './fixture.ts';
-import { MemoryDisk } from './memory-disk.ts';
+import { Fixture } from '../support/manager/fixture.ts';
+import { MemoryDisk } from '../support/manager/memory-disk.ts';
 
 const withArgs = (value: string): string => `{"event_name":"Echo","mode":"async","args":{"value":${value}}}`;
 const withMember = (member: string): string => `{"event_name":"Echo","mode":"async","args":{},${member}}`;

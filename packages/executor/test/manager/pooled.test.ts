@@ -8,7 +8,7 @@ import type { EventRegistry, ResolvedEvent } from '../../src/events/port.ts';
 import { openTier } from '../../src/execution/open-tier.ts';
 import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
-import { Fixture } from './fixture.ts';
+import { Fixture } from '../support/manager/fixture.ts';
 
 const EVENTS = `
   import { defineEvent } from '@heddle/kit/event';

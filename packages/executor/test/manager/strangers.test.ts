@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { createLogger } from '@heddle/base/log';
-import { Fixture } from './fixture.ts';
-import { MemoryDisk } from './memory-disk.ts';
+import { Fixture } from '../support/manager/fixture.ts';
+import { MemoryDisk } from '../support/manager/memory-disk.ts';
 
 test('rejections of unknown callers are a few lines and a count; those of known callers one line each', async () => {
   const lines: Record<string, unknown>[] = [];

@@ -3,10 +3,10 @@ import { test } from 'node:test';
 
 import { FrameReader } from '../../src/tcp/frames.ts';
 import { frameOf } from '@heddle/test-support/executor/tcp/raw-connection';
-import { memoryInUse } from '../transports/healthy-client.ts';
-import { submit } from '../transports/stand-in-manager.ts';
-import { Fixture } from './fixture.ts';
-import { MemoryDisk } from './memory-disk.ts';
+import { memoryInUse } from '../support/transports/healthy-client.ts';
+import { submit } from '../support/transports/stand-in-manager.ts';
+import { Fixture } from '../support/manager/fixture.ts';
+import { MemoryDisk } from '../support/manager/memory-disk.ts';
 
 test('copies of a request that wait for its outcome hold none of its bytes', async () => {
   await using fixture = await Fixture.open({ files: new MemoryDisk() });

@@ -16,7 +16,7 @@ import type { KeyState } from '../../src/security/port.ts';
 import { VirtualClock } from '@heddle/base/clock';
 import { silentLogger, type Logger } from '@heddle/base/log';
 import { eventually } from '@heddle/test-support/eventually';
-import { inDirectory, openFixture, outcome, received, signed } from './fixture.ts';
+import { inDirectory, openFixture, outcome, received, signed } from '../support/security/fixture.ts';
 
 const NOW = 1_700_000_000_000;
 

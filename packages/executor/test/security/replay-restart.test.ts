@@ -10,7 +10,7 @@ import type { SignedRequest } from '../../src/protocol/envelope.ts';
 import { signRequest } from '../../src/protocol/mac.ts';
 import { systemClock } from '@heddle/base/clock';
 import { eventually } from '@heddle/test-support/eventually';
-import { AUDIENCE, inDirectory, newNonce, signingKeys } from './fixture.ts';
+import { AUDIENCE, inDirectory, newNonce, signingKeys } from '../support/security/fixture.ts';
 
 /** A process that authenticates requests, and its answers. */
 class Executor {
@@ -18,7 +18,7 @@ class Executor {
   readonly codes = new Map<string, string>();
 
   static async start(directory: string, bootId: string): Promise<Executor> {
-    const program = join(import.meta.dirname, 'authenticating-process.ts');
+    const program = join(import.meta.dirname, '../support/security/authenticating-process.ts');
     const child = spawn(process.execPath, [program, directory, bootId], { env: { PATH: process.env['PATH'] } });
     child.stderr.pipe(process.stderr);
     const executor = new Executor(child);

@@ -14,7 +14,15 @@ import { VirtualClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
 import { seededRandom } from '@heddle/base/random';
 import { eventually } from '@heddle/test-support/eventually';
-import { inDirectory, newNonce, openFixture, outcome, received, signed, type Fixture } from './fixture.ts';
+import {
+  inDirectory,
+  newNonce,
+  openFixture,
+  outcome,
+  received,
+  signed,
+  type Fixture,
+} from '../support/security/fixture.ts';
 
 const codeOf = async ({ authenticator }: Fixture, request: ReturnType<typeof signed>): Promise<string> =>
   (await outcome(authenticator.authenticate(received(request)))).code;

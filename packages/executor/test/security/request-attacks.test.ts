@@ -7,7 +7,15 @@ import { after, before, test } from 'node:test';
 import type { SignedRequest } from '../../src/protocol/envelope.ts';
 import { deriveClientKey, macInput, signRequest, signResponse } from '../../src/protocol/mac.ts';
 import type { Ingress } from '../../src/protocol/messages.ts';
-import { openFixture, outcome, received, SECRETS, signed, signingKeys, type Fixture } from './fixture.ts';
+import {
+  openFixture,
+  outcome,
+  received,
+  SECRETS,
+  signed,
+  signingKeys,
+  type Fixture,
+} from '../support/security/fixture.ts';
 
 interface Attack {
   name: string;

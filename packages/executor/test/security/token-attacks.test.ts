@@ -7,7 +7,7 @@ import { TokenVerifier } from '../../src/security/token-verifier.ts';
 import { VirtualClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
 import { eventually } from '@heddle/test-support/eventually';
-import { inDirectory, openFixture, outcome, received, signed, type Fixture } from './fixture.ts';
+import { inDirectory, openFixture, outcome, received, signed, type Fixture } from '../support/security/fixture.ts';
 import {
   ISSUER,
   makeToken,

@@ -11,9 +11,9 @@ import type { Listener } from '../../src/listener.ts';
 import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
 import { eventually } from '@heddle/test-support/eventually';
-import { descriptors, memoryInUse, startHealthy, type HealthyClient } from '../transports/healthy-client.ts';
-import { opened, StandInManager, submit } from '../transports/stand-in-manager.ts';
-import { certificates, quiet } from '../transports/suite.ts';
+import { descriptors, memoryInUse, startHealthy, type HealthyClient } from '../support/transports/healthy-client.ts';
+import { opened, StandInManager, submit } from '../support/transports/stand-in-manager.ts';
+import { certificates, quiet } from '../support/transports/suite.ts';
 import { frameOf, RawConnection, rawFrame, u32 } from '@heddle/test-support/executor/tcp/raw-connection';
 
 interface FrameAttack {

@@ -1,6 +1,6 @@
 import { openTcpTransport } from '../../src/tcp/client.ts';
 import { openTcpListener } from '../../src/tcp/server.ts';
-import { describeRequestAttacks } from '../transports/request-attacks.ts';
+import { describeRequestAttacks } from '../support/transports/request-attacks.ts';
 
 describeRequestAttacks({
   protocol: 'tcp',

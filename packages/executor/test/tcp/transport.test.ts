@@ -1,6 +1,6 @@
 import { openTcpTransport } from '../../src/tcp/client.ts';
 import { openTcpListener } from '../../src/tcp/server.ts';
-import { describeTransport } from '../transports/suite.ts';
+import { describeTransport } from '../support/transports/suite.ts';
 
 describeTransport({
   protocol: 'tcp',

@@ -14,10 +14,10 @@ import { XmlRpcReader } from '../../src/xmlrpc/reader.ts';
 import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
 import { eventually } from '@heddle/test-support/eventually';
-import { opened, StandInManager, submit } from './stand-in-manager.ts';
-import { STRANGER, type StrangerAttack, type StrangerWork } from './stranger-attack.ts';
-import { quiet } from './suite.ts';
-import { type Wire, WIRES } from './wires.ts';
+import { opened, StandInManager, submit } from '../support/transports/stand-in-manager.ts';
+import { STRANGER, type StrangerAttack, type StrangerWork } from '../support/transports/stranger-attack.ts';
+import { quiet } from '../support/transports/suite.ts';
+import { type Wire, WIRES } from '../support/transports/wires.ts';
 
 const ATTACKS = JSON.parse(
   readFileSync(new URL('stranger-attacks.json', import.meta.url), 'utf8'),
@@ -114,7 +114,7 @@ for (const attack of ATTACKS) {
       alone[wire] = median((await measure(honest[wire], work)).ms);
     }
     const workerData: StrangerWork = { attack, port: ports[attack.wire] };
-    const stranger = new Worker(new URL('stranger.ts', import.meta.url), { workerData });
+    const stranger = new Worker(new URL('../support/transports/stranger.ts', import.meta.url), { workerData });
     t.after(() => stranger.terminate());
     await new Promise((resolve, reject) => stranger.once('message', resolve).once('error', reject));
     if (attack.does === 'bad-macs') await eventually(() => work.count > 200, 'the attack to start');

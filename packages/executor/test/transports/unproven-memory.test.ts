@@ -10,9 +10,9 @@ import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
 import { eventually } from '@heddle/test-support/eventually';
 import { u32 } from '@heddle/test-support/executor/tcp/raw-connection';
-import { opened, StandInManager, submit } from './stand-in-manager.ts';
-import { certificates, quiet } from './suite.ts';
-import { type Wire, WIRES } from './wires.ts';
+import { opened, StandInManager, submit } from '../support/transports/stand-in-manager.ts';
+import { certificates, quiet } from '../support/transports/suite.ts';
+import { type Wire, WIRES } from '../support/transports/wires.ts';
 
 const NAMES = Object.keys(WIRES) as Wire[];
 

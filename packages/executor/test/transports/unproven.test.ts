@@ -10,8 +10,8 @@ import { openXmlRpcTransport } from '../../src/xmlrpc/client.ts';
 import { openXmlRpcListener } from '../../src/xmlrpc/server.ts';
 import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
-import { opened, StandInManager, submit } from './stand-in-manager.ts';
-import { certificates, quiet } from './suite.ts';
+import { opened, StandInManager, submit } from '../support/transports/stand-in-manager.ts';
+import { certificates, quiet } from '../support/transports/suite.ts';
 
 const WIRES = [
   ['tcp', openTcpListener, openTcpTransport],

@@ -17,9 +17,9 @@ import { writeCall } from '../../src/xmlrpc/writer.ts';
 import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
 import { eventually } from '@heddle/test-support/eventually';
-import { descriptors, memoryInUse, startHealthy, type HealthyClient } from '../transports/healthy-client.ts';
-import { StandInManager, submit } from '../transports/stand-in-manager.ts';
-import { certificates } from '../transports/suite.ts';
+import { descriptors, memoryInUse, startHealthy, type HealthyClient } from '../support/transports/healthy-client.ts';
+import { StandInManager, submit } from '../support/transports/stand-in-manager.ts';
+import { certificates } from '../support/transports/suite.ts';
 
 interface DocumentAttack {
   readonly name: string;

@@ -7,7 +7,7 @@ import { failureOfFault, faultString } from '../../src/xmlrpc/faults.ts';
 import { readDocument, XmlRpcReader } from '../../src/xmlrpc/reader.ts';
 import type { XmlRpcValue } from '../../src/xmlrpc/values.ts';
 import { writeCall, writeFault, writeResponse } from '../../src/xmlrpc/writer.ts';
-import { memoryInUse } from '../transports/healthy-client.ts';
+import { memoryInUse } from '../support/transports/healthy-client.ts';
 
 interface Attack {
   readonly name: string;

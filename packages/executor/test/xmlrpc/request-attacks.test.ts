@@ -1,6 +1,6 @@
 import { openXmlRpcTransport } from '../../src/xmlrpc/client.ts';
 import { openXmlRpcListener } from '../../src/xmlrpc/server.ts';
-import { describeRequestAttacks } from '../transports/request-attacks.ts';
+import { describeRequestAttacks } from '../support/transports/request-attacks.ts';
 
 describeRequestAttacks({
   protocol: 'xmlrpc',

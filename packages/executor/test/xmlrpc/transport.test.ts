@@ -1,6 +1,6 @@
 import { openXmlRpcTransport } from '../../src/xmlrpc/client.ts';
 import { openXmlRpcListener } from '../../src/xmlrpc/server.ts';
-import { describeTransport } from '../transports/suite.ts';
+import { describeTransport } from '../support/transports/suite.ts';
 
 describeTransport({
   protocol: 'xmlrpc',

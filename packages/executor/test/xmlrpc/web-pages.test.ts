@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { openXmlRpcListener } from '../../src/xmlrpc/server.ts';
 import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
-import { StandInManager } from '../transports/stand-in-manager.ts';
+import { StandInManager } from '../support/transports/stand-in-manager.ts';
 
 const LIST = '<?xml version="1.0"?><methodCall><methodName>system.listMethods</methodName></methodCall>';
 

@@ -8,8 +8,8 @@ import { after, before, describe, test } from 'node:test';
 
 import { eventually } from '@heddle/test-support/eventually';
 import { startHeddle, type Heddle } from '@heddle/test-support/cli/heddle';
-import { heddle, type Ran } from './run-command.ts';
-import { startTarget, type Target } from './targets.ts';
+import { heddle, type Ran } from '../support/cli/run-command.ts';
+import { startTarget, type Target } from '../support/cli/targets.ts';
 
 let server: Heddle;
 let target: Target;

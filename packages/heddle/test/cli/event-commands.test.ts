@@ -12,7 +12,7 @@ import { systemClock } from '@heddle/base/clock';
 import { listen } from '@heddle/test-support/executor/client/listening-executor';
 import { CREDENTIALS, MemoryExecutor } from '@heddle/test-support/executor/client/memory-executor';
 import { eventually } from '@heddle/test-support/eventually';
-import { heddle, type Ran, type RunOptions } from './run-command.ts';
+import { heddle, type Ran, type RunOptions } from '../support/cli/run-command.ts';
 
 const NOWHERE = 'tcp+plain://127.0.0.1:1';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 
 import { startHeddle, type Heddle } from '@heddle/test-support/cli/heddle';
-import { heddle, type Ran, type RunOptions } from './run-command.ts';
+import { heddle, type Ran, type RunOptions } from '../support/cli/run-command.ts';
 
 let server: Heddle;
 let directory: string;

@@ -5,7 +5,7 @@ import { newId } from '@heddle/base/random';
 import { host, modelsOf, runOf } from '@heddle/test-support/engine/models/seen';
 import { createTestServer, type TestServer } from '@heddle/test-support/http/server';
 import { createTestDatabase } from '@heddle/test-support/postgres';
-import { heddle, type Ran } from './run-command.ts';
+import { heddle, type Ran } from '../support/cli/run-command.ts';
 
 let server: TestServer;
 let url: string;

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, test } from 'node:test';
 import { PoolWorld } from '@heddle/test-support/http/pool-world';
 import { createTestServer, type TestServer } from '@heddle/test-support/http/server';
 import { eventually } from '@heddle/test-support/eventually';
-import { heddle, type Ran, type RunOptions } from './run-command.ts';
+import { heddle, type Ran, type RunOptions } from '../support/cli/run-command.ts';
 
 let world: PoolWorld;
 let server: TestServer;

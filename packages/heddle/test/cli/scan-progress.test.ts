@@ -5,7 +5,7 @@ import { stripVTControlCharacters } from 'node:util';
 import type { ScanProgress } from '@heddle/scan/result';
 import { progressText, scanDisplayFor } from '@heddle/scan/internal/command/progress';
 import { VirtualClock } from '@heddle/base/clock';
-import { Capture } from './run-command.ts';
+import { Capture } from '../support/cli/run-command.ts';
 
 const PROGRESS: ScanProgress = {
   objects_discovered: 20_000,

@@ -5,7 +5,7 @@ import { after, test } from 'node:test';
 import { Command } from 'commander';
 
 import { registerScanCommand } from '@heddle/scan/command/scan-command';
-import { ScanDirectory } from './scan-process.ts';
+import { ScanDirectory } from '../support/cli/scan-process.ts';
 
 const directory = new ScanDirectory({ 'clean/words.txt': 'nothing at all\n' });
 const at = (name: string): string => `${directory.path}/${name}`;

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 
 import { ended } from '@heddle/test-support/cli/command-process';
-import { MAIN, ScanDirectory, token } from './scan-process.ts';
+import { MAIN, ScanDirectory, token } from '../support/cli/scan-process.ts';
 
 /** Writes each module that a thread loads to standard error; threads inherit it. */
 const TELL_MODULES = `data:text/javascript,

@@ -19,7 +19,7 @@ import { gzipSync } from 'node:zlib';
 
 import { ended, type Ended } from '@heddle/test-support/cli/command-process';
 import { assertSarif } from '@heddle/test-support/scan/report/sarif-structure';
-import { MAIN, ScanDirectory, token } from './scan-process.ts';
+import { MAIN, ScanDirectory, token } from '../support/cli/scan-process.ts';
 
 let directory: ScanDirectory;
 

@@ -12,8 +12,8 @@ import { ProgressLines } from '../../src/cli/output/progress-lines.ts';
 import type { BasicTask, Batch } from '../../src/cli/output/wire.ts';
 import { eventually } from '@heddle/test-support/eventually';
 import { startHeddle, type Heddle } from '@heddle/test-support/cli/heddle';
-import { Capture, heddle } from './run-command.ts';
-import { startTarget, type Target } from './targets.ts';
+import { Capture, heddle } from '../support/cli/run-command.ts';
+import { startTarget, type Target } from '../support/cli/targets.ts';
 
 let server: Heddle;
 let target: Target;

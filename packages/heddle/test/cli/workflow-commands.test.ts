@@ -6,7 +6,7 @@ import { newId } from '@heddle/base/random';
 import { newTask } from '@heddle/test-support/engine/fixture';
 import { eventually } from '@heddle/test-support/eventually';
 import { startHeddle, type Heddle } from '@heddle/test-support/cli/heddle';
-import { heddle, type Ran } from './run-command.ts';
+import { heddle, type Ran } from '../support/cli/run-command.ts';
 
 let server: Heddle;
 let engine: Engine;

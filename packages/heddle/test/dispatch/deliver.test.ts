@@ -10,8 +10,15 @@ import type { DeliveryResult } from '@heddle/core/engine/port';
 import { deliverOnce } from '../../src/dispatch/deliver.ts';
 import { ANSWER_BYTES_MAX } from '../../src/dispatch/send.ts';
 import { eventually } from '@heddle/test-support/eventually';
-import { delivery, DELIVERY_ID, dependencies, recordingLogger, startTarget, TASK_ID } from './targets.ts';
-import type { LogLine, Target } from './targets.ts';
+import {
+  delivery,
+  DELIVERY_ID,
+  dependencies,
+  recordingLogger,
+  startTarget,
+  TASK_ID,
+} from '../support/dispatch/targets.ts';
+import type { LogLine, Target } from '../support/dispatch/targets.ts';
 
 const opened: { close: () => Promise<void> }[] = [];
 const track = <T extends { close: () => Promise<void> }>(one: T): T => (opened.push(one), one);

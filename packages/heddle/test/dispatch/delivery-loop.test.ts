@@ -9,8 +9,8 @@ import { DeliveryLoop } from '../../src/dispatch/delivery-loop.ts';
 import type { DeliveryLoopOptions } from '../../src/dispatch/delivery-loop.ts';
 import { StartLoop } from '../../src/dispatch/start-loop.ts';
 import { eventually } from '@heddle/test-support/eventually';
-import { FakeOutbox } from './fake-engine.ts';
-import { delivery, dependencies, startTarget } from './targets.ts';
+import { FakeOutbox } from '../support/dispatch/fake-engine.ts';
+import { delivery, dependencies, startTarget } from '../support/dispatch/targets.ts';
 
 const opened: { close: () => Promise<void> }[] = [];
 const track = <T extends { close: () => Promise<void> }>(one: T): T => (opened.push(one), one);

@@ -3,8 +3,8 @@ import { after, describe, it } from 'node:test';
 import { deliverOnce } from '../../src/dispatch/deliver.ts';
 import { STRICT_SSRF_POLICY } from '../../src/dispatch/ssrf.ts';
 import type { SsrfPolicy } from '../../src/dispatch/ssrf.ts';
-import { delivery, dependencies, startTarget } from './targets.ts';
-import type { Target } from './targets.ts';
+import { delivery, dependencies, startTarget } from '../support/dispatch/targets.ts';
+import type { Target } from '../support/dispatch/targets.ts';
 
 /** 127.0.0.2 stands in for the public internet: the only loopback address that this policy allows. */
 const PUBLIC = '127.0.0.2';

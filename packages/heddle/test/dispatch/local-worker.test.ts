@@ -9,7 +9,7 @@ import type { LocalWorkerOptions } from '../../src/dispatch/local-worker.ts';
 import { ExecutorRegistry } from '../../src/dispatch/executor-registry.ts';
 import type { Executor } from '../../src/dispatch/executor-registry.ts';
 import { eventually } from '@heddle/test-support/eventually';
-import { FakeTasks } from './fake-engine.ts';
+import { FakeTasks } from '../support/dispatch/fake-engine.ts';
 
 function workerOf(
   engine: LocalWorkerOptions['engine'],

@@ -8,8 +8,14 @@ import { deliverOnce } from '../../src/dispatch/deliver.ts';
 import type { MailServer } from '../../src/dispatch/mail.ts';
 import { parseMailSender, parseSmtpAddress } from '../../src/dispatch/smtp-address.ts';
 import type { Delivery, DeliveryResult } from '@heddle/core/engine/port';
-import { answer, mailServer, startMailServer, startSilentServer, type TestMailServer } from './mail-server.ts';
-import { delivery, dependencies, DELIVERY_ID, TASK_ID } from './targets.ts';
+import {
+  answer,
+  mailServer,
+  startMailServer,
+  startSilentServer,
+  type TestMailServer,
+} from '../support/dispatch/mail-server.ts';
+import { delivery, dependencies, DELIVERY_ID, TASK_ID } from '../support/dispatch/targets.ts';
 
 const opened: { close: () => Promise<void> }[] = [];
 const track = <T extends { close: () => Promise<void> }>(one: T): T => (opened.push(one), one);

@@ -4,7 +4,7 @@ import { VirtualClock } from '@heddle/base/clock';
 import { seededRandom } from '@heddle/base/random';
 import type { Delivery } from '@heddle/core/engine/port';
 import { DEFAULT_RETRY_SCHEDULES, nextTryDelayMs, retryAfterMs } from '../../src/dispatch/retry-schedule.ts';
-import { delivery } from './targets.ts';
+import { delivery } from '../support/dispatch/targets.ts';
 
 /** Simulates a target that always fails at once; returns the waits, with a virtual clock. */
 function playOut(one: Delivery, random: () => number, askedMs: number | null = null) {

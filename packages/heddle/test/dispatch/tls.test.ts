@@ -5,9 +5,10 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { deliverOnce } from '../../src/dispatch/deliver.ts';
-import { delivery, dependencies, LOOPBACK_POLICY } from './targets.ts';
+import { delivery, dependencies, LOOPBACK_POLICY } from '../support/dispatch/targets.ts';
 
-const pem = (name: string): string => readFileSync(new URL(`tls/hooks.example.${name}.pem`, import.meta.url), 'utf8');
+const pem = (name: string): string =>
+  readFileSync(new URL(`../support/dispatch/tls/hooks.example.${name}.pem`, import.meta.url), 'utf8');
 // A self-signed certificate for hooks.example; its key protects only this test.
 const cert = pem('cert');
 const resolve = () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]);

@@ -24,7 +24,7 @@ import { RevokedCertificates } from '@heddle/executor/security/revoked-certifica
 import { systemClock, VirtualClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
 import { makeCertificate } from '@heddle/test-support/certificates';
-import { inDirectory } from '../../../executor/test/security/fixture.ts';
+import { inDirectory } from '../../../executor/test/support/security/fixture.ts';
 
 test('development certificates pass OpenSSL, and only their owner can read them', () =>
   inDirectory(async (parent) => {

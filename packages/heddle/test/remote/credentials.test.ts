@@ -8,7 +8,7 @@ import { tlsSource } from '@heddle/executor/internal/client/credentials';
 import { KeyFileError } from '@heddle/executor/security/key-file-error';
 import { VirtualClock } from '@heddle/base/clock';
 import { silentLogger as log } from '@heddle/base/log';
-import { inDirectory } from '../../../executor/test/security/fixture.ts';
+import { inDirectory } from '../../../executor/test/support/security/fixture.ts';
 
 test('unusable certificates are rejected before anything is sent, naming the file', () =>
   inDirectory(async (directory) => {

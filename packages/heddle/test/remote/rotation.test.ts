@@ -25,7 +25,7 @@ import { silentLogger as log } from '@heddle/base/log';
 import { systemRandom as random } from '@heddle/base/random';
 import { eventLoopTurn } from '@heddle/base/turn';
 import { eventually } from '@heddle/test-support/eventually';
-import { AUDIENCE, inDirectory, newNonce } from '../../../executor/test/security/fixture.ts';
+import { AUDIENCE, inDirectory, newNonce } from '../../../executor/test/support/security/fixture.ts';
 
 /** Authenticates and answers each call, without tasks. */
 function answering(authenticator: Authenticator, refused: unknown[]): Pick<RemoteManager, 'handle'> {

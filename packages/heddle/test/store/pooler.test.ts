@@ -12,7 +12,7 @@ import { claimKind, newTask, submitTasks, succeed } from '@heddle/test-support/e
 import { missingForBouncer, startBouncer, type Bouncer } from '@heddle/test-support/database-faults/bouncer';
 import { eventually } from '@heddle/test-support/eventually';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '@heddle/test-support/postgres';
-import { listenByPolling } from '../../../core/test/store/polling-listener.ts';
+import { listenByPolling } from '../../../core/test/support/store/polling-listener.ts';
 
 const NOTIFY: Statement = { name: 'test.notify', text: `select pg_notify('work', 'on')` };
 const WRITE: Statement = { name: 'test.write', text: 'create table if not exists public.written (n int)' };

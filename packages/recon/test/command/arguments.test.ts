@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
-import { reconSurroundings } from './fixture.ts';
+import { reconSurroundings } from '../support/command/fixture.ts';
 
 const near = reconSurroundings();
 

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 
 import { ended, type Ended } from '@heddle/test-support/cli/command-process';
 import { eventually } from '@heddle/test-support/eventually';
-import { reconSurroundings, recordsOf } from './fixture.ts';
+import { reconSurroundings, recordsOf } from '../support/command/fixture.ts';
 
 const near = reconSurroundings();
 

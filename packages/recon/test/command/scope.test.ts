@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
 import type { Ended } from '@heddle/test-support/cli/command-process';
-import { reconSurroundings, recordsOf } from './fixture.ts';
+import { reconSurroundings, recordsOf } from '../support/command/fixture.ts';
 
 const near = reconSurroundings();
 

@@ -4,8 +4,8 @@ import { spawn } from 'node:child_process';
 import { test } from 'node:test';
 
 import { ended, type Ended } from '@heddle/test-support/cli/command-process';
-import { reconSurroundings, recordsOf } from './fixture.ts';
-import { MAIN } from './process.ts';
+import { reconSurroundings, recordsOf } from '../support/command/fixture.ts';
+import { MAIN } from '../support/command/process.ts';
 
 const near = reconSurroundings();
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { describe, test } from 'node:test';
 
 import { ended } from '@heddle/test-support/cli/command-process';
-import { reconSurroundings, recordsOf } from './fixture.ts';
+import { reconSurroundings, recordsOf } from '../support/command/fixture.ts';
 
 const near = reconSurroundings();
 

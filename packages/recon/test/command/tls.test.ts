@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 
 import { makeCertificate } from '@heddle/test-support/certificates';
 import { serveTls } from '@heddle/test-support/tls-servers';
-import { reconSurroundings, recordsOf } from './fixture.ts';
+import { reconSurroundings, recordsOf } from '../support/command/fixture.ts';
 
 const near = reconSurroundings();
 

@@ -3,8 +3,8 @@ import { after, before, suite, test } from 'node:test';
 
 import type { DnsRecord, DnsType } from '../../src/records.ts';
 import { expandNames } from '../../src/dns/wordlist.ts';
-import { type AuthoritativeServer, startAuthoritativeServer, ZONE } from './authoritative-server.ts';
-import { numbered, scan } from './scanning.ts';
+import { type AuthoritativeServer, startAuthoritativeServer, ZONE } from '../support/dns/authoritative-server.ts';
+import { numbered, scan } from '../support/dns/scanning.ts';
 
 const NAMES = 100_000;
 const MISSING = 'neither knotd nor nsd is installed (apt-get install knot)';

@@ -2,7 +2,16 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 
 import { seededRandom, type Random } from '@heddle/base/random';
-import { eventually, numbered, type Query, reply, type Reply, scan, startNameServer, udpSockets } from './scanning.ts';
+import {
+  eventually,
+  numbered,
+  type Query,
+  reply,
+  type Reply,
+  scan,
+  startNameServer,
+  udpSockets,
+} from '../support/dns/scanning.ts';
 
 const TRUE_ADDRESS = '192.0.2.1';
 const FALSE_ADDRESS = '192.0.2.66';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { isLocalName } from '../../src/dns/local-names.ts';
-import { reply, scan, startNameServer } from './scanning.ts';
+import { reply, scan, startNameServer } from '../support/dns/scanning.ts';
 
 test('localhost and names below it are the loopback for every type, without a query', async (t) => {
   const server = await startNameServer((query) => [

@@ -7,7 +7,7 @@ import { ZONE } from '../../../../examples/attack-surface/plan.ts';
 import { makeZone } from '../../../../examples/attack-surface/zone.ts';
 import { createPace } from '../../src/targets/pace.ts';
 import { systemClock, type Clock } from '@heddle/base/clock';
-import { numbered, scan } from './scanning.ts';
+import { numbered, scan } from '../support/dns/scanning.ts';
 
 let server: Awaited<ReturnType<typeof listenForNames>>;
 

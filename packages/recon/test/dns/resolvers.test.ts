@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import { parseResolver, Resolver } from '../../src/dns/resolver.ts';
 import { seededRandom } from '@heddle/base/random';
-import { numbered, type Query, reply, type Reply, scan, startNameServer } from './scanning.ts';
+import { numbered, type Query, reply, type Reply, scan, startNameServer } from '../support/dns/scanning.ts';
 
 const answer = (query: Query): Reply =>
   reply(query, { answers: [{ type: 'A', name: query.name, ttl: 60, data: '192.0.2.1' }] });

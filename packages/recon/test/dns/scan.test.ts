@@ -20,7 +20,7 @@ import {
   startNameServer,
   truncated,
   udpSockets,
-} from './scanning.ts';
+} from '../support/dns/scanning.ts';
 
 const address = ({ name }: Query, data = '192.0.2.1', ttl = 60): Answer => ({ type: 'A', name, ttl, data });
 

@@ -6,7 +6,7 @@ import type { Answer } from 'dns-packet';
 import type { DnsRecord, DnsType } from '../../src/records.ts';
 import type { Scope } from '../../src/targets/port.ts';
 import { seededRandom } from '@heddle/base/random';
-import { EVERYTHING, numbered, type Query, reply, scan, startNameServer } from './scanning.ts';
+import { EVERYTHING, numbered, type Query, reply, scan, startNameServer } from '../support/dns/scanning.ts';
 
 type Zone = (name: string, type: string) => Omit<Answer, 'name'>[] | null;
 

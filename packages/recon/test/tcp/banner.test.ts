@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
 import { Banner } from '../../src/tcp/connect/banner.ts';
-import type { ListenRequest } from './listen-process.ts';
-import { collect, endpointsOf, environmentOf, startListeners, tcpOptions } from './scan-fixture.ts';
+import type { ListenRequest } from '../support/tcp/listen-process.ts';
+import { collect, endpointsOf, environmentOf, startListeners, tcpOptions } from '../support/tcp/scan-fixture.ts';
 
 const IP = '127.77.0.6';
 

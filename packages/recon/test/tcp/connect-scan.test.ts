@@ -19,7 +19,7 @@ import {
   startListeners,
   tcpOptions,
   untilSteady,
-} from './scan-fixture.ts';
+} from '../support/tcp/scan-fixture.ts';
 
 /** A loopback address without other listeners. */
 const IP = '127.77.0.5';
@@ -74,7 +74,7 @@ for (const { way, banner } of WAYS)
     });
 
     it('retries silent ports, then reports them filtered; nearby hosts have short timeouts', async () => {
-      const worker = new Worker(new URL('./stuck-listener.ts', import.meta.url));
+      const worker = new Worker(new URL('../support/tcp/stuck-listener.ts', import.meta.url));
       try {
         const port = await new Promise<number>((resolve) => worker.once('message', resolve));
         const held = Array.from({ length: 4 }, () => connect(port, '127.0.0.1').on('error', () => undefined));

@@ -11,7 +11,7 @@ import {
   TARGET_IPV4,
   TARGET_IPV6,
 } from '@heddle/test-support/network-namespace';
-import { firstLine, portsBetween, portsIn, scanElsewhere, startListeners } from './scan-fixture.ts';
+import { firstLine, portsBetween, portsIn, scanElsewhere, startListeners } from '../support/tcp/scan-fixture.ts';
 
 const access = await openSyn(systemRandom);
 const missingNetwork = missingForNamespaces();
@@ -73,7 +73,10 @@ describe('scans through a network', { skip }, () => {
   it('accept an answer only if it acknowledges the probe, and once', async () => {
     await using pair = NetworkPair.create();
     pair.ip(pair.scanner, 'route', 'add', '10.79.0.0/24', 'via', TARGET_IPV4);
-    const forger = pair.spawn(pair.target, [process.execPath, new URL('./forge-process.ts', import.meta.url).pathname]);
+    const forger = pair.spawn(pair.target, [
+      process.execPath,
+      new URL('../support/tcp/forge-process.ts', import.meta.url).pathname,
+    ]);
     assert.equal(await firstLine(forger), 'listening');
     const targets = [1, 2, 3, 4, 5, 6, 7].map((last) => ({ ip: `10.79.0.${last}`, ports: [7000] }));
     const options = { method: 'syn', timeoutMs: 400, retries: 3 } as const;

@@ -18,7 +18,7 @@ import {
   startListeners,
   tcpOptions,
   untilSteady,
-} from './scan-fixture.ts';
+} from '../support/tcp/scan-fixture.ts';
 
 const IP = '127.77.0.7';
 const RANGE = portsBetween(20_000, 29_999);

@@ -12,7 +12,7 @@ import type { Answer } from '../../src/tcp/syn/wire.ts';
 import type { Endpoint } from '../../src/targets/port.ts';
 import { createPace } from '../../src/targets/pace.ts';
 import { VirtualClock } from '@heddle/base/clock';
-import { endpointsOf, environmentOf, tcpOptions } from './scan-fixture.ts';
+import { endpointsOf, environmentOf, tcpOptions } from '../support/tcp/scan-fixture.ts';
 
 const PORT = 80;
 

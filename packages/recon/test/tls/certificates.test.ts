@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { makeCertificate, makeHierarchy } from '@heddle/test-support/certificates';
 import type { KeyKind } from '@heddle/test-support/certificates';
 import { serveTls } from '@heddle/test-support/tls-servers';
-import { probe } from './fixture.ts';
+import { probe } from '../support/tls/fixture.ts';
 
 const DAY_MS = 86_400_000;
 const inDays = (days: number): Date => new Date(Date.now() + days * DAY_MS);

@@ -12,7 +12,7 @@ import { cipherCodes, cipherName, ciphersOf } from '../../src/tls/cipher-suites.
 import { makeCertificate } from '@heddle/test-support/certificates';
 import { eventually } from '@heddle/test-support/eventually';
 import { serveTcp, serveTls } from '@heddle/test-support/tls-servers';
-import { probe } from './fixture.ts';
+import { probe } from '../support/tls/fixture.ts';
 
 const HOST = 'www.example.test';
 const leaf = await makeCertificate({ name: HOST });

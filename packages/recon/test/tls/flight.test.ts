@@ -8,7 +8,7 @@ import { CONTENT_TYPE, HANDSHAKE_TYPE, READ_LIMITS } from '../../src/tls/protoco
 import { seededRandom } from '@heddle/base/random';
 import { makeCertificate } from '@heddle/test-support/certificates';
 import { serveTls } from '@heddle/test-support/tls-servers';
-import { fixedHello, recordFlight } from './flight-fixture.ts';
+import { fixedHello, recordFlight } from '../support/tls/flight-fixture.ts';
 
 const keys = new ProbeKeys(seededRandom(1));
 const leaf = await makeCertificate({ name: 'www.example.test' });

@@ -9,8 +9,8 @@ import { seededRandom } from '@heddle/base/random';
 import { makeCertificate } from '@heddle/test-support/certificates';
 import { answering, serveTcp, serveTls } from '@heddle/test-support/tls-servers';
 import type { TestServer } from '@heddle/test-support/tls-servers';
-import { probe } from './fixture.ts';
-import { fixedHello, recordFlight } from './flight-fixture.ts';
+import { probe } from '../support/tls/fixture.ts';
+import { fixedHello, recordFlight } from '../support/tls/flight-fixture.ts';
 
 const HOST = 'www.example.test';
 const leaf = await makeCertificate({ name: HOST });

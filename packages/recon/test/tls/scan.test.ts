@@ -7,7 +7,7 @@ import { scanTls } from '../../src/tls/scan.ts';
 import { makeCertificate } from '@heddle/test-support/certificates';
 import { eventually } from '@heddle/test-support/eventually';
 import { answering, serveTcp, serveTls } from '@heddle/test-support/tls-servers';
-import { collect, endpointsOf, environmentOf, optionsOf } from './fixture.ts';
+import { collect, endpointsOf, environmentOf, optionsOf } from '../support/tls/fixture.ts';
 
 const leaf = await makeCertificate({ name: 'www.example.test' });
 const CLOSING = Buffer.of(21, 3, 3, 0, 2, 2, 80);

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { startTlsOfPort } from '../../src/tls/starttls.ts';
 import { makeCertificate } from '@heddle/test-support/certificates';
 import { serveTcp } from '@heddle/test-support/tls-servers';
-import { probe } from './fixture.ts';
+import { probe } from '../support/tls/fixture.ts';
 
 const HOST = 'mail.example.test';
 const leaf = await makeCertificate({ name: HOST });

@@ -12,9 +12,9 @@ import { openArchive } from '../../src/archive/open-archive.ts';
 import type { ArchiveFormat } from '../../src/archive/port.ts';
 import { SCAN_DEFAULTS } from '../../src/options.ts';
 import { eventually } from '@heddle/test-support/eventually';
-import { buildTar } from './corpus/tar.ts';
-import { buildZip } from './corpus/zip.ts';
-import { MemoryReader, readers } from './reading.ts';
+import { buildTar } from '../support/archive/corpus/tar.ts';
+import { buildZip } from '../support/archive/corpus/zip.ts';
+import { MemoryReader, readers } from '../support/archive/reading.ts';
 
 const MIB = 1024 * 1024;
 const TIMES = 100;

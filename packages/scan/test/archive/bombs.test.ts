@@ -6,10 +6,10 @@ import { zstdCompressSync } from 'node:zlib';
 
 import { RATIO_FLOOR_BYTES } from '../../src/archive/context.ts';
 import { SCAN_DEFAULTS } from '../../src/options.ts';
-import * as bombs from './corpus/bombs.ts';
-import { buildTar } from './corpus/tar.ts';
-import { buildZip } from './corpus/zip.ts';
-import { briefly, readArchive, type ReadOptions } from './reading.ts';
+import * as bombs from '../support/archive/corpus/bombs.ts';
+import { buildTar } from '../support/archive/corpus/tar.ts';
+import { buildZip } from '../support/archive/corpus/zip.ts';
+import { briefly, readArchive, type ReadOptions } from '../support/archive/reading.ts';
 
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;

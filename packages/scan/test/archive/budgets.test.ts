@@ -5,9 +5,9 @@ import { gzipSync } from 'node:zlib';
 import { BudgetFault, RootBudget, type ArchiveContext } from '../../src/archive/context.ts';
 import { openArchive } from '../../src/archive/open-archive.ts';
 import { SCAN_DEFAULTS } from '../../src/options.ts';
-import { buildTar } from './corpus/tar.ts';
-import { buildZip } from './corpus/zip.ts';
-import { briefly, contents, MemoryReader, readArchive, readers, type ReadOptions } from './reading.ts';
+import { buildTar } from '../support/archive/corpus/tar.ts';
+import { buildZip } from '../support/archive/corpus/zip.ts';
+import { briefly, contents, MemoryReader, readArchive, readers, type ReadOptions } from '../support/archive/reading.ts';
 
 const FILES = [
   { name: 'small.txt', content: 'small' },

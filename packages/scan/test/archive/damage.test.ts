@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 
-import { readArchive, type ArchiveRead, type ReadOptions } from './reading.ts';
+import { readArchive, type ArchiveRead, type ReadOptions } from '../support/archive/reading.ts';
 
 /** One small archive of each kind. */
 const NAMES = [

@@ -5,10 +5,10 @@ import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 
 import type { Problem, ProblemCode } from '../../src/result.ts';
-import { optionsFor, places, scan, temporaryFolder, write } from '../scan-fixture.ts';
-import * as bombs from './corpus/bombs.ts';
-import { buildTar } from './corpus/tar.ts';
-import { buildZip } from './corpus/zip.ts';
+import { optionsFor, places, scan, temporaryFolder, write } from '../support/scan-fixture.ts';
+import * as bombs from '../support/archive/corpus/bombs.ts';
+import { buildTar } from '../support/archive/corpus/tar.ts';
+import { buildZip } from '../support/archive/corpus/zip.ts';
 
 const MIB = 1024 * 1024;
 const KEY = 'MADEUP-424242';

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 
-import { buildTar, paxRecord, BLOCK } from './corpus/tar.ts';
-import { buildZip, type ZipEntry } from './corpus/zip.ts';
-import { briefly, contents, readArchive } from './reading.ts';
+import { buildTar, paxRecord, BLOCK } from '../support/archive/corpus/tar.ts';
+import { buildZip, type ZipEntry } from '../support/archive/corpus/zip.ts';
+import { briefly, contents, readArchive } from '../support/archive/reading.ts';
 
 const A: ZipEntry = { name: 'a', content: 'first' };
 const Z: ZipEntry = { name: 'z', content: 'last' };

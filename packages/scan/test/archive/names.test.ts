@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 
 import { decodeName } from '../../src/archive/entry-name.ts';
-import { buildTar, paxRecord } from './corpus/tar.ts';
-import { buildZip } from './corpus/zip.ts';
-import { briefly, contents, readArchive } from './reading.ts';
+import { buildTar, paxRecord } from '../support/archive/corpus/tar.ts';
+import { buildZip } from '../support/archive/corpus/zip.ts';
+import { briefly, contents, readArchive } from '../support/archive/reading.ts';
 
 const UNSAFE = [
   '../../etc/passwd',

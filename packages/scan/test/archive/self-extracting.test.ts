@@ -9,7 +9,7 @@ import { crc32, gzipSync } from 'node:zlib';
 
 import { detectUnsupported } from '../../src/archive/detect.ts';
 import { STUB_BYTES_MAX } from '../../src/archive/embedded.ts';
-import { optionsFor, scan, temporaryFolder, write } from '../scan-fixture.ts';
+import { optionsFor, scan, temporaryFolder, write } from '../support/scan-fixture.ts';
 
 const MIB = 1024 * 1024;
 const SEVEN_ZIP = readFileSync(join(import.meta.dirname, 'fixtures/tree.7z'));

@@ -5,7 +5,7 @@ import { Baseline } from '../../src/baseline/baseline.ts';
 import { IgnoreList } from '../../src/baseline/ignore-list.ts';
 import { readBaseline } from '../../src/baseline/read-baseline.ts';
 import { BaselineCollector } from '../../src/baseline/write-baseline.ts';
-import { finding, SECRET, Written } from '../report/fixture.ts';
+import { finding, SECRET, Written } from '../support/report/fixture.ts';
 
 const OTHER = 'f'.repeat(32);
 

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { StateJournal } from '../../src/coordinator/state-journal.ts';
 import { emptyMetrics, METRIC_COUNT } from '../../src/graph/metrics.ts';
 import type { Finding } from '../../src/result.ts';
-import { optionsFor, temporaryFolder } from '../scan-fixture.ts';
+import { optionsFor, temporaryFolder } from '../support/scan-fixture.ts';
 
 const finding = (secret: string): Finding => ({ secret }) as Finding;
 const metrics = new Float64Array(METRIC_COUNT).fill(1);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { fingerprintOf } from '../../src/fingerprint.ts';
-import { detectorOf, scanObject } from './fixture.ts';
+import { detectorOf, scanObject } from '../support/detect/fixture.ts';
 
 const VALUES = ['first', 'second', 'third', 'fourth', 'fifth'].map((word) =>
   Buffer.from(`${word} value of ${word.length * 7919}`).toString('base64'),

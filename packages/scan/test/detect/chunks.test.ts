@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
 import type { Detection } from '../../src/detect/port.ts';
-import { detectorOf, scanObject } from './fixture.ts';
+import { detectorOf, scanObject } from '../support/detect/fixture.ts';
 
 /** One rule of each kind of placement, with short windows. */
 const RULES = `

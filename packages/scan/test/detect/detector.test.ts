@@ -4,7 +4,7 @@ import { VirtualClock } from '@heddle/base/clock';
 import { compileRules } from '../../src/detect/compile-rules.ts';
 import { createDetector } from '../../src/detect/detector.ts';
 import { DETECTIONS_PER_OBJECT_MAX } from '../../src/detect/pending.ts';
-import { briefly, detectorOf, scanObject } from './fixture.ts';
+import { briefly, detectorOf, scanObject } from '../support/detect/fixture.ts';
 
 const TOKEN = `
 [[rules]]

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { loadRules } from '../../src/detect/rules/load-rules.ts';
 import { parseRegex } from '../../src/detect/regex/parse.ts';
 import { toJavaScript } from '../../src/detect/regex/translate.ts';
-import { expandCase, readCases } from './rules/case-text.ts';
-import { detectorOf, scanObject } from './fixture.ts';
+import { expandCase, readCases } from '../support/detect/rules/case-text.ts';
+import { detectorOf, scanObject } from '../support/detect/fixture.ts';
 
 /** Patterns whose every match contains the keyword, with spans well below the windows. */
 const PATTERNS: readonly { id: string; regex: string; keywords: readonly string[] }[] = [

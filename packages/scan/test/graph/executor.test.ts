@@ -6,7 +6,7 @@ import { EnumCursor } from '../../src/graph/cursor.ts';
 import { Executor, type StepHandlers } from '../../src/graph/executor.ts';
 import { ObjectFrontier } from '../../src/graph/frontier.ts';
 import type { Enumerable, ScanStep } from '../../src/graph/step.ts';
-import { checkLeaks } from './no-leaks.ts';
+import { checkLeaks } from '../support/graph/no-leaks.ts';
 
 checkLeaks();
 

@@ -8,7 +8,7 @@ import { ObjectFrontier } from '../../src/graph/frontier.ts';
 import { live } from '../../src/graph/live.ts';
 import type { ObjectDescriptor, ObjectRef } from '../../src/graph/object.ts';
 import { dropStep, type ScanStep } from '../../src/graph/step.ts';
-import { checkLeaks } from './no-leaks.ts';
+import { checkLeaks } from '../support/graph/no-leaks.ts';
 
 checkLeaks();
 
@@ -70,7 +70,7 @@ test('multi_chunk_object_permit_lifetime', () => {
 test('concurrent_object_completion', async () => {
   const threads = 10;
   const budget = CountBudget.create(7, threads + 1);
-  const entry = new URL('./permit-thread.ts', import.meta.url);
+  const entry = new URL('../support/graph/permit-thread.ts', import.meta.url);
   const workers = Array.from({ length: threads }, (_, i) => {
     return new Worker(entry, { workerData: { memory: budget.memory, owner: i + 1, objects: 10 } });
   });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 
-const QUEUED_STEPS = new URL('./queued-steps.ts', import.meta.url).pathname;
+const QUEUED_STEPS = new URL('../support/graph/queued-steps.ts', import.meta.url).pathname;
 const STEPS = 1_000_000;
 
 /** Heap bytes as stated in docs/scanning/secrets.md; `object` is the share of a step's object. */

@@ -9,7 +9,7 @@ import type { Commit, Finding, Problem, TaskMetrics } from '../../src/result.ts'
 import { JsonLinesReport } from '../../src/report/json-lines-report.ts';
 import { PROBLEM_WORDS } from '../../src/report/problem-words.ts';
 import type { BaselineCounts, ReportSummary } from '../../src/report/report.ts';
-import { finding, summary, Written } from './fixture.ts';
+import { finding, summary, Written } from '../support/report/fixture.ts';
 
 interface ObjectSchema {
   properties: Record<string, { enum?: string[]; properties?: Record<string, unknown>; items?: { enum?: string[] } }>;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { JunitReport, xmlText } from '../../src/report/junit-report.ts';
-import { finding, summary, Written } from './fixture.ts';
+import { finding, summary, Written } from '../support/report/fixture.ts';
 
 function junit(fill: (report: JunitReport) => void, end = summary()): string {
   const written = new Written();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { redactFinding, redactSecret } from '../../src/report/redact.ts';
-import { finding, SECRET } from './fixture.ts';
+import { finding, SECRET } from '../support/report/fixture.ts';
 
 test('a secret shows its beginning and neither its end nor its length', () => {
   assert.equal(redactSecret(SECRET), 'ghp_***');

@@ -10,7 +10,7 @@ import type { Finding, Problem } from '../../src/result.ts';
 import type { ReportSummary } from '../../src/report/report.ts';
 import { SarifReport } from '../../src/report/sarif-report.ts';
 import { artifactUri } from '../../src/report/sarif-uri.ts';
-import { finding, SECRET, summary, Written } from './fixture.ts';
+import { finding, SECRET, summary, Written } from '../support/report/fixture.ts';
 import { assertSarif, type Sarif } from '@heddle/test-support/scan/report/sarif-structure';
 
 const directory = mkdtempSync(join(tmpdir(), 'heddle-sarif-'));

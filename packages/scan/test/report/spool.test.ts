@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { test } from 'node:test';
 
 import { Spool } from '../../src/report/spool.ts';
-import { Written } from './fixture.ts';
+import { Written } from '../support/report/fixture.ts';
 
 for (const limit of [0, 10, 1_000_000]) {
   test(`writes everything back in order, with ${limit} characters in memory`, () => {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Paint } from '../../src/report/report.ts';
 import { TextReport } from '../../src/report/text-report.ts';
 import { visible } from '../../src/report/visible.ts';
-import { finding, summary, Written } from './fixture.ts';
+import { finding, summary, Written } from '../support/report/fixture.ts';
 
 const plain: Paint = (_style, text) => text;
 

@@ -10,8 +10,8 @@ import fc from 'fast-check';
 import { type CursorState, EnumCursor } from '../../src/graph/cursor.ts';
 import type { SourceSpec } from '../../src/options.ts';
 import { openSource, type SourceEnvironment } from '../../src/source/open-source.ts';
-import { conforms, listAll } from './conformance.ts';
-import { makeTree, temporaryDirectory, type Tree } from './tree.ts';
+import { conforms, listAll } from '../support/source/conformance.ts';
+import { makeTree, temporaryDirectory, type Tree } from '../support/source/tree.ts';
 
 const root = temporaryDirectory();
 let trees = 0;

@@ -18,8 +18,8 @@ import type { SourceSpec } from '../../src/options.ts';
 import { openOpener } from '../../src/source/open-opener.ts';
 import { openSource } from '../../src/source/open-source.ts';
 import { ObjectFault, type ObjectReader } from '../../src/source/port.ts';
-import { conforms, listAll, readAll } from './conformance.ts';
-import { makeTree, temporaryDirectory } from './tree.ts';
+import { conforms, listAll, readAll } from '../support/source/conformance.ts';
+import { makeTree, temporaryDirectory } from '../support/source/tree.ts';
 
 const root = temporaryDirectory();
 

@@ -10,8 +10,8 @@ import { IdSet } from '../../src/source/git/id-set.ts';
 import { openOpener } from '../../src/source/open-opener.ts';
 import { openSource } from '../../src/source/open-source.ts';
 import { ObjectFault } from '../../src/source/port.ts';
-import { conforms, listAll, readAll, readAndClose } from './conformance.ts';
-import { makeTree, temporaryDirectory, type Tree } from './tree.ts';
+import { conforms, listAll, readAll, readAndClose } from '../support/source/conformance.ts';
+import { makeTree, temporaryDirectory, type Tree } from '../support/source/tree.ts';
 
 const root = temporaryDirectory();
 let clock = 1_700_000_000;

@@ -8,8 +8,8 @@ import { KERNEL_FILE_BYTES_MAX } from '../../src/source/kernel-files.ts';
 import { openOpener } from '../../src/source/open-opener.ts';
 import { openSource } from '../../src/source/open-source.ts';
 import { ObjectFault } from '../../src/source/port.ts';
-import { optionsFor, scan, temporaryFolder } from '../scan-fixture.ts';
-import { listAll } from './conformance.ts';
+import { optionsFor, scan, temporaryFolder } from '../support/scan-fixture.ts';
+import { listAll } from '../support/source/conformance.ts';
 
 const PAGEMAP = '/proc/self/pagemap';
 const skip = existsSync(PAGEMAP) ? false : 'there is no /proc here';

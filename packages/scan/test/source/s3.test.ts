@@ -9,7 +9,7 @@ import type { SourceSpec } from '../../src/options.ts';
 import { openOpener } from '../../src/source/open-opener.ts';
 import { openSource } from '../../src/source/open-source.ts';
 import { ObjectFault } from '../../src/source/port.ts';
-import { conforms, listAll, readAll, readAndClose } from './conformance.ts';
+import { conforms, listAll, readAll, readAndClose } from '../support/source/conformance.ts';
 
 // The SDK finds these by itself in production; the test server accepts any.
 process.env['AWS_ACCESS_KEY_ID'] ??= 'test';

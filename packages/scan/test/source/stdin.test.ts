@@ -8,10 +8,10 @@ import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 import { openSource } from '../../src/source/open-source.ts';
-import { conforms } from './conformance.ts';
-import { temporaryDirectory } from './tree.ts';
+import { conforms } from '../support/source/conformance.ts';
+import { temporaryDirectory } from '../support/source/tree.ts';
 
-const SCRIPT = fileURLToPath(new URL('./read-stdin.ts', import.meta.url));
+const SCRIPT = fileURLToPath(new URL('../support/source/read-stdin.ts', import.meta.url));
 const MIB = 1024 * 1024;
 
 interface Result {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { checkLeaks } from '../graph/no-leaks.ts';
-import type { MadeUpObject } from './made-up-objects.ts';
-import { type Outcome, type Scenario, simulate } from './simulation.ts';
+import { checkLeaks } from '../support/graph/no-leaks.ts';
+import type { MadeUpObject } from '../support/worker/made-up-objects.ts';
+import { type Outcome, type Scenario, simulate } from '../support/worker/simulation.ts';
 
 /** HEDDLE_PROPERTY_RUNS multiplies the effort; HEDDLE_PROPERTY_SEED replays a printed failure. */
 const SEED = process.env['HEDDLE_PROPERTY_SEED'];

@@ -11,8 +11,8 @@ import {
 } from '../../../src/domain/notification/notification.ts';
 import { parseManagerMessage, parseStartTask } from '../../../src/domain/parse/message.ts';
 import type { NewContainerNode } from '@heddle/base/vocabulary/workflow';
-import { deterministicIds } from '../scenario.ts';
-import { nodeArbitrary, plainRecord } from './trees.ts';
+import { deterministicIds } from '../../support/domain/scenario.ts';
+import { nodeArbitrary, plainRecord } from '../../support/domain/parse/trees.ts';
 
 const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 const ID = '0190a6e4-0000-7000-8000-00000000000a';

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { encodeNode } from '../../../src/domain/parse/encode.ts';
 import { parseNode, parseWorkflow } from '../../../src/domain/parse/workflow.ts';
 import type { NewContainerNode, NewTaskNode } from '@heddle/base/vocabulary/workflow';
-import { deterministicIds } from '../scenario.ts';
-import { deepChain, nodeArbitrary } from './trees.ts';
+import { deterministicIds } from '../../support/domain/scenario.ts';
+import { deepChain, nodeArbitrary } from '../../support/domain/parse/trees.ts';
 
 const ID = '0190a6e4-0000-7000-8000-00000000000a';
 

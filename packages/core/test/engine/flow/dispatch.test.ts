@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { JsonObject } from '@heddle/base/json';
 import { parseStartTask } from '../../../src/domain/parse/message.ts';
 import type { Statement } from '../../../src/store/database.ts';
-import { leaseBench } from '../lease-fixture.ts';
+import { leaseBench } from '../../support/engine/lease-fixture.ts';
 import { finishNext, par, seq, statesOf, submitTree } from '@heddle/test-support/engine/flow/tree';
 
 const expr = (text: string): JsonObject => ({ $expr: text });

@@ -1,8 +1,8 @@
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { scenarioArbitrary } from '../../domain/scenario.ts';
-import type { ScenarioSize } from '../../domain/scenario.ts';
-import { openSideBySide } from './connection.ts';
+import { scenarioArbitrary } from '../../support/domain/scenario.ts';
+import type { ScenarioSize } from '../../support/domain/scenario.ts';
+import { openSideBySide } from '../../support/engine/property/connection.ts';
 
 /**
  * The database against the model. HEDDLE_PROPERTY_RUNS multiplies the effort with fresh seeds; HEDDLE_PROPERTY_SEED and

@@ -1,7 +1,7 @@
 import { test } from 'node:test';
 import type { Outcome } from '@heddle/base/vocabulary/task-state';
-import type { Command, Pick, RuleSpec, TaskSpec, WorkflowSpec } from '../../domain/scenario.ts';
-import { openSideBySide } from './connection.ts';
+import type { Command, Pick, RuleSpec, TaskSpec, WorkflowSpec } from '../../support/domain/scenario.ts';
+import { openSideBySide } from '../../support/engine/property/connection.ts';
 
 /** Short stories that random scenarios seldom tell; each once went wrong, or could. */
 const playSideBySide = await openSideBySide();

@@ -7,9 +7,9 @@ import type {
   TreeCommand,
   TreePick,
   TreeTaskSpec,
-} from '../../domain/tree-scenario.ts';
-import type { Speaker } from '../../domain/scenario.ts';
-import { openTreesSideBySide } from './connection.ts';
+} from '../../support/domain/tree-scenario.ts';
+import type { Speaker } from '../../support/domain/scenario.ts';
+import { openTreesSideBySide } from '../../support/engine/property/connection.ts';
 
 /** Short stories of trees that random scenarios seldom tell; each once went wrong, or could. */
 const playSideBySide = await openTreesSideBySide();

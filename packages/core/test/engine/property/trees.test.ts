@@ -1,8 +1,8 @@
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { treeScenarioArbitrary } from '../../domain/tree-scenario.ts';
-import type { TreeSize } from '../../domain/tree-scenario.ts';
-import { openTreesSideBySide } from './connection.ts';
+import { treeScenarioArbitrary } from '../../support/domain/tree-scenario.ts';
+import type { TreeSize } from '../../support/domain/tree-scenario.ts';
+import { openTreesSideBySide } from '../../support/engine/property/connection.ts';
 
 /**
  * Trees in the database against the model. HEDDLE_PROPERTY_RUNS multiplies the effort with fresh seeds;

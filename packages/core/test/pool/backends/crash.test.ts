@@ -13,8 +13,8 @@ import type { MessageQueue } from '../../../src/queue/port.ts';
 import { VirtualClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
 import { ClaimBook, requestOf, runnerOf } from '@heddle/test-support/pool/backends/claim-book';
-import { WatchedQueue, type CrashPoint } from './watched-queue.ts';
-import { QUEUE_DRIVERS, settled, type QueueDriver } from './worlds.ts';
+import { WatchedQueue, type CrashPoint } from '../../support/pool/backends/watched-queue.ts';
+import { QUEUE_DRIVERS, settled, type QueueDriver } from '../../support/pool/backends/worlds.ts';
 
 interface Story {
   readonly name: string;

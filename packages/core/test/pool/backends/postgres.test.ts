@@ -11,9 +11,9 @@ import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
 import type { Database } from '../../../src/store/database.ts';
 import { createTestDatabase, type TestDatabase } from '@heddle/test-support/postgres';
-import { CLASSES, TIMES } from '../store/fixture.ts';
-import { backendSuite, type OpenedBackend } from './suite.ts';
-import { ShiftedClock } from './worlds.ts';
+import { CLASSES, TIMES } from '../../support/pool/store/fixture.ts';
+import { backendSuite, type OpenedBackend } from '../../support/pool/backends/suite.ts';
+import { ShiftedClock } from '../../support/pool/backends/worlds.ts';
 
 const TABLES = [
   '',

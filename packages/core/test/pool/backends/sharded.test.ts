@@ -12,10 +12,10 @@ import type { RunnerRequest } from '../../../src/pool/port/store.ts';
 import { MemoryQueue } from '@heddle/test-support/queue/memory-queue';
 import { VirtualClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
-import { MALFORMED, UNUSABLE } from '../pickup/bad-messages.ts';
+import { MALFORMED, UNUSABLE } from '../../support/pool/pickup/bad-messages.ts';
 import { ClaimBook, requestOf, runnerOf } from '@heddle/test-support/pool/backends/claim-book';
-import { WatchedQueue } from './watched-queue.ts';
-import { settled } from './worlds.ts';
+import { WatchedQueue } from '../../support/pool/backends/watched-queue.ts';
+import { settled } from '../../support/pool/backends/worlds.ts';
 
 function open(policy: Partial<PickupPolicy> = {}) {
   const clock = new VirtualClock();

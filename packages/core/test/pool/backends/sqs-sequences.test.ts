@@ -12,12 +12,12 @@ import type { OpenedQueue } from '../../../src/queue/open.ts';
 import { isCarried } from '../../../src/queue/sqs-envelope.ts';
 import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
-import { closeSqs, openSqs, startSqs } from '../../queue/fauxqs.ts';
+import { closeSqs, openSqs, startSqs } from '../../support/queue/fauxqs.ts';
 import { eventually } from '@heddle/test-support/eventually';
-import { MALFORMED, UNUSABLE } from '../pickup/bad-messages.ts';
+import { MALFORMED, UNUSABLE } from '../../support/pool/pickup/bad-messages.ts';
 import { ClaimBook, requestOf, runnerOf } from '@heddle/test-support/pool/backends/claim-book';
-import { SqsProxy } from './sqs-proxy.ts';
-import type { QueueDriver } from './worlds.ts';
+import { SqsProxy } from '../../support/pool/backends/sqs-proxy.ts';
+import type { QueueDriver } from '../../support/pool/backends/worlds.ts';
 
 const LARGE = 'pool:large';
 const RECEIVE = 'ReceiveMessage 1, wait 0, hidden 30';

@@ -1,9 +1,9 @@
 import { after } from 'node:test';
 
 import type { OpenedQueue } from '../../../src/queue/open.ts';
-import { closeSqs, openSqs, startSqs } from '../../queue/fauxqs.ts';
-import { backendSuite } from './suite.ts';
-import { openWorld, QUEUE_DRIVERS } from './worlds.ts';
+import { closeSqs, openSqs, startSqs } from '../../support/queue/fauxqs.ts';
+import { backendSuite } from '../../support/pool/backends/suite.ts';
+import { openWorld, QUEUE_DRIVERS } from '../../support/pool/backends/worlds.ts';
 
 const server = await startSqs();
 const opened: OpenedQueue[] = [];

@@ -14,8 +14,8 @@ import { VirtualClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
 import { seededRandom } from '@heddle/base/random';
 import { ClaimBook, requestOf, runnerOf } from '@heddle/test-support/pool/backends/claim-book';
-import { WatchedQueue } from './watched-queue.ts';
-import { QUEUE_DRIVERS, settled, type QueueDriver } from './worlds.ts';
+import { WatchedQueue } from '../../support/pool/backends/watched-queue.ts';
+import { QUEUE_DRIVERS, settled, type QueueDriver } from '../../support/pool/backends/worlds.ts';
 
 const TYPES = ['a.large', 'b.large', 'c.large'] as const;
 

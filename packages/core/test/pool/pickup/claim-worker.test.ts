@@ -9,7 +9,7 @@ import { MemoryQueue } from '@heddle/test-support/queue/memory-queue';
 import { VirtualClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
 import { ClaimBook, requestOf, runnerOf } from '@heddle/test-support/pool/backends/claim-book';
-import { WatchedQueue } from '../backends/watched-queue.ts';
+import { WatchedQueue } from '../../support/pool/backends/watched-queue.ts';
 
 const LARGE = 'pool:large';
 const RECEIVE = 'receive pool:large 1 within 0';

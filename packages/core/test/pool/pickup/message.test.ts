@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { USAGE_CLASSES } from '@heddle/base/vocabulary/resource-class';
 import type { RunnerMessage } from '../../../src/domain/runner/runner.ts';
 import { readRunnerMessage, writeRunnerMessage } from '../../../src/pool/pickup/message.ts';
-import { MALFORMED, UNUSABLE } from './bad-messages.ts';
+import { MALFORMED, UNUSABLE } from '../../support/pool/pickup/bad-messages.ts';
 
 const TEXT = fc.string({ minLength: 1, maxLength: 64, unit: 'grapheme-ascii' });
 

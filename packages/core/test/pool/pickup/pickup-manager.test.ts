@@ -14,8 +14,8 @@ import { MemoryQueue } from '@heddle/test-support/queue/memory-queue';
 import { VirtualClock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
 import { requestOf, runnerOf } from '@heddle/test-support/pool/backends/claim-book';
-import { WatchedQueue } from '../backends/watched-queue.ts';
-import { MALFORMED, UNUSABLE } from './bad-messages.ts';
+import { WatchedQueue } from '../../support/pool/backends/watched-queue.ts';
+import { MALFORMED, UNUSABLE } from '../../support/pool/pickup/bad-messages.ts';
 
 const LARGE = 'pool:large';
 const RECEIVE = 'receive pool:large 1 within 0';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { LOAD_CASES, runLoad } from './cases.ts';
+import { LOAD_CASES, runLoad } from '../../support/pool/simulator/cases.ts';
 
 for (const load of LOAD_CASES) {
   test(`${load.name}: the index and the shards serve all requests, at about one operation each`, async () => {

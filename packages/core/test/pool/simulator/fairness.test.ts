@@ -3,9 +3,9 @@ import { test } from 'node:test';
 
 import { MemoryRunnerStore } from '@heddle/test-support/pool/memory-store/memory-store';
 import { createTestDatabase } from '@heddle/test-support/postgres';
-import { emptyStore } from '../store/empty-store.ts';
-import { Yard } from '../store/fixture.ts';
-import { jain, shares } from './fairness.ts';
+import { emptyStore } from '../../support/pool/store/empty-store.ts';
+import { Yard } from '../../support/pool/store/fixture.ts';
+import { jain, shares } from '../../support/pool/simulator/fairness.ts';
 
 test('a hundred tenants with very different numbers of requests get equal shares, in memory', async () => {
   const yard = await Yard.open((settings) => Promise.resolve(new MemoryRunnerStore(settings)));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { ScaleRun, type Scale } from './scale.ts';
+import { ScaleRun, type Scale } from '../../support/pool/simulator/scale.ts';
 
 const SMALL: Scale = { seed: 1, runners: 2_000, claimers: 600, types: 20, tenants: 50, seconds: 12 };
 const LARGE: Scale = { seed: 1, runners: 50_000, claimers: 10_000, types: 50, tenants: 100, seconds: 20 };

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { runAll, type Run } from './runs.ts';
-import { DRIVERS, type Driver } from './site.ts';
-import { killPointsOf } from './world.ts';
+import { runAll, type Run } from '../../support/pool/simulator/runs.ts';
+import { DRIVERS, type Driver } from '../../support/pool/simulator/site.ts';
+import { killPointsOf } from '../../support/pool/simulator/world.ts';
 
 /** A single run to be reproduced. */
 const ONE = process.env['HEDDLE_POOL_SEED'];

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { before, beforeEach, describe, test } from 'node:test';
 
 import type { Database, Statement } from '../../../src/store/database.ts';
-import { CLASSES } from './fixture.ts';
-import { emptyPool } from './pool-books.ts';
-import { many, newRequest, openField, seedIdle, storeOn } from './seed.ts';
+import { CLASSES } from '../../support/pool/store/fixture.ts';
+import { emptyPool } from '../../support/pool/store/pool-books.ts';
+import { many, newRequest, openField, seedIdle, storeOn } from '../../support/pool/store/seed.ts';
 
 const COUNTS: Statement = {
   name: 'test.kinds',

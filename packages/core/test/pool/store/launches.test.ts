@@ -8,8 +8,8 @@ import type { LaunchBatch } from '../../../src/pool/port/provider.ts';
 import type { LaunchRate, RunnerStore } from '../../../src/pool/port/store.ts';
 import type { Database, Statement } from '../../../src/store/database.ts';
 import { createTestDatabase, openTestDatabase } from '@heddle/test-support/postgres';
-import { PROVIDER, providerIdOf, requirementsOf, SECOND, TIMES, type Yard } from './fixture.ts';
-import { postgresYard, type PostgresYard } from './postgres-store.ts';
+import { PROVIDER, providerIdOf, requirementsOf, SECOND, TIMES, type Yard } from '../../support/pool/store/fixture.ts';
+import { postgresYard, type PostgresYard } from '../../support/pool/store/postgres-store.ts';
 
 const PLENTY: LaunchRate = { per_second: 1_000, burst: 1_000 };
 const LEASE_MS = 30 * SECOND;

@@ -1,4 +1,4 @@
 import { MemoryRunnerStore } from '@heddle/test-support/pool/memory-store/memory-store';
-import { runnerStoreSuite } from './suite.ts';
+import { runnerStoreSuite } from '../../support/pool/store/suite.ts';
 
 runnerStoreSuite('memory', (settings) => Promise.resolve(new MemoryRunnerStore(settings)));

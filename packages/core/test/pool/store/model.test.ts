@@ -5,9 +5,9 @@ import fc from 'fast-check';
 
 import { MemoryRunnerStore } from '@heddle/test-support/pool/memory-store/memory-store';
 import { createTestDatabase } from '@heddle/test-support/postgres';
-import { emptyStore } from './empty-store.ts';
-import { Yard } from './fixture.ts';
-import { play, VERB_NAMES, type Step } from './model.ts';
+import { emptyStore } from '../../support/pool/store/empty-store.ts';
+import { Yard } from '../../support/pool/store/fixture.ts';
+import { play, VERB_NAMES, type Step } from '../../support/pool/store/model.ts';
 
 const LONG = process.env['HEDDLE_TEST_LONG'] === '1';
 const RUNS = LONG ? 1_000 : 60;

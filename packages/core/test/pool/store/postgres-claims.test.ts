@@ -9,7 +9,7 @@ import { newId } from '@heddle/base/random';
 import type { Database, Statement } from '../../../src/store/database.ts';
 import { POOL_CHANNEL, RUNNER_CHANNEL, SETTLED } from '../../../src/store/runners/notice-queue.ts';
 import { eventually } from '@heddle/test-support/eventually';
-import { many, newRequest, openField, seedIdle } from './seed.ts';
+import { many, newRequest, openField, seedIdle } from '../../support/pool/store/seed.ts';
 
 const EMPTY: Statement = {
   name: 'test.empty',

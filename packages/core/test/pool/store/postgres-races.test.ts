@@ -6,8 +6,8 @@ import type { Grant } from '../../../src/pool/port/store.ts';
 import type { Database, Statement } from '../../../src/store/database.ts';
 import { FitCache } from '../../../src/store/runners/fits.ts';
 import { eventually } from '@heddle/test-support/eventually';
-import { CLASSES, requirementsOf } from './fixture.ts';
-import { many, newRequest, openField, seedIdle, type Field } from './seed.ts';
+import { CLASSES, requirementsOf } from '../../support/pool/store/fixture.ts';
+import { many, newRequest, openField, seedIdle, type Field } from '../../support/pool/store/seed.ts';
 
 /** Holders may release the runners of a request one by one. */
 const BROKEN: Statement = {

@@ -1,6 +1,6 @@
 import { createTestDatabase, type TestDatabase } from '@heddle/test-support/postgres';
-import { emptyStore } from './empty-store.ts';
-import { runnerStoreSuite } from './suite.ts';
+import { emptyStore } from '../../support/pool/store/empty-store.ts';
+import { runnerStoreSuite } from '../../support/pool/store/suite.ts';
 
 let opened: Promise<TestDatabase> | undefined;
 

@@ -6,9 +6,9 @@ import type { ProviderInstance } from '../../../src/pool/port/provider.ts';
 import type { RunnerStore } from '../../../src/pool/port/store.ts';
 import type { Database } from '../../../src/store/database.ts';
 import { createTestDatabase, openTestDatabase } from '@heddle/test-support/postgres';
-import { PROVIDER, providerIdOf, SECOND, TIMES, type Yard } from './fixture.ts';
-import { assertSound, emptyPool } from './pool-books.ts';
-import { postgresYard, type PostgresYard } from './postgres-store.ts';
+import { PROVIDER, providerIdOf, SECOND, TIMES, type Yard } from '../../support/pool/store/fixture.ts';
+import { assertSound, emptyPool } from '../../support/pool/store/pool-books.ts';
+import { postgresYard, type PostgresYard } from '../../support/pool/store/postgres-store.ts';
 
 const NOTHING = { orphans: [], vanished: 0 };
 const PLENTY = { per_second: 1_000, burst: 1_000 };

@@ -7,10 +7,10 @@ import { derivedId } from '@heddle/base/derived-id';
 import type { PostgresRunnerStore } from '../../../src/pool/store/postgres.ts';
 import type { Database, Statement } from '../../../src/store/database.ts';
 import { newBench, newTask, submitTasks } from '@heddle/test-support/engine/fixture';
-import { requirementsOf, type Yard } from './fixture.ts';
-import { assertSound, emptyPool } from './pool-books.ts';
-import { postgresYard } from './postgres-store.ts';
-import { many, newRequest } from './seed.ts';
+import { requirementsOf, type Yard } from '../../support/pool/store/fixture.ts';
+import { assertSound, emptyPool } from '../../support/pool/store/pool-books.ts';
+import { postgresYard } from '../../support/pool/store/postgres-store.ts';
+import { many, newRequest } from '../../support/pool/store/seed.ts';
 
 const REMOVE: Statement = { name: 'test.remove_task', text: 'delete from task where id = $1' };
 const BLOCK: Statement = {

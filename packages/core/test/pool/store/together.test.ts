@@ -6,9 +6,9 @@ import type { RunnerStore } from '../../../src/pool/port/store.ts';
 import { seededRandom } from '@heddle/base/random';
 import type { Database } from '../../../src/store/database.ts';
 import { createTestDatabase, openTestDatabase } from '@heddle/test-support/postgres';
-import { PROVIDER, SECOND, TIMES, type Yard } from './fixture.ts';
-import { assertSound, emptyPool } from './pool-books.ts';
-import { postgresYard } from './postgres-store.ts';
+import { PROVIDER, SECOND, TIMES, type Yard } from '../../support/pool/store/fixture.ts';
+import { assertSound, emptyPool } from '../../support/pool/store/pool-books.ts';
+import { postgresYard } from '../../support/pool/store/postgres-store.ts';
 
 const SEEDS = [1, 2, 3];
 const STEPS = 150;

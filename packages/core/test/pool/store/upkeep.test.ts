@@ -5,9 +5,9 @@ import { after, before, test } from 'node:test';
 import type { PoolTimes, RunnerStore, SweepResult } from '../../../src/pool/port/store.ts';
 import type { Database, Statement } from '../../../src/store/database.ts';
 import { createTestDatabase, openTestDatabase } from '@heddle/test-support/postgres';
-import { providerIdOf, SECOND, TIMES, type Yard } from './fixture.ts';
-import { assertSound, emptyPool } from './pool-books.ts';
-import { postgresYard, type PostgresYard } from './postgres-store.ts';
+import { providerIdOf, SECOND, TIMES, type Yard } from '../../support/pool/store/fixture.ts';
+import { assertSound, emptyPool } from '../../support/pool/store/pool-books.ts';
+import { postgresYard, type PostgresYard } from '../../support/pool/store/postgres-store.ts';
 
 const PROCESSES = 4;
 const LOCK_REQUEST: Statement = { name: 'test.lock', text: 'select 1 from runner_request where id = $1 for update' };

@@ -12,9 +12,9 @@ import { readCodeFiles, codeDigest } from '../../../src/events/code-digest.ts';
 import { CodeFault } from '../../../src/events/code-fault.ts';
 import { CODE_LIMITS, type CodeLimits } from '../../../src/events/code-limits.ts';
 import { CodeWriter } from '../../../src/events/code-writer.ts';
-import { directory, write } from '../fixture.ts';
-import { ARCHIVE_ATTACKS, ARCHIVE_BOMBS, BOMB_LIMITS } from './attacks.ts';
-import { packageArchive, pax, tarArchive } from './tar-archive.ts';
+import { directory, write } from '../../support/events/fixture.ts';
+import { ARCHIVE_ATTACKS, ARCHIVE_BOMBS, BOMB_LIMITS } from '../../support/events/archive/attacks.ts';
+import { packageArchive, pax, tarArchive } from '../../support/events/archive/tar-archive.ts';
 
 async function writerIn(
   t: TestContext,

@@ -4,7 +4,7 @@ import { test, type TestContext } from 'node:test';
 
 import type { EventEntry } from '../../../src/events/config/event-entry.ts';
 import { readEntries } from '../../../src/events/config/read-entries.ts';
-import { directory, failureOf, write } from '../fixture.ts';
+import { directory, failureOf, write } from '../../support/events/fixture.ts';
 
 const SHA512 = `sha512-${Buffer.alloc(64, 1).toString('base64')}`;
 const COMMIT = '0123456789abcdef0123456789abcdef01234567';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { scanCode, scanSource } from '../../../src/events/scan/scan-code.ts';
-import { directory, eventModule, failureOf, openRegistry, write } from '../fixture.ts';
+import { directory, eventModule, failureOf, openRegistry, write } from '../../support/events/fixture.ts';
 import { threadMs } from '@heddle/test-support/processor-time';
 
 /** Sources with the rules that they violate. */

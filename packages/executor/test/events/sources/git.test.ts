@@ -8,8 +8,16 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 
 import type { GitProtocol } from '../../../src/events/config/read-entries.ts';
-import { directory, eventModule, failureOf, NEVER, openRegistry, runEvent, write } from '../fixture.ts';
-import { gitDaemon, gitHttp, GitRepository, markingProgram } from './git-repository.ts';
+import {
+  directory,
+  eventModule,
+  failureOf,
+  NEVER,
+  openRegistry,
+  runEvent,
+  write,
+} from '../../support/events/fixture.ts';
+import { gitDaemon, gitHttp, GitRepository, markingProgram } from '../../support/events/sources/git-repository.ts';
 
 const gitProtocols: readonly GitProtocol[] = ['file', 'git', 'http'];
 const INDEX = { 'index.js': eventModule('Ping', '"pong"') };

@@ -5,9 +5,17 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { gzipSync } from 'node:zlib';
 
-import { clockAhead } from '../clock-ahead.ts';
-import { directory, eventModule, failureOf, NEVER, openRegistry, runEvent, write } from '../fixture.ts';
-import { integrityOf, json, npmPack, NpmRegistry, type Packed } from './npm-registry.ts';
+import { clockAhead } from '../../support/events/clock-ahead.ts';
+import {
+  directory,
+  eventModule,
+  failureOf,
+  NEVER,
+  openRegistry,
+  runEvent,
+  write,
+} from '../../support/events/fixture.ts';
+import { integrityOf, json, npmPack, NpmRegistry, type Packed } from '../../support/events/sources/npm-registry.ts';
 
 function entryOf({ name, version, integrity }: Packed): Record<string, unknown> {
   return { name: 'Ping', type: 'npm', package: name, version, integrity };

@@ -11,7 +11,7 @@ import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
 import { RawConnection, u32 } from '@heddle/test-support/executor/tcp/raw-connection';
 import { eventually } from '@heddle/test-support/eventually';
-import { endpointOf, ExecutorSite } from './executor-process.ts';
+import { endpointOf, ExecutorSite } from '../../support/app/executor/executor-process.ts';
 
 const MIB = 1024 * 1024;
 const UNFINISHED_BYTES = 3 * MIB;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { after, before, test } from 'node:test';
 
-import { endpointOf, ExecutorSite, type Ready } from './executor-process.ts';
+import { endpointOf, ExecutorSite, type Ready } from '../../support/app/executor/executor-process.ts';
 
 const site = new ExecutorSite();
 let ready: Ready;

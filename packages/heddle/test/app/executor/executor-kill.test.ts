@@ -12,7 +12,7 @@ import { seededRandom } from '@heddle/base/random';
 import type { RemoteExecutor } from '@heddle/executor/client';
 import { eventually } from '@heddle/test-support/eventually';
 import { temporaryDirectory } from '@heddle/test-support/postgres';
-import { endpointOf, ExecutorSite, lastingPort, TRACING_EVENTS } from './executor-process.ts';
+import { endpointOf, ExecutorSite, lastingPort, TRACING_EVENTS } from '../../support/app/executor/executor-process.ts';
 
 const KILLS = process.env['HEDDLE_TEST_LONG'] === '1' ? 40 : 4;
 const TASKS = KILLS * 12;

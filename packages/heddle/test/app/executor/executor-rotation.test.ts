@@ -11,7 +11,7 @@ import { openByProtocol } from '@heddle/executor/internal/client/open-transport'
 import { PROTOCOLS } from '@heddle/executor/protocol/messages';
 import { eventually } from '@heddle/test-support/eventually';
 import { heddle } from '@heddle/test-support/app/heddle-process';
-import { endpointOf, ExecutorSite } from './executor-process.ts';
+import { endpointOf, ExecutorSite } from '../../support/app/executor/executor-process.ts';
 
 /** Longer than either side takes to detect a changed file. */
 const SEEN_MS = 60_000;

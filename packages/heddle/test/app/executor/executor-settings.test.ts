@@ -9,7 +9,7 @@ import { stringify } from 'yaml';
 import { RemoteExecutor } from '@heddle/executor/client';
 import { loadConfiguration } from '../../../src/app/config.ts';
 import { heddle, HeddleProcess } from '@heddle/test-support/app/heddle-process';
-import { endpointOf, EXAMPLE_EVENTS, ExecutorSite, type Ready } from './executor-process.ts';
+import { endpointOf, EXAMPLE_EVENTS, ExecutorSite, type Ready } from '../../support/app/executor/executor-process.ts';
 
 test('defaults are as documented', () => {
   const { values } = loadConfiguration({ flags: {}, environment: {}, workingDirectory: import.meta.dirname });

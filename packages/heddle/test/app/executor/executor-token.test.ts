@@ -8,7 +8,7 @@ import { PROTOCOLS } from '@heddle/executor/protocol/messages';
 import { systemClock } from '@heddle/base/clock';
 import { ISSUER, makeToken, writeKeys, type TokenOptions } from '@heddle/test-support/executor/security/token-fixture';
 import { heddle } from '@heddle/test-support/app/heddle-process';
-import { endpointOf, ExecutorSite, type Ready } from './executor-process.ts';
+import { endpointOf, ExecutorSite, type Ready } from '../../support/app/executor/executor-process.ts';
 
 const EVERYTHING = 'task:execute:WordCount task:poll task:cancel events:list status:read';
 

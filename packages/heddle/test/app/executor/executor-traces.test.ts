@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { PROTOCOLS } from '@heddle/executor/protocol/messages';
 import { eventually } from '@heddle/test-support/eventually';
 import { SpanCollector, type ExportedSpan } from '@heddle/test-support/span-collector';
-import { endpointOf, ExecutorSite, type Ready } from './executor-process.ts';
+import { endpointOf, ExecutorSite, type Ready } from '../../support/app/executor/executor-process.ts';
 
 const CALLER_SPAN = 'b7ad6b7169203331';
 const SPANS = ['event.resolve', 'task.execute', 'task.respond', 'task.submit', 'task.validate'];

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 
 import { userRangeFaults, type UserFiles } from '../../../src/app/remote/executor-users.ts';
 import { heddle } from '@heddle/test-support/app/heddle-process';
-import { endpointOf, ExecutorSite, withoutJail } from './executor-process.ts';
+import { endpointOf, ExecutorSite, withoutJail } from '../../support/app/executor/executor-process.ts';
 
 const isRoot = process.getuid?.() === 0;
 const FIRST = 1_900_000_000;

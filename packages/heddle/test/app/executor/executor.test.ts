@@ -9,7 +9,7 @@ import { after, before, describe, test } from 'node:test';
 import { PROTOCOLS } from '@heddle/executor/protocol/messages';
 import { eventually } from '@heddle/test-support/eventually';
 import { heddle, HeddleProcess } from '@heddle/test-support/app/heddle-process';
-import { endpointOf, ExecutorSite, withoutJail, type Ready } from './executor-process.ts';
+import { endpointOf, ExecutorSite, withoutJail, type Ready } from '../../support/app/executor/executor-process.ts';
 
 const PYTHON_CLIENT = join(import.meta.dirname, '../../../../../examples/python-executor-client/heddle_executor.py');
 const withoutPython =

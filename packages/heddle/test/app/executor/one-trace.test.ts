@@ -15,7 +15,7 @@ import { eventually } from '@heddle/test-support/eventually';
 import { createTestDatabase } from '@heddle/test-support/postgres';
 import { attributesOf, SpanCollector, type ExportedSpan } from '@heddle/test-support/span-collector';
 import { HeddleProcess } from '@heddle/test-support/app/heddle-process';
-import { endpointOf, ExecutorSite } from './executor-process.ts';
+import { endpointOf, ExecutorSite } from '../../support/app/executor/executor-process.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const CALLER_SPAN = 'b7ad6b7169203331';

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 
 import { eventually } from '@heddle/test-support/eventually';
-import { Yard } from './processes/yard.ts';
-import type { YardPoint } from './processes/yard-settings.ts';
+import { Yard } from '../../support/app/pool/processes/yard.ts';
+import type { YardPoint } from '../../support/app/pool/processes/yard-settings.ts';
 
 /** The calls in the life of a runner, from plan to end; each has a point before and one after it. */
 const SERVER_CALLS: readonly [YardPoint['port'], string][] = [

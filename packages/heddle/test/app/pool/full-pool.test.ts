@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 
 import { eventually } from '@heddle/test-support/eventually';
 import type { Ready } from '@heddle/test-support/app/heddle-process';
-import { DEADLINE_MS, HeddlePool } from './heddle-pool.ts';
+import { DEADLINE_MS, HeddlePool } from '../../support/app/pool/heddle-pool.ts';
 
 describe('a pool that is full of idle runners of one class', () => {
   let heddle: HeddlePool;

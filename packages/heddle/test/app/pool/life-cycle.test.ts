@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 
 import { eventually } from '@heddle/test-support/eventually';
-import { DEADLINE_MS, HeddlePool } from './heddle-pool.ts';
+import { DEADLINE_MS, HeddlePool } from '../../support/app/pool/heddle-pool.ts';
 
 describe('runners that are processes on this machine', () => {
   let heddle: HeddlePool;

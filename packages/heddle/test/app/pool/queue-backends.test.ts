@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
-import { HeddlePool } from './heddle-pool.ts';
+import { HeddlePool } from '../../support/app/pool/heddle-pool.ts';
 
 describe('runners found through queues', () => {
   for (const backend of ['sqs-classic', 'sqs-sharded']) {

@@ -8,7 +8,7 @@ import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
 import { seededRandom } from '@heddle/base/random';
 import { createTracer } from '@heddle/base/trace';
-import { FakeTasks } from '../../dispatch/fake-engine.ts';
+import { FakeTasks } from '../../support/dispatch/fake-engine.ts';
 import { eventually } from '@heddle/test-support/eventually';
 
 const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';

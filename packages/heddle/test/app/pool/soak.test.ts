@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { newId, seededRandom } from '@heddle/base/random';
 import type { Child } from '@heddle/test-support/reliability/processes';
 import { eventually } from '@heddle/test-support/eventually';
-import { Yard } from './processes/yard.ts';
+import { Yard } from '../../support/app/pool/processes/yard.ts';
 
 const SEED = Number(process.env['HEDDLE_TEST_SEED'] ?? Date.now() % 1_000_000);
 const DURATION_MS = process.env['HEDDLE_TEST_LONG'] === '1' ? 60_000 : 6_000;

@@ -8,7 +8,7 @@ import { NodeEmitter } from '../../../src/dispatch/kind/node-emitter.ts';
 import type { NewContainerNode, NewTaskNode } from '@heddle/base/vocabulary/workflow';
 import type { NodeCreation } from '@heddle/core/engine/port';
 import { newId } from '@heddle/base/random';
-import { kindTask, runOnce } from './running.ts';
+import { kindTask, runOnce } from '../../support/dispatch/kind/running.ts';
 
 const work = defineKind({
   name: 'work',

@@ -9,7 +9,7 @@ import { Completion } from '../../../src/dispatch/kind/completion.ts';
 import { NO_RESULTS, pagedResults } from '../../../src/dispatch/kind/result-stream.ts';
 import { runKind } from '../../../src/dispatch/kind/run-kind.ts';
 import { silentLogger } from '@heddle/base/log';
-import { kindTask, resultsOf, runOnce } from './running.ts';
+import { kindTask, resultsOf, runOnce } from '../../support/dispatch/kind/running.ts';
 
 /**
  * A handwritten Standard Schema: an even number under `n`, given as a string or a number; it validates asynchronously.

@@ -8,7 +8,7 @@ import { defineKind } from '@heddle/kit';
 import { silentLogger } from '@heddle/base/log';
 import { createTracer } from '@heddle/base/trace';
 import { SpanCollector } from '@heddle/test-support/span-collector';
-import { kindTask } from './running.ts';
+import { kindTask } from '../../support/dispatch/kind/running.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const ATTEMPT_SPAN = 'b7ad6b7169203331';

@@ -7,7 +7,7 @@ import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
 import { eventually } from '@heddle/test-support/eventually';
 import { createTestDatabase } from '@heddle/test-support/postgres';
-import { Held, startTasks, Told, workerOf } from './harness.ts';
+import { Held, startTasks, Told, workerOf } from '../../support/dispatch/worker/harness.ts';
 
 describe('workers on queues in PostgreSQL', () => {
   let queue: PostgresQueue;

@@ -9,7 +9,7 @@ import { MemoryQueue } from '@heddle/test-support/queue/memory-queue';
 import type { OutgoingMessage } from '@heddle/core/queue/port';
 import { systemClock, VirtualClock } from '@heddle/base/clock';
 import { eventually } from '@heddle/test-support/eventually';
-import { Held, sendTasks, startTasks, Told, workerOf } from './harness.ts';
+import { Held, sendTasks, startTasks, Told, workerOf } from '../../support/dispatch/worker/harness.ts';
 
 describe('a worker on queues', () => {
   it('runs its tasks and reports how they ended, then deletes the messages', async () => {

@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import { defineKind } from '@heddle/kit';
 import { MemoryQueue } from '@heddle/test-support/queue/memory-queue';
 import { VirtualClock } from '@heddle/base/clock';
-import { startTasks, Told, workerOf } from './harness.ts';
+import { startTasks, Told, workerOf } from '../../support/dispatch/worker/harness.ts';
 
 it('a run whose timeout counts from its start ends with it, whatever progress it reports', async () => {
   const clock = new VirtualClock();

@@ -4,8 +4,8 @@ import { describe, it } from 'node:test';
 import type { JsonObject } from '@heddle/base/json';
 import { deliverOnce } from '../../../src/dispatch/deliver.ts';
 import { verifyStandardWebhook } from '@heddle/base/signing';
-import { mailServer, startMailServer } from '../../dispatch/mail-server.ts';
-import { dependencies, startTarget } from '../../dispatch/targets.ts';
+import { mailServer, startMailServer } from '../../support/dispatch/mail-server.ts';
+import { dependencies, startTarget } from '../../support/dispatch/targets.ts';
 import { bodyOf, newNotificationBench, runSequence, written } from '@heddle/test-support/kinds/notification/telling';
 
 const HOOK = 'https://hooks.example.com/in';

@@ -9,7 +9,7 @@ import { objectScanAggregator } from '../../../src/kinds/object-scan/aggregator.
 import type { ScanTaskResult } from '../../../src/kinds/object-scan/task-result.ts';
 import { newId } from '@heddle/base/random';
 import type { Database } from '@heddle/core/store/database';
-import { resultsOf, runOnce } from '../../dispatch/kind/running.ts';
+import { resultsOf, runOnce } from '../../support/dispatch/kind/running.ts';
 import { findingsOf, reported } from '@heddle/test-support/engine/findings/reported';
 import { CrashingDatabase, type CrashPoint } from '@heddle/test-support/reliability/crashing-database';
 import { createTestDatabase } from '@heddle/test-support/postgres';

@@ -8,9 +8,9 @@ import { EnumCursor } from '@heddle/scan/graph/cursor';
 import type { SourceSpec } from '@heddle/scan/options';
 import { openSource } from '@heddle/scan/source/open-source';
 import { newId } from '@heddle/base/random';
-import { runOnce, type RunOptions } from '../../dispatch/kind/running.ts';
-import { scanKinds } from './kinds.ts';
-import { Tree } from './planted.ts';
+import { runOnce, type RunOptions } from '../../support/dispatch/kind/running.ts';
+import { scanKinds } from '../../support/kinds/object-scan/kinds.ts';
+import { Tree } from '../../support/kinds/object-scan/planted.ts';
 
 describe('the generator of scans', () => {
   let tree: Tree;

@@ -11,9 +11,9 @@ import type { ReportedFinding } from '@heddle/core/domain/finding';
 import type { JsonObject } from '@heddle/base/json';
 import type { ChunkKey, ScanBooks } from '@heddle/core/engine/port';
 import type { ScanTaskResult } from '../../../src/kinds/object-scan/task-result.ts';
-import { runOnce, type RunOptions } from '../../dispatch/kind/running.ts';
-import { scanKinds } from './kinds.ts';
-import { madeUpToken, Tree } from './planted.ts';
+import { runOnce, type RunOptions } from '../../support/dispatch/kind/running.ts';
+import { scanKinds } from '../../support/kinds/object-scan/kinds.ts';
+import { madeUpToken, Tree } from '../../support/kinds/object-scan/planted.ts';
 
 describe('a task that scans', () => {
   let tree: Tree;

@@ -16,8 +16,8 @@ import { emptyMetrics } from '@heddle/scan/graph/metrics';
 import { newBench } from '@heddle/test-support/engine/fixture';
 import { findingsOf, reported } from '@heddle/test-support/engine/findings/reported';
 import { eventually } from '@heddle/test-support/eventually';
-import { scanKinds } from './kinds.ts';
-import { madeUpToken, Tree } from './planted.ts';
+import { scanKinds } from '../../support/kinds/object-scan/kinds.ts';
+import { madeUpToken, Tree } from '../../support/kinds/object-scan/planted.ts';
 
 interface Outcome {
   state: string;

@@ -5,7 +5,7 @@ import { base64Source, decodeBase64, looksLikeText } from '../../../src/detect/d
 import { PIECE_BYTES, PieceCutter } from '../../../src/detect/decode/pieces.ts';
 import { decodeUrl, urlSource } from '../../../src/detect/decode/url.ts';
 import { decodeUtf16, detectUtf16 } from '../../../src/detect/decode/utf16.ts';
-import { detectorOf, scanObject } from '../fixture.ts';
+import { detectorOf, scanObject } from '../../support/detect/fixture.ts';
 
 const TOKEN = `[[rules]]\nid = "token"\nregex = '''tok_([a-z0-9]{8})'''\nkeywords = ["tok_"]\n`;
 const detector = detectorOf(TOKEN);

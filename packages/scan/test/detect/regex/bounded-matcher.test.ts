@@ -7,7 +7,7 @@ import { compileRegex } from '../../../src/detect/regex/compiled-regex.ts';
 import { parseRegex } from '../../../src/detect/regex/parse.ts';
 import { compileProgram } from '../../../src/detect/regex/program.ts';
 import { toJavaScript } from '../../../src/detect/regex/translate.ts';
-import { patterns, texts } from './random-patterns.ts';
+import { patterns, texts } from '../../support/detect/regex/random-patterns.ts';
 
 function boundedSpan(pattern: string, text: string): [number, number] | null {
   const { node, groups } = parseRegex(pattern);

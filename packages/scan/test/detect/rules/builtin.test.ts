@@ -7,7 +7,7 @@ import { builtinRuleTexts } from '../../../src/detect/rules/builtin.ts';
 import { compileRule } from '../../../src/detect/rules/compile-rule.ts';
 import { loadRules } from '../../../src/detect/rules/load-rules.ts';
 import { parseRules } from '../../../src/detect/rules/parse-rules.ts';
-import { expandCase, readCases } from './case-text.ts';
+import { expandCase, readCases } from '../../support/detect/rules/case-text.ts';
 
 const OPTIONS = { rules: [], decodeDepth: 0, inlineIgnores: true, ruleTimeoutMs: 60_000 };
 /** Number of ways in which each case is filled in. */

@@ -14,7 +14,7 @@ import { silentLogger } from '@heddle/base/log';
 import { newId } from '@heddle/base/random';
 import { eventually } from '@heddle/test-support/eventually';
 
-const STAND_IN = join(import.meta.dirname, 'stand-in.ts');
+const STAND_IN = join(import.meta.dirname, '../../../support/pool/providers/process/stand-in.ts');
 const HOUR_MS = 3_600_000;
 const NAME = 'process@test/1';
 

@@ -1,0 +1,135 @@
+import type { TaskId } from '@heddle/base/ids';
+import { canonicalJson } from '@heddle/base/json';
+import type { JsonValue } from '@heddle/base/json';
+import {
+  type Model,
+  type ModelTask,
+  type WaitingForSlots,
+  equalInFields,
+  openGates,
+  remainingWork,
+  workflowProgress,
+} from '@heddle/test-support/model';
+import type { Task } from '@heddle/base/vocabulary/task';
+import { isTerminal } from '@heddle/base/vocabulary/task-state';
+import type { Dag, Engine } from '../../../../src/engine/port.ts';
+import type { Database, Statement } from '../../../../src/store/database.ts';
+
+const READ_SLOTS: Statement = {
+  name: 'property_slots',
+  text: `select s.used, s.key, sh.type, sh.fields, k.name as kind,
+           (select count(*) from heddle.ready r, unnest(r.slots) g(slot) where g.slot = s.id) as granted
+         from heddle.slot s join heddle.shape sh on sh.id = s.shape_id join heddle.kind k on k.id = sh.kind_id`,
+};
+
+const READ_CLAIMABLE: Statement = {
+  name: 'property_claimable',
+  text: `select task_id from heddle.ready union all select task_id from heddle.blocked
+         union all select task_id from heddle.delayed`,
+};
+
+const READ_WAITING: Statement = {
+  name: 'property_waiting_for_slots',
+  text: `select task_id, true as promised from heddle.ready where slots is not null
+         union all select task_id, false from heddle.blocked`,
+};
+
+/** Whom the engine keeps slots for, and whom it has set aside until a slot is returned. */
+export async function waitingForSlots(database: Database): Promise<WaitingForSlots> {
+  const rows = await database.query<{ task_id: TaskId; promised: boolean }>(READ_WAITING);
+  const idsOf = (promised: boolean): TaskId[] =>
+    rows.filter((row) => row.promised === promised).map((row) => row.task_id);
+  return { promised: idsOf(true), aside: idsOf(false) };
+}
+
+/** Where the database says otherwise than the model, one line each; empty where they agree. */
+export async function differences(engine: Engine, database: Database, model: Model): Promise<string[]> {
+  const found: string[] = [];
+  const workflows = new Set([...model.tasks.values()].map((task) => task.workflow_id));
+  for (const id of workflows) {
+    const dag = await engine.getDag(id);
+    if (dag === null) found.push(`workflow ${id} is missing`);
+    else found.push(...workflowDifferences(model, dag));
+  }
+  found.push(...(await slotDifferences(database, model)));
+  found.push(...(await lostTasks(database, model)));
+  return found;
+}
+
+function workflowDifferences(model: Model, dag: Dag): string[] {
+  const found: string[] = [];
+  const expected = workflowProgress(model, dag.workflow.id);
+  const { task_count, remaining } = dag.workflow;
+  if (task_count !== expected.task_count) found.push(`task_count ${task_count}, expected ${expected.task_count}`);
+  if (remaining !== expected.remaining) found.push(`remaining ${remaining}, expected ${expected.remaining}`);
+  if ((dag.workflow.ended_at !== null) !== (expected.remaining === 0)) {
+    found.push(`ended_at ${dag.workflow.ended_at} with ${expected.remaining} remaining`);
+  }
+  if (dag.tasks.length !== expected.task_count)
+    found.push(`${dag.tasks.length} tasks, expected ${expected.task_count}`);
+  for (const task of dag.tasks) {
+    const modelled = model.tasks.get(task.id);
+    if (modelled === undefined) found.push(`unknown task ${task.id}`);
+    else found.push(...taskDifferences(model, modelled, task));
+  }
+  const edges = [...model.tasks.values()]
+    .filter((task) => task.workflow_id === dag.workflow.id)
+    .reduce((sum, task) => sum + task.parents.length, 0);
+  if (dag.dependencies.length < edges) found.push(`${dag.dependencies.length} dependencies, expected ${edges}`);
+  return found;
+}
+
+function taskDifferences(model: Model, expected: ModelTask, actual: Task): string[] {
+  const pairs: [string, JsonValue, JsonValue][] = [
+    ['state', actual.state, expected.state],
+    ['attempt', actual.attempt, expected.attempt],
+    ['open_gates', actual.open_gates, openGates(model, expected)],
+    ['success_count', actual.success_count, expected.success_count],
+    ['failure_count', actual.failure_count, expected.failure_count],
+    ['metadata', actual.metadata, expected.metadata],
+    ['ended', actual.ended_at !== null, isTerminal(expected.state)],
+  ];
+  const found = pairs
+    .filter(([, left, right]) => canonicalJson(left) !== canonicalJson(right))
+    .map(([field, left, right]) => `${field} ${canonicalJson(left)}, expected ${canonicalJson(right)}`);
+  if (expected.failed_by !== null && actual.failure_reason?.includes(expected.failed_by) !== true) {
+    found.push(`reason ${JSON.stringify(actual.failure_reason)} does not name ${expected.failed_by}`);
+  }
+  return found.map((line) => `${actual.name} (${actual.id}): ${line}`);
+}
+
+interface SlotRow {
+  used: number;
+  key: JsonValue[];
+  type: number;
+  fields: string[];
+  kind: string;
+  granted: number;
+}
+
+/** Every slot row is what a recount of the open attempts gives, and what is promised to ready tasks. */
+async function slotDifferences(database: Database, model: Model): Promise<string[]> {
+  const found: string[] = [];
+  for (const slot of await database.query<SlotRow>(READ_SLOTS)) {
+    const wanted = Object.fromEntries(slot.fields.map((field, at) => [field, slot.key[at]!]));
+    const holders = [...model.tasks.values()].filter(
+      (task) =>
+        task.attempt_open && task.definition.kind === slot.kind && equalInFields(task.metadata, wanted, slot.fields),
+    );
+    const held = slot.type === 1 ? holders.length : holders.reduce((sum, task) => sum + remainingWork(task), 0);
+    if (slot.used !== held + slot.granted) {
+      const name = `${slot.type === 1 ? 'concurrency' : 'capacity'} of ${slot.kind} ${JSON.stringify(wanted)}`;
+      found.push(`slot ${name}: ${slot.used} used, expected ${held} held and ${slot.granted} promised`);
+    }
+  }
+  return found;
+}
+
+/** A pending task that no claim can ever meet is lost. */
+export async function lostTasks(database: Database, model: Model): Promise<string[]> {
+  const rows = await database.query<{ task_id: string }>(READ_CLAIMABLE);
+  const reachable = new Set(rows.map((row) => row.task_id));
+  return [...model.tasks.values()]
+    .filter((task) => task.state === 'pending' && !reachable.has(task.definition.id))
+    .map((task) => `${task.definition.name} (${task.definition.id}) is pending, but nowhere to be claimed`);
+}
