@@ -31,7 +31,7 @@ create table heddle.archive_container (
   partially_failed integer default 0 not null,
   disabled integer default 0 not null,
   tolerated integer default 0 not null,
-  fillers integer default 0 not null,
+  open_generators integer default 0 not null,
   cursor integer default '-1'::integer not null,
   stopped boolean default false not null,
   generator_id uuid,
@@ -46,6 +46,13 @@ create table heddle.archive_container (
 CREATE INDEX archive_container_parent ON heddle.archive_container USING btree (parent_id, "position") WHERE (parent_id IS NOT NULL);
 CREATE INDEX archive_container_workflow ON heddle.archive_container USING btree (workflow_id);
 
+create table heddle.archive_container_generator (
+  task_id uuid not null,
+  container_id uuid not null,
+  done boolean not null,
+  constraint archive_container_generator_pkey PRIMARY KEY (task_id, container_id)
+);
+
 create table heddle.archive_edge (
   parent_id uuid not null,
   child_id uuid not null,
@@ -55,13 +62,6 @@ create table heddle.archive_edge (
   constraint archive_edge_pkey PRIMARY KEY (parent_id, child_id)
 );
 CREATE INDEX archive_edge_child ON heddle.archive_edge USING btree (child_id);
-
-create table heddle.archive_filler (
-  task_id uuid not null,
-  container_id uuid not null,
-  done boolean not null,
-  constraint archive_filler_pkey PRIMARY KEY (task_id, container_id)
-);
 
 create table heddle.archive_generator (
   task_id uuid not null,
@@ -194,7 +194,7 @@ create table heddle.container (
   partially_failed integer default 0 not null,
   disabled integer default 0 not null,
   tolerated integer default 0 not null,
-  fillers integer default 0 not null,
+  open_generators integer default 0 not null,
   cursor integer default '-1'::integer not null,
   stopped boolean default false not null,
   generator_id uuid,
@@ -206,15 +206,23 @@ create table heddle.container (
   generator_attempt integer,
   constraint container_check CHECK ((children = (((((open + succeeded) + failed) + timed_out) + partially_failed) + disabled))),
   constraint container_check1 CHECK (((state < 10) = (ended_at IS NULL))),
-  constraint container_fillers_check CHECK ((fillers >= 0)),
   constraint container_mode_check CHECK ((mode = ANY (ARRAY[0, 1]))),
   constraint container_open_check CHECK ((open >= 0)),
+  constraint container_open_generators_check CHECK ((open_generators >= 0)),
   constraint container_pkey PRIMARY KEY (id),
   constraint container_policy_check CHECK ((policy = ANY (ARRAY[0, 1, 2]))),
   constraint container_state_check CHECK ((state = ANY (ARRAY[0, 3, 10, 11, 12, 13, 15])))
 ) with (fillfactor=50);
 CREATE INDEX container_parent ON heddle.container USING btree (parent_id, "position") WHERE (parent_id IS NOT NULL);
 CREATE INDEX container_workflow ON heddle.container USING btree (workflow_id, local_id);
+
+create table heddle.container_generator (
+  task_id uuid not null,
+  container_id uuid not null,
+  done boolean default false not null,
+  constraint container_generator_pkey PRIMARY KEY (task_id, container_id)
+);
+CREATE INDEX container_generator_container ON heddle.container_generator USING btree (container_id);
 
 create table heddle.dedupe_entry (
   key bigint not null,
@@ -287,14 +295,6 @@ create table heddle.edge (
   constraint edge_pkey PRIMARY KEY (parent_id, child_id)
 );
 CREATE INDEX edge_child ON heddle.edge USING btree (child_id);
-
-create table heddle.filler (
-  task_id uuid not null,
-  container_id uuid not null,
-  done boolean default false not null,
-  constraint filler_pkey PRIMARY KEY (task_id, container_id)
-);
-CREATE INDEX filler_container ON heddle.filler USING btree (container_id);
 
 create table heddle.finalization (
   workflow_id uuid not null,
@@ -369,12 +369,12 @@ create table heddle.queue_dead (
   reason text not null,
   receive_count integer not null,
   sent_at timestamp with time zone not null,
-  died_at timestamp with time zone not null,
+  dead_lettered_at timestamp with time zone not null,
   body text not null,
   constraint queue_dead_pkey PRIMARY KEY (queue, id),
   constraint queue_dead_reason_check CHECK ((length(reason) <= 2000))
 );
-CREATE INDEX queue_dead_died ON heddle.queue_dead USING btree (died_at, id);
+CREATE INDEX queue_dead_lettered ON heddle.queue_dead USING btree (dead_lettered_at, id);
 
 create table heddle.queue_message (
   queue text not null,
@@ -435,7 +435,7 @@ create table heddle.runner (
   created_at timestamp with time zone not null,
   state_since timestamp with time zone not null,
   offered_at timestamp with time zone,
-  doubted_at timestamp with time zone,
+  suspected_at timestamp with time zone,
   address text,
   draining boolean default false not null,
   reason text,
@@ -498,18 +498,18 @@ create table heddle.runner_fit (
 );
 CREATE INDEX runner_fit_type ON heddle.runner_fit USING btree (type_id, shape_id);
 
+create table heddle.runner_heartbeat (
+  runner_id uuid not null,
+  seen_at timestamp with time zone not null,
+  constraint runner_heartbeat_pkey PRIMARY KEY (runner_id)
+) with (fillfactor=50);
+
 create table heddle.runner_orphan (
   provider text not null,
   provider_id text not null,
   first_seen_at timestamp with time zone not null,
   constraint runner_orphan_pkey PRIMARY KEY (provider, provider_id)
 );
-
-create table heddle.runner_pulse (
-  runner_id uuid not null,
-  seen_at timestamp with time zone not null,
-  constraint runner_pulse_pkey PRIMARY KEY (runner_id)
-) with (fillfactor=50);
 
 create table heddle.runner_request (
   id uuid not null,
@@ -1004,7 +1004,7 @@ create type heddle.new_nodes as (
   parents json,
   counts json,
   generators json,
-  fillers json,
+  container_generators json,
   touched uuid[],
   opened uuid[],
   kinds integer[]
@@ -1107,7 +1107,7 @@ create view heddle.container_all as
     container.partially_failed,
     container.disabled,
     container.tolerated,
-    container.fillers,
+    container.open_generators,
     container.cursor,
     container.stopped,
     container.generator_id,
@@ -1136,7 +1136,7 @@ UNION ALL
     archive_container.partially_failed,
     archive_container.disabled,
     archive_container.tolerated,
-    archive_container.fillers,
+    archive_container.open_generators,
     archive_container.cursor,
     archive_container.stopped,
     archive_container.generator_id,
@@ -1603,7 +1603,7 @@ UNION ALL
 -- heddle.release_canceled(p_ids uuid[], p_codes smallint[])
 --   returns integer[], plpgsql, volatile, set plan_cache_mode=force_generic_plan
 
--- heddle.release_fillers(p_tasks uuid[])
+-- heddle.release_container_generators(p_tasks uuid[])
 --   returns uuid[], plpgsql, volatile, set plan_cache_mode=force_generic_plan
 
 -- heddle.release_held(p_tasks uuid[], p_now timestamp with time zone)
@@ -1696,9 +1696,6 @@ UNION ALL
 -- heddle.runner_count_ended(p_limit integer)
 --   returns jsonb, sql, volatile, set enable_seqscan=off
 
--- heddle.runner_doubt(p_ids uuid[], p_now timestamp with time zone)
---   returns void, plpgsql, volatile, set enable_seqscan=off
-
 -- heddle.runner_drain(p_ids uuid[], p_reason text, p_now timestamp with time zone, p_times jsonb)
 --   returns integer, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
 
@@ -1711,13 +1708,13 @@ UNION ALL
 -- heddle.runner_end_vanished(p_provider text, p_there text[], p_limit integer, p_now timestamp with time zone, p_times jsonb)
 --   returns integer, plpgsql, volatile, set enable_seqscan=off
 
--- heddle.runner_fate(p_runner runner, p_seen timestamp with time zone, p_silent interval, p_doubt interval, p_now timestamp with time zone)
+-- heddle.runner_fate(p_runner runner, p_seen timestamp with time zone, p_silent interval, p_recheck interval, p_now timestamp with time zone)
 --   returns text, sql, immutable
 
 -- heddle.runner_find_orphans(p_provider text, p_ids text[], p_runners uuid[], p_batches uuid[], p_states integer[], p_now timestamp with time zone, p_times jsonb)
 --   returns text[], plpgsql, volatile, set enable_seqscan=off
 
--- heddle.runner_find_silent(p_limit integer, p_silent interval, p_doubt interval, p_now timestamp with time zone, OUT o_doubted uuid[], OUT o_lost uuid[])
+-- heddle.runner_find_silent(p_limit integer, p_silent interval, p_recheck interval, p_now timestamp with time zone, OUT o_suspected uuid[], OUT o_lost uuid[])
 --   returns record, plpgsql, volatile, set enable_seqscan=on
 
 -- heddle.runner_forget(p_before timestamp with time zone, p_limit integer)
@@ -1830,6 +1827,9 @@ UNION ALL
 
 -- heddle.runner_supply(p_requests uuid[], p_busy uuid[], p_now timestamp with time zone, p_fresh timestamp with time zone, p_times jsonb)
 --   returns runner_market, plpgsql, volatile
+
+-- heddle.runner_suspect(p_ids uuid[], p_now timestamp with time zone)
+--   returns void, plpgsql, volatile, set enable_seqscan=off
 
 -- heddle.runner_sweep(p_limit integer, p_keep jsonb, p_now timestamp with time zone, p_times jsonb)
 --   returns json, plpgsql, volatile, set enable_seqscan=off

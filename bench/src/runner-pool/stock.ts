@@ -22,7 +22,7 @@ export const TIMES: PoolTimes = {
 
 const EMPTY: Statement = {
   name: 'bench.empty_pool',
-  text: `truncate runner, runner_pulse, runner_request, runner_tenant`,
+  text: `truncate runner, runner_heartbeat, runner_request, runner_tenant`,
 };
 
 const FILL: Statement = {
@@ -39,12 +39,12 @@ const FILL: Statement = {
       from unnest($4::text[]) with ordinality u(name, ord) join type t on t.instance_type = u.name
       returning id, type_id, threshold
     ), alive as (
-      insert into runner_pulse (runner_id, seen_at) select id, now() from made
+      insert into runner_heartbeat (runner_id, seen_at) select id, now() from made
     )
     select m.id, t.instance_type from made m join type t on t.id = m.type_id order by random()`,
 };
 
-const SETTLE: Statement = { name: 'bench.settle_pool', text: 'vacuum analyze runner, runner_pulse, runner_request' };
+const SETTLE: Statement = { name: 'bench.settle_pool', text: 'vacuum analyze runner, runner_heartbeat, runner_request' };
 
 const RESTOCK: Statement = {
   name: 'bench.restock',

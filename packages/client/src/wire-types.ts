@@ -6,7 +6,7 @@ export interface ActionDto {
   /** Tries of a delivery before it is dead-lettered. */
   max_tries?: number;
   /** Seconds after the first try when the delivery is abandoned. */
-  give_up_secs?: number;
+  abandon_after_secs?: number;
   /** The trigger. */
   trigger: 'Start' | 'End' | 'Cancel';
   /** With `End`: the outcome that fires it. */
@@ -19,7 +19,7 @@ export interface NewActionDto {
   /** Tries of a delivery before it is dead-lettered. */
   max_tries?: number;
   /** Seconds after the first try when the delivery is abandoned. */
-  give_up_secs?: number;
+  abandon_after_secs?: number;
 }
 
 export type NewActionOrReference = NewActionDto | Reference;
@@ -926,7 +926,7 @@ export interface PoolDto {
     /** Time without a heartbeat after which a runner counts as silent, seconds. */
     silent_secs: number;
     /** Minimum time between the two checks before a runner is terminated, seconds. */
-    doubt_secs: number;
+    recheck_secs: number;
     /** Time at the head of the queue after which a gang holds back the requests behind it, seconds. */
     patience_secs: number;
     /** Retention of terminated runners and ended requests, seconds. */
@@ -1050,7 +1050,7 @@ export interface DeadLetterDto {
   /** When it was sent (RFC 3339, UTC) */
   sent_at: string;
   /** When it was dead-lettered (RFC 3339, UTC) */
-  died_at: string;
+  dead_lettered_at: string;
 }
 
 export interface QueueDto {

@@ -29,7 +29,7 @@ const TASKS: Statement = {
 
 const CONTAINERS: Statement = {
   name: 'audit.containers',
-  text: `select workflow_id, state, fillers from container where workflow_id = any($1::uuid[])`,
+  text: `select workflow_id, state, open_generators from container where workflow_id = any($1::uuid[])`,
 };
 
 const TOLD: Statement = {
@@ -77,12 +77,12 @@ export async function assertClean(database: Database, queue: MessageQueue, world
       'never disabled in attempt 0',
     ]);
   }
-  const containers = await database.query<{ state: number; fillers: number }>(CONTAINERS, ids);
+  const containers = await database.query<{ state: number; open_generators: number }>(CONTAINERS, ids);
   assert.equal(containers.length, world.workflows.length * 5);
-  assert.deepEqual([...new Set(containers.map(({ state, fillers }) => `${taskStateOf(state)} ${fillers}`))].sort(), [
-    'disabled 0',
-    'succeeded 0',
-  ]);
+  assert.deepEqual(
+    [...new Set(containers.map(({ state, open_generators }) => `${taskStateOf(state)} ${open_generators}`))].sort(),
+    ['disabled 0', 'succeeded 0'],
+  );
   const told = await database.query(TOLD, ids);
   const once = [...world.workflows].sort().map((task_id) => ({ task_id, attempt: 1, ordinal: 0, text: '1' }));
   assert.deepEqual(told, once, 'the end of each workflow is announced once');

@@ -22,7 +22,7 @@ export interface Action {
   /** Maximum tries of one delivery before it is dead-lettered; the server's default if absent. */
   max_tries?: number;
   /** Maximum time from the first try to the last, seconds; the server's default if absent. */
-  give_up_secs?: number;
+  abandon_after_secs?: number;
 }
 
 /** Counts open attempts of `kind` (claimed ones included) whose metadata equals the asking task's in `fields`. */

@@ -49,7 +49,7 @@ export interface Container {
   /** Number of children by end; `open` have not ended. */
   counts: ChildCounts;
   /** Generators elsewhere in the workflow that may still add children. */
-  fillers: number;
+  open_generators: number;
   reason: string | null;
   started_at: number | null;
   ended_at: number | null;

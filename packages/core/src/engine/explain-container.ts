@@ -45,7 +45,7 @@ async function obstaclesOf(tx: Queryable, container: Container): Promise<Contain
     const rows = await obstacles.findOpenChildren(tx, container.id, container.mode === 'sequential' ? 1 : NAMED_MAX);
     found.push({ type: 'children', children: rows.map(childOf), open: container.counts.open });
   }
-  const generators = await obstacles.findOpenFillers(tx, container.id, NAMED_MAX);
+  const generators = await obstacles.findOpenGenerators(tx, container.id, NAMED_MAX);
   if (generators.length > 0) {
     found.push({
       type: 'generators',

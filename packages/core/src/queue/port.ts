@@ -43,7 +43,7 @@ export interface DeadLetter {
   reason: string;
   receive_count: number;
   sent_at: number;
-  died_at: number;
+  dead_lettered_at: number;
 }
 
 /** Message that the queue service dead-lettered by itself. */

@@ -88,14 +88,14 @@ export class SqsDeadLetters {
 
   async #read(letters: readonly SqsMessage[]): Promise<DeadLetter[]> {
     const bodies = await this.#bodies.read(letters.flatMap(({ envelope }) => envelope.body_id ?? []));
-    return letters.map(({ envelope, raw, sent_at: diedAt, receive_count: received }) => ({
+    return letters.map(({ envelope, raw, sent_at: deadLetteredAt, receive_count: received }) => ({
       id: envelope.id,
       queue: envelope.queue,
       body: envelope.body_id === undefined ? raw : (bodies.get(envelope.body_id) ?? ''),
       reason: envelope.reason ?? 'dead-lettered by SQS: received too often',
       receive_count: envelope.receive_count ?? received,
-      sent_at: envelope.sent_at ?? diedAt,
-      died_at: diedAt,
+      sent_at: envelope.sent_at ?? deadLetteredAt,
+      dead_lettered_at: deadLetteredAt,
     }));
   }
 }

@@ -20,7 +20,7 @@ const EXPANSION: Statement = {
 const DEAD_LETTERS: Statement = {
   name: 'generators.dead_letters',
   text: `select d.body, d.reason from queue_dead d
-    where d.queue = $1 and strpos(lower(d.body), $2) > 0 order by d.died_at, d.id limit $3`,
+    where d.queue = $1 and strpos(lower(d.body), $2) > 0 order by d.dead_lettered_at, d.id limit $3`,
 };
 
 export interface ExpansionRow {

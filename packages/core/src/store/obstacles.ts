@@ -99,10 +99,10 @@ const OPEN_CHILDREN: Statement = {
     order by position limit $2`),
 };
 
-const OPEN_FILLERS: Statement = {
-  name: 'explain.open_fillers',
+const OPEN_GENERATORS: Statement = {
+  name: 'explain.open_generators',
   text: `select t.id, coalesce(t.local_id, t.name) as name, t.state, count(*) over () as total
-    from filler f join task t on t.id = f.task_id
+    from container_generator f join task t on t.id = f.task_id
     where f.container_id = $1 and not f.done order by t.id limit $2`,
 };
 
@@ -146,12 +146,12 @@ export function findOpenChildren(queryable: Queryable, id: string, limit: number
 }
 
 /** Returns generators elsewhere that may still add children to a container; each row has their total number. */
-export function findOpenFillers(
+export function findOpenGenerators(
   queryable: Queryable,
   id: string,
   limit: number,
 ): Promise<{ id: string; name: string; state: number; total: number }[]> {
-  return queryable.query(OPEN_FILLERS, [id, limit]);
+  return queryable.query(OPEN_GENERATORS, [id, limit]);
 }
 
 export function findOpenParents(

@@ -42,14 +42,14 @@ const REDRIVE: Statement = { name: 'queues.redrive', text: `select redrive_messa
 
 const LIST_DEAD: Statement = {
   name: 'queues.list_dead',
-  text: `select id, queue, body, reason, receive_count, sent_at, died_at from queue_dead
+  text: `select id, queue, body, reason, receive_count, sent_at, dead_lettered_at from queue_dead
     where $1::text is null or queue = $1
-    order by died_at, id limit $2 offset $3`,
+    order by dead_lettered_at, id limit $2 offset $3`,
 };
 
 const NOTE_DEAD: Statement = {
   name: 'queues.note_dead',
-  text: `insert into queue_dead (queue, id, reason, receive_count, sent_at, died_at, body)
+  text: `insert into queue_dead (queue, id, reason, receive_count, sent_at, dead_lettered_at, body)
     select $1, l.id, l.reason, l.receive_count, to_timestamp(l.sent_at / 1000), clock_timestamp(), ''
     from jsonb_to_recordset($2::jsonb) as l(id uuid, reason text, receive_count integer, sent_at double precision)
     order by l.id on conflict (queue, id) do nothing`,
@@ -59,8 +59,8 @@ const FORGET_DEAD: Statement = {
   name: 'queues.forget_dead',
   text: `delete from queue_dead where ctid = any(array(
     select ctid from queue_dead
-    where died_at < coalesce($3::timestamptz, clock_timestamp()) - $1 * interval '1 millisecond'
-    order by died_at limit $2))
+    where dead_lettered_at < coalesce($3::timestamptz, clock_timestamp()) - $1 * interval '1 millisecond'
+    order by dead_lettered_at limit $2))
     returning 1`,
 };
 
@@ -116,7 +116,7 @@ export interface DeadRow {
   reason: string;
   receive_count: number;
   sent_at: number;
-  died_at: number;
+  dead_lettered_at: number;
 }
 
 function newMessageValues(queue: string, messages: readonly NewMessageRow[], now: string | null): unknown[] {

@@ -7,7 +7,7 @@ import { TASK_COLUMNS, taskOf, type TaskRecord } from './task-reads.ts';
 import { numberArray, uuidArray } from './transitions.ts';
 
 const CONTAINER_COLUMNS = `c.id, c.workflow_id, c.parent_id, c.local_id, c.position, c.mode, c.policy, c.state,
-  c.children, c.open, c.succeeded, c.failed, c.timed_out, c.partially_failed, c.disabled, c.tolerated, c.fillers,
+  c.children, c.open, c.succeeded, c.failed, c.timed_out, c.partially_failed, c.disabled, c.tolerated, c.open_generators,
   c.reason, c.started_at, c.ended_at`;
 
 const PLACE_COLUMNS = `t.container_id, t.position, t.policy, t.generates, t.generator_id,
@@ -134,7 +134,7 @@ export interface ContainerRecord {
   partially_failed: number;
   disabled: number;
   tolerated: number;
-  fillers: number;
+  open_generators: number;
   reason: string | null;
   started_at: number | null;
   ended_at: number | null;
@@ -175,7 +175,7 @@ function containerOf(row: ContainerRecord): Container {
       disabled: row.disabled,
       tolerated: row.tolerated,
     },
-    fillers: row.fillers,
+    open_generators: row.open_generators,
     reason: row.reason,
     started_at: row.started_at,
     ended_at: row.ended_at,

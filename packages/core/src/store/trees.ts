@@ -82,7 +82,7 @@ export interface NodeRows {
   counts: { workflow_id: string; tasks: number; open: number }[];
   /** Nodes created by generator attempts. */
   generators: { task_id: string; attempt: number; created: number }[];
-  fillers: [generator: string, container: string][];
+  container_generators: [generator: string, container: string][];
   touched: string[];
   opened: string[];
   kindIds: readonly number[];
@@ -146,7 +146,7 @@ export async function storeNodes(
     some(rows.parents),
     JSON.stringify(rows.counts),
     some(rows.generators),
-    some(rows.fillers),
+    some(rows.container_generators),
     uuidArray(rows.touched),
     uuidArray(rows.opened),
     numberArray(rows.kindIds),

@@ -184,8 +184,8 @@ law('a container never ends before the generators that may fill it', (scenario) 
   playTreesOnModel(scenario, (_, event, { model }) => {
     for (const container of model.containers.values()) {
       if (!isTerminal(container.state) || container.disabled_by !== null || isStopped(model, container)) continue;
-      for (const id of container.fillers) {
-        assert.ok(isTerminal(model.tasks.get(id)!.state), `a filler is at work after ${event.type}`);
+      for (const id of container.open_generators) {
+        assert.ok(isTerminal(model.tasks.get(id)!.state), `a generator that adds to it is at work after ${event.type}`);
       }
     }
   });

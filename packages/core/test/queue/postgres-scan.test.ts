@@ -26,7 +26,7 @@ function open(database: Database): PostgresQueue {
 const WAIT: ReceiveOptions = { max: 100, wait_ms: 20_000, visibility_ms: 60_000 };
 const AGE_DEAD: Statement = {
   name: 'test.age_dead',
-  text: `update queue_dead set died_at = died_at - interval '15 days'`,
+  text: `update queue_dead set dead_lettered_at = dead_lettered_at - interval '15 days'`,
 };
 
 test('a message that one process sends wakes a receiver of another', async () => {

@@ -7,7 +7,7 @@ import { claimKind, newBench, newTask, submitTasks, type Bench } from '@heddle/t
 import { par, seq, submitTree } from '@heddle/test-support/engine/flow/tree';
 
 const HOUR_MS = 3_600_000;
-const TABLES = ['workflow', 'task', 'task_spec', 'task_data', 'edge', 'container', 'generator', 'filler'];
+const TABLES = ['workflow', 'task', 'task_spec', 'task_data', 'edge', 'container', 'generator', 'container_generator'];
 
 type BenchInTime = Bench & { clock: VirtualClock };
 
@@ -61,7 +61,7 @@ async function holdRoundTrip(bench: BenchInTime): Promise<void> {
   const workflows = await runToTheEnd(bench);
   // What the manager does at the end of a tree.
   await run(bench, 'delete from finalization');
-  await run(bench, 'insert into filler select id, container_id, true from task where generates');
+  await run(bench, 'insert into container_generator select id, container_id, true from task where generates');
   const before = await Promise.all(TABLES.map((table) => rowsOf(bench, table)));
   for (const [index, rows] of before.entries()) assert.ok(rows.length > 0, `no row in ${TABLES[index]}`);
   await clock.advance(2 * HOUR_MS);

@@ -57,7 +57,7 @@ export class ManagerLoop {
   readonly #watched = new Map<string, () => void>();
   #unwatchRunners: (() => void) | undefined;
   /** Whether the last batch failed because the database was unavailable. */
-  #doubtsDatabase = false;
+  #databaseFailed = false;
 
   constructor(options: ManagerLoopOptions) {
     const { receivers, intervalMs, clock, log, batchMax = BATCH_MAX } = options;
@@ -100,8 +100,8 @@ export class ManagerLoop {
     const { queue, manager, log, batchMax = BATCH_MAX, visibilityMs = VISIBILITY_MS } = this.#options;
     const max = Math.min(this.#options.receiveMax ?? batchMax, batchMax);
     // Every delivery counts toward the dead-letter limit, so none is requested while the database is unavailable.
-    if (this.#doubtsDatabase) await manager.ping();
-    this.#doubtsDatabase = false;
+    if (this.#databaseFailed) await manager.ping();
+    this.#databaseFailed = false;
     const messages = await queue.receive(MANAGER_QUEUE, {
       max,
       wait_ms: WAIT_MS,
@@ -124,7 +124,7 @@ export class ManagerLoop {
   async #handle(messages: readonly ReceivedMessage[]): Promise<void> {
     const { queue, manager, clock, random } = this.#options;
     const run = await manager.run(messages, clock.now(), { upkeep: false, runners: false });
-    this.#doubtsDatabase = run.error !== null;
+    this.#databaseFailed = run.error !== null;
     await settle(queue, messages, run, random);
     // A cause that fails one run will fail the next: the receivers wait a little longer each time.
     if (run.error !== null) throw run.error;

@@ -141,8 +141,8 @@ export const POOL_SETTING_GROUPS = {
       60_000,
       'Time after its deadline at which a runner that cannot reach the database ends itself',
     ),
-    runnerDisconnectedMs: time(
-      'HEDDLE_POOL_DISCONNECTED_SECS',
+    runnerDisconnectTimeoutMs: time(
+      'HEDDLE_POOL_DISCONNECT_TIMEOUT_SECS',
       60_000,
       'How long a runner process survives without the database; a sixth of it if the server that started it is gone too',
     ),

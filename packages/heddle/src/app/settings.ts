@@ -217,14 +217,14 @@ export const SETTING_GROUPS = {
       max: 600,
       description: 'Timeout of one try',
     }),
-    webhookStartGiveUpSecs: kind.integer({
+    webhookStartAbandonAfterSecs: kind.integer({
       name: 'HEDDLE_WEBHOOK_START_RETRY_SECS',
       fallback: 120,
       min: 1,
       max: DAY_SECS,
       description: 'Time after the first try when a start is abandoned and the task fails',
     }),
-    webhookEndGiveUpSecs: kind.integer({
+    webhookEndAbandonAfterSecs: kind.integer({
       name: 'HEDDLE_WEBHOOK_END_RETRY_SECS',
       fallback: DAY_SECS,
       min: 1,

@@ -363,7 +363,7 @@ function startLoops(
 function retrySchedules(settings: SettingValues): RetrySchedules {
   const { start, end } = DEFAULT_RETRY_SCHEDULES;
   return {
-    start: { ...start, give_up_secs: settings.webhookStartGiveUpSecs },
-    end: { ...end, give_up_secs: settings.webhookEndGiveUpSecs },
+    start: { ...start, abandon_after_secs: settings.webhookStartAbandonAfterSecs },
+    end: { ...end, abandon_after_secs: settings.webhookEndAbandonAfterSecs },
   };
 }

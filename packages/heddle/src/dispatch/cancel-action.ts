@@ -72,12 +72,12 @@ function readAction(answer: Fields, refuseUrl: (url: string) => string | null): 
   const { params } = answer;
   if (!isObject(params)) throw new Fault('params: must be an object');
   const maxTries = readCount(answer, 'max_tries', 100);
-  const giveUpSecs = readCount(answer, 'give_up_secs', 30 * 86_400);
+  const abandonAfterSecs = readCount(answer, 'abandon_after_secs', 30 * 86_400);
   return {
     trigger: 'cancel',
     params: readParams(params, refuseUrl),
     ...(maxTries === undefined ? {} : { max_tries: maxTries }),
-    ...(giveUpSecs === undefined ? {} : { give_up_secs: giveUpSecs }),
+    ...(abandonAfterSecs === undefined ? {} : { abandon_after_secs: abandonAfterSecs }),
   };
 }
 

@@ -2,13 +2,13 @@ import { backoffMs } from '@heddle/base/backoff';
 import type { BackoffPolicy } from '@heddle/base/backoff';
 import type { Delivery, DeliveryTrigger } from '@heddle/core/engine/port';
 
-/** How long a delivery is tried. `max_tries` and `give_up_secs` of an action take precedence. */
+/** How long a delivery is tried. `max_tries` and `abandon_after_secs` of an action take precedence. */
 export interface RetrySchedule {
   backoff: BackoffPolicy;
   /** Maximum tries, including the first. */
   max_tries: number;
   /** Seconds after the first try when the delivery is abandoned. */
-  give_up_secs: number;
+  abandon_after_secs: number;
   /** Maximum wait that a target may request with `Retry-After`, milliseconds. */
   retry_after_max_ms: number;
 }
@@ -26,13 +26,13 @@ export const DEFAULT_RETRY_SCHEDULES: RetrySchedules = {
   start: {
     backoff: { base_ms: 1000, factor: 2, max_ms: MINUTE_MS / 2, jitter: 0.5 },
     max_tries: 12,
-    give_up_secs: 120,
+    abandon_after_secs: 120,
     retry_after_max_ms: MINUTE_MS,
   },
   end: {
     backoff: { base_ms: 1000, factor: 2, max_ms: 180 * MINUTE_MS, jitter: 0.5 },
     max_tries: 20,
-    give_up_secs: 24 * 3600,
+    abandon_after_secs: 24 * 3600,
     retry_after_max_ms: 60 * MINUTE_MS,
   },
 };
@@ -42,7 +42,7 @@ export function scheduleOf(schedules: RetrySchedules, trigger: DeliveryTrigger):
 }
 
 export function giveUpAtMs(delivery: Delivery, schedule: RetrySchedule, nowMs: number): number {
-  return (delivery.first_try_at ?? nowMs) + (delivery.action.give_up_secs ?? schedule.give_up_secs) * 1000;
+  return (delivery.first_try_at ?? nowMs) + (delivery.action.abandon_after_secs ?? schedule.abandon_after_secs) * 1000;
 }
 
 /**

@@ -118,7 +118,7 @@ interface QueuedDeadLetter {
   reason: string;
   receive_count: number;
   sent_at: number;
-  died_at: number;
+  dead_lettered_at: number;
 }
 
 export interface ServerDependencies {

@@ -47,7 +47,7 @@ const POLICY: Partial<Record<SettingKey, string>> = {
   runnerRecheckMs: '61',
   runnerReserveAfterMs: '9',
   runnerExitGraceMs: '61',
-  runnerDisconnectedMs: '61',
+  runnerDisconnectTimeoutMs: '61',
 };
 
 /** Settings that only one part reads, by the prefix of the key or by group. */

@@ -133,7 +133,7 @@ describe('stored secrets of requests', () => {
   const params = { url: 'https://hooks.test/x?page=2&api%5Fkey=s3cret&code=s3cret', verb: 'Post', headers };
   const to = { webhook: params, slack: { url: 'https://slack.test/s3cret' } };
   const job = { id: newId(), name: 'nightly', created_at: 0, updated_at: 0, next_run_at: null } as Job;
-  const letter = { queue: 'manager', reason: 'none', receive_count: 1, sent_at: 0, died_at: 0 };
+  const letter = { queue: 'manager', reason: 'none', receive_count: 1, sent_at: 0, dead_lettered_at: 0 };
 
   test('are shown to those who may replace them, not to readers', async () => {
     const server = await createTestServer({

@@ -46,7 +46,7 @@ test('counts messages, lists dead letters and redrives them', async () => {
   const letters = (await get(`/v1/dead-letters?queue=${encodeURIComponent(name)}`)) as Record<string, unknown>[];
   assert.deepEqual(letters.map(({ id }) => id).sort(), [...ids].sort());
   assert.equal(letters[0]!['reason'], 'names no task');
-  assert.ok(Number.isFinite(Date.parse(letters[0]!['died_at'] as string)));
+  assert.ok(Number.isFinite(Date.parse(letters[0]!['dead_lettered_at'] as string)));
   assert.equal(((await get('/v1/dead-letters')) as unknown[]).length, 3);
   assert.equal(((await get('/v1/dead-letters?page=1&page_size=2')) as unknown[]).length, 1);
 

@@ -5,7 +5,7 @@ export { type ModelReport } from './report.ts';
 export { equalInFields, remainingWork } from './slots.ts';
 export { type Model, type ModelContainer, type ModelTask, emptyModel, openGates, workflowProgress } from './state.ts';
 export { type ModelEvent, type Step, type WorkflowOperation, step } from './step.ts';
-export { childNodes, containerOf, countChildren, hasEnded, openFillers, withAncestors } from './tree.ts';
+export { childNodes, containerOf, countChildren, hasEnded, openGenerators, withAncestors } from './tree.ts';
 export { createdBy } from './tree-generate.ts';
 export { type WorkflowAnswer } from './tree-operate.ts';
 export { type ModelCreation } from './tree-submit.ts';

@@ -43,7 +43,7 @@ export interface ModelContainer {
   /** In order. */
   children: readonly NodeId[];
   /** Generators elsewhere that can add children, ended ones included. */
-  fillers: ReadonlySet<TaskId>;
+  open_generators: ReadonlySet<TaskId>;
   /** Node whose end stopped the sequence before it got here. */
   disabled_by: NodeId | null;
 }

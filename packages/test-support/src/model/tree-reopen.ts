@@ -72,7 +72,9 @@ function laterThan(parent: ModelContainer, child: NodeId): readonly NodeId[] {
 }
 
 function filledBy(model: Model, generator: TaskId): NodeId[] {
-  return [...model.containers.values()].filter(({ fillers }) => fillers.has(generator)).map(({ id }) => id);
+  return [...model.containers.values()]
+    .filter(({ open_generators }) => open_generators.has(generator))
+    .map(({ id }) => id);
 }
 
 /** Returns whether every task of a tree has ended, the condition for retrying any of it. */

@@ -8,7 +8,7 @@ import {
   hasEnded,
   isSealed,
   nodesBelow,
-  openFillers,
+  openGenerators,
   standsAt,
   stateByChildren,
 } from './tree.ts';
@@ -51,7 +51,7 @@ function endContainers(model: Model): boolean {
   const over = [...model.containers.values()].filter((container) => {
     if (isTerminal(container.state)) return false;
     if (container.state === 'running' ? container.mode === 'sequential' : container.children.length === 0) return false;
-    return countChildren(model, container).open === 0 && openFillers(model, container).length === 0;
+    return countChildren(model, container).open === 0 && openGenerators(model, container).length === 0;
   });
   for (const container of over) container.state = stateByChildren(model, container);
   return over.length > 0;
@@ -69,7 +69,7 @@ function stepSequences(model: Model): boolean {
 function nextStep(model: Model, sequence: ModelContainer): (() => void) | null {
   const at = standsAt(model, sequence);
   if (at === undefined) {
-    if (openFillers(model, sequence).length > 0) return null;
+    if (openGenerators(model, sequence).length > 0) return null;
     const state = stateByChildren(model, sequence);
     return () => void (sequence.state = state);
   }

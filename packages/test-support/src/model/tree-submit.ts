@@ -4,7 +4,7 @@ import { isTerminal } from '@heddle/base/vocabulary/task-state';
 import type { Model, ModelContainer, ModelTask, NodeId } from './state.ts';
 import { newModelTask } from './submit.ts';
 import { containerOf, isSealed, nodesBelow } from './tree.ts';
-import { emptyContainers, fillBesideGenerators } from './tree-fillers.ts';
+import { emptyContainers, fillBesideGenerators } from './tree-generators.ts';
 import { settleTrees } from './tree-settle.ts';
 
 /** Adds a workflow that is a tree; an existing one stays unchanged. */
@@ -123,11 +123,13 @@ function addCreated(model: Model, { generator_id, node }: ModelCreation, into: M
   const generator_attempt = generator.attempt;
   const { workflow_id } = generator;
   addNode(model, node, { workflow_id, parent_id: into.id, generator_id, generator_attempt }, now);
-  if (keepsOpen && into.id !== generator.place!.container_id) into.fillers = new Set([...into.fillers, generator_id]);
+  if (keepsOpen && into.id !== generator.place!.container_id)
+    into.open_generators = new Set([...into.open_generators, generator_id]);
   if (node.type === 'task') return;
   fillBesideGenerators(model, id);
   if (!keepsOpen) return;
-  for (const empty of emptyContainers(model, id)) empty.fillers = new Set([...empty.fillers, generator_id]);
+  for (const empty of emptyContainers(model, id))
+    empty.open_generators = new Set([...empty.open_generators, generator_id]);
 }
 
 /** Resolves names before ids; of several containers with one name the oldest wins. */
@@ -159,7 +161,7 @@ function addNode(model: Model, node: NewNode, where: Whereabouts, now: number): 
     policy: node.policy,
     state: 'waiting',
     children: node.children.map((child) => (child.type === 'task' ? child.task.id : child.id)),
-    fillers: new Set(),
+    open_generators: new Set(),
     disabled_by: null,
   });
   const below = { ...where, parent_id: node.id, generator_id: null, generator_attempt: null };

@@ -52,8 +52,8 @@ export function nodesBelow(model: Model, container: ModelContainer): NodeId[] {
 }
 
 /** Returns the generators outside of a container that may still add children to it. */
-export function openFillers(model: Model, container: ModelContainer): NodeId[] {
-  return [...container.fillers].filter((id) => !isTerminal(model.tasks.get(id)!.state));
+export function openGenerators(model: Model, container: ModelContainer): NodeId[] {
+  return [...container.open_generators].filter((id) => !isTerminal(model.tasks.get(id)!.state));
 }
 
 /** Returns the current child of a sequence: the first one that has not ended or that it does not tolerate. */

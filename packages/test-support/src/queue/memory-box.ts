@@ -140,6 +140,6 @@ export class MemoryBox {
   #die(message: Held, reason: string, now: number): void {
     this.#messages.delete(message.id);
     const { id, body, receive_count, sent_at } = message;
-    this.#dead.set(id, { id, queue: this.#name, body, reason, receive_count, sent_at, died_at: now });
+    this.#dead.set(id, { id, queue: this.#name, body, reason, receive_count, sent_at, dead_lettered_at: now });
   }
 }

@@ -103,7 +103,7 @@ export class MemoryQueue implements MessageQueue {
     return promised(() => {
       const boxes = queue === null ? [...this.#boxes.values()] : [this.#box(queue)];
       const letters = boxes.flatMap((box) => box.dead);
-      letters.sort((one, other) => one.died_at - other.died_at);
+      letters.sort((one, other) => one.dead_lettered_at - other.dead_lettered_at);
       return letters.slice(offset, offset + limit);
     });
   }

@@ -60,7 +60,7 @@ export type NoticeAction = {
   trigger: 'notify';
   /** Like those of an action; never set so far, so the server's defaults apply. */
   max_tries?: number;
-  give_up_secs?: number;
+  abandon_after_secs?: number;
 } & ({ channel: 'webhook' | 'slack'; params: WebhookParams } | { channel: 'email'; mail: MailMessage });
 
 /** Origin of all mail: the operator's server, which no row needs to name. */

@@ -6,13 +6,13 @@ import { readValue } from '@heddle/base/parse/json-value';
 import { Members } from '@heddle/base/parse/members';
 import { placeOf, type Place } from '@heddle/base/parse/path';
 
-const ACTION_MEMBERS = ['kind', 'params', 'max_tries', 'give_up_secs'] as const;
+const ACTION_MEMBERS = ['kind', 'params', 'max_tries', 'abandon_after_secs'] as const;
 const PARAMS_MEMBERS = ['url', 'verb', 'body', 'headers'] as const;
 const VERBS = ['Get', 'Post', 'Put', 'Patch', 'Delete'] as const satisfies readonly WebhookParams['verb'][];
 const ACTIONS_MAX = 16;
 const URL_CHARS_MAX = 4096;
 const TRIES_MAX = 100;
-const GIVE_UP_MAX_SECS = 604_800;
+const ABANDON_AFTER_MAX_SECS = 604_800;
 
 /** Member of a task that holds the actions of a trigger. */
 export const ACTION_MEMBER = {
@@ -51,13 +51,13 @@ function actionOf(value: unknown, trigger: ActionTrigger, place: Place, { faults
   action.requireAll('kind', 'params');
   action.oneOf('kind', ['Webhook']);
   const maxTries = action.integer('max_tries', 1, TRIES_MAX);
-  const giveUpSecs = action.integer('give_up_secs', 1, GIVE_UP_MAX_SECS);
+  const abandonAfterSecs = action.integer('abandon_after_secs', 1, ABANDON_AFTER_MAX_SECS);
   return [
     {
       trigger,
       params: paramsOf(action),
       ...(maxTries === null ? {} : { max_tries: maxTries }),
-      ...(giveUpSecs === null ? {} : { give_up_secs: giveUpSecs }),
+      ...(abandonAfterSecs === null ? {} : { abandon_after_secs: abandonAfterSecs }),
     },
   ];
 }

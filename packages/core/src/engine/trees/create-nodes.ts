@@ -211,7 +211,7 @@ async function storeRound(
       reads: reads.of(n),
     });
     // A generator that waits, and whose earlier attempt created this, may wait for just that container.
-    if (beside === true && begun === true) builder.addFiller(generator_id, container_id!);
+    if (beside === true && begun === true) builder.addContainerGenerator(generator_id, container_id!);
   }
   return storeNodes(tx, builder.rows, context.now());
 }

@@ -14,7 +14,7 @@ export interface FlatNode {
 }
 
 /** Maximum number of pairs of a generator and an empty container that it may fill, per submission. */
-const FILLERS_MAX = 100_000;
+const GENERATOR_PAIRS_MAX = 100_000;
 
 /** Works without recursion, since a tree may be deeper than the call stack. */
 export function flatten(root: NewNode): FlatNode[] {
@@ -58,7 +58,7 @@ export function isTask(flat: FlatNode): flat is FlatNode & { node: NewTaskNode }
  * since the closest common container runs its children in parallel. A generator that waits for the container is not one
  * of them.
  */
-export function fillersOf(list: readonly FlatNode[]): [generator: string, container: string][] {
+export function generatorPairsOf(list: readonly FlatNode[]): [generator: string, container: string][] {
   const generators = list.flatMap((flat, index) =>
     isTask(flat) && flat.node.generates && !flat.node.disabled ? [index] : [],
   );
@@ -75,7 +75,7 @@ export function fillersOf(list: readonly FlatNode[]): [generator: string, contai
           if (generator <= at || generator >= above.end || inBranch(generator)) continue;
           pairs.push([generator, index]);
         }
-        if (pairs.length > FILLERS_MAX) throw tooManyFillers();
+        if (pairs.length > GENERATOR_PAIRS_MAX) throw tooManyGeneratorPairs();
       }
       below = at;
     }
@@ -83,10 +83,10 @@ export function fillersOf(list: readonly FlatNode[]): [generator: string, contai
   return withoutCircles(list, pairs).map(([generator, container]) => [idOf(list[generator]!), idOf(list[container]!)]);
 }
 
-function tooManyFillers(): HeddleError {
+function tooManyGeneratorPairs(): HeddleError {
   return new HeddleError('VALIDATION_FAILED', undefined, {
     details: [
-      `root: has more than ${FILLERS_MAX} pairs of a generator and an empty container beside it; ` +
+      `root: has more than ${GENERATOR_PAIRS_MAX} pairs of a generator and an empty container beside it; ` +
         'let the generators create their containers instead',
     ],
   });

@@ -9,7 +9,7 @@ import {
 import type { NodeRows } from '../../store/trees.ts';
 import type { TaskReads } from '../flow/plan.ts';
 import { RowBuilder, type Generator, type Vocabulary } from '../submission-rows.ts';
-import { fillersOf, flatten, idOf, isContainer, isTask, type FlatNode } from './flatten.ts';
+import { generatorPairsOf, flatten, idOf, isContainer, isTask, type FlatNode } from './flatten.ts';
 
 /** Position of a new subtree. */
 export interface Target {
@@ -32,7 +32,7 @@ const DISABLED = { state: TASK_STATE_CODE.disabled, reason: 'it was submitted as
 export class TreeRowBuilder {
   readonly #tasks: RowBuilder;
   readonly #containers: NodeRows['containers'] = [];
-  readonly #fillers = new Map<string, [string, string]>();
+  readonly #containerGenerators = new Map<string, [string, string]>();
   readonly #touched = new Set<string>();
   readonly #opened = new Set<string>();
   readonly #parents = new Map<string, NodeRows['parents'][number]>();
@@ -53,7 +53,7 @@ export class TreeRowBuilder {
       parents: [...this.#parents.values()],
       counts: [...this.#counts.values()],
       generators: [...this.#generators.values()],
-      fillers: [...this.#fillers.values()],
+      container_generators: [...this.#containerGenerators.values()],
       touched: [...this.#touched],
       opened: [...this.#opened],
       kindIds: this.#kindIds,
@@ -66,12 +66,12 @@ export class TreeRowBuilder {
       if (isContainer(flat)) this.#addContainer(flat, list, target);
       else if (isTask(flat)) this.#addTask(flat, list, target);
     }
-    for (const pair of fillersOf(list)) this.addFiller(...pair);
+    for (const pair of generatorPairsOf(list)) this.addContainerGenerator(...pair);
     const { generator } = target;
     if (generator === null) return;
     for (const flat of list) {
       if (!target.begun || !isContainer(flat) || flat.node.children.length > 0) continue;
-      this.addFiller(generator.id, flat.node.id);
+      this.addContainerGenerator(generator.id, flat.node.id);
     }
     const made = this.#generators.get(generator.id) ?? {
       task_id: generator.id,
@@ -82,8 +82,8 @@ export class TreeRowBuilder {
     this.#generators.set(made.task_id, made);
   }
 
-  addFiller(generator: string, container: string): void {
-    this.#fillers.set(`${generator} ${container}`, [generator, container]);
+  addContainerGenerator(generator: string, container: string): void {
+    this.#containerGenerators.set(`${generator} ${container}`, [generator, container]);
   }
 
   #addContainer(flat: FlatNode & { node: NewContainerNode }, list: readonly FlatNode[], target: Target): void {

@@ -6,7 +6,7 @@ import { within } from '../deadline.ts';
 import type { GrantedRunner, Orders, Registration, RunnerStore } from '../port/store.ts';
 
 /** The store operations that an agent uses. */
-export type AgentConnection = Pick<RunnerStore, 'register' | 'pulse' | 'confirm' | 'release' | 'drain'>;
+export type AgentConnection = Pick<RunnerStore, 'register' | 'heartbeat' | 'confirm' | 'release' | 'drain'>;
 
 export interface RunnerAgentOptions {
   readonly connection: AgentConnection;
@@ -196,7 +196,7 @@ export class RunnerAgent {
       if (this.#working === finished) this.#working = null;
     }
     this.#resolveWaiters(waiters);
-    return connection.pulse(id);
+    return connection.heartbeat(id);
   }
 
   /** Applies the orders; returns whether to send another heartbeat at once. */

@@ -101,9 +101,9 @@ export class ShardedServing {
       await this.#polls.poll(open);
       return true;
     }
-    const doubtful = this.#wantedOf(lacking, 'empty', Number.POSITIVE_INFINITY);
-    if (doubtful.size > 0) {
-      await this.#polls.confirm(doubtful);
+    const unconfirmed = this.#wantedOf(lacking, 'empty', Number.POSITIVE_INFINITY);
+    if (unconfirmed.size > 0) {
+      await this.#polls.confirm(unconfirmed);
       return true;
     }
     if (!this.#rereadAtEnd) {

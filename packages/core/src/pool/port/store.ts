@@ -239,7 +239,7 @@ export interface RunnerStore {
    */
   register(registration: Registration): Promise<Orders | null>;
   /** Records a heartbeat. Null: the runner has ended and its process must end itself. */
-  pulse(runnerId: string): Promise<Orders | null>;
+  heartbeat(runnerId: string): Promise<Orders | null>;
   /** Confirms a claim. Returns false if the epoch is outdated. */
   confirm(runnerId: string, epoch: number): Promise<boolean>;
   /**

@@ -243,7 +243,7 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
     return readOrders(this.#database, orders.runner_id, this.#context().now);
   }
 
-  pulse(runnerId: string): Promise<Orders | null> {
+  heartbeat(runnerId: string): Promise<Orders | null> {
     return recordHeartbeat(this.#database, runnerId, this.#context());
   }
 

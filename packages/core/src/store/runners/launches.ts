@@ -49,7 +49,7 @@ const SHORTAGES: Statement = {
       (select count(*) from (
         select 1 from runner_fit f join runner r on r.type_id = f.type_id
         where f.shape_id = w.shape_id and r.state = :runner_idle and r.threshold > n.now and not r.draining
-          and exists (select 1 from runner_pulse l where l.runner_id = r.id and after_ms(l.seen_at, n.times, 'heartbeat_max_age_ms') > n.now)
+          and exists (select 1 from runner_heartbeat l where l.runner_id = r.id and after_ms(l.seen_at, n.times, 'heartbeat_max_age_ms') > n.now)
         limit w.wanted) i) as idle
     from (select coalesce($1::timestamptz, clock_timestamp()) as now, runner_times($2::jsonb) as times) n
     cross join lateral (

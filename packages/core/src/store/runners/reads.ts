@@ -8,7 +8,7 @@ const RUNNER_COLUMNS = `r.id, r.number, r.provider, r.provider_id, coalesce(y.re
       r.threshold, r.created_at, r.state_since, l.seen_at, r.address, r.draining, r.reason`;
 
 const RUNNER_TABLES = `left join runner_type y on y.id = r.type_id left join runner_shape s on s.id = r.shape_id
-    left join runner_batch b on b.id = r.batch_id left join runner_pulse l on l.runner_id = r.id`;
+    left join runner_batch b on b.id = r.batch_id left join runner_heartbeat l on l.runner_id = r.id`;
 
 /** Selects the page before the joins. */
 function pageOf(among: string): string {

@@ -30,8 +30,8 @@ class FakeConnection implements AgentConnection {
   }
 
   register: AgentConnection['register'] = () => this.#answer('register', () => this.orders);
-  pulse: AgentConnection['pulse'] = () =>
-    this.#answer('pulse', () => {
+  heartbeat: AgentConnection['heartbeat'] = () =>
+    this.#answer('heartbeat', () => {
       this.onPulse();
       return this.orders;
     });
@@ -116,7 +116,7 @@ test('it registers once, then sends a heartbeat every five seconds', async () =>
   await settled(clock);
   assert.deepEqual(connection.calls, ['register']);
   await clock.advance(3 * HEARTBEAT_MS);
-  assert.deepEqual(connection.calls, ['register', 'pulse', 'pulse', 'pulse']);
+  assert.deepEqual(connection.calls, ['register', 'heartbeat', 'heartbeat', 'heartbeat']);
   await agent.stop();
 });
 
@@ -126,7 +126,7 @@ test('a claim is confirmed once before its work starts, and released with its ep
   connection.orders = claimed(1);
   agent.wake();
   await settled(clock);
-  assert.deepEqual(connection.calls, ['register', 'pulse', 'confirm 1']);
+  assert.deepEqual(connection.calls, ['register', 'heartbeat', 'confirm 1']);
   assert.deepEqual(events, ['claimed 1']);
   assert.equal(agent.working, 1);
   await clock.advance(2 * HEARTBEAT_MS);
@@ -134,7 +134,7 @@ test('a claim is confirmed once before its work starts, and released with its ep
   const finished = agent.finish(1);
   await settled(clock);
   await finished;
-  assert.deepEqual(connection.calls.slice(-2), ['release 1', 'pulse']);
+  assert.deepEqual(connection.calls.slice(-2), ['release 1', 'heartbeat']);
   assert.equal(agent.working, null);
   await agent.stop();
 });
@@ -148,7 +148,7 @@ test('a claim granted at its release is confirmed at once', async () => {
   void agent.finish(1);
   await settled(clock);
   assert.deepEqual(events, ['claimed 1', 'claimed 2']);
-  assert.deepEqual(connection.calls.slice(-3), ['release 1', 'pulse', 'confirm 2']);
+  assert.deepEqual(connection.calls.slice(-3), ['release 1', 'heartbeat', 'confirm 2']);
   await agent.stop();
 });
 
@@ -167,7 +167,7 @@ test('after a refused confirmation nothing starts, and newer orders are fetched 
     connection.orders = ordersOf({ epoch: 1 });
   };
   await settled(clock);
-  assert.deepEqual(connection.calls, ['register', 'confirm 1', 'pulse']);
+  assert.deepEqual(connection.calls, ['register', 'confirm 1', 'heartbeat']);
   assert.deepEqual(events, []);
   await agent.stop();
 });
@@ -176,7 +176,7 @@ test('a confirmation that keeps being refused is not repeated without a pause', 
   const { clock, connection, agent, events } = sceneOf(claimed(1));
   connection.confirms = false;
   await settled(clock);
-  assert.deepEqual(connection.calls, ['register', 'confirm 1', 'pulse', 'confirm 1']);
+  assert.deepEqual(connection.calls, ['register', 'confirm 1', 'heartbeat', 'confirm 1']);
   await clock.advance(2 * HEARTBEAT_MS);
   assert.equal(connection.calls.length, 8);
   assert.deepEqual(events, []);
@@ -251,12 +251,12 @@ test('a release whose answer was lost is repeated', async () => {
 test('a call that never answers times out', async () => {
   const { clock, connection, agent } = sceneOf();
   await settled(clock);
-  const { pulse } = connection;
-  connection.pulse = () => new Promise(() => undefined);
+  const { heartbeat } = connection;
+  connection.heartbeat = () => new Promise(() => undefined);
   await clock.advance(HEARTBEAT_MS + 10_000);
-  connection.pulse = pulse;
+  connection.heartbeat = heartbeat;
   await clock.advance(HEARTBEAT_MS);
-  assert.equal(connection.calls.at(-1), 'pulse');
+  assert.equal(connection.calls.at(-1), 'heartbeat');
   await agent.stop();
 });
 
@@ -356,7 +356,7 @@ test('without a server, it ends itself a minute after its threshold by the clock
   connection.onPulse = () => void (connection.orders &&= { ...connection.orders, now: threshold + 60_000 });
   await clock.advance(HEARTBEAT_MS);
   await settled(clock);
-  assert.deepEqual(connection.calls.slice(-3), ['pulse', 'drain idle too long', 'pulse']);
+  assert.deepEqual(connection.calls.slice(-3), ['heartbeat', 'drain idle too long', 'heartbeat']);
   assert.deepEqual(events, ['end: the runner was ended']);
 });
 
@@ -427,7 +427,7 @@ test('an interruption before registration is reported with it', async () => {
   assert.deepEqual(connection.calls.slice(connection.calls.lastIndexOf('register')).slice(0, 3), [
     'register',
     'drain interrupted',
-    'pulse',
+    'heartbeat',
   ]);
   assert.deepEqual(events, ['draining']);
   await agent.stop();

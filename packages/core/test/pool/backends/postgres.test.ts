@@ -17,7 +17,7 @@ import { ShiftedClock } from '../../support/pool/backends/worlds.ts';
 
 const TABLES = [
   '',
-  ...'batch budget fit orphan pulse request sample shape tenant type'.split(' ').map((name) => `_${name}`),
+  ...'batch budget fit orphan heartbeat request sample shape tenant type'.split(' ').map((name) => `_${name}`),
 ];
 
 const EMPTY = `with ${TABLES.map((name) => `runner${name}_rows as (delete from runner${name})`).join(', ')} select 1`;

@@ -17,7 +17,7 @@ const PROCESSES = 4;
 
 const EMPTY: Statement = {
   name: 'test.empty_pool',
-  text: `truncate runner, runner_batch, runner_budget, runner_request, runner_pulse, runner_tenant, runner_sample`,
+  text: `truncate runner, runner_batch, runner_budget, runner_request, runner_heartbeat, runner_tenant, runner_sample`,
 };
 
 let url: string;

@@ -15,7 +15,7 @@ const SEED = 20_261_121;
 
 const step: fc.Arbitrary<Step> = fc.record({
   verb: fc.oneof(
-    { weight: 3, arbitrary: fc.constantFrom('ask', 'arrive', 'pass', 'pulseAll', 'confirm') },
+    { weight: 3, arbitrary: fc.constantFrom('ask', 'arrive', 'pass', 'heartbeatAll', 'confirm') },
     { weight: 4, arbitrary: fc.constantFrom(...VERB_NAMES) },
   ),
   a: fc.nat(1_000),

@@ -13,7 +13,7 @@ import { many, newRequest, openField, seedIdle } from '../../support/pool/store/
 
 const EMPTY: Statement = {
   name: 'test.empty',
-  text: `with runners as (delete from runner), requests as (delete from runner_request) delete from runner_pulse`,
+  text: `with runners as (delete from runner), requests as (delete from runner_request) delete from runner_heartbeat`,
 };
 
 const TASK: Statement = {

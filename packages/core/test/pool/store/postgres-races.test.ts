@@ -201,7 +201,7 @@ function acts(
     (index: number) =>
       index % 9 === 0 ? store.terminate([some(index), some(index + 3)], 'terminated by a user') : undefined,
     (index: number) => (index % 13 === 0 ? store.drain([some(index + 1), some(index + 4)], 'drained') : undefined),
-    (index: number) => store.pulse(some(index)),
+    (index: number) => store.heartbeat(some(index)),
     async () => store.sweep(100, []),
   ];
 }

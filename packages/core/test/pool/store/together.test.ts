@@ -76,7 +76,7 @@ const MAKING: readonly Act[] = [
   async (store, _yard, pick) => {
     const live = await store.list({ ended: false }, PAGE);
     const speaking = live.filter(({ state }) => state !== 'created' && pick([true, true, true, true, false])!);
-    await Promise.all(speaking.map(({ id }) => store.pulse(id)));
+    await Promise.all(speaking.map(({ id }) => store.heartbeat(id)));
   },
 ];
 

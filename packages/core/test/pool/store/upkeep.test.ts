@@ -13,7 +13,7 @@ const PROCESSES = 4;
 const LOCK_REQUEST: Statement = { name: 'test.lock', text: 'select 1 from runner_request where id = $1 for update' };
 const LOCK_PULSE: Statement = {
   name: 'test.speak',
-  text: 'select 1 from runner_pulse where runner_id = $1 for update',
+  text: 'select 1 from runner_heartbeat where runner_id = $1 for update',
 };
 
 let database: Database;
@@ -146,7 +146,7 @@ test('a runner whose heartbeat is being recorded is not silent', async () => {
   assert.deepEqual((await store.sweep(100, [])).ended, { lost: 1 });
 });
 
-test('a cleared doubt does not count at a later silence', async () => {
+test('a cleared suspicion does not count at a later silence', async () => {
   const { yard, store } = await open();
   const { id } = await yard.running();
   yard.pass(TIMES.heartbeat_timeout_ms + 1);
@@ -219,11 +219,11 @@ test('concurrent servers delete old rows page by page, with their heartbeats', a
   }
   // Their batch is deleted with them.
   assert.equal(removed, ids.length + 1);
-  const [pulses] = await database.query<{ n: number }>({
-    name: 'test.pulses',
-    text: 'select count(*) as n from runner_pulse',
+  const [heartbeats] = await database.query<{ n: number }>({
+    name: 'test.heartbeats',
+    text: 'select count(*) as n from runner_heartbeat',
   });
-  assert.equal(pulses?.n, 1);
+  assert.equal(heartbeats?.n, 1);
   assert.equal(await yard.stateOf(kept), 'idle');
   // An instance that still exists is now an orphan and found as such.
   const instance = yard.instance(ids[0]!);

@@ -236,7 +236,7 @@ function deadLetters(subject: Subject): void {
       assert.equal(letter.queue, 'dead_lettered');
       assert.equal(letter.reason, reason.slice(0, 2_000));
       assert.equal(letter.receive_count, 1);
-      assert.ok(letter.died_at >= letter.sent_at);
+      assert.ok(letter.dead_lettered_at >= letter.sent_at);
     }
     // Their receiver knows of them: no service has dead-lettered them on its own.
     if (queue.listDeadLettered !== undefined)

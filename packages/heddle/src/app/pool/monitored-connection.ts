@@ -35,7 +35,7 @@ export class MonitoredConnection implements AgentConnection {
     return orders;
   };
 
-  pulse: AgentConnection['pulse'] = (runnerId) => this.#track(this.#connection.pulse(runnerId));
+  heartbeat: AgentConnection['heartbeat'] = (runnerId) => this.#track(this.#connection.heartbeat(runnerId));
   confirm: AgentConnection['confirm'] = (runnerId, epoch) => this.#track(this.#connection.confirm(runnerId, epoch));
   release: AgentConnection['release'] = (runnerId, epoch) => this.#track(this.#connection.release(runnerId, epoch));
   drain: AgentConnection['drain'] = (runnerIds, reason) => this.#track(this.#connection.drain(runnerIds, reason));

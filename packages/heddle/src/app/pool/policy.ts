@@ -44,10 +44,10 @@ export function poolFaults(settings: SettingValues): string[] {
   const atLeast = (name: string, value: number, least: number, than: string): void => {
     if (value < least) faults.push(`${name}: must be at least ${than} (${least / 1_000}), not ${value / 1_000}`);
   };
-  const { runnerHeartbeatMs: pulse, runnerHeartbeatMaxAgeMs: fresh, runnerHeartbeatTimeoutMs: silent } = settings;
-  atLeast('HEDDLE_POOL_HEARTBEAT_MAX_AGE_SECS', fresh, pulse * 2, 'twice HEDDLE_POOL_HEARTBEAT_SECS');
+  const { runnerHeartbeatMs: heartbeat, runnerHeartbeatMaxAgeMs: fresh, runnerHeartbeatTimeoutMs: silent } = settings;
+  atLeast('HEDDLE_POOL_HEARTBEAT_MAX_AGE_SECS', fresh, heartbeat * 2, 'twice HEDDLE_POOL_HEARTBEAT_SECS');
   atLeast('HEDDLE_POOL_HEARTBEAT_TIMEOUT_SECS', silent, fresh, 'HEDDLE_POOL_HEARTBEAT_MAX_AGE_SECS');
-  atLeast('HEDDLE_POOL_CONFIRM_TIMEOUT_SECS', settings.runnerConfirmTimeoutMs, pulse, 'HEDDLE_POOL_HEARTBEAT_SECS');
+  atLeast('HEDDLE_POOL_CONFIRM_TIMEOUT_SECS', settings.runnerConfirmTimeoutMs, heartbeat, 'HEDDLE_POOL_HEARTBEAT_SECS');
   atLeast(
     'HEDDLE_POOL_CLAIM_TIMEOUT_SECS',
     settings.runnerClaimTimeoutMs,
@@ -56,7 +56,7 @@ export function poolFaults(settings: SettingValues): string[] {
   );
   for (const [name, own] of Object.entries(classes.times)) {
     const confirm = own.confirm_ms ?? settings.runnerConfirmTimeoutMs;
-    atLeast(`HEDDLE_POOL_CLASSES: ${name}.confirm_secs`, confirm, pulse, 'HEDDLE_POOL_HEARTBEAT_SECS');
+    atLeast(`HEDDLE_POOL_CLASSES: ${name}.confirm_secs`, confirm, heartbeat, 'HEDDLE_POOL_HEARTBEAT_SECS');
     atLeast(
       `HEDDLE_POOL_CLASSES: ${name}.claim_secs`,
       own.claim_ms ?? settings.runnerClaimTimeoutMs,

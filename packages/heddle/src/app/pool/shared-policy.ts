@@ -33,7 +33,7 @@ export function sharedPolicyOf(settings: SettingValues): SharedPolicy {
   const {
     runnerHeartbeatMs: heartbeat_ms,
     runnerExitGraceMs: exit_grace_ms,
-    runnerDisconnectedMs: disconnected_ms,
+    runnerDisconnectTimeoutMs: disconnected_ms,
   } = settings;
   return { classes, times: { ...times, max_uses, heartbeat_ms, exit_grace_ms, disconnected_ms }, class_times };
 }

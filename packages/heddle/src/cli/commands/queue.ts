@@ -70,7 +70,7 @@ function writeLetters(output: Output, letters: readonly DeadLetter[]): void {
     [
       { header: 'ID', value: ({ id }) => id },
       { header: 'QUEUE', value: ({ queue }) => queue },
-      { header: 'DIED', value: ({ died_at }) => died_at },
+      { header: 'DEAD-LETTERED', value: ({ dead_lettered_at }) => dead_lettered_at },
       { header: 'RECEIVED', value: ({ receive_count }) => String(receive_count), align: 'right' },
       { header: 'REASON', value: ({ reason }) => reason, flexible: true },
       { header: 'MESSAGE', value: ({ body }) => body.slice(0, BODY_SHOWN_CHARACTERS), flexible: true },

@@ -16,7 +16,7 @@ const STATE_OF_OUTCOME = {
 
 export interface ConclusionsOptions {
   line: ManagerSender;
-  pulse: HeartbeatSender;
+  heartbeats: HeartbeatSender;
   intake: Intake;
   /** Called when an end was reported. */
   onRoom: () => void;
@@ -94,8 +94,8 @@ export class Conclusions {
   }
 
   async #report(attempt: Attempt, completion: Completion): Promise<void> {
-    const { line, pulse } = this.#options;
-    if (attempt.newSuccess + attempt.newFailures > 0) pulse.beat(attempt);
+    const { line, heartbeats } = this.#options;
+    if (attempt.newSuccess + attempt.newFailures > 0) heartbeats.beat(attempt);
     try {
       await this.#post(attempt, completion);
     } catch (error) {

@@ -41,7 +41,7 @@ export class HeartbeatSender {
   constructor(options: HeartbeatSenderOptions) {
     this.#options = options;
     const { clock, log } = options;
-    this.#loop = new Loop({ name: 'pulse', intervalMs: INTERVAL_MS, clock, log, runOnce: () => this.#runOnce() });
+    this.#loop = new Loop({ name: 'heartbeat', intervalMs: INTERVAL_MS, clock, log, runOnce: () => this.#runOnce() });
   }
 
   start(): void {

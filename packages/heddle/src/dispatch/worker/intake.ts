@@ -38,7 +38,7 @@ export class Intake {
   async take(lane: KindLane, messages: readonly ReceivedMessage[]): Promise<void> {
     const letters: { receipt: string; reason: string }[] = [];
     const over: string[] = [];
-    const doubted: Attempt[] = [];
+    const unconfirmed: Attempt[] = [];
     const now = this.#options.clock.now();
     for (const message of messages) {
       const parsed = this.#parse(lane, message);
@@ -49,7 +49,7 @@ export class Intake {
       const attempt = this.#admit(parsed);
       if (attempt === null) over.push(message.receipt);
       else if (attempt === 'adopted') continue;
-      else if (attempt.receiveCount > 1 || now - message.sent_at >= AGED_MS) doubted.push(attempt);
+      else if (attempt.receiveCount > 1 || now - message.sent_at >= AGED_MS) unconfirmed.push(attempt);
       else lane.backlog.push(attempt);
     }
     if (letters.length > 0) {
@@ -62,7 +62,7 @@ export class Intake {
     await Promise.all([
       lane.settlement.deadLetter(letters),
       lane.settlement.done(over),
-      ...(doubted.length > 0 ? [this.#takeDoubted(lane, doubted)] : []),
+      ...(unconfirmed.length > 0 ? [this.#takeAfterCheck(lane, unconfirmed)] : []),
     ]);
   }
 
@@ -102,7 +102,7 @@ export class Intake {
   }
 
   /** A redelivered or late message may belong to an attempt that continued, ended or died elsewhere meanwhile. */
-  async #takeDoubted(lane: KindLane, attempts: readonly Attempt[]): Promise<void> {
+  async #takeAfterCheck(lane: KindLane, attempts: readonly Attempt[]): Promise<void> {
     const reasons = await this.#check(attempts);
     const over: string[] = [];
     for (const [index, attempt] of attempts.entries()) {

@@ -80,7 +80,7 @@ export class QueueWorker {
   readonly #line: ManagerSender;
   readonly #intake: Intake;
   readonly #slots: ExecutionSlots;
-  readonly #pulse: HeartbeatSender;
+  readonly #heartbeats: HeartbeatSender;
   readonly #services: readonly { start(): void; stop(): Promise<void> }[];
   readonly #running = new Map<Attempt, KindLane>();
   readonly #conclusions: Conclusions;
@@ -109,7 +109,7 @@ export class QueueWorker {
       this.#conclusions.conclude(lane, attempt, exceededDeliveries(attempt));
     const drop = (lane: KindLane, attempt: Attempt): void => this.#conclusions.drop(lane, attempt);
     this.#intake = new Intake({ control, clock, log, giveUp, drop });
-    this.#pulse = new HeartbeatSender({
+    this.#heartbeats = new HeartbeatSender({
       line: this.#line,
       running: this.#running,
       held: () => this.#held(),
@@ -121,7 +121,12 @@ export class QueueWorker {
       log,
     });
     const onRoom = (): void => this.#wakeLanes();
-    this.#conclusions = new Conclusions({ line: this.#line, pulse: this.#pulse, intake: this.#intake, onRoom });
+    this.#conclusions = new Conclusions({
+      line: this.#line,
+      heartbeats: this.#heartbeats,
+      intake: this.#intake,
+      onRoom,
+    });
     const announce = new Loop({
       name: 'announcement',
       intervalMs: options.announceMs ?? 10_000,
@@ -152,7 +157,7 @@ export class QueueWorker {
   start(): void {
     if (this.#receivers.length > 0) throw new Error('a worker can be started only once');
     for (const service of this.#services) service.start();
-    this.#pulse.start();
+    this.#heartbeats.start();
     this.#receivers = this.#lanes.map((lane) => this.#receive(lane));
   }
 
@@ -174,7 +179,7 @@ export class QueueWorker {
     await Promise.all(left.map(([attempt, lane]) => this.#conclusions.handBack(lane, [attempt])));
     await this.#line.close(SEND_GRACE_MS);
     await this.#conclusions.settled();
-    await Promise.all([...services, this.#pulse.stop()]);
+    await Promise.all([...services, this.#heartbeats.stop()]);
   }
 
   async #announce(): Promise<'idle'> {
@@ -243,7 +248,7 @@ export class QueueWorker {
       return true;
     }
     attempt.begin();
-    this.#pulse.beat(attempt);
+    this.#heartbeats.beat(attempt);
     const { definition } = lane;
     const run = { definition, task: attempt.task, host: attempt, ports: this.#portsOf(attempt) };
     const completion = runTraced(this.#options.tracing ?? null, run);

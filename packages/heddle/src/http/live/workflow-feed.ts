@@ -47,6 +47,6 @@ function taskVersionOf(task: TreeTask): string {
   return expansion === null ? versionOf(task) : `${versionOf(task)} ${expansion.expected} ${expansion.created}`;
 }
 
-function containerVersionOf({ state, counts, fillers, reason, started_at, ended_at }: Container): string {
-  return `${state} ${Object.values(counts).join(' ')} ${fillers} ${started_at} ${ended_at} ${reason}`;
+function containerVersionOf({ state, counts, open_generators, reason, started_at, ended_at }: Container): string {
+  return `${state} ${Object.values(counts).join(' ')} ${open_generators} ${started_at} ${ended_at} ${reason}`;
 }

@@ -40,7 +40,7 @@ export const NewActionDto = Type.Object(
     max_tries: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 100, description: 'Tries of a delivery before it is dead-lettered.' }),
     ),
-    give_up_secs: Type.Optional(
+    abandon_after_secs: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: 604_800,
@@ -84,7 +84,7 @@ export function actionToWire(action: Action): ActionDto {
     ...WIRE_TRIGGER[action.trigger],
     params: paramsToWire(action.params),
     ...(action.max_tries === undefined ? {} : { max_tries: action.max_tries }),
-    ...(action.give_up_secs === undefined ? {} : { give_up_secs: action.give_up_secs }),
+    ...(action.abandon_after_secs === undefined ? {} : { abandon_after_secs: action.abandon_after_secs }),
   };
 }
 
@@ -93,6 +93,6 @@ export function actionFromWire(dto: NewActionDto, trigger: ActionTrigger): Actio
     trigger,
     params: dto.params as Action['params'],
     ...(dto.max_tries === undefined ? {} : { max_tries: dto.max_tries }),
-    ...(dto.give_up_secs === undefined ? {} : { give_up_secs: dto.give_up_secs }),
+    ...(dto.abandon_after_secs === undefined ? {} : { abandon_after_secs: dto.abandon_after_secs }),
   };
 }

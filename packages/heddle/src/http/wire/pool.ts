@@ -106,7 +106,7 @@ const SettingsDto = Type.Object(
     idle_secs: Secs('Idle time before an unneeded runner terminates'),
     fresh_secs: Secs('Maximum age of the last heartbeat of a runner that can be claimed'),
     silent_secs: Secs('Time without a heartbeat after which a runner counts as silent'),
-    doubt_secs: Secs('Minimum time between the two checks before a runner is terminated'),
+    recheck_secs: Secs('Minimum time between the two checks before a runner is terminated'),
     patience_secs: Secs('Time at the head of the queue after which a gang holds back the requests behind it'),
     keep_secs: Secs('Retention of terminated runners and ended requests'),
   },
@@ -203,7 +203,7 @@ function timesToWire({ times, keep_ms }: PoolPolicy) {
     idle_secs: times.idle_ms / 1_000,
     fresh_secs: times.heartbeat_max_age_ms / 1_000,
     silent_secs: times.heartbeat_timeout_ms / 1_000,
-    doubt_secs: times.recheck_ms / 1_000,
+    recheck_secs: times.recheck_ms / 1_000,
     patience_secs: times.reserve_after_ms / 1_000,
     keep_secs: keep_ms / 1_000,
   };

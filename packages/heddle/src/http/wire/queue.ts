@@ -27,7 +27,7 @@ export const DeadLetterDto = Type.Object(
     reason: Type.String({ description: 'Why it was dead-lettered.' }),
     receive_count: Type.Integer({ description: 'How often it was delivered.' }),
     sent_at: Timestamp('When it was sent'),
-    died_at: Timestamp('When it was dead-lettered'),
+    dead_lettered_at: Timestamp('When it was dead-lettered'),
   },
   { additionalProperties: false, title: 'DeadLetter' },
 );
@@ -54,15 +54,23 @@ export const RedrivenDto = Type.Object(
 export type RedrivenDto = Static<typeof RedrivenDto>;
 
 /** A dead letter as the queue returns it. */
-interface DeadLetterRecord extends Omit<DeadLetterDto, 'sent_at' | 'died_at'> {
+interface DeadLetterRecord extends Omit<DeadLetterDto, 'sent_at' | 'dead_lettered_at'> {
   sent_at: number;
-  died_at: number;
+  dead_lettered_at: number;
 }
 
 export function deadLetterToWire(letter: DeadLetterRecord, secretsToo: boolean): DeadLetterDto {
   const { id, queue, reason, receive_count } = letter;
   const body = secretsToo ? letter.body : withoutSecrets(letter.body);
-  return { id, queue, body, reason, receive_count, sent_at: isoTime(letter.sent_at), died_at: isoTime(letter.died_at) };
+  return {
+    id,
+    queue,
+    body,
+    reason,
+    receive_count,
+    sent_at: isoTime(letter.sent_at),
+    dead_lettered_at: isoTime(letter.dead_lettered_at),
+  };
 }
 
 function withoutSecrets(body: string): string {

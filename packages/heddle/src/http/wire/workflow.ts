@@ -242,7 +242,7 @@ export function containerToWire(container: Container): ContainerDto {
     ended_at: isoTimeOrNull(container.ended_at),
     mode: container.mode,
     counts: container.counts,
-    open_generators: container.fillers,
+    open_generators: container.open_generators,
   };
 }
 

@@ -23,7 +23,7 @@ const SERVER_CALLS: readonly [YardPoint['port'], string][] = [
   ['store', 'reconcile'],
   ['store', 'gone'],
 ];
-const RUNNER_CALLS = ['register', 'confirm', 'pulse', 'release'];
+const RUNNER_CALLS = ['register', 'confirm', 'heartbeat', 'release'];
 
 const POINTS: readonly YardPoint[] = [
   ...SERVER_CALLS.flatMap(([port, method]) =>

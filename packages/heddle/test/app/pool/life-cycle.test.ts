@@ -155,7 +155,7 @@ describe('runners on a machine that loses its server', () => {
   it('end by themselves when the database is gone', async (t) => {
     const heddle = new HeddlePool('');
     t.after(() => heddle.close());
-    await heddle.start({ HEDDLE_POOL_DISCONNECTED_SECS: '3' }, ['up']);
+    await heddle.start({ HEDDLE_POOL_DISCONNECT_TIMEOUT_SECS: '3' }, ['up']);
     await heddle.provision(1);
     await heddle.runners('idle', 1);
     await heddle.server.end('SIGKILL');

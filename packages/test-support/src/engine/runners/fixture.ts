@@ -109,7 +109,7 @@ export async function addRunner({ rows }: RunnerBench): Promise<TestRunner> {
       values ($1::uuid, 'test', $1::text, $2, 1, '9999-12-31', now(), now(), '10.0.0.1') returning id, number`,
     [id, type!.id],
   );
-  await rows(`insert into runner_pulse (runner_id, seen_at) values ($1, now())`, [id]);
+  await rows(`insert into runner_heartbeat (runner_id, seen_at) values ($1, now())`, [id]);
   return runner!;
 }
 

@@ -208,7 +208,7 @@ export class MemoryRunnerStore implements RunnerStore {
     });
   }
 
-  pulse(runnerId: string): Promise<Orders | null> {
+  heartbeat(runnerId: string): Promise<Orders | null> {
     return answered(() => {
       const row = this.#liveRow(runnerId);
       if (row === undefined) return null;

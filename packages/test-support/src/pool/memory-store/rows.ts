@@ -34,7 +34,7 @@ export interface RunnerRow extends Mutable<Omit<Runner, keyof RunnerType | 'requ
   confirm_by: number | null;
   offered_at: number | null;
   /** Time of the first check that found it silent or missing at its provider. */
-  doubted_at: number | null;
+  suspected_at: number | null;
   gone_at: number | null;
   /** Whether its end was counted. */
   counted: boolean;

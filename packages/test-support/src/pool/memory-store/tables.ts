@@ -111,7 +111,7 @@ export class MemoryTables {
         type: null,
       },
       ...{ state: 'created', epoch: 0, uses: 0, request: null, threshold: now + options.times.created_ms },
-      ...{ confirm_by: null, created_at: now, state_since: now, seen_at: null, offered_at: null, doubted_at: null },
+      ...{ confirm_by: null, created_at: now, state_since: now, seen_at: null, offered_at: null, suspected_at: null },
       ...{ gone_at: null, counted: false, address: null, draining: false, reason: null },
     };
     this.#numbers += 1;
@@ -152,7 +152,7 @@ export class MemoryTables {
     row.request = request;
     row.confirm_by = null;
     row.offered_at = null;
-    if (state === 'idle' || state === 'claimed') row.doubted_at = null;
+    if (state === 'idle' || state === 'claimed') row.suspected_at = null;
     request?.runners.add(row);
     if (state === 'idle') row.type?.idle.add(row);
     if (state === 'terminated') this.live.delete(row);

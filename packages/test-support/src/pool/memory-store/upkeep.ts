@@ -25,7 +25,7 @@ export class MemoryUpkeep {
     const released = this.#releaseEnded(limit);
     const created = this.#overdue('created');
     const unconfirmed = this.#overdue('claimed');
-    const { doubted, lost } = this.#silent();
+    const { suspected, lost } = this.#silent();
     // Collected before anything ends, since the end of one runner may free another.
     const over: [string, readonly RunnerRow[]][] = [
       ['lost', lost.filter((row) => !unconfirmed.includes(row))],
@@ -42,7 +42,7 @@ export class MemoryUpkeep {
     };
     for (const [reason, rows] of over) end(rows.toSorted(byNumber).slice(0, limit), reason);
     end(this.#idleTooLong(keep).slice(0, limit), 'idle too long');
-    this.#doubt(doubted);
+    this.#suspect(suspected);
     return { ended, requeued, expired, released };
   }
 
@@ -52,15 +52,15 @@ export class MemoryUpkeep {
     adopt(this.#tables, provider, present);
     const orphans = this.#findOrphans(provider, present);
     const states = new Map(present.map(({ provider_id, state }) => [provider_id, state]));
-    const { doubted, vanished } = this.#missing(provider, states);
+    const { suspected, vanished } = this.#missing(provider, states);
     this.#moves.end(vanished, 'vanished');
     for (const row of vanished) row.gone_at = now;
-    this.#doubt(doubted);
+    this.#suspect(suspected);
     for (const row of runners.values()) {
       if (row.provider !== provider || row.provider_id === null) continue;
       const state = states.get(row.provider_id);
       const isLongEnded = row.state === 'terminated' && row.state_since + options.times.recheck_ms <= now;
-      if (state !== undefined && row.state === 'created') row.doubted_at = null;
+      if (state !== undefined && row.state === 'created') row.suspected_at = null;
       // A listing may be stale: an instance that is listed again is not gone.
       if (state !== undefined && state !== 'stopping') row.gone_at = null;
       if (state === undefined && isLongEnded) row.gone_at ??= now;
@@ -133,23 +133,23 @@ export class MemoryUpkeep {
     return ended;
   }
 
-  /** Returns runners without a heartbeat, found by a first check (doubted) and by a second one (lost). */
-  #silent(): { doubted: RunnerRow[]; lost: RunnerRow[] } {
+  /** Returns runners without a heartbeat, found by a first check (suspected) and by a second one (lost). */
+  #silent(): { suspected: RunnerRow[]; lost: RunnerRow[] } {
     const { now, options } = this.#tables;
     const silent = this.#live(
       ({ state, seen_at, state_since }) =>
         state !== 'created' && (seen_at ?? state_since) <= now - options.times.heartbeat_timeout_ms,
     );
-    return { doubted: silent.filter(isNewlySilent), lost: silent.filter((row) => this.#isDoubtedTwice(row)) };
+    return { suspected: silent.filter(isNewlySilent), lost: silent.filter((row) => this.#isSuspectedTwice(row)) };
   }
 
-  #isDoubtedTwice(row: RunnerRow): boolean {
+  #isSuspectedTwice(row: RunnerRow): boolean {
     const { now, options } = this.#tables;
-    return !isNewlySilent(row) && row.doubted_at! <= now - options.times.recheck_ms;
+    return !isNewlySilent(row) && row.suspected_at! <= now - options.times.recheck_ms;
   }
 
-  #doubt(rows: readonly RunnerRow[]): void {
-    for (const row of rows) if (row.state !== 'terminated') row.doubted_at = this.#tables.now;
+  #suspect(rows: readonly RunnerRow[]): void {
+    for (const row of rows) if (row.state !== 'terminated') row.suspected_at = this.#tables.now;
   }
 
   #releaseEnded(limit: number): number {
@@ -198,7 +198,7 @@ export class MemoryUpkeep {
   }
 
   /** Returns runners missing in a first and in a second listing; a recent heartbeat outweighs the listing. */
-  #missing(provider: string, there: ReadonlyMap<string, unknown>): { doubted: RunnerRow[]; vanished: RunnerRow[] } {
+  #missing(provider: string, there: ReadonlyMap<string, unknown>): { suspected: RunnerRow[]; vanished: RunnerRow[] } {
     const { now, options } = this.#tables;
     const missing = this.#live(
       (row) =>
@@ -207,10 +207,10 @@ export class MemoryUpkeep {
         !there.has(row.provider_id) &&
         (row.seen_at ?? -Infinity) <= now - options.times.heartbeat_max_age_ms,
     );
-    const isNew = ({ doubted_at, seen_at }: RunnerRow): boolean =>
-      doubted_at === null || (seen_at ?? -Infinity) >= doubted_at;
-    const isSecond = ({ doubted_at }: RunnerRow): boolean => doubted_at! <= now - options.times.recheck_ms;
-    return { doubted: missing.filter(isNew), vanished: missing.filter((row) => !isNew(row) && isSecond(row)) };
+    const isNew = ({ suspected_at, seen_at }: RunnerRow): boolean =>
+      suspected_at === null || (seen_at ?? -Infinity) >= suspected_at;
+    const isSecond = ({ suspected_at }: RunnerRow): boolean => suspected_at! <= now - options.times.recheck_ms;
+    return { suspected: missing.filter(isNew), vanished: missing.filter((row) => !isNew(row) && isSecond(row)) };
   }
 
   #live(matches: (row: RunnerRow) => boolean): RunnerRow[] {
@@ -218,7 +218,7 @@ export class MemoryUpkeep {
   }
 }
 
-/** Whether the runner is not doubted yet, or has sent a heartbeat since. */
-function isNewlySilent({ doubted_at, seen_at, state_since }: RunnerRow): boolean {
-  return doubted_at === null || (seen_at ?? state_since) >= doubted_at;
+/** Whether the runner is not suspected yet, or has sent a heartbeat since. */
+function isNewlySilent({ suspected_at, seen_at, state_since }: RunnerRow): boolean {
+  return suspected_at === null || (seen_at ?? state_since) >= suspected_at;
 }

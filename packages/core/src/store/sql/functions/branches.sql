@@ -115,7 +115,7 @@ begin
   if v_skipped is null then return; end if;
   -- Containers kept open by generators among them may end; the sequences themselves still wait for the tasks that
   -- decided.
-  select * into v_walk from advance_containers(release_fillers(v_skipped), '{}', p_now);
+  select * into v_walk from advance_containers(release_container_generators(v_skipped), '{}', p_now);
   perform count_ended(v_workflows || v_walk.workflows, p_now);
   lanes := v_walk.lanes;
   unblocked := v_walk.unblocked;

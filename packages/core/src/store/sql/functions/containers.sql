@@ -45,17 +45,17 @@ begin
 end $$;
 
 -- Releases containers that ended generators kept open; returns the containers.
-create or replace function release_fillers(p_tasks uuid[])
+create or replace function release_container_generators(p_tasks uuid[])
 returns uuid[] language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   v_containers uuid[];
 begin
   with gone as (
-    update filler set done = true where task_id = any(p_tasks) and not done returning container_id
+    update container_generator set done = true where task_id = any(p_tasks) and not done returning container_id
   )
   select array_agg(container_id) into v_containers from gone;
   if v_containers is null then return '{}'; end if;
-  update container c set fillers = c.fillers - g.n
+  update container c set open_generators = c.open_generators - g.n
   from (select u.id, count(*)::integer as n from unnest(v_containers) u(id) group by u.id) g
   where c.id = g.id;
   return v_containers;
@@ -184,7 +184,7 @@ begin
         v_steps.stops, p_now);
       disabled := disabled || v_stops.tasks;
       workflows := workflows || v_stops.workflows;
-      v_touched := release_fillers(v_stops.tasks);
+      v_touched := release_container_generators(v_stops.tasks);
       perform count_children(v_steps.stopped_parents,
         array_fill(:failed::smallint, array[cardinality(v_steps.stopped)]), v_steps.stopped_policies);
       v_parents := v_steps.stopped_parents;
@@ -230,7 +230,7 @@ begin
   with over as (
     update container c set ended_at = p_now,
       state = derived_state(c.stopped, c.children, c.succeeded, c.timed_out, c.partially_failed, c.disabled, c.tolerated)
-    where c.id = any(p_ids) and c.open = 0 and c.fillers = 0
+    where c.id = any(p_ids) and c.open = 0 and c.open_generators = 0
       and case when c.state + 0 = :running then c.mode = :parallel when c.state + 0 = :waiting then c.children > 0
         else false end
     returning c.id, c.parent_id, c.state, c.policy
@@ -248,7 +248,7 @@ declare
   v_steps sequence_steps;
 begin
   with stands as materialized (
-    select c.id, c.parent_id, c.policy, c.cursor, c.open, c.fillers, n.position, n.id as node_id, n.state, n.is_task,
+    select c.id, c.parent_id, c.policy, c.cursor, c.open, c.open_generators, n.position, n.id as node_id, n.state, n.is_task,
       n.title
     from container c left join lateral (
       select f.* from (
@@ -269,7 +269,7 @@ begin
   ), over as (
     update container c set ended_at = p_now,
       state = derived_state(false, c.children, c.succeeded, c.timed_out, c.partially_failed, c.disabled, c.tolerated)
-    from stands s where c.id = s.id and s.node_id is null and s.open = 0 and s.fillers = 0
+    from stands s where c.id = s.id and s.node_id is null and s.open = 0 and s.open_generators = 0
     returning c.id, c.parent_id, c.state, c.policy
   )
   select
@@ -312,6 +312,6 @@ begin
   end if;
   select w.disabled, w.workflows, w.unblocked, w.lanes into disabled, workflows, unblocked, lanes
   from advance_containers(
-    array(select u.id from unnest(p_containers) u(id) where u.id is not null group by u.id) || release_fillers(p_ids), '{}',
+    array(select u.id from unnest(p_containers) u(id) where u.id is not null group by u.id) || release_container_generators(p_ids), '{}',
     p_now) w;
 end $$;

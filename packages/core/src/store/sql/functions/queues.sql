@@ -39,11 +39,11 @@ begin
       delete from queue_message m where m.ctid = any(v_dead)
       returning m.queue, m.id, m.receive_count, m.sent_at, m.body
     )
-    insert into queue_dead (queue, id, reason, receive_count, sent_at, died_at, body)
+    insert into queue_dead (queue, id, reason, receive_count, sent_at, dead_lettered_at, body)
     select g.queue, g.id, 'received ' || g.receive_count || ' times and never settled', g.receive_count, g.sent_at, v_now, g.body
     from gone g
     on conflict (queue, id) do update set reason = excluded.reason, receive_count = excluded.receive_count,
-      sent_at = excluded.sent_at, died_at = excluded.died_at, body = excluded.body;
+      sent_at = excluded.sent_at, dead_lettered_at = excluded.dead_lettered_at, body = excluded.body;
   end if;
   if v_taken is null then
     return query select null::uuid, null::bigint, coalesce(cardinality(v_dead), 0), null::timestamptz, null::text,
@@ -102,10 +102,10 @@ begin
     where m.queue = p_queue and m.id = r.id and m.receipt = r.receipt
     returning m.id, r.reason, m.receive_count, m.sent_at, m.body
   )
-  insert into queue_dead (queue, id, reason, receive_count, sent_at, died_at, body)
+  insert into queue_dead (queue, id, reason, receive_count, sent_at, dead_lettered_at, body)
   select p_queue, g.id, g.reason, g.receive_count, g.sent_at, coalesce(p_now, clock_timestamp()), g.body from gone g
   on conflict (queue, id) do update set reason = excluded.reason, receive_count = excluded.receive_count,
-    sent_at = excluded.sent_at, died_at = excluded.died_at, body = excluded.body;
+    sent_at = excluded.sent_at, dead_lettered_at = excluded.dead_lettered_at, body = excluded.body;
   get diagnostics v_moved = row_count;
   return v_moved;
 end $$;

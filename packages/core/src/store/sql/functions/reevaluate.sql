@@ -30,7 +30,7 @@ begin
   v_stuck := array(
     select distinct c.workflow_id from container c
     where c.id = any(v_looked) and c.workflow_id = any(p_workflows) and c.state + 0 = :running and (
-      c.open = 0 and c.fillers = 0
+      c.open = 0 and c.open_generators = 0
       or c.mode = :sequential and not exists (
         select 1 from task t where t.container_id = c.id and t.position = c.cursor and t.state + 0 < :terminal)
         and not exists (

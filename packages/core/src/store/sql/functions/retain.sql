@@ -75,8 +75,8 @@ begin
   if not exists (select 1 from container where workflow_id = any(p_workflows)) then return; end if;
   perform copy_rows('container', 'archive_container', 'workflow_id', p_workflows);
   perform copy_rows('generator', 'archive_generator', 'task_id', p_tasks);
-  perform copy_rows('filler', 'archive_filler', 'task_id', p_tasks);
-  delete from filler where task_id = any(p_tasks);
+  perform copy_rows('container_generator', 'archive_container_generator', 'task_id', p_tasks);
+  delete from container_generator where task_id = any(p_tasks);
   delete from generator where task_id = any(p_tasks);
   delete from container where workflow_id = any(p_workflows);
 end $$;
@@ -86,8 +86,8 @@ returns void language plpgsql as $$
 begin
   perform copy_rows('archive_container', 'container', 'workflow_id', array[p_workflow]);
   perform copy_rows('archive_generator', 'generator', 'task_id', p_tasks);
-  perform copy_rows('archive_filler', 'filler', 'task_id', p_tasks);
-  delete from archive_filler where task_id = any(p_tasks);
+  perform copy_rows('archive_container_generator', 'container_generator', 'task_id', p_tasks);
+  delete from archive_container_generator where task_id = any(p_tasks);
   delete from archive_generator where task_id = any(p_tasks);
   delete from archive_container where workflow_id = p_workflow;
 end $$;
@@ -140,7 +140,7 @@ begin
   delete from workflow_notice where workflow_id = any(v_workflows);
   delete from task_collection_data where workflow_id = any(v_workflows);
   delete from archive_generator where task_id = any(v_tasks);
-  delete from archive_filler where task_id = any(v_tasks);
+  delete from archive_container_generator where task_id = any(v_tasks);
   delete from archive_container where workflow_id = any(v_workflows);
   delete from archive_task where id = any(v_tasks);
   delete from archive_workflow where id = any(v_workflows);

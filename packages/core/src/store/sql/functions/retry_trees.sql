@@ -34,7 +34,7 @@ begin
     deadline_at = null, run_at = null, reason = null, cause = null, slots = null, lease_id = null
   where t.id = any(v_tasks);
   update generator set expected = null, open = false where task_id = any(v_tasks);
-  update filler set done = false where task_id = any(v_tasks);
+  update container_generator set done = false where task_id = any(v_tasks);
   perform reopen_containers(v_containers);
   select array_agg(distinct t.workflow_id) into v_workflows from task t where t.id = any(v_tasks);
   update workflow w set remaining = n.open, ended_at = null, paused = false
@@ -62,7 +62,7 @@ begin
   o_tasks := p_ids;
   -- A generator that runs again may fill other containers again, which have successors too.
   loop
-    v_filled := array(select distinct f.container_id from filler f where f.task_id = any(o_tasks));
+    v_filled := array(select distinct f.container_id from container_generator f where f.task_id = any(o_tasks));
     with recursive above as (
       select t.container_id as id, t.position as after from task t where t.id = any(o_tasks)
       union
@@ -104,7 +104,7 @@ begin
   update container c set state = :waiting, cursor = -1, stopped = false, ended_at = null, cause = null, reason = null,
     children = n.children, open = n.open, succeeded = n.succeeded, failed = n.failed, timed_out = n.timed_out,
     partially_failed = n.partially_failed, disabled = n.disabled, tolerated = n.tolerated,
-    fillers = (select count(*) from filler f where f.container_id = c.id and not f.done)
+    open_generators = (select count(*) from container_generator f where f.container_id = c.id and not f.done)
   from (
     select r.id, count(m.state)::integer as children,
       count(*) filter (where m.state < :terminal)::integer as open,

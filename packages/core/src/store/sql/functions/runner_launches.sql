@@ -216,7 +216,7 @@ begin
   if cardinality(v_left) > 0 then
     perform runner_end(v_left, coalesce(p_missing, 'its provider did not start it'), v_now, p_times);
   end if;
-  v_heard := array(select r.id from runner r join runner_pulse l on l.runner_id = r.id
+  v_heard := array(select r.id from runner r join runner_heartbeat l on l.runner_id = r.id
     where r.batch_id = p_batch and r.state = :runner_created and r.type_id is not null order by r.id);
   if cardinality(v_heard) > 0 then perform runner_arrive(v_heard, v_now, p_times); end if;
 end $$;

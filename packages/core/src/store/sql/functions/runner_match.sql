@@ -13,7 +13,7 @@ begin
     from unnest(p_types) t(id) cross join lateral (
       select r.id, r.state_since from runner r
       where r.type_id = t.id and r.state = :runner_idle and r.threshold > p_now and not r.draining
-        and exists (select 1 from runner_pulse p where p.runner_id = r.id and p.seen_at > p_fresh)
+        and exists (select 1 from runner_heartbeat p where p.runner_id = r.id and p.seen_at > p_fresh)
       order by r.state_since desc limit p_count + p_slack) c
     order by c.state_since desc, c.id limit p_count + p_slack
   ), locked as (

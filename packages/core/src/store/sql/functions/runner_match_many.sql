@@ -103,7 +103,7 @@ begin
       select r.id, r.state_since from runner r
       where r.type_id = w.id and r.state = :runner_idle and r.threshold > p_now and not r.draining
         and not exists (select 1 from unnest(p_busy) b(id) where b.id = r.id)
-        and exists (select 1 from runner_pulse p where p.runner_id = r.id and p.seen_at > p_fresh)
+        and exists (select 1 from runner_heartbeat p where p.runner_id = r.id and p.seen_at > p_fresh)
       order by r.state_since desc limit w.wanted) c
   )
   select (select array_agg(f.id order by f.ord, f.state_since desc, f.id) from found f),

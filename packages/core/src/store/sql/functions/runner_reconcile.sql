@@ -69,7 +69,7 @@ begin
     order by o.provider_id);
 end $$;
 
--- Handles runners whose instance is missing: doubted at the first check, ended at a second one recheck_ms later unless
+-- Handles runners whose instance is missing: suspected at the first check, ended at a second one recheck_ms later unless
 -- they sent a heartbeat since. Ends at most p_limit; returns how many ended.
 create or replace function runner_end_vanished(p_provider text, p_there text[], p_limit integer, p_now timestamptz,
   p_times jsonb)
@@ -77,34 +77,34 @@ returns integer language plpgsql set enable_seqscan = off as $$
 declare
   v_fresh timestamptz := p_now - (after_ms(p_now, p_times, 'heartbeat_max_age_ms') - p_now);
   v_second timestamptz := p_now - (after_ms(p_now, p_times, 'recheck_ms') - p_now);
-  v_doubted uuid[];
+  v_suspected uuid[];
   v_over uuid[];
   v_speaking uuid[];
 begin
   with missing as (
-    select r.id, r.doubted_at, coalesce(l.seen_at, '-infinity') as seen
-    from runner r left join runner_pulse l on l.runner_id = r.id
+    select r.id, r.suspected_at, coalesce(l.seen_at, '-infinity') as seen
+    from runner r left join runner_heartbeat l on l.runner_id = r.id
     where r.state < :runner_terminated and r.provider = p_provider and r.provider_id is not null
       and not exists (select 1 from unnest(p_there) u(id) where u.id = r.provider_id)
   )
-  select array_agg(m.id) filter (where m.doubted_at is null or m.seen >= m.doubted_at),
-    (array_agg(m.id) filter (where m.doubted_at <= v_second and m.seen < m.doubted_at))[1:p_limit]
-  into v_doubted, v_over from missing m where m.seen <= v_fresh;
+  select array_agg(m.id) filter (where m.suspected_at is null or m.seen >= m.suspected_at),
+    (array_agg(m.id) filter (where m.suspected_at <= v_second and m.seen < m.suspected_at))[1:p_limit]
+  into v_suspected, v_over from missing m where m.seen <= v_fresh;
   v_over := coalesce(v_over, '{}');
   if cardinality(v_over) > 0 then
     v_over := runner_lock_free(v_over);
     v_speaking := runner_speaking(v_over);
     v_over := array(
-      select r.id from runner r left join runner_pulse l on l.runner_id = r.id
-      where r.id = any(v_over) and r.id <> all(v_speaking) and r.doubted_at <= v_second
-        and (l.seen_at is null or (l.seen_at < r.doubted_at and l.seen_at <= v_fresh))
+      select r.id from runner r left join runner_heartbeat l on l.runner_id = r.id
+      where r.id = any(v_over) and r.id <> all(v_speaking) and r.suspected_at <= v_second
+        and (l.seen_at is null or (l.seen_at < r.suspected_at and l.seen_at <= v_fresh))
       order by r.id);
   end if;
   if cardinality(v_over) > 0 then
     perform runner_end(v_over, 'vanished', p_now, p_times);
     update runner r set gone_at = p_now where r.id = any(v_over);
   end if;
-  perform runner_doubt(v_doubted, p_now);
+  perform runner_suspect(v_suspected, p_now);
   return cardinality(v_over);
 end $$;
 
@@ -129,9 +129,9 @@ begin
   v_vanished := runner_end_vanished(p_provider, v_there, p_limit, v_now, p_times);
 
   -- A listing may be stale: an instance that is listed again is neither missing nor gone.
-  update runner r set doubted_at = null
+  update runner r set suspected_at = null
   where r.id = any(array(select d.id from runner d
-    where d.state = :runner_created and d.provider = p_provider and d.doubted_at is not null
+    where d.state = :runner_created and d.provider = p_provider and d.suspected_at is not null
       and exists (select 1 from unnest(v_there) u(id) where u.id = d.provider_id)
     order by d.id for update skip locked));
   update runner r set gone_at = null

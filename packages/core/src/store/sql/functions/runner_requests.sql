@@ -224,7 +224,7 @@ begin
     from unnest(p_ids) with ordinality u(id, ord)
     left join runner r on r.id = u.id
     left join runner_fit f on f.shape_id = v_request.shape_id and f.type_id = r.type_id
-    left join runner_pulse p on p.runner_id = r.id
+    left join runner_heartbeat p on p.runner_id = r.id
     order by u.ord);
   v_taken := array(
     select s.id from (

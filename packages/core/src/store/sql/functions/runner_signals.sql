@@ -17,7 +17,7 @@ $$;
 
 create or replace function runner_heard(p_id uuid, p_now timestamptz)
 returns void language sql as $$
-  insert into runner_pulse as p (runner_id, seen_at) values (p_id, p_now)
+  insert into runner_heartbeat as p (runner_id, seen_at) values (p_id, p_now)
   on conflict (runner_id) do update set seen_at = greatest(p.seen_at, excluded.seen_at)
 $$;
 
@@ -71,7 +71,7 @@ declare
   v_arrives boolean := false;
 begin
   select r.state, r.type_id, p.seen_at into v_state, v_type, v_seen
-  from runner r left join runner_pulse p on p.runner_id = r.id where r.id = p_id;
+  from runner r left join runner_heartbeat p on p.runner_id = r.id where r.id = p_id;
   if v_state is null or v_state = :runner_terminated then return null; end if;
   -- Locks the runner before its heartbeat, as everywhere.
   if v_state = :runner_created and v_type is not null and v_seen is not null then

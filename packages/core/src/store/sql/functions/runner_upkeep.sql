@@ -29,9 +29,9 @@ returns uuid[] language plpgsql set enable_seqscan = off as $$
 declare
   v_quiet uuid[];
 begin
-  v_quiet := array(select l.runner_id from runner_pulse l where l.runner_id = any(p_ids)
+  v_quiet := array(select l.runner_id from runner_heartbeat l where l.runner_id = any(p_ids)
     order by l.runner_id for update skip locked);
-  return array(select l.runner_id from runner_pulse l where l.runner_id = any(p_ids) and l.runner_id <> all(v_quiet));
+  return array(select l.runner_id from runner_heartbeat l where l.runner_id = any(p_ids) and l.runner_id <> all(v_quiet));
 end $$;
 
 -- Ends locked runners; returns how many requests wait again.
@@ -46,8 +46,8 @@ begin
 end $$;
 
 -- Returns why a runner must end; null if it need not. p_seen: its last heartbeat. A silence must have started before
--- the first check, so that a heartbeat after it always clears the doubt.
-create or replace function runner_fate(p_runner runner, p_seen timestamptz, p_silent interval, p_doubt interval,
+-- the first check, so that a heartbeat after it always clears the suspicion.
+create or replace function runner_fate(p_runner runner, p_seen timestamptz, p_silent interval, p_recheck interval,
   p_now timestamptz)
 returns text language sql immutable as $$
   select case
@@ -55,7 +55,7 @@ returns text language sql immutable as $$
     when p_runner.state = :runner_created and p_runner.threshold <= p_now
       then case when p_runner.provider_id is null then 'never launched' else 'never registered' end
     when p_runner.state in (:runner_idle, :runner_claimed, :runner_running)
-      and p_runner.doubted_at <= p_now - p_doubt and p_seen < p_runner.doubted_at and p_seen <= p_now - p_silent
+      and p_runner.suspected_at <= p_now - p_recheck and p_seen < p_runner.suspected_at and p_seen <= p_now - p_silent
       then 'lost'
   end
 $$;
@@ -160,26 +160,26 @@ begin
   return cardinality(v_due);
 end $$;
 
--- Returns runners without a recent heartbeat, at most p_limit of each kind: those to be doubted from now on, and those
+-- Returns runners without a recent heartbeat, at most p_limit of each kind: those to be suspected from now on, and those
 -- that this second check ends. Reads all live runners with their heartbeats, which leaves the plan to the planner.
-create or replace function runner_find_silent(p_limit integer, p_silent interval, p_doubt interval, p_now timestamptz,
-  out o_doubted uuid[], out o_lost uuid[])
+create or replace function runner_find_silent(p_limit integer, p_silent interval, p_recheck interval, p_now timestamptz,
+  out o_suspected uuid[], out o_lost uuid[])
 language plpgsql set enable_seqscan = on as $$
 begin
   with silent as (
-    select r.id, coalesce(l.seen_at, r.state_since) as seen, r.doubted_at
-    from runner r left join runner_pulse l on l.runner_id = r.id
+    select r.id, coalesce(l.seen_at, r.state_since) as seen, r.suspected_at
+    from runner r left join runner_heartbeat l on l.runner_id = r.id
     where r.state < :runner_terminated and r.state > :runner_created
       and coalesce(l.seen_at, r.state_since) <= p_now - p_silent
   )
-  select (array_agg(s.id) filter (where s.doubted_at is null or s.seen >= s.doubted_at))[1:p_limit],
-    (array_agg(s.id) filter (where s.doubted_at <= p_now - p_doubt and s.seen < s.doubted_at))[1:p_limit]
-  into o_doubted, o_lost from silent s;
+  select (array_agg(s.id) filter (where s.suspected_at is null or s.seen >= s.suspected_at))[1:p_limit],
+    (array_agg(s.id) filter (where s.suspected_at <= p_now - p_recheck and s.seen < s.suspected_at))[1:p_limit]
+  into o_suspected, o_lost from silent s;
 end $$;
 
 -- Records a first check. Runs last in its transaction: a transaction that locks runners without their requests must not
 -- wait for other locks.
-create or replace function runner_doubt(p_ids uuid[], p_now timestamptz)
+create or replace function runner_suspect(p_ids uuid[], p_now timestamptz)
 returns void language plpgsql set enable_seqscan = off as $$
 declare
   v_ids uuid[];
@@ -187,7 +187,7 @@ begin
   if p_ids is null then return; end if;
   v_ids := array(select r.id from runner r where r.id = any(p_ids) and r.state < :runner_terminated
     order by r.id for update skip locked);
-  update runner r set doubted_at = p_now where r.id = any(v_ids);
+  update runner r set suspected_at = p_now where r.id = any(v_ids);
 end $$;
 
 -- Counts ended runners, each once across all servers, the earliest ends first, at most p_limit. Returns
@@ -211,8 +211,8 @@ returns json language plpgsql set enable_seqscan = off as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_silent interval := after_ms(v_now, p_times, 'heartbeat_timeout_ms') - v_now;
-  v_doubt interval := after_ms(v_now, p_times, 'recheck_ms') - v_now;
-  v_doubted uuid[];
+  v_recheck interval := after_ms(v_now, p_times, 'recheck_ms') - v_now;
+  v_suspected uuid[];
   v_over uuid[];
   v_speaking uuid[];
   v_fate record;
@@ -229,7 +229,7 @@ begin
   if v_expired > 0 then perform runner_tell_waiters(p_times); end if;
   v_released := runner_release_over(p_limit, v_now, p_times);
 
-  select s.o_doubted, s.o_lost into v_doubted, v_over from runner_find_silent(p_limit, v_silent, v_doubt, v_now) s;
+  select s.o_suspected, s.o_lost into v_suspected, v_over from runner_find_silent(p_limit, v_silent, v_recheck, v_now) s;
   v_over := v_over
     || array(select r.id from runner r where r.state = :runner_claimed and r.confirm_by <= v_now
       order by r.confirm_by limit p_limit)
@@ -243,8 +243,8 @@ begin
       select f.fate, array_agg(f.id order by f.id) as ids from (
         select r.id, runner_fate(r,
           case when r.id = any(v_speaking) then v_now else coalesce(l.seen_at, r.state_since) end,
-          v_silent, v_doubt, v_now) as fate
-        from runner r left join runner_pulse l on l.runner_id = r.id where r.id = any(v_over)) f
+          v_silent, v_recheck, v_now) as fate
+        from runner r left join runner_heartbeat l on l.runner_id = r.id where r.id = any(v_over)) f
       where f.fate is not null group by f.fate order by f.fate
     loop
       v_requeued := v_requeued + runner_end_counted(v_fate.ids, v_fate.fate, v_now, p_times);
@@ -253,6 +253,6 @@ begin
   end if;
   v_idle := runner_retire_idle(p_limit, p_keep, v_now, p_times);
   if v_idle > 0 then v_ended := v_ended || jsonb_build_object('idle too long', v_idle); end if;
-  perform runner_doubt(v_doubted, v_now);
+  perform runner_suspect(v_suspected, v_now);
   return json_build_object('ended', v_ended, 'requeued', v_requeued, 'expired', v_expired, 'released', v_released);
 end $$;

@@ -53,7 +53,7 @@ begin
     returning r.id
   )
   select array_agg(g.id) into v_ids from gone g;
-  delete from runner_pulse l where l.runner_id = any(v_ids);
+  delete from runner_heartbeat l where l.runner_id = any(v_ids);
   v_forgotten := coalesce(cardinality(v_ids), 0);
   delete from runner_request q where q.id = any(array(select d.id from runner_request d where d.state = :request_ended
     and d.ended_at < p_before

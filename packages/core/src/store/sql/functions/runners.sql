@@ -150,7 +150,7 @@ begin
   update runner r set state = :runner_claimed, epoch = r.epoch + 1, request_id = u.request, state_since = v_now,
     confirm_by = runner_type_after(v_now, r.type_id, p_times, 'confirm_ms'),
     threshold = runner_type_after(v_now, r.type_id, p_times, 'claim_ms'),
-    offered_at = null, doubted_at = null
+    offered_at = null, suspected_at = null
   from unnest(p_requests, p_runners) u(request, runner) where r.id = u.runner;
   with granted as (
     update runner_request q set state = :request_granted, granted_at = v_now, exhaustion = null, reason = null,
@@ -218,7 +218,7 @@ begin
   if v_ended is not null then perform runner_tell(v_ended, p_times); end if;
   if coalesce(cardinality(v_idle), 0) = 0 then return 0; end if;
   update runner r set state = :runner_idle, request_id = null, confirm_by = null,
-    threshold = runner_type_after(v_now, r.type_id, p_times, 'idle_ms'), state_since = v_now, offered_at = null, doubted_at = null
+    threshold = runner_type_after(v_now, r.type_id, p_times, 'idle_ms'), state_since = v_now, offered_at = null, suspected_at = null
   where r.id = any(v_idle);
   v_left := array(select u.id from unnest(v_idle) u(id) except select o.id from unnest(runner_hand_over(v_idle, v_now, p_times)) o(id));
   if cardinality(v_left) > 0 then perform runner_tell(v_left, p_times); end if;

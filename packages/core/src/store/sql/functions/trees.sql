@@ -103,13 +103,13 @@ begin
     from json_to_recordset(p_nodes.parents) as x(id uuid, children integer, disabled integer) where k.id = x.id;
   end if;
   if p_nodes.generators is not null then perform count_created(p_nodes.generators); end if;
-  if p_nodes.fillers is not null then
+  if p_nodes.container_generators is not null then
     with kept as (
-      insert into filler (task_id, container_id)
-      select (f.value ->> 0)::uuid, (f.value ->> 1)::uuid from json_array_elements(p_nodes.fillers) f
+      insert into container_generator (task_id, container_id)
+      select (f.value ->> 0)::uuid, (f.value ->> 1)::uuid from json_array_elements(p_nodes.container_generators) f
       on conflict (task_id, container_id) do nothing returning container_id
     )
-    update container c set fillers = c.fillers + k.n
+    update container c set open_generators = c.open_generators + k.n
     from (select container_id, count(*)::integer as n from kept group by container_id) k where c.id = k.container_id;
   end if;
   -- A paused workflow accepts nodes, but starts none.

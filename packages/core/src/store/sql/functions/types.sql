@@ -35,10 +35,10 @@ create type sequence_steps as (tasks uuid[], containers uuid[], stopped uuid[], 
 
 -- New nodes of trees. containers: [columns of `container`]. tasks and specs: as in store_tasks. parents: containers that
 -- were there and get children [{id, children, disabled: ones among them}]. counts: [{workflow_id, tasks, open: ones among
--- them}]. generators: as in count_created. fillers: [[generator, container], ...]. touched and opened: as in
+-- them}]. generators: as in count_created. open_generators: [[generator, container], ...]. touched and opened: as in
 -- advance_containers. kinds: those of the tasks.
 create type new_nodes as (containers json, tasks json, specs json, parents json, counts json, generators json,
-  fillers json, touched uuid[], opened uuid[], kinds integer[]);
+  container_generators json, touched uuid[], opened uuid[], kinds integer[]);
 
 -- Requests for runners, one entry each.
 create type new_requests as (ids uuid[], shapes integer[], tenants text[], counts integer[], sources smallint[],

@@ -49,7 +49,12 @@ function localId(): fc.Arbitrary<string | null> {
 /** In the order of the triggers, as they are read back. */
 const ACTIONS: Action[] = [
   { trigger: 'start', params: { url: 'https://example.com/start', verb: 'Post', body: null, headers: { 'x-a': 'b' } } },
-  { trigger: 'failure', params: { url: 'https://example.com/failed', verb: 'Put' }, max_tries: 3, give_up_secs: 60 },
+  {
+    trigger: 'failure',
+    params: { url: 'https://example.com/failed', verb: 'Put' },
+    max_tries: 3,
+    abandon_after_secs: 60,
+  },
   { trigger: 'failure', params: { url: 'https://example.com/told', verb: 'Get', body: { a: [1] } } },
 ];
 

@@ -15,7 +15,7 @@ import { TreesSideBySide } from './trees-side-by-side.ts';
 const CLEAR: Statement = {
   name: 'property_clear',
   text: `truncate heddle.workflow, heddle.task, heddle.task_spec, heddle.edge, heddle.relay, heddle.ready, heddle.delayed,
-         heddle.blocked, heddle.slot, heddle.lease, heddle.delivery, heddle.container, heddle.filler, heddle.generator,
+         heddle.blocked, heddle.slot, heddle.lease, heddle.delivery, heddle.container, heddle.container_generator, heddle.generator,
          heddle.finalization`,
 };
 

@@ -6,7 +6,7 @@ import {
   containerOf,
   countChildren,
   createdBy,
-  openFillers,
+  openGenerators,
   openGates,
   workflowProgress,
 } from '@heddle/test-support/model';
@@ -71,7 +71,7 @@ function containerDifferences(model: Model, actual: Container): string[] {
   return unequal(`container ${actual.id}`, [
     ['state', actual.state, expected.state],
     ['counts', { ...actual.counts }, { ...countChildren(model, expected) }],
-    ['fillers', actual.fillers, openFillers(model, expected).length],
+    ['open_generators', actual.open_generators, openGenerators(model, expected).length],
     ['parent_id', actual.parent_id, expected.parent_id],
     ['position', actual.position, Math.max(siblings.indexOf(actual.id), 0)],
     ['local_id', actual.local_id, expected.local_id],

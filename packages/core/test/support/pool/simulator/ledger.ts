@@ -29,7 +29,7 @@ export class Ledger {
     const { store } = this.#options;
     const watched: Partial<RunnerStore> = {
       register: async (registration) => this.#listen(await store.register(registration)),
-      pulse: async (id) => this.#listen(await store.pulse(id)),
+      heartbeat: async (id) => this.#listen(await store.heartbeat(id)),
       confirm: (id, epoch) => this.#signal(id, epoch, () => store.confirm(id, epoch)),
       release: (id, epoch) => this.#signal(id, epoch, () => store.release(id, epoch)),
       claimIdle: async (limit, ids) => this.#grants(await store.claimIdle(limit, ids)),

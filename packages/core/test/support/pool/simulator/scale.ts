@@ -72,7 +72,7 @@ export class ScaleRun {
     await this.#launch();
     for (let second = 0; second < this.#scale.seconds; second += 1) {
       // A fifth of them in each second.
-      for (let at = second % 5; at < this.#runnerIds.length; at += 5) await this.#store.pulse(this.#runnerIds[at]!);
+      for (let at = second % 5; at < this.#runnerIds.length; at += 5) await this.#store.heartbeat(this.#runnerIds[at]!);
       await this.#letGo(second);
       await this.#ask(second);
       await this.#server.runOnce();

@@ -4,7 +4,7 @@ import type { StoreSettings } from './fixture.ts';
 
 const TABLES = [
   '',
-  ...'batch budget fit orphan pulse request sample shape tenant type'.split(' ').map((name) => `_${name}`),
+  ...'batch budget fit orphan heartbeat request sample shape tenant type'.split(' ').map((name) => `_${name}`),
 ];
 
 const EMPTY = `with ${TABLES.map((name) => `runner${name}_rows as (delete from runner${name})`).join(', ')} select 1`;

@@ -176,7 +176,7 @@ export class Yard {
   }
 
   async beat(...ids: readonly string[]): Promise<void> {
-    for (const id of ids) await this.store.pulse(id);
+    for (const id of ids) await this.store.heartbeat(id);
   }
 
   /** Advances the clock while these runners send heartbeats every five seconds. */

@@ -79,11 +79,11 @@ const VERBS = {
     const id = at(runners, a);
     return id === undefined ? null : yard.register(id);
   },
-  pulse: async ({ yard, runners }, { a }) => {
+  heartbeat: async ({ yard, runners }, { a }) => {
     const id = at(runners, a);
-    return id === undefined ? null : yard.store.pulse(id);
+    return id === undefined ? null : yard.store.heartbeat(id);
   },
-  pulseAll: async ({ yard, runners }) => forEach(runners, (id) => yard.store.pulse(id)),
+  heartbeatAll: async ({ yard, runners }) => forEach(runners, (id) => yard.store.heartbeat(id)),
   claim: async ({ yard, runners, requests }, { a, b, c }) => {
     const request = at(requests, a);
     const named = [b, c].flatMap((index) => at(runners, index) ?? []);

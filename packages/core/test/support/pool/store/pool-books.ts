@@ -20,7 +20,7 @@ const CONTRADICTIONS: Statement = {
 
 const EMPTY: Statement = {
   name: 'test.empty_pool',
-  text: `truncate runner, runner_batch, runner_budget, runner_request, runner_pulse, runner_tenant, runner_sample,
+  text: `truncate runner, runner_batch, runner_budget, runner_request, runner_heartbeat, runner_tenant, runner_sample,
     runner_orphan`,
 };
 

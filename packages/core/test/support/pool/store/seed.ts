@@ -16,7 +16,7 @@ const RUNNERS: Statement = {
       select u.id, 'yard', u.id::text, u.type_id, 1, now() + interval '1 day', now(),
         now() - (1000 - u.ord) * interval '1 millisecond'
       from unnest($1::uuid[], $2::integer[]) with ordinality u(id, type_id, ord) returning id)
-    insert into runner_pulse select id, now() + interval '1 hour' from made`,
+    insert into runner_heartbeat select id, now() + interval '1 hour' from made`,
 };
 
 /** One connection pool with a store, as in one process. */

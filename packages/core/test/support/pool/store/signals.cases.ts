@@ -37,8 +37,8 @@ export const SIGNAL_CASES: readonly Case[] = [
       await yard.store.terminate([id], 'terminated by a user');
       assert.equal(await yard.register(id), null);
       assert.equal(await yard.register(yard.newId()), null);
-      assert.equal(await yard.store.pulse(id), null);
-      assert.equal(await yard.store.pulse(yard.newId()), null);
+      assert.equal(await yard.store.heartbeat(id), null);
+      assert.equal(await yard.store.heartbeat(yard.newId()), null);
     },
   },
   {
@@ -84,7 +84,7 @@ export const SIGNAL_CASES: readonly Case[] = [
       assert.equal((await yard.register(id!))?.state, 'created');
       const request = await yard.ask();
       await yard.store.launched(batch, [yard.launchedAs(id!)], null);
-      const orders = await yard.store.pulse(id!);
+      const orders = await yard.store.heartbeat(id!);
       assert.ok(orders?.state === 'idle' || orders?.state === 'claimed', orders?.state);
       await yard.store.claimIdle(10);
       assert.deepEqual(await yard.holdersOf(request), [id]);
@@ -96,7 +96,7 @@ export const SIGNAL_CASES: readonly Case[] = [
       const runners = [await yard.arrive(), await yard.arrive()];
       const request = await yard.ask({ count: 2 });
       const [grant] = await yard.store.claimIdle(1);
-      const orders = (await yard.store.pulse(runners[0]!))!;
+      const orders = (await yard.store.heartbeat(runners[0]!))!;
       assert.deepEqual([orders.state, orders.request_id, orders.task_id], ['claimed', request, null]);
       assert.deepEqual(
         orders.peers.toSorted((one, other) => one.number - other.number),
@@ -112,7 +112,7 @@ export const SIGNAL_CASES: readonly Case[] = [
       await yard.ask({ source: 'task', run: yard.newId(), attempt: 1, count: 2 });
       const [grant] = await yard.store.claimIdle(1);
       const [one, other] = grant!.runners;
-      const isReady = async ({ id }: { id: string }): Promise<boolean> => (await yard.store.pulse(id))!.ready;
+      const isReady = async ({ id }: { id: string }): Promise<boolean> => (await yard.store.heartbeat(id))!.ready;
       assert.deepEqual([await isReady(one!), await isReady(other!)], [false, false]);
       await yard.store.confirm(other!.id, other!.epoch);
       assert.deepEqual([await isReady(one!), await isReady(other!)], [true, false]);
@@ -127,7 +127,7 @@ export const SIGNAL_CASES: readonly Case[] = [
       const task = yard.newId();
       await yard.ask({ source: 'task', run: task, attempt: 1, count: 2 });
       await yard.store.claimIdle(1);
-      const orders = await Promise.all(runners.map((id) => yard.store.pulse(id)));
+      const orders = await Promise.all(runners.map((id) => yard.store.heartbeat(id)));
       const [first, second] = orders.toSorted((one, other) => one!.number - other!.number);
       assert.deepEqual([first?.task_id, second?.task_id], [task, null]);
     },
@@ -242,7 +242,7 @@ export const SIGNAL_CASES: readonly Case[] = [
       assert.equal(await yard.stateOf(created), 'terminated');
       const draining = await yard.runner(busy.id);
       assert.deepEqual([draining.state, draining.draining], ['running', true]);
-      assert.equal((await yard.store.pulse(busy.id))?.draining, true);
+      assert.equal((await yard.store.heartbeat(busy.id))?.draining, true);
       const waiting = await yard.ask();
       await yard.store.release(busy.id, draining.epoch);
       const { state, reason } = await yard.runner(busy.id);
@@ -296,7 +296,7 @@ export const SIGNAL_CASES: readonly Case[] = [
       assert.deepEqual(await yard.holdersOf(request), [runners[0], runners[2], replacement]);
       const whole = await yard.request(request);
       assert.deepEqual([whole.state, whole.kept], ['granted', 0]);
-      assert.equal((await yard.store.pulse(replacement))!.peers.length, 3);
+      assert.equal((await yard.store.heartbeat(replacement))!.peers.length, 3);
     },
   },
   {

@@ -35,7 +35,7 @@ export const SWEEP_CASES: readonly Case[] = [
       const again = await yard.request(request);
       assert.deepEqual([again.state, again.rank], ['waiting', rank]);
       assert.equal((await yard.store.waiting(1))[0]?.id, request);
-      assert.equal(await yard.store.pulse(id), null);
+      assert.equal(await yard.store.heartbeat(id), null);
     },
   },
   {
@@ -104,7 +104,7 @@ export const SWEEP_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a heartbeat between two checks clears the doubt',
+    name: 'a heartbeat between two checks clears the suspicion',
     async run(yard) {
       const { id } = await yard.running();
       yard.pass(TIMES.heartbeat_timeout_ms + 1);

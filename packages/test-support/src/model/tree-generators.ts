@@ -27,7 +27,7 @@ export function fillBesideGenerators(model: Model, root: ContainerId): void {
   for (const [id, candidates] of beside) {
     const empty = containerOf(model, id);
     const lawful = candidates.filter((generator) => !waitsFor(model, root, beside, generator, id));
-    empty.fillers = new Set([...empty.fillers, ...lawful]);
+    empty.open_generators = new Set([...empty.open_generators, ...lawful]);
   }
 }
 
