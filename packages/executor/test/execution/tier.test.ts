@@ -279,13 +279,16 @@ describe('code that loads too slowly', () => {
   test('is not preloaded again', async () => {
     await using code = await AttackCode.make();
     const warned: string[] = [];
-    const log = { ...silentLogger, warn: (_fields: object, message: string) => warned.push(message) };
+    // Without bubblewrap a tier also warns that tasks share their temporary directories.
+    const warn = (_fields: object, message: string): void => {
+      if (message.includes('loads too slowly')) warned.push(message);
+    };
+    const log = { ...silentLogger, warn };
     // Uses a short time limit for preloading.
     const clock: Clock = { ...systemClock, after: (ms, run) => systemClock.after(ms === 30_000 ? 300 : ms, run) };
-    const tier = await openTier('process', tierOptions({ clock, log: log as unknown as Logger }));
+    const tier = await openTier('process', tierOptions({ clock, log: log }));
     tier.warm(code.module('import-loop'), 64);
     await eventually(() => warned.length === 1 && processesOfTasks().length === 0, 'the endless module to end');
-    assert.match(warned[0]!, /loads too slowly/);
     await eventually(() => {
       tier.warm(code.module('import-loop'), 64);
       return processesOfTasks().length === 1;
