@@ -117,10 +117,24 @@ create table heddle.archive_task (
   generator_attempt integer,
   computed boolean default false not null,
   needs_runner boolean default false not null,
+  claimed_by text,
+  claimed_at timestamp with time zone,
   constraint archive_task_pkey PRIMARY KEY (id)
 );
 CREATE INDEX archive_task_container ON heddle.archive_task USING btree (container_id, "position") WHERE (container_id IS NOT NULL);
 CREATE INDEX archive_task_workflow ON heddle.archive_task USING btree (workflow_id);
+
+create table heddle.archive_task_attempt (
+  task_id uuid not null,
+  attempt integer not null,
+  claimed_by text,
+  claimed_at timestamp with time zone,
+  started_at timestamp with time zone,
+  ended_at timestamp with time zone not null,
+  outcome smallint not null,
+  reason text,
+  constraint archive_task_attempt_pkey PRIMARY KEY (task_id, attempt)
+);
 
 create table heddle.archive_task_data (
   task_id uuid not null,
@@ -681,6 +695,8 @@ create table heddle.task (
   generator_attempt integer,
   computed boolean default false not null,
   needs_runner boolean default false not null,
+  claimed_by text,
+  claimed_at timestamp with time zone,
   constraint task_is_sound CHECK ((
 CASE
     WHEN (state = ANY (ARRAY[2, 3, 4])) THEN ((lease_id IS NOT NULL) AND (attempt > 0) AND (ended_at IS NULL) AND (paused_at IS NULL) AND (paused_from IS NULL))
@@ -694,6 +710,19 @@ END AND (open_gates >= 0) AND (timeout_secs > 0) AND ((priority >= '-1000'::inte
 ) with (fillfactor=33, autovacuum_vacuum_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
 CREATE INDEX task_container ON heddle.task USING btree (container_id, "position") WHERE (container_id IS NOT NULL);
 CREATE INDEX task_workflow ON heddle.task USING btree (workflow_id);
+
+create table heddle.task_attempt (
+  task_id uuid not null,
+  attempt integer not null,
+  claimed_by text,
+  claimed_at timestamp with time zone,
+  started_at timestamp with time zone,
+  ended_at timestamp with time zone not null,
+  outcome smallint not null,
+  reason text,
+  constraint task_attempt_attempt_check CHECK ((attempt > 0)),
+  constraint task_attempt_pkey PRIMARY KEY (task_id, attempt)
+);
 
 create table heddle.task_collection_data (
   workflow_id uuid not null,
@@ -1194,6 +1223,8 @@ create view heddle.task_all as
     task.generator_attempt,
     task.computed,
     task.needs_runner,
+    task.claimed_by,
+    task.claimed_at,
     false AS archived
    FROM task
 UNION ALL
@@ -1241,6 +1272,8 @@ UNION ALL
     archive_task.generator_attempt,
     archive_task.computed,
     archive_task.needs_runner,
+    archive_task.claimed_by,
+    archive_task.claimed_at,
     true AS archived
    FROM archive_task;
 
@@ -1311,6 +1344,9 @@ UNION ALL
 
 -- heddle.asked_lane()
 --   returns integer, sql, immutable
+
+-- heddle.attempts_of(p_task uuid, p_before integer, p_limit integer)
+--   returns TABLE(attempt integer, claimed_by text, claimed_at timestamp with time zone, started_at timestamp with time zone, ended_at timestamp with time zone, outcome smallint, reason text, target text, target_status integer), sql, stable
 
 -- heddle.attempts_without_runner(p_limit integer, p_now timestamp with time zone)
 --   returns TABLE(task_id uuid, attempt integer, reason text, worn boolean), plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
@@ -1435,7 +1471,7 @@ UNION ALL
 -- heddle.gates_around(p_ids uuid[], OUT ids uuid[], OUT gates integer[], OUT reopens boolean[])
 --   returns record, sql, volatile, set enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off
 
--- heddle.give_back(p_ids uuid[], p_now timestamp with time zone)
+-- heddle.give_back(p_ids uuid[], p_outcome integer, p_reason text, p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
 
 -- heddle.grant_slots(p_slots bigint[])
@@ -1458,6 +1494,9 @@ UNION ALL
 
 -- heddle.is_worn(p_task uuid, p_attempt integer)
 --   returns boolean, sql, stable
+
+-- heddle.keep_attempts(p_ids uuid[], p_outcomes smallint[], p_reasons text[], p_now timestamp with time zone)
+--   returns void, sql, volatile
 
 -- heddle.kinds_of(p_ids uuid[])
 --   returns json, sql, stable
@@ -1597,7 +1636,7 @@ UNION ALL
 -- heddle.relay_one(p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off
 
--- heddle.release_attempts(p_ids uuid[], p_attempts integer[], p_now timestamp with time zone)
+-- heddle.release_attempts(p_ids uuid[], p_attempts integer[], p_outcome integer, p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
 
 -- heddle.release_canceled(p_ids uuid[], p_codes smallint[])

@@ -19,6 +19,7 @@ import type {
   RuleDto,
   SubmissionWarningDto,
   SubmittedWorkflowDto,
+  TaskAttemptDto,
   TaskDto,
   TaskResultDto,
   UpdateTaskDto,
@@ -93,6 +94,12 @@ export interface ResultFilter {
   container_id?: string;
   /** Only results of what precedes this task in its container. */
   before_task_id?: string;
+}
+
+export interface AttemptFilter {
+  page_size?: number;
+  /** Only attempts with lower numbers. */
+  before?: number;
 }
 
 const RESULTS_PER_PAGE = 100;
@@ -200,6 +207,11 @@ export class HeddleClient {
   /** Releases the slots of a canceled task whose target has not reported that it stopped. */
   releaseTask(id: string): Promise<TaskDto> {
     return this.#transport.json('POST', `/v1/tasks/${encodeURIComponent(id)}/release`);
+  }
+
+  /** Returns a page of its attempts, newest first. */
+  taskAttempts(id: string, filter: AttemptFilter = {}): Promise<TaskAttemptDto[]> {
+    return this.#transport.json('GET', `/v1/tasks/${encodeURIComponent(id)}/attempts`, { query: { ...filter } });
   }
 
   taskResult(id: string): Promise<TaskResultDto | null> {

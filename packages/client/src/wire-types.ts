@@ -39,6 +39,29 @@ export interface WebhookParamsDto {
   headers?: Record<string, string>;
 }
 
+export interface TaskAttemptDto {
+  /** Its number, from 1. */
+  attempt: number;
+  claimed_by: string | null;
+  target: string | null;
+  target_status: number | null;
+  claimed_at: string | null;
+  started_at: string | null;
+  ended_at: string | null;
+  outcome:
+    | 'succeeded'
+    | 'failed'
+    | 'timed_out'
+    | 'partially_failed'
+    | 'canceled'
+    | 'disabled'
+    | 'lost'
+    | 'released'
+    | 'undelivered'
+    | null;
+  reason: string | null;
+}
+
 /** Status of a task. */
 export type Status = 'Waiting' | 'Pending' | 'Claimed' | 'Running' | 'Paused' | 'Success' | 'Failure' | 'Canceled';
 
@@ -252,6 +275,8 @@ export interface ExplanationDto {
       reason: string;
     }[];
   } | null;
+  /** Its attempts that ended, newest first: the last 5. */
+  ended_attempts: TaskAttemptDto[];
 }
 
 export type ObstacleDto =

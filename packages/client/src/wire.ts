@@ -20,6 +20,7 @@ export type {
   RunnerDto as Runner,
   SampleDto as Sample,
   ScanTargetDto as ScanTarget,
+  TaskAttemptDto as TaskAttempt,
   TaskDto as Task,
   TaskResultDto as TaskResult,
   TreeContainerDto as TreeContainer,

@@ -1,5 +1,5 @@
 import { readToken, requireLogin } from './session.ts';
-import type { Batch, Dag, Explanation, Task } from '@heddle/client';
+import type { Batch, Dag, Explanation, Task, TaskAttempt } from '@heddle/client';
 
 /** A request that did not succeed. `status` 0: the server was unreachable. */
 export class ApiError extends Error {
@@ -85,6 +85,10 @@ export function getTask(id: string, signal?: AbortSignal): Promise<Task> {
 
 export function explainTask(id: string, signal?: AbortSignal): Promise<Explanation> {
   return getJson(`/v1/tasks/${segment(id)}/explain`, signal);
+}
+
+export function listAttempts(id: string, signal?: AbortSignal): Promise<TaskAttempt[]> {
+  return getJson(`/v1/tasks/${segment(id)}/attempts`, signal);
 }
 
 export type TaskOperation = 'cancel' | 'pause' | 'resume' | 'retry';

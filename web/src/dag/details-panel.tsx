@@ -6,6 +6,7 @@ import { Problem } from '../problem.tsx';
 import { StatusChip } from '../status-chip.tsx';
 import { isTerminal, statusFromWire } from '../status.ts';
 import { useNow } from '../times.ts';
+import { AttemptsSection } from './attempts-section.tsx';
 import { ExplainSection } from './explain-section.tsx';
 import type { LiveFeed } from '../live/live-feed.ts';
 import { Relatives } from './relatives.tsx';
@@ -73,6 +74,7 @@ export function DetailsPanel({ id, store, feed, onSelect }: DetailsPanelProps) {
       )}
       {task === null && error === null && <p className="quiet">Loading…</p>}
       {task !== null && <TaskFields task={task} now={now} owner="Batch" />}
+      {task !== null && <AttemptsSection task={task} now={now} />}
       <Relatives id={id} store={store} onSelect={onSelect} />
       {task !== null && <TaskExtras task={task} />}
     </div>

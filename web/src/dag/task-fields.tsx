@@ -41,7 +41,6 @@ export function TaskFields({ task, now, owner }: { task: Task; now: number; owne
       <Field label="Timeout">
         {formatDuration(task.timeout * 1000)} {task.timeout_basis === 'start' ? 'from its start' : 'without activity'}
       </Field>
-      {typeof extra['attempt'] === 'number' && <Field label="Attempt">{extra['attempt']}</Field>}
       {typeof extra['priority'] === 'number' && extra['priority'] !== 0 && (
         <Field label="Priority">{extra['priority']}</Field>
       )}

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'react';
 import { getTask } from '../api/client.ts';
 import { getResult } from '../api/workflows.ts';
 import type { Task } from '@heddle/client';
+import { AttemptsSection } from '../dag/attempts-section.tsx';
 import { ExplainSection } from '../dag/explain-section.tsx';
 import { TaskActions } from '../dag/task-actions.tsx';
 import { CopyText, Field, TaskFields } from '../dag/task-fields.tsx';
@@ -218,6 +219,7 @@ function TaskDetails({ id, node, onChanged }: { id: string; node: TreeNode | und
       )}
       {task === null && error === null && <p className="quiet">Loading…</p>}
       {task !== null && <TaskFields task={task} now={now} owner="Workflow" />}
+      {task !== null && <AttemptsSection task={task} now={now} />}
       {known !== undefined && (
         <dl className="fields">
           {known.expected !== null && (

@@ -7,6 +7,7 @@ import type { Metrics } from '../metrics/metrics.ts';
 import type { Tracing } from '@heddle/base/trace';
 import type { MessageQueue } from '../queue/port.ts';
 import type { Database, Queryable } from '../store/database.ts';
+import { findAttempts } from '../store/attempts.ts';
 import { findAttemptHolders } from '../store/claims.ts';
 import { Kinds } from '../store/kinds.ts';
 import { Claims } from './claim.ts';
@@ -120,6 +121,7 @@ function verbsOf(context: EngineContext): Engine {
     getDag: (id) => read.getDag(context, id),
     getTree: (id, options) => tree.getTree(context, id, options),
     listChildren: (id, containerId, page) => tree.listChildren(context, id, containerId, page),
+    listAttempts: (id, before, limit) => findAttempts(context.database, id, before, limit),
     readResult: (id) => tree.readResult(context, id),
     readResults: (scope, after, limit) => tree.readResults(context, scope, after, limit),
     treeChanges: (id, cursor) => tree.treeChanges(context, id, cursor),

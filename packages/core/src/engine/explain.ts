@@ -1,6 +1,8 @@
 import type { JsonObject } from '@heddle/base/json';
+import type { TaskAttempt } from '@heddle/base/vocabulary/attempt';
 import type { TaskDetail } from '@heddle/base/vocabulary/task';
 import { isTerminal, taskStateOf } from '@heddle/base/vocabulary/task-state';
+import { findAttempts } from '../store/attempts.ts';
 import * as obstacles from '../store/obstacles.ts';
 import { databaseNow } from '../store/task-reads.ts';
 import { containerStateOf } from '../store/tree-reads.ts';
@@ -14,6 +16,7 @@ import { runningSentence, summaryOf } from './explain-summary.ts';
 
 /** A lane without a claim for this long has no worker. */
 const CLAIMER_GONE_MS = 60_000;
+const ATTEMPTS_SHOWN = 5;
 
 /** Explains why a task is not running: all obstacles, most important first. */
 export async function explain(context: EngineContext, id: string): Promise<Explanation | null> {
@@ -27,6 +30,7 @@ export async function explain(context: EngineContext, id: string): Promise<Expla
     summary: running === null ? summaryOf(task, found) : runningSentence(task, running),
     obstacles: found,
     expansion,
+    ended_attempts: await endedAttempts(context, task),
   };
 }
 
@@ -68,6 +72,12 @@ async function obstaclesOf(context: EngineContext, task: TaskDetail, expansion: 
   const nobody = await nobodyClaims(context, task, now);
   if (nobody !== null) return [nobody];
   return [{ type: 'queued', ahead: await obstacles.countAhead(database, task.id) }];
+}
+
+async function endedAttempts({ database }: EngineContext, { id, attempt }: TaskDetail): Promise<TaskAttempt[]> {
+  if (attempt === 0) return [];
+  const latest = await findAttempts(database, id, null, ATTEMPTS_SHOWN + 1);
+  return latest.filter(({ outcome }) => outcome !== null).slice(0, ATTEMPTS_SHOWN);
 }
 
 async function timeOf(context: EngineContext): Promise<number> {

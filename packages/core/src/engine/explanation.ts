@@ -1,3 +1,4 @@
+import type { TaskAttempt } from '@heddle/base/vocabulary/attempt';
 import type { TaskId } from '@heddle/base/ids';
 import type { JsonObject } from '@heddle/base/json';
 import type { Demand } from '@heddle/base/vocabulary/requirements';
@@ -77,6 +78,8 @@ export interface Explanation {
   obstacles: Obstacle[];
   /** Null for a task that creates no nodes. */
   expansion: Expansion | null;
+  /** Its attempts that ended, newest first: the last 5. */
+  ended_attempts: TaskAttempt[];
 }
 
 /** Child that has not ended. */

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '@heddle/base/json';
 import type { TaskId, WorkflowId } from '@heddle/base/ids';
+import type { TaskAttempt } from '@heddle/base/vocabulary/attempt';
 import type { Dependency, NewTask, Task, TaskDetail, WorkflowSummary } from '@heddle/base/vocabulary/task';
 import type { ContainerState, Outcome, TaskState } from '@heddle/base/vocabulary/task-state';
 import type { StartTaskMessage } from '../domain/message.ts';
@@ -337,12 +338,11 @@ export interface Engine {
   listChildren(id: WorkflowId, container_id: string, page: ChildPage): Promise<TreePage | null>;
   /** Returns nodes changed since the cursor of the last call (0 returns all); null if there is no such tree. */
   treeChanges(id: WorkflowId, cursor: number): Promise<TreeChanges | null>;
-  /**
-   * Returns at most `limit` results of tasks at any depth of this container, by container and position, after `after`.
-   * `earlier`: of the siblings before this task instead, as an aggregator reads them.
-   */
+  /** Returns at most `limit` attempts of a task below the number `before`, newest first; null: from the last one. */
+  listAttempts(id: TaskId, before: number | null, limit: number): Promise<TaskAttempt[]>;
   /** Returns the result of a task; null if it has none. */
   readResult(id: TaskId): Promise<TaskResult | null>;
+  /** Returns at most `limit` results of the tasks of a scope, after the task `after`. */
   readResults(scope: ResultScope, after: TaskId | null, limit: number): Promise<TaskResult[]>;
   /** Returns tasks changed since the cursor of the last call; cursor 0 returns all. */
   dagChanges(id: WorkflowId, cursor: number): Promise<DagChanges | null>;

@@ -1,5 +1,6 @@
 import type { JsonObject } from '@heddle/base/json';
 import type { Queryable, Statement } from './database.ts';
+import { withCodes } from './sql-names.ts';
 import { submissionValues, type SubmissionRows } from './submissions.ts';
 import {
   numberArray,
@@ -105,7 +106,7 @@ const HEARTBEAT: Statement = {
 
 const RELEASE: Statement = {
   name: 'tasks.release',
-  text: `select release_attempts($1::uuid[], $2::integer[], $3) as moved`,
+  text: withCodes(`select release_attempts($1::uuid[], $2::integer[], :attempt_released, $3) as moved`),
 };
 
 const FIND_HOLDERS: Statement = {

@@ -1,3 +1,4 @@
+import { ATTEMPT_OUTCOME_CODE } from '@heddle/base/vocabulary/attempt';
 import { COMPLETION_POLICY_CODE } from '@heddle/base/vocabulary/completion-policy';
 import { EXHAUSTIONS, REQUEST_STATE_CODES, RUNNER_STATE_CODES } from '../domain/runner/state.ts';
 import { TASK_STATE_CODE } from '@heddle/base/vocabulary/task-state';
@@ -45,6 +46,7 @@ export const SQL_NAMES: ReadonlyMap<string, number> = new Map([
   ...Object.entries(TASK_STATE_CODE),
   // The terminal states are this one and all above it.
   ['terminal', TASK_STATE_CODE.succeeded],
+  ...prefixed('attempt', ATTEMPT_OUTCOME_CODE),
   ...prefixed('runner', RUNNER_STATE_CODES),
   ...prefixed('request', REQUEST_STATE_CODES),
   ...prefixed('instance', INSTANCE_CODE),

@@ -280,6 +280,29 @@ describe('task', () => {
     assert.match((await on('task', 'pause', id)).stdout, /^‖ Paused controlled \(/);
   });
 
+  test('attempts keep their outcomes: the targets, the statuses and the reasons', async () => {
+    target.answers.set('/attempted', 418);
+    const { tasks } = await submit([{ name: 'retried by hand', path: '/attempted' }, { name: 'waiting' }]);
+    const { id } = tasks[0]!;
+    await untilStatus(id, 'Failure');
+    target.answers.delete('/attempted');
+    assert.equal((await on('task', 'retry', id)).code, 0);
+    await untilStatus(id, 'Running');
+    assert.equal((await on('task', 'finish', id, '--status', 'Success')).code, 0);
+    const ran = await on('task', 'attempts', id);
+    assert.equal(ran.code, 0, ran.stderr);
+    const host = target.url.replaceAll('.', '\\.');
+    assert.match(
+      ran.stdout,
+      new RegExp(`\n +2 +succeeded .* ${host}: 202\\s*\n +1 +failed .* ${host}: 418 +its start webhook`),
+    );
+    const [last] = (await on('task', 'attempts', id, '--limit', '1', '--json')).json() as { attempt: number }[];
+    assert.equal(last!.attempt, 2);
+    assert.match((await on('task', 'explain', id)).stdout, /\n +1 +failed /);
+    assert.equal((await on('task', 'attempts', tasks[1]!.id)).stdout, 'it has not been started\n');
+    assert.equal((await on('task', 'attempts', UNKNOWN_ID)).code, 3);
+  });
+
   test('explain names unfinished parents', async () => {
     const { tasks } = await submit([
       { id: 'p', name: 'slow parent' },

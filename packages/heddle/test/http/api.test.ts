@@ -432,6 +432,7 @@ describe('cancel, pause, resume, retry, explain', () => {
       ['PATCH', `/task/resume/${id}`],
       ['POST', `/v1/tasks/${id}/retry`],
       ['GET', `/v1/tasks/${id}/explain`],
+      ['GET', `/v1/tasks/${id}/attempts`],
       ['GET', `/dag/${id}`],
       ['GET', `/v1/batches/${id}`],
       ['DELETE', `/v1/batches/${id}`],

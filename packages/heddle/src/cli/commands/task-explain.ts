@@ -1,3 +1,4 @@
+import { writeAttempts } from './task-attempts.ts';
 import type { ClientContext } from '../output/client-command.ts';
 import type { Output } from '@heddle/base/terminal/output';
 import { STATUS_LOOKS, type Status } from '../output/status.ts';
@@ -14,12 +15,14 @@ export async function explainTask(
   return undefined;
 }
 
-function writeExplanation(output: Output, { task, summary, obstacles, expansion }: Explanation): void {
+function writeExplanation(output: Output, explanation: Explanation): void {
+  const { task, summary, obstacles, expansion, ended_attempts } = explanation;
   const { symbol, style } = STATUS_LOOKS[task.status];
   output.line(`${output.paint(style, `${symbol} ${task.status}`)} ${printable(task.name)} (${task.id})`);
   output.line(printable(summary));
   for (const obstacle of obstacles) for (const line of linesOf(output, obstacle)) output.line(`  ${line}`);
   if (expansion !== null) for (const line of expansionLines(expansion)) output.line(`  ${line}`);
+  if (ended_attempts.length > 0) writeAttempts(output, ended_attempts);
 }
 
 function expansionLines({ expected, created, missing, created_ids, dead_letters }: Expansion): string[] {

@@ -10,6 +10,7 @@ import {
 } from '../output/client-command.ts';
 import { STATUSES } from '../output/status.ts';
 import type { TaskDetail } from '../output/wire.ts';
+import { showAttempts, type AttemptOptions } from './task-attempts.ts';
 import { explainTask } from './task-explain.ts';
 import { finishTask, type FinishOptions } from './task-finish.ts';
 import { listTasks, showTask, printTask, type TaskListOptions } from './task-show.ts';
@@ -20,6 +21,13 @@ export function registerTaskCommands(program: Command, io: CommandIo = processIo
   addList(task, io);
   clientCommand(withId(task, 'get', 'Show a task with its actions, rules and metadata'), io, showTask);
   clientCommand(withId(task, 'explain', 'Explain why a task is not running'), io, explainTask);
+  clientCommand<AttemptOptions>(
+    withId(task, 'attempts', 'Show the attempts of a task, newest first')
+      .option('--before <number>', 'Only attempts with lower numbers', wholeNumber(1, 2_147_483_647))
+      .option('--limit <number>', 'Attempts to show', wholeNumber(1, 10_000)),
+    io,
+    showAttempts,
+  );
   addFinish(task, io);
   addSteering(task, io);
 }

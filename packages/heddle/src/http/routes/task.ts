@@ -1,12 +1,15 @@
+import { Type } from 'typebox';
+
 import type { TaskDetail } from '@heddle/base/vocabulary/task';
 import type { Engine, TransitionOutcome } from '@heddle/core/engine/port';
+import { attemptToWire, TaskAttemptDto } from '../wire/attempt.ts';
 import { nullable } from '../wire/basics.ts';
 import { ExplanationDto, explanationToWire } from '../wire/explanation.ts';
 import { TaskDto, taskToWire } from '../wire/task.ts';
 import { resultToWire, TaskResultDto } from '../wire/workflow.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
-import { HandleQuery, idOf, NoQuery, TaskParameters } from './parameters.ts';
+import { HandleQuery, idOf, NoQuery, pageProperties, TaskParameters } from './parameters.ts';
 import { conflictWith, requireApplied, requireTask, taskNotFound } from './transitions.ts';
 
 const TASK_ANSWER = { 200: { description: 'The task.', schema: TaskDto } };
@@ -57,8 +60,42 @@ export function taskRoutes(app: App, context: RouteContext): void {
       return explanationToWire(explanation);
     },
   });
+  attemptsRoute(app, context);
   resultRoute(app, context);
   for (const transition of TRANSITIONS) transitionRoute(app, engine, transition);
+}
+
+function attemptsRoute(app: App, { engine, config }: RouteContext): void {
+  app.route({
+    method: 'GET',
+    url: '/v1/tasks/:task_id/attempts',
+    config: { scope: 'read' },
+    schema: {
+      ...documented({
+        summary: 'List the attempts of a task',
+        description: 'Newest first. They are kept as long as the task.',
+        tag: 'Tasks',
+        scope: 'read',
+        answers: { 200: { description: 'One page of attempts.', schema: Type.Array(TaskAttemptDto) } },
+        problems: [404],
+      }),
+      params: TaskParameters,
+      querystring: Type.Object(
+        {
+          page_size: pageProperties(config.pagination).page_size,
+          before: Type.Optional(Type.Integer({ minimum: 1, description: 'Only attempts with lower numbers.' })),
+        },
+        { additionalProperties: false },
+      ),
+    },
+    handler: async (request) => {
+      const id = idOf(request.params);
+      const { page_size = config.pagination.default, before = null } = request.query;
+      const attempts = await engine.listAttempts(id, before, page_size);
+      if (attempts.length === 0) await requireTask(engine, id);
+      return attempts.map(attemptToWire);
+    },
+  });
 }
 
 function resultRoute(app: App, { engine }: RouteContext): void {

@@ -5,6 +5,7 @@ import { BATCH_WIRE_STATE, type TaskState } from '@heddle/base/vocabulary/task-s
 import type { TaskId } from '@heddle/base/ids';
 import { WORKFLOW_WIRE_STATE, type WorkflowWireState } from '@heddle/base/vocabulary/workflow';
 import type { ContainerExplanation, ContainerObstacle, Explanation, Obstacle } from '@heddle/core/engine/explanation';
+import { attemptToWire, TaskAttemptDto } from './attempt.ts';
 import { isoTime, isoTimeOrNull, Metadata, nullable, oneOf, Status, Timestamp, Uuid } from './basics.ts';
 import { DemandDto, demandToWire } from './requirements.ts';
 import { BasicTaskDto, basicTaskToWire } from './task.ts';
@@ -114,6 +115,7 @@ export const ExplanationDto = Type.Object(
     summary: Type.String({ description: 'One sentence that explains why the task is not running.' }),
     obstacles: Type.Array(ObstacleDto, { description: 'Most important first.' }),
     expansion: nullable(ExpansionDto),
+    ended_attempts: Type.Array(TaskAttemptDto, { description: 'Its attempts that ended, newest first: the last 5.' }),
   },
   { additionalProperties: false, title: 'Explanation' },
 );
@@ -231,5 +233,6 @@ export function explanationToWire(explanation: Explanation): ExplanationDto {
     summary: explanation.summary,
     obstacles: explanation.obstacles.map(obstacleToWire),
     expansion: explanation.expansion,
+    ended_attempts: explanation.ended_attempts.map(attemptToWire),
   };
 }

@@ -2,9 +2,9 @@
 -- Locks: tasks by id, then leases by id, then slots by id.
 -- Callers: store/claims.ts.
 
--- Requeues attempts that their workers will not finish (distinct ids): they are ready at once. Codes as in settle; a
--- canceled attempt releases what it held.
-create or replace function release_attempts(p_ids uuid[], p_attempts integer[], p_now timestamptz)
+-- Requeues attempts that their workers will not finish (distinct ids): they are ready at once. p_outcome: as in
+-- give_back. Codes as in settle; a canceled attempt releases what it held.
+create or replace function release_attempts(p_ids uuid[], p_attempts integer[], p_outcome integer, p_now timestamptz)
 returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off
 set enable_bitmapscan = off as $$
 declare
@@ -29,7 +29,7 @@ begin
   select array_agg(d.code order by d.ord), array_agg(d.id) filter (where d.code = :result_applied) into v_codes, v_ids
     from decided d;
   v_lanes := release_canceled(p_ids, v_codes);
-  if v_ids is not null then v_given := give_back(v_ids, v_now); end if;
+  if v_ids is not null then v_given := give_back(v_ids, p_outcome, 'its worker returned it', v_now); end if;
   return json_build_object('codes', v_codes, 'given', v_given, 'lanes', v_lanes, 'states', array(
     select t.state from unnest(p_ids) with ordinality q(id, ord) left join task t on t.id = q.id order by q.ord));
 end $$;
@@ -40,7 +40,7 @@ create or replace function put_back_attempts(p_ids uuid[], p_attempts integer[],
 returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off
 set enable_bitmapscan = off as $$
 declare
-  v_released json := release_attempts(p_ids, p_attempts, p_now);
+  v_released json := release_attempts(p_ids, p_attempts, null, p_now);
 begin
   -- The tasks are locked: those that are open again here were released just now.
   update task t set attempt = t.attempt - 1

@@ -57,12 +57,14 @@ begin
   perform copy_rows('task_spec', 'archive_task_spec', 'task_id', v_tasks);
   perform copy_rows('task_data', 'archive_task_data', 'task_id', v_tasks);
   perform copy_rows('edge', 'archive_edge', 'child_id', v_tasks);
+  perform copy_rows('task_attempt', 'archive_task_attempt', 'task_id', v_tasks);
   perform archive_containers(v_workflows, v_tasks);
   delete from edge where child_id = any(v_tasks);
+  delete from task_attempt where task_id = any(v_tasks);
   delete from task_data where task_id = any(v_tasks);
   delete from task_spec where task_id = any(v_tasks);
-  -- A delivery about a workflow has its id in the place of a task's.
-  delete from delivery where task_id = any(v_tasks || v_workflows) and state = 'delivered';
+  -- A delivery about a workflow has its id in the place of a task's. Those of starts tell of attempts.
+  delete from delivery where task_id = any(v_tasks || v_workflows) and state = 'delivered' and trigger <> 'start';
   delete from task where id = any(v_tasks);
   delete from workflow where id = any(v_workflows);
   return json_build_object('archived', coalesce(cardinality(v_tasks), 0), 'workflows', cardinality(v_workflows));
@@ -110,6 +112,8 @@ begin
   perform copy_rows('archive_task_spec', 'task_spec', 'task_id', v_tasks);
   perform copy_rows('archive_task_data', 'task_data', 'task_id', v_tasks);
   perform copy_rows('archive_edge', 'edge', 'child_id', v_tasks);
+  perform copy_rows('archive_task_attempt', 'task_attempt', 'task_id', v_tasks);
+  delete from archive_task_attempt where task_id = any(v_tasks);
   delete from archive_edge where child_id = any(v_tasks);
   delete from archive_task_spec where task_id = any(v_tasks);
   delete from archive_task_data where task_id = any(v_tasks);
@@ -133,6 +137,7 @@ begin
   if v_workflows is null then return 0; end if;
   v_tasks := array(select id from archive_task where workflow_id = any(v_workflows));
   delete from archive_edge where child_id = any(v_tasks);
+  delete from archive_task_attempt where task_id = any(v_tasks);
   delete from archive_task_spec where task_id = any(v_tasks);
   delete from archive_task_data where task_id = any(v_tasks);
   delete from dedupe_entry where task_id = any(v_tasks);

@@ -271,6 +271,8 @@ begin
       from unnest(p_set.ids, p_set.targets) u(id, target) join task t on t.id = u.id
       left join unnest(p_retried) r(id) on r.id = u.id) m
     group by m.kind_id, m.state, m.target) g;
+  perform keep_attempts(array_agg(u.id), array_agg(u.target), array_agg(u.reason), p_now)
+  from unnest(p_set.ids, p_set.targets, p_set.reasons) u(id, target, reason) where u.id = any(p_retried);
   update task t set
     state = case when t.state = :paused then :paused when t.open_gates > 0 then :waiting else :pending end,
     paused_from = case when t.state = :paused then :pending end,

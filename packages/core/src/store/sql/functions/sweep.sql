@@ -82,7 +82,7 @@ begin
     order by t.id for no key update of t skip locked);
   if cardinality(v_stuck) > 0 then
     v_undelivered := (select json_agg(a) from traced_attempts(v_stuck, v_now) a);
-    v_requeued := give_back(v_stuck, v_now);
+    v_requeued := give_back(v_stuck, :attempt_undelivered, 'its start was not delivered in time', v_now);
   end if;
 
   perform 1 from lease where id = any(v_leases) order by id for update;
@@ -148,7 +148,8 @@ begin
     v_settled := settle(reports_of(v_worn, v_attempts, :failed, v_reasons), false, p_jitter, p_now);
     v_ids := array(select i.id from unnest(v_ids) i(id) where i.id <> all(v_worn));
   end if;
-  return json_build_object('failed', v_settled, 'requeued', give_back(v_ids, p_now), 'attempts', v_traced);
+  return json_build_object('failed', v_settled, 'requeued', give_back(v_ids, :attempt_lost, 'its worker sent no heartbeat', p_now),
+    'attempts', v_traced);
 end $$;
 
 -- Whether a task whose worker was lost at this attempt has lost too many of them.
@@ -158,9 +159,10 @@ returns boolean language sql stable as $$
     (select (sp.retry ->> 'max_attempts')::integer from task_spec sp where sp.task_id = p_task), 1)
 $$;
 
--- Ends the attempts of tasks (claimed or running, locked by the caller) without an outcome, and requeues the tasks. A
--- paused one stays paused. Returns {count, transitions, lanes, workflows}.
-create or replace function give_back(p_ids uuid[], p_now timestamptz)
+-- Ends the attempts of tasks (claimed or running, locked by the caller) with this outcome, and requeues the tasks. A
+-- paused one stays paused. p_outcome null: the attempts never began, nothing is kept of them. Returns {count,
+-- transitions, lanes, workflows}.
+create or replace function give_back(p_ids uuid[], p_outcome integer, p_reason text, p_now timestamptz)
 returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off
 set enable_bitmapscan = off as $$
 declare
@@ -179,6 +181,10 @@ begin
   into v_leases, v_transitions, v_workflows from task t where t.id = any(p_ids);
   select array_agg(h.slot), array_agg(slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count))
   into v_slots, v_amounts from task t, unnest(t.slots) h(slot) where t.id = any(p_ids);
+  if p_outcome is not null then
+    perform keep_attempts(p_ids, array_fill(p_outcome::smallint, array[cardinality(p_ids)]),
+      array_fill(p_reason, array[cardinality(p_ids)]), p_now);
+  end if;
   update task t set
     state = case when t.state = :paused then :paused when t.open_gates > 0 then :waiting else :pending end,
     paused_from = case when t.state = :paused then case when t.open_gates > 0 then :waiting else :pending end end,
@@ -204,7 +210,7 @@ begin
         where d.task_id = t.id and d.attempt = t.attempt and d.trigger = 'start' and d.state = 'due')
     order by t.id limit p_limit for no key update of t skip locked);
   if cardinality(v_ids) = 0 then return 0; end if;
-  perform give_back(v_ids, clock_timestamp());
+  perform give_back(v_ids, :attempt_lost, 'the database was restored, so its outcome is unknown', clock_timestamp());
   return cardinality(v_ids);
 end $$;
 

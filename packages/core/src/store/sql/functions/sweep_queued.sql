@@ -72,5 +72,6 @@ begin
   if v_settled is null and v_ids is null then return null; end if;
   v_returned := (select json_agg(a) from traced_attempts(v_ids, p_now) a);
   return json_build_object('failed', v_settled, 'attempts', traced_ends(v_traced, v_failed, v_settled),
-    'requeued', case when v_ids is not null then give_back(v_ids, p_now) end, 'returned', v_returned);
+    'requeued', case when v_ids is not null then give_back(v_ids, :attempt_undelivered,
+      'no worker took its message from the queue', p_now) end, 'returned', v_returned);
 end $$;

@@ -14,7 +14,7 @@ import { TreesSideBySide } from './trees-side-by-side.ts';
 // Kinds and shapes stay, since an engine may remember them; every scenario has kinds of its own.
 const CLEAR: Statement = {
   name: 'property_clear',
-  text: `truncate heddle.workflow, heddle.task, heddle.task_spec, heddle.edge, heddle.relay, heddle.ready, heddle.delayed,
+  text: `truncate heddle.workflow, heddle.task, heddle.task_spec, heddle.task_attempt, heddle.edge, heddle.relay, heddle.ready, heddle.delayed,
          heddle.blocked, heddle.slot, heddle.lease, heddle.delivery, heddle.container, heddle.container_generator, heddle.generator,
          heddle.finalization`,
 };

@@ -14,6 +14,7 @@ import type { Task } from '@heddle/base/vocabulary/task';
 import { isTerminal } from '@heddle/base/vocabulary/task-state';
 import type { Dag, Engine } from '../../../../src/engine/port.ts';
 import type { Database, Statement } from '../../../../src/store/database.ts';
+import { withCodes } from '../../../../src/store/sql-names.ts';
 
 const READ_SLOTS: Statement = {
   name: 'property_slots',
@@ -34,6 +35,28 @@ const READ_WAITING: Statement = {
          union all select task_id, false from heddle.blocked`,
 };
 
+const READ_INCOMPLETE_ATTEMPTS: Statement = {
+  name: 'property_attempts',
+  text: withCodes(`select t.id, t.attempt, a.numbers, a.open from heddle.task t cross join lateral (
+      select coalesce(array_agg(k.attempt order by k.attempt), '{}') as numbers,
+        coalesce(array_agg(k.attempt) filter (where k.outcome is null), '{}') as open
+      from heddle.attempts_of(t.id, null, 1000) k) a
+    where a.numbers is distinct from array(select generate_series(1, t.attempt))
+      or a.open is distinct from case when coalesce(t.paused_from, t.state) between :claimed and :expanding
+        then array[t.attempt] else '{}' end`),
+};
+
+/** Each attempt of a task is known, with its outcome unless it is open. */
+export async function incompleteAttempts(database: Database): Promise<string[]> {
+  const rows = await database.query<{ id: TaskId; attempt: number; numbers: number[]; open: number[] }>(
+    READ_INCOMPLETE_ATTEMPTS,
+  );
+  return rows.map(
+    ({ id, attempt, numbers, open }) =>
+      `${id} is at attempt ${attempt}, but those are known: ${numbers.join()}, open: ${open.join()}`,
+  );
+}
+
 /** Whom the engine keeps slots for, and whom it has set aside until a slot is returned. */
 export async function waitingForSlots(database: Database): Promise<WaitingForSlots> {
   const rows = await database.query<{ task_id: TaskId; promised: boolean }>(READ_WAITING);
@@ -52,7 +75,7 @@ export async function differences(engine: Engine, database: Database, model: Mod
     else found.push(...workflowDifferences(model, dag));
   }
   found.push(...(await slotDifferences(database, model)));
-  found.push(...(await lostTasks(database, model)));
+  found.push(...(await lostTasks(database, model)), ...(await incompleteAttempts(database)));
   return found;
 }
 

@@ -15,7 +15,7 @@ import { isTerminal } from '@heddle/base/vocabulary/task-state';
 import type { Container, TreeTask, WorkflowTree } from '@heddle/base/vocabulary/workflow';
 import type { Engine } from '../../../../src/engine/port.ts';
 import type { Database } from '../../../../src/store/database.ts';
-import { lostTasks } from './differences.ts';
+import { incompleteAttempts, lostTasks } from './differences.ts';
 
 /** Where the database says otherwise than the model of these trees, one line each; empty where they agree. */
 export async function treeDifferences(engine: Engine, database: Database, model: Model): Promise<string[]> {
@@ -26,7 +26,7 @@ export async function treeDifferences(engine: Engine, database: Database, model:
     if (stored === null) found.push(`workflow ${workflow_id} is missing`);
     else found.push(...summaryDifferences(model, stored.workflow), ...nodeDifferences(model, workflow_id, stored.tree));
   }
-  found.push(...(await lostTasks(database, model)));
+  found.push(...(await lostTasks(database, model)), ...(await incompleteAttempts(database)));
   return found;
 }
 
