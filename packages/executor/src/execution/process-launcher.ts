@@ -13,7 +13,7 @@ import { lowerPriority, restorePriority } from './priority.ts';
 import { asUser, type PrivateTmp } from './private-tmp.ts';
 import type { Slot, Slots } from './slots.ts';
 import { moduleUrl, type Stage } from './stage.ts';
-import { killDescendants, MARKER, processesOf, sweepProcesses } from './sweep.ts';
+import { killDescendants, leftOf, MARKER, sweepProcesses } from './sweep.ts';
 import type { Launch, Starter } from './starter/starter.ts';
 import { WorkerProcess } from './worker-process.ts';
 
@@ -161,14 +161,6 @@ export class ProcessLauncher implements Launcher {
 export async function releaseFailedStart(slot: Slot, group: ControlGroup | null): Promise<void> {
   await group?.remove().catch(() => undefined);
   slot[Symbol.dispose]();
-}
-
-/**
- * Returns leftover processes of a task. No process can leave a group owned by another user, and reading it takes one
- * small file; otherwise all processes of the machine are inspected.
- */
-function leftOf({ user }: Slot, marker: string, group: ControlGroup | null): number[] {
-  return user !== null && group !== null ? group.processes() : processesOf({ user, marker });
 }
 
 /** Returns whether a process has children. Detached ones are found by user or environment after it has ended. */

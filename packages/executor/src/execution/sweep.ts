@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 import type { Clock } from '@heddle/base/clock';
+import type { ControlGroup } from './control-groups.ts';
+import type { Slot } from './slots.ts';
 
 /** Environment variable of every task process, inherited by its descendants. */
 export const MARKER = 'HEDDLE_TASK_PROCESS';
@@ -46,6 +48,20 @@ export function processesOf({ user, marker }: Belonging): number[] {
   return found;
 }
 
+/**
+ * Returns leftover processes of a task. No process can leave a group owned by another user, and reading it takes one
+ * small file; otherwise all processes of the machine are inspected.
+ */
+export function leftOf({ user }: Slot, marker: string, group: ControlGroup | null): number[] {
+  return user !== null && group !== null ? group.processes() : processesOf({ user, marker });
+}
+
+/** Returns the descendants of a process, as far as the chain of parents is intact, parents first. */
+export function descendantsOf(pid: number): number[] {
+  const children = read(`/proc/${pid}/task/${pid}/children`)?.split(' ').filter(Boolean).map(Number) ?? [];
+  return children.flatMap((child) => [child, ...descendantsOf(child)]);
+}
+
 /** Kills the descendants of a process, as far as the chain of parents is intact. */
 export function killDescendants(pid: number): void {
   const children = read(`/proc/${pid}/task/${pid}/children`)?.split(' ').filter(Boolean) ?? [];
@@ -54,6 +70,11 @@ export function killDescendants(pid: number): void {
     killDescendants(Number(child));
     send(Number(child), 'SIGKILL');
   }
+}
+
+/** Returns the name of a process's program, at most 15 characters; null if it has ended. */
+export function nameOf(pid: number): string | null {
+  return read(`/proc/${pid}/comm`)?.trim() ?? null;
 }
 
 function runsAs(pid: string, user: number): boolean {
@@ -73,7 +94,7 @@ function read(path: string): string | null {
   }
 }
 
-function send(pid: number, signal: NodeJS.Signals): void {
+export function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {

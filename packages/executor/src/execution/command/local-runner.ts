@@ -1,0 +1,201 @@
+import { once } from 'node:events';
+import { join } from 'node:path';
+
+import type { Clock } from '@heddle/base/clock';
+import type { Logger } from '@heddle/base/log';
+import type { ControlGroup, ControlGroups } from '../control-groups.ts';
+import type { Slot, Slots } from '../slots.ts';
+import type { Ended, StartedProcess, Starter } from '../starter/starter.ts';
+import { descendantsOf, leftOf, MARKER, nameOf, send, sweepProcesses } from '../sweep.ts';
+import { type CommandLimits, environmentOf, homeOf, jailCommandLine, plainCommandLine } from './command-line.ts';
+import type { Command, CommandEnd, CommandHost, CommandRunner } from './port.ts';
+import { WorkDirectory } from './work-directory.ts';
+
+/** Time for streams to close after all processes are gone. */
+const STREAMS_CLOSE_MS = 1_000;
+
+export interface LocalRunnerOptions {
+  readonly tier: 'jail' | 'process';
+  readonly limits: CommandLimits;
+  /** Bytes that a working directory may take. */
+  readonly diskBytes: number;
+  /** Time between two measurements of a working directory. */
+  readonly diskIntervalMs: number;
+  /** Time between SIGTERM and SIGKILL. */
+  readonly graceMs: number;
+  readonly environment: Readonly<Record<string, string>>;
+  /** Parent of the working directories. */
+  readonly directory: string;
+  readonly starter: Starter;
+  readonly slots: Slots;
+  readonly groups: ControlGroups | null;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly release: () => Promise<void>;
+}
+
+/** Runs commands as processes of this machine: plain ones, or in a jail. */
+export class LocalRunner implements CommandRunner {
+  readonly tier: 'jail' | 'process';
+  readonly #options: LocalRunnerOptions;
+  #started = 0;
+
+  constructor(options: LocalRunnerOptions) {
+    this.tier = options.tier;
+    this.#options = options;
+  }
+
+  async run(command: Command, host: CommandHost): Promise<CommandEnd> {
+    const { slots, directory, groups } = this.#options;
+    using slot = slots.take();
+    this.#started += 1;
+    const marker = `${process.pid}-command-${this.#started}`;
+    const work = await WorkDirectory.make(join(directory, String(this.#started)), slot.user, command.files);
+    let group: ControlGroup | null = null;
+    try {
+      group = groups?.make(slot.index, command.memoryMb) ?? null;
+      const run = new LocalRun({ ...this.#options, command, host, slot, work, group, marker });
+      const ended = await run.end();
+      await host.onEnd?.(work.path);
+      return { ...ended, result: await work.readResult() };
+    } finally {
+      await this.#clear(work, group);
+    }
+  }
+
+  async #clear(work: WorkDirectory, group: ControlGroup | null): Promise<void> {
+    try {
+      await group?.remove();
+      await work.remove();
+    } catch (error) {
+      this.#options.log.error({ err: error }, 'could not clean up after a command');
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#options.release();
+  }
+}
+
+interface LocalRunOptions extends LocalRunnerOptions {
+  readonly command: Command;
+  readonly host: CommandHost;
+  readonly slot: Slot;
+  readonly work: WorkDirectory;
+  readonly group: ControlGroup | null;
+  readonly marker: string;
+}
+
+/** One run of a command, from the start of its first process to the end of its last. */
+class LocalRun {
+  readonly #options: LocalRunOptions;
+  #stopped = false;
+  #outOfDisk = false;
+
+  constructor(options: LocalRunOptions) {
+    this.#options = options;
+  }
+
+  async end(): Promise<Omit<CommandEnd, 'result'>> {
+    const { host, group, slot, marker, clock } = this.#options;
+    host.signal.throwIfAborted();
+    const started = await this.#start();
+    const output = this.#read(started);
+    const stop = (): void => void this.#stop(started);
+    host.signal.addEventListener('abort', stop, { once: true });
+    const watch = new AbortController();
+    const watched = this.#watchDisk(started, watch.signal);
+    let ended: Ended;
+    try {
+      await this.#admit(started);
+      if (host.signal.aborted) stop();
+      ended = await started.exited;
+    } finally {
+      host.signal.removeEventListener('abort', stop);
+      watch.abort();
+      group?.kill();
+      started.kill();
+      await sweepProcesses(() => leftOf(slot, marker, group), clock);
+      await watched;
+      await output;
+    }
+    return {
+      exitCode: ended.exitCode,
+      signal: ended.exitCode === null ? (ended.signal ?? 'SIGKILL') : null,
+      stopped: this.#stopped,
+      outOfMemory: group?.wasOutOfMemory() ?? false,
+      outOfDisk: this.#outOfDisk,
+    };
+  }
+
+  #start(): Promise<StartedProcess> {
+    const { tier, command, limits, slot, work, environment, marker, starter } = this.#options;
+    const placement = { directory: work.path, user: slot.user };
+    const line = tier === 'jail' ? jailCommandLine : plainCommandLine;
+    const [program, ...args] = line(command, limits, placement);
+    return starter.start({
+      command: program!,
+      args,
+      environment: { ...environmentOf(command, environment, homeOf(tier, work.path)), [MARKER]: marker },
+      directory: work.path,
+      user: slot.user,
+      streams: 4,
+      files: [],
+      behind: false,
+    });
+  }
+
+  /** Lets the command begin, in its memory group. */
+  async #admit({ pid, streams, exited }: StartedProcess): Promise<void> {
+    const { group, command } = this.#options;
+    // A process that is gone already cannot be admitted; its end says why.
+    await Promise.race([group?.admit(pid), exited]).catch(() => undefined);
+    streams[3]!.on('error', () => undefined).end('\n');
+    streams[0]!.on('error', () => undefined).end(command.stdin);
+  }
+
+  /** Resolves when both streams have ended, or are given up because something else holds them. */
+  async #read({ streams, exited }: StartedProcess): Promise<void> {
+    const { host, clock } = this.#options;
+    const [, stdout, stderr] = streams;
+    stdout!.on('data', (chunk: Buffer) => host.onOutput('stdout', chunk));
+    stderr!.on('data', (chunk: Buffer) => host.onOutput('stderr', chunk));
+    const closed = [stdout!, stderr!].map((stream) => {
+      stream.on('error', () => undefined);
+      return once(stream, 'close').catch(() => undefined);
+    });
+    for (const stream of [stdout!, stderr!]) stream.once('end', () => stream.destroy());
+    await exited;
+    await Promise.race([Promise.all(closed), clock.sleep(STREAMS_CLOSE_MS)]);
+    for (const stream of streams) stream.destroy();
+  }
+
+  /** Asks all processes to end, and kills them after the grace period. */
+  async #stop(started: StartedProcess): Promise<void> {
+    const { clock, graceMs } = this.#options;
+    this.#stopped = true;
+    // The processes of bubblewrap would take the rest with them at once.
+    const asked = [started.pid, ...descendantsOf(started.pid)].filter((pid) => nameOf(pid) !== 'bwrap');
+    for (const pid of asked) send(pid, 'SIGTERM');
+    await Promise.race([started.exited, clock.sleep(graceMs)]);
+    this.#kill(started);
+  }
+
+  #kill(started: StartedProcess): void {
+    this.#options.group?.kill();
+    for (const pid of descendantsOf(started.pid)) send(pid, 'SIGKILL');
+    started.kill();
+  }
+
+  async #watchDisk(started: StartedProcess, signal: AbortSignal): Promise<void> {
+    const { clock, diskIntervalMs, diskBytes, work } = this.#options;
+    while (!signal.aborted) {
+      await clock.sleep(diskIntervalMs, signal).catch(() => undefined);
+      if (signal.aborted) return;
+      if ((await work.size()) <= diskBytes) continue;
+      this.#outOfDisk = true;
+      this.#kill(started);
+      return;
+    }
+  }
+}

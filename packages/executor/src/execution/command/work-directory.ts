@@ -1,0 +1,107 @@
+import { constants } from 'node:fs';
+import { chown, lstat, mkdir, open, readdir, rm, writeFile } from 'node:fs/promises';
+import { join, normalize, sep } from 'node:path';
+
+import type { CommandFile } from './port.ts';
+
+export const RESULT_FILE = '.heddle-result';
+const RESULT_BYTES_MAX = 1024 * 1024;
+/** A directory with more entries counts as too large, so that measuring it stays cheap. */
+const ENTRIES_MAX = 100_000;
+
+/** The working directory of one command, owned by the user of its processes. */
+export class WorkDirectory {
+  readonly path: string;
+
+  private constructor(path: string) {
+    this.path = path;
+  }
+
+  /** @param user owner; null for this process's own */
+  static async make(path: string, user: number | null, files: readonly CommandFile[]): Promise<WorkDirectory> {
+    const directory = new WorkDirectory(path);
+    try {
+      await makeFor(user, path);
+      for (const { path: name, content } of files) await directory.#write(name, content, user);
+    } catch (error) {
+      await directory.remove();
+      throw error;
+    }
+    return directory;
+  }
+
+  async #write(name: string, content: Uint8Array, user: number | null): Promise<void> {
+    const parts = normalize(name).split(sep);
+    if (name === '' || parts[0] === '' || parts.includes('..')) {
+      throw new Error(`the file ${JSON.stringify(name)} is outside the working directory`);
+    }
+    for (let depth = 1; depth < parts.length; depth += 1) {
+      await makeFor(user, join(this.path, ...parts.slice(0, depth))).catch((error: unknown) => {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      });
+    }
+    const path = join(this.path, ...parts);
+    // Executable, since a script is the most common file of a command.
+    await writeFile(path, content, { mode: 0o700, flag: 'wx' });
+    if (user !== null) await chown(path, user, user);
+  }
+
+  /** Bytes of all files below it; Infinity if it has more than 100,000 entries. */
+  async size(): Promise<number> {
+    let bytes = 0;
+    let entries = 0;
+    const waiting = [this.path];
+    for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
+      for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
+        entries += 1;
+        if (entries > ENTRIES_MAX) return Number.POSITIVE_INFINITY;
+        const path = join(folder, entry.name);
+        if (entry.isDirectory()) waiting.push(path);
+        else bytes += await diskBytes(path);
+      }
+    }
+    return bytes;
+  }
+
+  /** @returns null if there is none @throws Error if it is not a regular file, or too large */
+  async readResult(): Promise<Buffer | null> {
+    const path = join(this.path, RESULT_FILE);
+    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
+      (error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT') return null;
+        throw new Error(`$HEDDLE_RESULT cannot be read: ${error.code}; it must be a regular file`);
+      },
+    );
+    if (file === null) return null;
+    try {
+      const { size } = await regularFile(file);
+      if (size > RESULT_BYTES_MAX) {
+        throw new Error(`$HEDDLE_RESULT has ${size} bytes, more than the ${RESULT_BYTES_MAX} that a result may have`);
+      }
+      return await file.readFile();
+    } finally {
+      await file.close();
+    }
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.path, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+async function regularFile(file: { stat(): Promise<{ size: number; isFile(): boolean }> }): Promise<{ size: number }> {
+  const stats = await file.stat();
+  if (!stats.isFile()) throw new Error('$HEDDLE_RESULT is not a regular file');
+  return stats;
+}
+
+async function makeFor(user: number | null, path: string): Promise<void> {
+  await mkdir(path, { mode: 0o700 });
+  if (user !== null) await chown(path, user, user);
+}
+
+/** Space that a file takes; sparse files take less than their length. */
+async function diskBytes(path: string): Promise<number> {
+  const { blocks } = await lstat(path).catch(() => ({ blocks: 0 }));
+  return blocks * 512;
+}

@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict';
+import { chmod, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+
+import { systemClock } from '@heddle/base/clock';
+import { silentLogger } from '@heddle/base/log';
+import { messageOf } from '@heddle/base/thrown';
+import { openRunner, type RunnerOptions } from '../../src/execution/command/open-runner.ts';
+import type { Command, CommandEnd, CommandHost, CommandRunner } from '../../src/execution/command/port.ts';
+import { WorkDirectory } from '../../src/execution/command/work-directory.ts';
+import { eventually } from '@heddle/test-support/eventually';
+import { processesOfTasks } from '../support/execution/traces.ts';
+
+const MIB = 1024 * 1024;
+
+interface Ran extends CommandEnd {
+  stdout: string;
+  stderr: string;
+}
+
+async function runWith(
+  runner: CommandRunner,
+  command: Partial<Command>,
+  host: Partial<CommandHost> = {},
+): Promise<Ran> {
+  const output = { stdout: '', stderr: '' };
+  const end = await runner.run(
+    { argv: ['true'], environment: {}, stdin: Buffer.alloc(0), files: [], memoryMb: 128, network: false, ...command },
+    {
+      signal: new AbortController().signal,
+      onOutput: (stream, chunk) => (output[stream] = (output[stream] + chunk.toString()).slice(-100_000)),
+      ...host,
+    },
+  );
+  return { ...end, ...output };
+}
+
+const script = (text: string): Partial<Command> => ({ argv: ['bash', '-c', text] });
+
+for (const tier of ['process', 'jail'] as const) {
+  describe(`a command in the tier ${tier}`, { concurrency: false }, () => {
+    let runner: CommandRunner | null = null;
+    let missing = '';
+    let directory = '';
+
+    before(async () => {
+      directory = await mkdtemp(join(tmpdir(), 'heddle-command-'));
+      await chmod(directory, 0o755);
+      const options: RunnerOptions = { clock: systemClock, log: silentLogger, directory, graceMs: 300 };
+      runner = await openRunner(tier, { ...options, diskBytes: 32 * MIB, processes: 64 }).catch((error: unknown) => {
+        missing = messageOf(error);
+        return null;
+      });
+    });
+
+    after(async () => {
+      await runner?.close();
+      await rm(directory, { recursive: true });
+    });
+
+    const it = (title: string, run: (runner: CommandRunner) => Promise<void>): void => {
+      test(title, async (t) => {
+        if (runner === null) return t.skip(missing);
+        await run(runner);
+        await eventually(() => processesOfTasks().length === 0, 'no process of a command is left');
+        const [stage] = await readdir(directory);
+        assert.deepEqual(await readdir(join(directory, stage!, 'commands')), [], 'a working directory is left');
+      });
+    };
+
+    it('reads its input and its files, writes both streams, and has its exit code', async (runner) => {
+      const files = [{ path: 'bin/tool', content: Buffer.from('#!/bin/sh\necho "tool $1 $GREETING"; cat; exit 7') }];
+      const environment = { GREETING: 'hello' };
+      const stdin = Buffer.from('the input');
+      const end = await runWith(runner, { argv: ['bin/tool', 'a b'], files, environment, stdin });
+      assert.deepEqual([end.exitCode, end.signal, end.stdout], [7, null, 'tool a b hello\nthe input']);
+      assert.equal((await runWith(runner, script('echo oops >&2'))).stderr, 'oops\n');
+    });
+
+    it('leaves a result in the file that it is told', async (runner) => {
+      const end = await runWith(runner, script('echo \'{"found": 3}\' > "$HEDDLE_RESULT"; cd "$HOME"; pwd'));
+      assert.equal(end.result?.toString(), '{"found": 3}\n');
+      assert.equal((await runWith(runner, {})).result, null);
+    });
+
+    it('gets neither the environment nor descriptors of this process', async (runner) => {
+      const { stdout } = await runWith(
+        runner,
+        script('env | cut -d= -f1 | sort | tr "\\n" " "; ls /proc/self/fd | wc -l'),
+      );
+      assert.match(
+        stdout,
+        /^HEDDLE_RESULT HEDDLE_TASK_PROCESS HOME LANG OLDPWD? ?PATH PWD SHLVL TZ _ 4\n$|^HEDDLE_RESULT HEDDLE_TASK_PROCESS HOME LANG PATH PWD SHLVL TZ _ 4\n$/,
+      );
+    });
+
+    it('that does not exist says so', async (runner) => {
+      const end = await runWith(runner, { argv: ['no-such-program'] });
+      assert.notEqual(end.exitCode, 0);
+      assert.match(end.stderr, /no-such-program/);
+    });
+
+    it('may clean up when it is stopped, and is killed if it ignores that', async (runner) => {
+      for (const [trap, expected] of [
+        ['trap "echo cleaned; exit 3" TERM', /^started\ncleaned\n$/],
+        ['trap "" TERM', /^started\n$/],
+      ] as const) {
+        const stopping = new AbortController();
+        const output: string[] = [];
+        const onOutput = (_stream: string, chunk: Buffer): void => {
+          output.push(chunk.toString());
+          if (output.join('').includes('started')) stopping.abort();
+        };
+        const text = `${trap}; echo started; for i in $(seq 1000); do sleep 0.1; done`;
+        const end = await runWith(runner, script(text), { signal: stopping.signal, onOutput });
+        assert.equal(end.stopped, true);
+        assert.match(output.join(''), expected);
+      }
+    });
+
+    it('cannot leave daemons behind', async (runner) => {
+      const text =
+        '(setsid sh -c "trap \\"\\" TERM HUP; sleep 1000" >/dev/null 2>&1 &); setsid nohup sleep 1000 & exit 0';
+      assert.equal((await runWith(runner, script(text))).exitCode, 0);
+    });
+
+    it('that forks without end is stopped with everything that it started', async (runner) => {
+      const stopping = new AbortController();
+      const cancel = systemClock.after(1_500, () => stopping.abort());
+      const end = await runWith(runner, script(':(){ :|:& };: ; wait; sleep 1000'), { signal: stopping.signal });
+      cancel();
+      assert.equal(end.stopped, true);
+    });
+
+    it('that writes without end costs no memory here', async (runner) => {
+      const stopping = new AbortController();
+      let bytes = 0;
+      const onOutput = (_stream: string, chunk: Buffer): void => {
+        bytes += chunk.length;
+        if (bytes > 64 * MIB) stopping.abort();
+      };
+      const end = await runWith(runner, { argv: ['yes'] }, { signal: stopping.signal, onOutput });
+      assert.equal(end.stopped, true);
+    });
+
+    it('cannot write a file beyond its limit, nor many files', async (runner) => {
+      const one = await runWith(runner, script('dd if=/dev/zero of=big bs=1M count=5000 status=none'));
+      assert.ok(one.exitCode !== 0);
+      const many = await runWith(
+        runner,
+        script(
+          'for i in $(seq 10000); do dd if=/dev/zero of=f$i bs=1M count=8 status=none || exit 9; done; sleep 1000',
+        ),
+      );
+      assert.equal(many.outOfDisk, true);
+    });
+
+    it('that wants more memory than it has is ended', async (runner) => {
+      const end = await runWith(runner, {
+        argv: ['bash', '-c', 'x=$(head -c 400M /dev/zero | tr "\\0" x); echo ${#x}'],
+      });
+      assert.ok(end.exitCode !== 0 || end.outOfMemory || end.stdout === '0\n', JSON.stringify(end));
+      assert.doesNotMatch(end.stdout, /^4\d{8}/);
+    });
+
+    it('cannot pass another file off as its result', async (runner) => {
+      const run = (text: string): Promise<Ran> => runWith(runner, script(text));
+      await assert.rejects(run('ln -s /etc/passwd "$HEDDLE_RESULT"'), /ELOOP; it must be a regular file/);
+      await assert.rejects(run('mkfifo "$HEDDLE_RESULT"'), /not a regular file/);
+      await assert.rejects(run('mkdir "$HEDDLE_RESULT"'), /not a regular file/);
+      await assert.rejects(run('head -c 2000000 /dev/zero > "$HEDDLE_RESULT"'), /2000000 bytes, more than/);
+    });
+
+    it('is refused if a file would lie outside its directory', async (runner) => {
+      for (const path of ['../up', '/etc/x', 'a/../../b', '']) {
+        await assert.rejects(runWith(runner, { files: [{ path, content: Buffer.from('x') }] }), /outside the working/);
+      }
+    });
+
+    if (tier === 'jail') {
+      it('sees neither the network, nor homes, nor other processes', async (runner) => {
+        const text =
+          'ls /root /home /work /var 2>&1; ls /sys/class/net 2>/dev/null; (exec 5<>/dev/tcp/127.0.0.1/22) 2>&1; ls -d /proc/[0-9]* | wc -l';
+        const { stdout } = await runWith(runner, script(text));
+        assert.match(stdout, /cannot access '\/root'/);
+        assert.match(stdout, /cannot access '\/home'/);
+        assert.match(stdout, /Connection refused|Network is unreachable/);
+        assert.ok(Number(stdout.trim().split('\n').at(-1)) < 8);
+      });
+
+      it('cannot change what it sees of the machine', async (runner) => {
+        const { stdout } = await runWith(
+          runner,
+          script('touch /usr/x /etc/x /x 2>&1; unshare -Ur true 2>&1; mount -t tmpfs x /tmp 2>&1; true'),
+        );
+        assert.match(stdout, /touch: cannot touch '\/usr\/x'/);
+        assert.match(stdout, /touch: cannot touch '\/x'/);
+        assert.match(stdout, /unshare failed|unshare: /);
+      });
+    }
+  });
+}
+
+test('a directory is measured without following links, and with an end', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'heddle-work-'));
+  const work = await WorkDirectory.make(join(directory, 'w'), null, [{ path: 'a', content: Buffer.alloc(MIB, 1) }]);
+  await symlink('/usr', join(work.path, 'usr'));
+  await mkdir(join(work.path, 'deep'));
+  const size = await work.size();
+  assert.ok(size >= MIB && size < 2 * MIB, String(size));
+  await work.remove();
+  await rm(directory, { recursive: true });
+});
