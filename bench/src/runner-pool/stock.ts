@@ -44,7 +44,10 @@ const FILL: Statement = {
     select m.id, t.instance_type from made m join type t on t.id = m.type_id order by random()`,
 };
 
-const SETTLE: Statement = { name: 'bench.settle_pool', text: 'vacuum analyze runner, runner_heartbeat, runner_request' };
+const SETTLE: Statement = {
+  name: 'bench.settle_pool',
+  text: 'vacuum analyze runner, runner_heartbeat, runner_request',
+};
 
 const RESTOCK: Statement = {
   name: 'bench.restock',
