@@ -745,6 +745,22 @@ create table heddle.task_data (
   constraint task_data_pkey PRIMARY KEY (task_id)
 );
 
+create table heddle.task_log (
+  task_id uuid not null,
+  attempt integer not null,
+  first_line integer not null,
+  lines integer not null,
+  start_byte bigint not null,
+  bytes integer not null,
+  data bytea not null,
+  constraint task_log_attempt_check CHECK ((attempt > 0)),
+  constraint task_log_bytes_check CHECK ((bytes >= 0)),
+  constraint task_log_first_line_check CHECK ((first_line >= 0)),
+  constraint task_log_lines_check CHECK ((lines > 0)),
+  constraint task_log_pkey PRIMARY KEY (task_id, attempt, first_line),
+  constraint task_log_start_byte_check CHECK ((start_byte >= 0))
+);
+
 create table heddle.task_spec (
   task_id uuid not null,
   actions jsonb,
@@ -1333,6 +1349,9 @@ UNION ALL
 -- heddle.after_ms(p_now timestamp with time zone, p_times jsonb, p_name text)
 --   returns timestamp with time zone, sql, stable
 
+-- heddle.append_logs(p_tasks uuid[], p_attempts integer[], p_first_lines integer[], p_lines integer[], p_bytes integer[], p_data bytea[], p_bytes_max integer)
+--   returns void, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
+
 -- heddle.apply_extras(p_ids uuid[], p_extras jsonb, p_now timestamp with time zone)
 --   returns integer[], plpgsql, volatile, set plan_cache_mode=force_generic_plan
 
@@ -1524,6 +1543,9 @@ UNION ALL
 
 -- heddle.lock_workflows(p_ids uuid[])
 --   returns void, plpgsql, volatile, set plan_cache_mode=force_generic_plan
+
+-- heddle.logs_of(p_task uuid, p_attempt integer, p_from integer, p_bytes_max integer)
+--   returns TABLE(first_line integer, lines integer, data bytea), sql, stable
 
 -- heddle.make_ready(p_ids uuid[], p_now timestamp with time zone)
 --   returns integer[], sql, volatile

@@ -10,6 +10,7 @@ import type {
   DeliveryDto,
   ExplanationDto,
   HealthDto,
+  LogPageDto,
   NewActionDto,
   NewTaskDto,
   NewWorkflowDto,
@@ -101,6 +102,18 @@ export interface AttemptFilter {
   /** Only attempts with lower numbers. */
   before?: number;
 }
+
+export interface LogFilter {
+  attempt?: number;
+  /** Number of the first line. */
+  from?: number;
+  /** Only the last lines, instead of `from`. */
+  tail?: number;
+  page_size?: number;
+}
+
+/** One event of a log's stream. Nothing follows `end`. */
+export type LogEvent = { type: 'change' | 'end' } & LogPageDto;
 
 const RESULTS_PER_PAGE = 100;
 
@@ -212,6 +225,24 @@ export class HeddleClient {
   /** Returns a page of its attempts, newest first. */
   taskAttempts(id: string, filter: AttemptFilter = {}): Promise<TaskAttemptDto[]> {
     return this.#transport.json('GET', `/v1/tasks/${encodeURIComponent(id)}/attempts`, { query: { ...filter } });
+  }
+
+  /** Returns a page of what an attempt of the task logged, by default of the one that logged last. */
+  taskLogs(id: string, filter: LogFilter = {}): Promise<LogPageDto> {
+    return this.#transport.json('GET', `/v1/tasks/${encodeURIComponent(id)}/logs`, { query: { ...filter } });
+  }
+
+  /** Yields what the task logs until it has ended, from its current attempt on. Resumes if `sleep` is given. */
+  followTaskLogs(
+    id: string,
+    { tail, attempt }: Pick<LogFilter, 'tail' | 'attempt'> = {},
+    signal?: AbortSignal,
+  ): AsyncGenerator<LogEvent> {
+    const query = new URLSearchParams();
+    if (tail !== undefined) query.set('tail', String(tail));
+    if (attempt !== undefined) query.set('attempt', String(attempt));
+    const path = `/v1/tasks/${encodeURIComponent(id)}/logs/events`;
+    return follow<LogPageDto>(this.#transport, query.size === 0 ? path : `${path}?${query}`, this.#sleep, signal);
   }
 
   taskResult(id: string): Promise<TaskResultDto | null> {

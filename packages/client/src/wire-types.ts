@@ -641,6 +641,47 @@ export interface OccurrenceDto {
 export type RunState =
   'Queued' | 'Running' | 'Succeeded' | 'Failed' | 'Timeout' | 'PartiallyFailed' | 'Disabled' | 'Skipped';
 
+export interface LogLineDto {
+  /** From 0. Missing numbers are lines that were left out, since the attempt logged too much. */
+  number: number;
+  /** When the worker got it (RFC 3339, UTC) */
+  at: string;
+  /** The output of a command, or `log`: a line of `context.log`. */
+  stream: 'stdout' | 'stderr' | 'log';
+  level: 'debug' | 'info' | 'warn' | 'error' | null;
+  text: string;
+}
+
+export interface LogPageDto {
+  attempt: number | null;
+  lines: LogLineDto[];
+  /** Continue with it as `from`. */
+  next: number;
+}
+
+export interface WorkLoggedDto {
+  /** Number of the next line. */
+  next: number;
+}
+
+export interface WorkLogsDto {
+  /** The claimed attempt; one that has ended is rejected. */
+  attempt: Attempt;
+  /** The `holder` of the claim, if it named one. */
+  holder?: Holder;
+  /** Number of the first line of this request: the number of lines sent before, so that a repeat has no effect. */
+  first_line: number;
+  lines: {
+    text: string;
+    /** By default the time of the request (RFC 3339, UTC) */
+    at?: string;
+    /** Default "log". */
+    stream?: 'stdout' | 'stderr' | 'log';
+    /** For the stream `log`. Default "info". */
+    level?: 'debug' | 'info' | 'warn' | 'error';
+  }[];
+}
+
 export interface ModelDto {
   /** The model. */
   id: string;
@@ -1437,6 +1478,9 @@ export interface UpdateTaskDto {
   attempt?: number;
 }
 
+/** The claimed attempt; one that has ended is rejected. */
+export type Attempt = number;
+
 export interface ClaimWorkDto {
   /** The kinds of task that this worker runs. */
   kinds: string[];
@@ -1457,7 +1501,7 @@ export interface ClaimedWorkDto {
 
 export interface CompleteWorkDto {
   /** The claimed attempt; one that has ended is rejected. */
-  attempt: number;
+  attempt: Attempt;
   /** The `holder` of the claim, if it named one. */
   holder?: Holder;
   /** How the task ended. Default "Succeeded". */
@@ -1472,7 +1516,7 @@ export interface CompleteWorkDto {
 
 export interface CreateChildrenDto {
   /** The claimed attempt; one that has ended is rejected. */
-  attempt: number;
+  attempt: Attempt;
   /** The `holder` of the claim, if it named one. */
   holder?: Holder;
   /** A node whose `id` is a UUID is created once, however often it is sent. */
@@ -1498,7 +1542,7 @@ export interface CreatedChildrenDto {
 
 export interface FailWorkDto {
   /** The claimed attempt; one that has ended is rejected. */
-  attempt: number;
+  attempt: Attempt;
   /** The `holder` of the claim, if it named one. */
   holder?: Holder;
   /** Reason of the failure. */
@@ -1518,7 +1562,7 @@ export type Holder = string;
 
 export interface ReleaseWorkDto {
   /** The claimed attempt; one that has ended is rejected. */
-  attempt: number;
+  attempt: Attempt;
   /** The `holder` of the claim, if it named one. */
   holder?: Holder;
 }
@@ -1548,7 +1592,7 @@ export interface WorkDto {
 
 export interface WorkHeartbeatDto {
   /** The claimed attempt; one that has ended is rejected. */
-  attempt: number;
+  attempt: Attempt;
   /** The `holder` of the claim, if it named one. */
   holder?: Holder;
   /** Units that succeeded since the last heartbeat. */

@@ -13,6 +13,8 @@ export type {
   JobDto as Job,
   JobRunDto as JobRun,
   LinkDto as Link,
+  LogLineDto as LogLine,
+  LogPageDto as LogPage,
   ModelDto as Model,
   OccurrenceDto as Occurrence,
   PoolDto as Pool,

@@ -8,6 +8,7 @@ import type {
   TaskResultDto,
   WorkDto,
   WorkHeartbeatDto,
+  WorkLogsDto,
   WorkOutcomeDto,
   WorkResultsDto,
 } from './wire-types.ts';
@@ -39,6 +40,11 @@ export class WorkClient {
 
   complete(task: ClaimedWork, completion: Omit<CompleteWorkDto, 'attempt' | 'holder'> = {}): Promise<WorkOutcomeDto> {
     return this.#say(task, 'complete', completion);
+  }
+
+  /** Adds lines to the task's log; `first_line` is the number of lines sent before, so that a repeat has no effect. */
+  async log(task: ClaimedWork, logs: Omit<WorkLogsDto, 'attempt' | 'holder'>): Promise<void> {
+    await this.#say(task, 'logs', logs);
   }
 
   /** With `final` no retry policy applies. */

@@ -53,7 +53,10 @@ export interface KindContext {
    * task continues with the remaining ones unless its handler ends it.
    */
   readonly runnerLost: AbortSignal;
+  /** Its lines go to the task's log, which the API, the command line and the console show, and to that of the worker. */
   readonly log: Logger;
+  /** Adds lines to the task's log, as the output of a program that the handler runs. */
+  readonly output: (stream: 'stdout' | 'stderr', text: string) => void;
   /** W3C trace context of this run, to propagate with calls; null without a trace. */
   readonly traceparent: string | null;
   /** Adds to the task's counters and signals activity. Need not be awaited. */

@@ -34,6 +34,7 @@ import { Signals } from './signals.ts';
 import { submit } from './submit.ts';
 import { retain, sweep } from './sweep.ts';
 import { Traces } from './traces/traces.ts';
+import { appendLogs, readLogs } from './task-logs.ts';
 import { inTransaction } from './transaction.ts';
 import * as advance from './trees/advance.ts';
 import { createNodes } from './trees/create-nodes.ts';
@@ -122,6 +123,8 @@ function verbsOf(context: EngineContext): Engine {
     getTree: (id, options) => tree.getTree(context, id, options),
     listChildren: (id, containerId, page) => tree.listChildren(context, id, containerId, page),
     listAttempts: (id, before, limit) => findAttempts(context.database, id, before, limit),
+    appendLogs: (chunks) => appendLogs(context, chunks),
+    readLogs: (id, query) => readLogs(context, id, query),
     readResult: (id) => tree.readResult(context, id),
     readResults: (scope, after, limit) => tree.readResults(context, scope, after, limit),
     treeChanges: (id, cursor) => tree.treeChanges(context, id, cursor),

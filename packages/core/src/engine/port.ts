@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '@heddle/base/json';
 import type { TaskId, WorkflowId } from '@heddle/base/ids';
 import type { TaskAttempt } from '@heddle/base/vocabulary/attempt';
+import type { LogChunk, LogPage } from '@heddle/base/vocabulary/task-log';
 import type { Dependency, NewTask, Task, TaskDetail, WorkflowSummary } from '@heddle/base/vocabulary/task';
 import type { ContainerState, Outcome, TaskState } from '@heddle/base/vocabulary/task-state';
 import type { StartTaskMessage } from '../domain/message.ts';
@@ -8,6 +9,7 @@ import type { WorkflowNotification } from '../domain/notification/notification.t
 import type { Delivery, DeliveryClaimRequest, DeliveryFilter, DeliveryRecord, DeliveryResult } from './delivery.ts';
 import type { ContainerExplanation, Explanation } from './explanation.ts';
 import type { TaskNotices } from './notices/port.ts';
+import type { LogQuery } from './task-logs.ts';
 import type { RunnerBroker, RunnerRequestCounts } from './runners/port.ts';
 import type {
   AttemptHolder,
@@ -340,6 +342,10 @@ export interface Engine {
   treeChanges(id: WorkflowId, cursor: number): Promise<TreeChanges | null>;
   /** Returns at most `limit` attempts of a task below the number `before`, newest first; null: from the last one. */
   listAttempts(id: TaskId, before: number | null, limit: number): Promise<TaskAttempt[]>;
+  /** Stores what attempts logged. A chunk may come again; those of unknown tasks and of later attempts are ignored. */
+  appendLogs(chunks: readonly LogChunk[]): Promise<void>;
+  /** Returns a part of what an attempt logged; null if it logged nothing. */
+  readLogs(id: TaskId, query: LogQuery): Promise<LogPage | null>;
   /** Returns the result of a task; null if it has none. */
   readResult(id: TaskId): Promise<TaskResult | null>;
   /** Returns at most `limit` results of the tasks of a scope, after the task `after`. */

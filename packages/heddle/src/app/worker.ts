@@ -14,6 +14,7 @@ import type { Logger } from '@heddle/base/log';
 import { Loop } from '@heddle/base/loop';
 import { systemRandom } from '@heddle/base/random';
 import type { Tracing } from '@heddle/base/trace';
+import type { LogChunk } from '@heddle/base/vocabulary/task-log';
 import type { Database } from '@heddle/core/store/database';
 import { pollAttempts } from './attempt-watch.ts';
 import { warnUnknownVariables, type Configuration } from './config.ts';
@@ -114,7 +115,7 @@ async function startWorker(start: Start): Promise<{ worker: QueueWorker; ready: 
   const tracing = await openTracing(settings, log);
   stopping.add('tracing', () => tracing.shutdown());
   const database = await openWorkerDatabase(start);
-  const { control, results, asks } = await accessOf(start, database, tracing);
+  const { control, results, asks, storeLogs } = await accessOf(start, database, tracing);
   const kinds = kindsOf(start, database, control, tracing);
   const { queue } = await openQueue({ url: settings.queueUrl, database, ...common }).catch((error: unknown) => {
     throw new CommandFailure(messageOf(error), { cause: error });
@@ -131,6 +132,7 @@ async function startWorker(start: Start): Promise<{ worker: QueueWorker; ready: 
     leaseMs,
     control,
     results,
+    ...(storeLogs === undefined ? {} : { storeLogs }),
     tracing,
     ...common,
   });
@@ -206,6 +208,7 @@ interface Access {
   control: TaskControl | null;
   results: ResultReader | null;
   asks: 'database' | 'server' | null;
+  storeLogs?: (chunks: readonly LogChunk[]) => Promise<void>;
 }
 
 async function accessOf(
@@ -218,7 +221,8 @@ async function accessOf(
     const parts = { database, clock: systemClock, random: systemRandom, log, tracing, resourceClasses };
     const engine = openProcessEngine({ role: 'worker', settings }, parts);
     stopping.add('the engine', () => engine.close());
-    return { control: engineControl(engine), results: engineResults(engine), asks: 'database' };
+    const storeLogs = (chunks: readonly LogChunk[]): Promise<void> => engine.appendLogs(chunks);
+    return { control: engineControl(engine), results: engineResults(engine), storeLogs, asks: 'database' };
   }
   if (server !== null) return { ...accessServer(server), asks: 'server' };
   log.warn(

@@ -12,6 +12,8 @@ export interface TaskContext {
   readonly traceparent: string | null;
   /** Aborts when another of the task's runners is lost; absent if there is no other. */
   readonly runnerLost?: AbortSignal;
+  /** Adds lines to the task's log, as the output of a command. */
+  readonly output: (stream: 'stdout' | 'stderr', text: string) => void;
   /** Adds to the task's counters; resolves when they are durable. Need not be awaited. */
   readonly progress: (newSuccess: number, newFailures: number) => Promise<ProgressResult>;
 }

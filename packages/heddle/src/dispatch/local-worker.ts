@@ -18,6 +18,7 @@ import { leaseKeeper } from './lease-keeper.ts';
 import { ReportOutbox } from './report-outbox.ts';
 import type { ExecutorResult, ExecutorRegistry } from './executor-registry.ts';
 import { engineControl } from './task-control.ts';
+import { TaskLogs } from './task-logs.ts';
 import { TaskQueue } from './task-queue.ts';
 import { failureOf, reportOf } from './task-report.ts';
 import { TaskRun } from './task-run.ts';
@@ -36,6 +37,7 @@ export interface LocalWorkerOptions {
     | 'offerToClaim'
     | 'release'
     | 'heartbeat'
+    | 'appendLogs'
   >;
   registry: ExecutorRegistry;
   /** Lanes to claim from; those of the registry's kinds by default. */
@@ -136,7 +138,8 @@ export class LocalWorker {
       maxItems: PROGRESS_SET_MAX,
       maxWaiting: PROGRESS_WAITING_MAX,
     });
-    this.#environment = { log, progress };
+    const logs = new TaskLogs({ store: (chunks) => engine.appendLogs(chunks), clock, log });
+    this.#environment = { log, progress, logs };
     this.#watch = unwantedWatch({
       control: engineControl(engine),
       runs: () => this.#runs,
@@ -318,20 +321,33 @@ export class LocalWorker {
     const run = new TaskRun(task, this.#environment);
     try {
       const returned = executor(task, run);
-      if (!isThenable(returned)) {
-        this.#outbox.push(reportOf(task, returned));
-        return true;
-      }
+      if (!isThenable(returned)) return this.#endAtOnce(run, reportOf(task, returned));
       this.#runs.add(run);
       returned.then(
-        (result) => this.#finish(run, reportOf(task, result)),
-        (error: unknown) => this.#finish(run, failureOf(task, reasonOf(error))),
+        (result) => this.#endLater(run, reportOf(task, result), run.closeLog()),
+        (error: unknown) => this.#endLater(run, failureOf(task, reasonOf(error)), run.closeLog()),
       );
       return false;
     } catch (error) {
-      this.#outbox.push(failureOf(task, reasonOf(error)));
+      return this.#endAtOnce(run, failureOf(task, reasonOf(error)));
+    }
+  }
+
+  /** Returns false if its log has to be stored first: nobody should see an end whose last lines are missing. */
+  #endAtOnce(run: TaskRun, report: Report): boolean {
+    const logged = run.closeLog();
+    if (logged === undefined) {
+      this.#outbox.push(report);
       return true;
     }
+    this.#runs.add(run);
+    this.#endLater(run, report, logged);
+    return false;
+  }
+
+  #endLater(run: TaskRun, report: Report, logged: Promise<void> | undefined): void {
+    if (logged === undefined) this.#finish(run, report);
+    else void logged.then(() => this.#finish(run, report));
   }
 
   #finish(run: TaskRun, report: Report): void {

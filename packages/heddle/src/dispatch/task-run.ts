@@ -2,23 +2,24 @@ import type { Coalescer } from '@heddle/base/coalescer';
 import type { Logger } from '@heddle/base/log';
 import type { ClaimedTask, ProgressReport, ProgressResult } from '@heddle/core/engine/port';
 import type { TaskContext } from './executor-registry.ts';
-import { RunSignal } from './run-signal.ts';
+import { LoggedRun } from './logged-run.ts';
 import type { CheckedTask } from './task-control.ts';
+import type { TaskLogs } from './task-logs.ts';
 
 /** What the runs of one worker share. */
 export interface RunEnvironment {
   readonly log: Logger;
   readonly progress: Coalescer<ProgressReport, ProgressResult>;
+  readonly logs: TaskLogs;
 }
 
 /** The context of one running task. Most tasks use little of it, so everything is created on demand. */
-export class TaskRun extends RunSignal implements TaskContext {
+export class TaskRun extends LoggedRun implements TaskContext {
   readonly task: ClaimedTask;
   readonly #environment: RunEnvironment;
-  #log: Logger | undefined;
 
   constructor(task: ClaimedTask, environment: RunEnvironment) {
-    super();
+    super(environment.log, environment.logs);
     this.task = task;
     this.#environment = environment;
   }
@@ -27,9 +28,8 @@ export class TaskRun extends RunSignal implements TaskContext {
     return { task_id: this.task.id, attempt: this.task.attempt };
   }
 
-  get log(): Logger {
-    const { id, kind, attempt } = this.task;
-    return (this.#log ??= this.#environment.log.child({ task_id: id, kind, attempt }));
+  get kind(): string {
+    return this.task.kind;
   }
 
   get traceparent(): string | null {

@@ -30,6 +30,7 @@ import { reportRoutes } from './routes/report.ts';
 import { serviceRoutes } from './routes/service.ts';
 import { submitRoutes } from './routes/submit.ts';
 import { taskListRoutes } from './routes/task-list.ts';
+import { logRoutes } from './routes/logs.ts';
 import { taskRoutes } from './routes/task.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
 import { workRoutes } from './routes/work.ts';
@@ -113,6 +114,7 @@ function addRoutes(app: App, context: RouteContext): void {
   submitRoutes(app, context);
   taskListRoutes(app, context);
   taskRoutes(app, context);
+  logRoutes(app, context);
   reportRoutes(app, context);
   batchRoutes(app, context);
   workflowRoutes(app, context);

@@ -299,3 +299,63 @@ test('a stopping server releases waiting callers', async () => {
   await other.app.close();
   assert.deepEqual(await waiting, []);
 });
+
+describe('the log of a claimed task', () => {
+  test('is sent by its worker, once however often a request is repeated, and read by anyone', async () => {
+    const kind = newKind();
+    const [id] = await submit(kind);
+    const [work] = await client.work.claim({ kinds: [kind] });
+    const lines = [{ text: 'first' }, { text: 'second', stream: 'stderr' as const }];
+    for (let repeat = 0; repeat < 2; repeat += 1) await client.work.log(work!, { first_line: 0, lines });
+    await client.work.log(work!, { first_line: 2, lines: [{ text: 'third', level: 'warn' }] });
+    const page = await client.taskLogs(id!);
+    assert.deepEqual(
+      page.lines.map(({ number, stream, level, text }) => [number, stream, level, text]),
+      [
+        [0, 'log', 'info', 'first'],
+        [1, 'stderr', null, 'second'],
+        [2, 'log', 'warn', 'third'],
+      ],
+    );
+    assert.deepEqual([page.attempt, page.next], [1, 3]);
+    const { lines: last } = await client.taskLogs(id!, { tail: 1 });
+    assert.deepEqual(last, page.lines.slice(2));
+    const { lines: rest } = await client.taskLogs(id!, { attempt: 1, from: 1, page_size: 1 });
+    assert.deepEqual(rest, page.lines.slice(1, 2));
+  });
+
+  test('is followed from attempt to attempt, until the task has ended', async () => {
+    const kind = newKind();
+    const [id] = await submit(kind);
+    const [first] = await client.work.claim({ kinds: [kind] });
+    await client.work.log(first!, { first_line: 0, lines: [{ text: 'of the first' }] });
+    const seen: string[] = [];
+    const following = (async () => {
+      for await (const { attempt, lines } of client.followTaskLogs(id!)) {
+        seen.push(...lines.map(({ text }) => `${attempt}: ${text}`));
+      }
+    })();
+    await eventually(() => seen.length === 1, 'the first line');
+    await client.work.log(first!, { first_line: 1, lines: [{ text: 'more' }] });
+    await client.work.release(first!);
+    const [second] = await client.work.claim({ kinds: [kind] });
+    await client.work.log(second!, { first_line: 0, lines: [{ text: 'of the second' }] });
+    await client.work.complete(second!);
+    await following;
+    assert.deepEqual(seen, ['1: of the first', '1: more', '2: of the second']);
+  });
+
+  test('takes lines only from the worker that holds it, and only lines', async () => {
+    const kind = newKind();
+    await submit(kind);
+    const [work] = await client.work.claim({ kinds: [kind], holder: 'me' });
+    const isRefused = (code: string) => (error: unknown) => error instanceof HeddleApiError && error.code === code;
+    const log = (task: typeof work, text: string): Promise<void> =>
+      client.work.log(task!, { first_line: 0, lines: [{ text }] });
+    await assert.rejects(log({ ...work!, holder: 'you' }, 'x'), isRefused('HELD_BY_ANOTHER'));
+    await assert.rejects(log(work, 'two\nlines'), isRefused('VALIDATION_FAILED'));
+    await assert.rejects(log(work, 'x'.repeat(8_193)), isRefused('VALIDATION_FAILED'));
+    await assert.rejects(client.taskLogs(newId()), isRefused('NOT_FOUND'));
+    assert.deepEqual(await client.taskLogs(work!.id), { attempt: null, lines: [], next: 0 });
+  });
+});

@@ -156,6 +156,9 @@ function withLoss(context: TaskContext, runnerLost: AbortSignal): TaskContext {
     get log() {
       return context.log;
     },
+    get output() {
+      return context.output;
+    },
     traceparent: context.traceparent,
     progress: (newSuccess, newFailures) => context.progress(newSuccess, newFailures),
     runnerLost,

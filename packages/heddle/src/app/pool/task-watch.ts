@@ -31,6 +31,7 @@ export function watchedEngine(engine: WorkerEngine, onSettled: (attempts: readon
       onSettled(reports);
       return answer;
     },
+    appendLogs: (chunks) => engine.appendLogs(chunks),
     release: async (attempts) => {
       const outcomes = await engine.release(attempts);
       onSettled(attempts);

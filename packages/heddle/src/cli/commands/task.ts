@@ -13,6 +13,7 @@ import type { TaskDetail } from '../output/wire.ts';
 import { showAttempts, type AttemptOptions } from './task-attempts.ts';
 import { explainTask } from './task-explain.ts';
 import { finishTask, type FinishOptions } from './task-finish.ts';
+import { showLogs, type LogOptions } from './task-logs.ts';
 import { listTasks, showTask, printTask, type TaskListOptions } from './task-show.ts';
 
 /** Adds `heddle task …`. */
@@ -27,6 +28,15 @@ export function registerTaskCommands(program: Command, io: CommandIo = processIo
       .option('--limit <number>', 'Attempts to show', wholeNumber(1, 10_000)),
     io,
     showAttempts,
+  );
+  clientCommand<LogOptions>(
+    withId(task, 'logs', 'Show what a task logged, or what the command that it runs wrote')
+      .option('-f, --follow', 'Continue until the task has ended')
+      .option('--attempt <number>', 'Of this attempt; by default the one that logged last', wholeNumber(1, 1_000_000))
+      .option('--tail <lines>', 'Only the last lines', wholeNumber(1, 10_000))
+      .option('--timestamps', 'Begin each line with its time'),
+    io,
+    showLogs,
   );
   addFinish(task, io);
   addSteering(task, io);

@@ -14,6 +14,7 @@ import { STATES } from '../output/status.ts';
 import { count } from '@heddle/base/terminal/text';
 import { watchWorkflow } from '../output/workflow-progress.ts';
 import { explainContainer } from './workflow-explain.ts';
+import { showWorkflowLogs } from './workflow-logs.ts';
 import { submitWorkflow, type WorkflowSubmitOptions } from './workflow-submit.ts';
 import { listWorkflows, showWorkflow, type WorkflowGetOptions, type WorkflowListOptions } from './workflow-show.ts';
 
@@ -34,6 +35,15 @@ export function registerWorkflowCommands(program: Command, io: CommandIo = proce
     (context, options, file) => submitWorkflow(context, options, file, followWorkflow),
   );
   addReads(workflow, io);
+  clientCommand<{ timestamps?: boolean }>(
+    workflow
+      .command('logs')
+      .description('Show what the tasks of a workflow logged')
+      .argument('<id>', 'ID of the workflow', parseId)
+      .option('--timestamps', 'Begin each line with its time'),
+    io,
+    showWorkflowLogs,
+  );
   for (const verb of VERBS) addVerb(workflow, io, verb);
 }
 

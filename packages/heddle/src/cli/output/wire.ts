@@ -4,6 +4,7 @@ import type { BatchEvent, HeddleClient, WorkflowEvent } from '@heddle/client';
 type Answer<Method extends (...given: never[]) => Promise<unknown>> = Awaited<ReturnType<Method>>;
 
 export type TaskDetail = Answer<HeddleClient['getTask']>;
+export type LogLine = Answer<HeddleClient['taskLogs']>['lines'][number];
 export type TaskAttempt = Answer<HeddleClient['taskAttempts']>[number];
 export type BasicTask = Answer<HeddleClient['listTasks']>[number];
 export type Batch = Answer<HeddleClient['listBatches']>[number];

@@ -26,6 +26,7 @@ export interface RunHost {
   /** Aborts when another of the task's runners is lost; absent if there is no other. */
   readonly runnerLost?: AbortSignal;
   readonly log: Logger;
+  readonly output: (stream: 'stdout' | 'stderr', text: string) => void;
   readonly progress: (successes: number, failures: number) => Promise<unknown>;
   /** W3C trace context of the run; null without a trace. */
   readonly traceparent: string | null;
@@ -79,6 +80,10 @@ class KindRun implements KindContext {
 
   get log(): Logger {
     return this.#host.log;
+  }
+
+  get output(): KindContext['output'] {
+    return this.#host.output;
   }
 
   get traceparent(): string | null {

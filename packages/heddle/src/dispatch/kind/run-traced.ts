@@ -35,6 +35,9 @@ function within(host: RunHost, traceparent: string | null): RunHost {
     get log() {
       return host.log;
     },
+    get output() {
+      return host.output;
+    },
     get progress() {
       return host.progress;
     },

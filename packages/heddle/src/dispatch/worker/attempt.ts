@@ -1,8 +1,10 @@
 import type { StartTaskMessage } from '@heddle/core/domain/message';
+import type { ReceivedMessage } from '@heddle/core/queue/port';
 import type { Logger } from '@heddle/base/log';
 import type { KindTask } from '@heddle/kit';
 import type { RunHost } from '../kind/run-kind.ts';
-import { RunSignal } from '../run-signal.ts';
+import { LoggedRun } from '../logged-run.ts';
+import type { TaskLogs } from '../task-logs.ts';
 import type { CheckedTask } from '../task-control.ts';
 
 /**
@@ -11,15 +13,22 @@ import type { CheckedTask } from '../task-control.ts';
  */
 export type Ending = 'unwanted' | 'timed_out' | 'handed_back';
 
+/** What a worker gives to its attempts. */
+export interface AttemptHost {
+  readonly log: Logger;
+  /** Null if this worker has no access to a server or a database. */
+  readonly logs: TaskLogs | null;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+}
+
 /** One attempt of a task in this worker: its message, and its run once it has started. */
-export class Attempt extends RunSignal implements RunHost {
+export class Attempt extends LoggedRun implements RunHost {
   readonly start: StartTaskMessage;
   /** The deliveries of its message, newest last: they extend and settle it. */
   readonly receipts: string[];
   readonly receiveCount: number;
-  readonly #log: Logger;
   readonly #now: () => number;
-  #ownLog: Logger | undefined;
   #ending: Ending | undefined;
   /** Times of its last activity, its last heartbeat, and the last extension of its message's visibility. */
   activeAt: number;
@@ -33,13 +42,15 @@ export class Attempt extends RunSignal implements RunHost {
   /** Its end was reported, or its message released: its handler has no further effect. */
   settled = false;
 
-  /** @param now monotonic milliseconds */
-  constructor(start: StartTaskMessage, receipt: string, receiveCount: number, log: Logger, now: () => number) {
-    super();
+  constructor(
+    start: StartTaskMessage,
+    { receipt, receive_count: receiveCount }: Pick<ReceivedMessage, 'receipt' | 'receive_count'>,
+    { log, logs, now }: AttemptHost,
+  ) {
+    super(log, logs);
     this.start = start;
     this.receipts = [receipt];
     this.receiveCount = receiveCount;
-    this.#log = log;
     this.#now = now;
     this.receivedAt = now();
     this.activeAt = this.receivedAt;
@@ -62,9 +73,8 @@ export class Attempt extends RunSignal implements RunHost {
     return { task_id: this.start.task.id, attempt: this.start.task.attempt };
   }
 
-  get log(): Logger {
-    const { id: task_id, kind, attempt } = this.start.task;
-    return (this.#ownLog ??= this.#log.child({ task_id, kind, attempt }));
+  get kind(): string {
+    return this.start.task.kind;
   }
 
   get traceparent(): string | null {

@@ -6,6 +6,7 @@ import type { Logger } from '@heddle/base/log';
 import { Attempt, attemptKey } from './attempt.ts';
 import type { KindLane } from './kind-lane.ts';
 import type { TaskControl } from '../task-control.ts';
+import type { TaskLogs } from '../task-logs.ts';
 
 /** Time in a queue after which an attempt is checked before it starts: its task may have been canceled or requeued. */
 const AGED_MS = 10_000;
@@ -16,6 +17,7 @@ export interface IntakeOptions {
   control: TaskControl | null;
   clock: Clock;
   log: Logger;
+  logs: TaskLogs | null;
   /** Called for an attempt that was delivered so often that another try cannot succeed. */
   giveUp: (lane: KindLane, attempt: Attempt) => void;
   /** Called for an attempt whose task ended before any worker started it. */
@@ -78,12 +80,12 @@ export class Intake {
   }
 
   #parse(lane: KindLane, message: ReceivedMessage): Attempt | { reason: string } {
-    const { clock, log } = this.#options;
+    const { clock, log, logs } = this.#options;
     const parsed = parseStartTask(message.body);
     if (!parsed.ok) return { reason: parsed.reason };
     const { kind } = parsed.message.task;
     if (kind !== lane.definition.name) return { reason: `task.kind: is ${kind}, but this is the queue ${lane.queue}` };
-    return new Attempt(parsed.message, message.receipt, message.receive_count, log, () => clock.monotonic());
+    return new Attempt(parsed.message, message, { log, logs, now: () => clock.monotonic() });
   }
 
   /** The attempt if it is new here; null if it has ended. */

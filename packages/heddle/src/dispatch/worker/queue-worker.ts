@@ -13,6 +13,7 @@ import { NO_RESULTS, type ResultReader } from '../kind/result-stream.ts';
 import type { RunPorts } from '../kind/run-kind.ts';
 import { runTraced } from '../kind/run-traced.ts';
 import type { TaskControl } from '../task-control.ts';
+import { TaskLogs, type TaskLogsOptions } from '../task-logs.ts';
 import { unwantedWatch } from '../unwanted-watch.ts';
 import type { Attempt } from './attempt.ts';
 import { Conclusions } from './conclusions.ts';
@@ -32,6 +33,8 @@ export interface QueueWorkerOptions {
   control: TaskControl | null;
   /** Source of results for aggregators; null if there is none. */
   results: ResultReader | null;
+  /** Stores what its tasks log; without it, their lines go to the log of this process only. */
+  storeLogs?: TaskLogsOptions['store'];
   /** Lease of an attempt without a heartbeat; 60 s by default, like the engine's. */
   leaseMs?: number;
   /**
@@ -108,7 +111,9 @@ export class QueueWorker {
     const giveUp = (lane: KindLane, attempt: Attempt): void =>
       this.#conclusions.conclude(lane, attempt, exceededDeliveries(attempt));
     const drop = (lane: KindLane, attempt: Attempt): void => this.#conclusions.drop(lane, attempt);
-    this.#intake = new Intake({ control, clock, log, giveUp, drop });
+    const { storeLogs } = options;
+    const logs = storeLogs === undefined ? null : new TaskLogs({ store: storeLogs, clock, log });
+    this.#intake = new Intake({ control, clock, log, logs, giveUp, drop });
     this.#heartbeats = new HeartbeatSender({
       line: this.#line,
       running: this.#running,
@@ -252,13 +257,14 @@ export class QueueWorker {
     const { definition } = lane;
     const run = { definition, task: attempt.task, host: attempt, ports: this.#portsOf(attempt) };
     const completion = runTraced(this.#options.tracing ?? null, run);
-    if (completion instanceof Completion) {
+    const logged = completion instanceof Completion ? attempt.closeLog() : undefined;
+    if (completion instanceof Completion && logged === undefined) {
       this.#conclusions.conclude(lane, attempt, completion);
       return true;
     }
     this.#running.set(attempt, lane);
     lane.running += 1;
-    void completion.then((each) => {
+    void untilLogged(attempt, completion).then((each) => {
       this.#running.delete(attempt);
       lane.running -= 1;
       this.#conclusions.conclude(lane, attempt, each);
@@ -312,4 +318,11 @@ export class QueueWorker {
 function exceededDeliveries(attempt: Attempt): Completion {
   const reason = `its message was delivered ${attempt.receiveCount} times, and no worker completed it`;
   return new Completion('failed', { reason });
+}
+
+/** Nobody should see an end whose last log lines are missing. */
+async function untilLogged(attempt: Attempt, running: Completion | Promise<Completion>): Promise<Completion> {
+  const completion = await running;
+  await attempt.closeLog();
+  return completion;
 }

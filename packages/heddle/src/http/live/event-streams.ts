@@ -107,7 +107,7 @@ async function sendChanges(
       first = false;
       // Writes no faster than a slow client reads: `event` waits until its socket can accept more.
       await clock.sleep(PACE_MS, signal);
-      await bell.heard(clock, HEARTBEAT_MS, () => writer.comment('keep-alive'));
+      await bell.heard(clock, feed.pollMs ?? HEARTBEAT_MS, () => writer.comment('keep-alive'));
     }
   } finally {
     signal.removeEventListener('abort', stopWaiting);

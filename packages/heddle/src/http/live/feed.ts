@@ -2,6 +2,8 @@
 export interface Feed {
   /** The channel whose changes trigger a read. */
   readonly workflowId: string;
+  /** Time between two reads without a change of the workflow; 5 s by default. */
+  readonly pollMs?: number;
   /** Changes since the cursor; null if the object no longer exists. */
   read(cursor: number): Promise<FeedChanges | null>;
 }

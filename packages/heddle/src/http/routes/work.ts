@@ -35,6 +35,7 @@ import {
   WorkResultsDto,
   workToWire,
 } from '../wire/work.ts';
+import { linesOfWork, WorkLoggedDto, WorkLogsDto } from '../wire/log.ts';
 import { resultToWire } from '../wire/workflow.ts';
 import { requireAllowedAddresses } from '../submit/check-tree.ts';
 import type { App, RouteContext } from './context.ts';
@@ -57,6 +58,7 @@ export function workRoutes(app: App, context: RouteContext): void {
   releaseRoute(app, work);
   childrenRoute(app, work);
   resultsRoute(app, work);
+  workLogsRoute(app, work);
 }
 
 interface WorkContext extends RouteContext {
@@ -322,6 +324,35 @@ function readNodes(given: readonly unknown[], newId: () => string): NewNode[] {
   const nodes = given.map((value, index) => readCreatedNode(value, placeOf(place, index), faults, newId));
   if (faults.list.length > 0) throw new HeddleError('VALIDATION_FAILED', undefined, { details: faults.list });
   return nodes.filter((node) => node !== null);
+}
+
+const logsDescription = `For workers that claim tasks: adds lines to the log of the attempt. \`first_line\` makes a repeated
+request harmless. Lines are kept with the task; see its log.`;
+
+function workLogsRoute(app: App, { engine, clock, holders }: WorkContext): void {
+  app.route({
+    method: 'POST',
+    url: '/v1/work/:task_id/logs',
+    config: onTask.config,
+    schema: {
+      ...describe({
+        summary: 'Add lines to the log of a task',
+        description: logsDescription,
+        answers: { 200: { description: 'Stored, now or by an earlier call.', schema: WorkLoggedDto } },
+        problems: BODY_PROBLEMS,
+      }),
+      params: onTask.params,
+      querystring: onTask.querystring,
+      body: WorkLogsDto,
+    },
+    handler: async (request) => {
+      const { attempt, first_line } = request.body;
+      const task_id = await heldTask(holders, request, request.body);
+      const lines = linesOfWork(request.body, clock.now());
+      await engine.appendLogs([{ task_id, attempt, first_line, lines }]);
+      return { next: first_line + lines.length };
+    },
+  });
 }
 
 function resultsRoute(app: App, { engine, config, holders }: WorkContext): void {

@@ -95,7 +95,7 @@ export const ClaimedWorkDto = Type.Object(
 );
 export type ClaimedWorkDto = Static<typeof ClaimedWorkDto>;
 
-const Attempt = Type.Integer({
+export const Attempt = Type.Integer({
   minimum: 1,
   maximum: 2_147_483_647,
   description: 'The claimed attempt; one that has ended is rejected.',

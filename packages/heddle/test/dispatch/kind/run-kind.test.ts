@@ -77,7 +77,13 @@ describe('the end of a run', () => {
   it('needs no promise if the handler needs none', () => {
     const kind = defineKind({ name: 'quick', run: (input) => input['n'] });
     const { signal } = new AbortController();
-    const host = { log: silentLogger, progress: () => Promise.resolve(), signal, traceparent: null };
+    const host = {
+      log: silentLogger,
+      output: () => undefined,
+      progress: () => Promise.resolve(),
+      signal,
+      traceparent: null,
+    };
     const ports = { nodes: { send: () => Promise.resolve() }, results: NO_RESULTS };
     const ended = runKind(kind, kindTask('quick', { input: { n: 7 } }), host, ports);
     assert.ok(ended instanceof Completion);

@@ -15,7 +15,7 @@ const ATTEMPT_SPAN = 'b7ad6b7169203331';
 const traceparent = `00-${TRACE}-${ATTEMPT_SPAN}-01`;
 
 const { signal } = new AbortController();
-const host = { log: silentLogger, progress: () => Promise.resolve(), signal, traceparent };
+const host = { log: silentLogger, output: () => undefined, progress: () => Promise.resolve(), signal, traceparent };
 const ports = { nodes: { send: () => Promise.resolve() }, results: NO_RESULTS };
 const told = defineKind({ name: 'told', run: (_input, context) => context.traceparent });
 const failing = defineKind({

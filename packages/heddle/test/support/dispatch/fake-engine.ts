@@ -1,3 +1,4 @@
+import type { LogChunk } from '@heddle/base/vocabulary/task-log';
 import type {
   ClaimAlong,
   ClaimedTask,
@@ -102,7 +103,16 @@ export class FakeOutbox implements DeliverySide {
 
 type WorkerSide = Pick<
   Engine,
-  'claim' | 'report' | 'reportAndClaim' | 'progress' | 'getTask' | 'onReady' | 'offerToClaim' | 'release' | 'heartbeat'
+  | 'claim'
+  | 'report'
+  | 'reportAndClaim'
+  | 'progress'
+  | 'getTask'
+  | 'onReady'
+  | 'offerToClaim'
+  | 'release'
+  | 'heartbeat'
+  | 'appendLogs'
 >;
 
 /** Ready tasks in memory, claimed and reported like those of the engine. */
@@ -117,11 +127,17 @@ export class FakeTasks implements WorkerSide {
   readonly beats: (readonly Heartbeat[])[] = [];
   readonly offers = new Set<() => ClaimAlong | null>();
   readonly over = new Set<string>();
+  readonly logged: LogChunk[] = [];
   #made = 0;
   claimsUnderWay = 0;
   claimsUnderWayMax = 0;
   /** Delay between a call and its response; the next tick of the event loop by default. */
   answered: (call: 'claim' | 'report') => Promise<void> = () => new Promise((resolve) => setImmediate(resolve));
+
+  appendLogs(chunks: readonly LogChunk[]): Promise<void> {
+    this.logged.push(...chunks);
+    return Promise.resolve();
+  }
 
   add(count: number, kind = 'noop', changes: Partial<ClaimedTask> = {}): void {
     for (let n = 0; n < count; n += 1) {

@@ -138,6 +138,7 @@ begin
   v_tasks := array(select id from archive_task where workflow_id = any(v_workflows));
   delete from archive_edge where child_id = any(v_tasks);
   delete from archive_task_attempt where task_id = any(v_tasks);
+  delete from task_log where task_id = any(v_tasks);
   delete from archive_task_spec where task_id = any(v_tasks);
   delete from archive_task_data where task_id = any(v_tasks);
   delete from dedupe_entry where task_id = any(v_tasks);

@@ -46,6 +46,7 @@ export async function runOnce(definition: KindDefinition, options: RunOptions = 
   const host: RunHost = {
     signal: new AbortController().signal,
     log: silentLogger,
+    output: () => undefined,
     progress: (successes, failures) => Promise.resolve(void counted.push([successes, failures])),
     traceparent: null,
   };

@@ -1,0 +1,91 @@
+import type { Output } from '@heddle/base/terminal/output';
+import { count, printable } from '@heddle/base/terminal/text';
+import type { ClientContext } from '../output/client-command.ts';
+import { CLIENT_EXIT, type ClientExit } from '../output/exit-codes.ts';
+import type { LogLine } from '../output/wire.ts';
+
+export interface LogOptions {
+  follow?: boolean;
+  attempt?: number;
+  tail?: number;
+  timestamps?: boolean;
+}
+
+const PAGE_LINES = 1_000;
+
+/** Writes what a task logged: output as it was, other lines with their level. With `--json` one object a line. */
+export async function showLogs(context: ClientContext, options: LogOptions, id: string): Promise<ClientExit> {
+  const { client, output } = context;
+  const writer = new LogWriter(output, options.timestamps === true);
+  const { attempt, tail } = options;
+  const which = { ...(attempt === undefined ? {} : { attempt }) };
+  if (options.follow === true)
+    return followLogs(context, { ...which, ...(tail === undefined ? {} : { tail }) }, id, writer);
+  let page = await client.taskLogs(id, { ...which, ...(tail === undefined ? { page_size: PAGE_LINES } : { tail }) });
+  writer.write(page.attempt, page.lines);
+  while (tail === undefined && page.attempt !== null && page.lines.length > 0) {
+    page = await client.taskLogs(id, { attempt: page.attempt, from: page.next, page_size: PAGE_LINES });
+    writer.write(page.attempt, page.lines);
+  }
+  if (writer.isEmpty) output.notice('it has logged nothing');
+  return CLIENT_EXIT.ok;
+}
+
+async function followLogs(
+  { client, io }: ClientContext,
+  which: { attempt?: number; tail?: number },
+  id: string,
+  writer: LogWriter,
+): Promise<ClientExit> {
+  const stop = new AbortController();
+  const unsubscribe = io.onInterrupt(() => stop.abort());
+  try {
+    for await (const { attempt, lines } of client.followTaskLogs(id, which, stop.signal)) writer.write(attempt, lines);
+    return stop.signal.aborted ? CLIENT_EXIT.interrupted : CLIENT_EXIT.ok;
+  } finally {
+    unsubscribe();
+  }
+}
+
+/** Writes lines, says where an attempt begins if there are several, and how many lines were left out. */
+export class LogWriter {
+  readonly #output: Output;
+  readonly #timestamps: boolean;
+  readonly #prefix: string;
+  #attempt: number | null = null;
+  #next = 0;
+
+  constructor(output: Output, timestamps: boolean, prefix = '') {
+    this.#output = output;
+    this.#timestamps = timestamps;
+    this.#prefix = prefix;
+  }
+
+  get isEmpty(): boolean {
+    return this.#attempt === null;
+  }
+
+  write(attempt: number | null, lines: readonly LogLine[]): void {
+    if (attempt === null || lines.length === 0) return;
+    if (this.#attempt !== attempt) {
+      if (this.#attempt !== null && !this.#output.json)
+        this.#output.line(this.#output.paint('dim', `attempt ${attempt}`));
+      this.#attempt = attempt;
+      this.#next = lines[0]!.number;
+    }
+    for (const line of lines) this.#writeLine(attempt, line);
+  }
+
+  #writeLine(attempt: number, line: LogLine): void {
+    const omitted = line.number - this.#next;
+    this.#next = line.number + 1;
+    if (this.#output.json) {
+      this.#output.document({ attempt, ...line });
+      return;
+    }
+    if (omitted > 0) this.#output.line(this.#output.paint('dim', `… ${count(omitted, 'line')} left out …`));
+    const time = this.#timestamps ? `${line.at} ` : '';
+    const level = line.level === null || line.level === 'info' ? '' : `${line.level}: `;
+    this.#output.line(`${this.#prefix}${time}${level}${printable(line.text)}`);
+  }
+}
