@@ -109,7 +109,8 @@ export interface LogFilter {
   from?: number;
   /** Only the last lines, instead of `from`. */
   tail?: number;
-  page_size?: number;
+  /** Maximum number of lines, 1,000 by default. */
+  limit?: number;
 }
 
 /** One event of a log's stream. Nothing follows `end`. */

@@ -1,5 +1,6 @@
 /** Built-in kinds, run by servers or by workers that name them. */
 export const BUILT_IN_KINDS: readonly string[] = [
+  'Command',
   'Conditional',
   'DnsScan',
   'DnsScanAggregator',

@@ -1,8 +1,8 @@
 /**
- * Scope of an API token. `operate` includes `read` and `work`, `admin` includes everything; `submit` and `work` include
- * nothing else.
+ * Scope of an API token. `operate` includes `read` and `work`, `admin` includes everything; the others include nothing
+ * else. `command` adds tasks of the kind `Command` to what `submit` and others may submit.
  */
-export const TOKEN_SCOPES = ['read', 'submit', 'work', 'operate', 'admin'] as const;
+export const TOKEN_SCOPES = ['read', 'submit', 'work', 'operate', 'command', 'admin'] as const;
 
 export type TokenScope = (typeof TOKEN_SCOPES)[number];
 
@@ -23,6 +23,7 @@ const INCLUDED = {
   submit: ['submit', 'admin'],
   work: ['work', 'operate', 'admin'],
   operate: ['operate', 'admin'],
+  command: ['command', 'admin'],
   admin: ['admin'],
 } as const satisfies Record<TokenScope, readonly TokenScope[]>;
 

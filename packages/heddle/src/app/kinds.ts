@@ -12,6 +12,7 @@ import type { Clock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
 import type { Random } from '@heddle/base/random';
 import type { Tracing } from '@heddle/base/trace';
+import { commandKinds } from './command-kinds.ts';
 import { watchAttempts } from './attempt-watch.ts';
 import { loadKinds } from './kind-modules.ts';
 import { reconKinds } from './recon-kinds.ts';
@@ -44,6 +45,8 @@ export interface ServerKindsOptions extends KindsOptions {
   shared: SharedData;
   /** Returns why a webhook may not call an address; null if it may. */
   ssrf: (url: string) => string | null;
+  /** Whether commands run in a jail although the settings enable nothing. */
+  jailByDefault: boolean;
   /** What scans may read; null to use the settings. */
   defaultScanRoot: string | null;
   /** Domains that scans may look up in addition to those of the scope. */
@@ -70,6 +73,7 @@ export async function kindsOfServer(options: ServerKindsOptions): Promise<KindDe
     ...remoteKinds(remote),
     ...notificationKinds({ notices, ssrf }),
     ...dataKinds({ models, shared, clock }),
+    ...commandKinds({ settings, jailByDefault: options.jailByDefault, clock, log, stopping }),
     conditional(),
   ];
   const names = new Set(loaded.map(({ name }) => name));

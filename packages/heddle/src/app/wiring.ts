@@ -145,6 +145,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     ssrf,
     findings,
     models,
+    jailByDefault: base.development && isLoopbackHost(settings.host),
     defaultScanRoot,
     followedNames,
     remote,

@@ -16,6 +16,7 @@ import { systemRandom } from '@heddle/base/random';
 import type { Tracing } from '@heddle/base/trace';
 import type { LogChunk } from '@heddle/base/vocabulary/task-log';
 import type { Database } from '@heddle/core/store/database';
+import { commandKinds } from './command-kinds.ts';
 import { pollAttempts } from './attempt-watch.ts';
 import { warnUnknownVariables, type Configuration } from './config.ts';
 import { requireReachable } from './database-access.ts';
@@ -147,10 +148,11 @@ async function startWorker(start: Start): Promise<{ worker: QueueWorker; ready: 
 
 /** @throws ConfigurationError if there is nothing to run */
 function requireKinds(settings: SettingValues, names: readonly string[]): void {
-  const { kindModules, scanRoots, reconScope, remoteExecutors } = settings;
-  if (kindModules.length + scanRoots.length + reconScope.length + remoteExecutors.length + names.length > 0) return;
+  const { kindModules, scanRoots, reconScope, remoteExecutors, commands } = settings;
+  const given = [kindModules, scanRoots, reconScope, remoteExecutors, commands, names];
+  if (given.some(({ length }) => length > 0)) return;
   throw new ConfigurationError([
-    '--module (HEDDLE_MODULES): name at least one module that exports kinds; or set HEDDLE_SCAN_ROOTS (what to scan), HEDDLE_RECON_SCOPE (what may be probed) or HEDDLE_EXECUTORS (executors for remote events)',
+    '--module (HEDDLE_MODULES): name at least one module that exports kinds; or set HEDDLE_SCAN_ROOTS (what to scan), HEDDLE_RECON_SCOPE (what may be probed) HEDDLE_EXECUTORS (executors for remote events) or HEDDLE_COMMANDS (how commands are isolated)',
   ]);
 }
 
@@ -169,6 +171,7 @@ function kindsOf(
   const executors = openExecutors({ settings, clock: systemClock, random: systemRandom, log });
   stopping.add('the executors', async () => executors?.close());
   const remote = remoteKinds({ executors, tracing });
+  const running = commandKinds({ settings, jailByDefault: false, clock: systemClock, log, stopping });
   const withOwn = (own: readonly KindDefinition[]): KindDefinition[] => [
     ...modules,
     ...own.filter(({ name }) => modules.every((kind) => kind.name !== name)),
@@ -179,10 +182,15 @@ function kindsOf(
       ? []
       : dataKinds({ models, shared: createSharedData({ database }), clock: systemClock });
   if (names.length > 0) {
-    return selectKinds(withOwn([...scanning, ...probing, ...remote, ...moving, conditional()]), names);
+    return selectKinds(withOwn([...scanning, ...probing, ...remote, ...running, ...moving, conditional()]), names);
   }
   const { scanRoots, reconScope } = settings;
-  return withOwn([...(scanRoots.length > 0 ? scanning : []), ...(reconScope.length > 0 ? probing : []), ...remote]);
+  return withOwn([
+    ...(scanRoots.length > 0 ? scanning : []),
+    ...(reconScope.length > 0 ? probing : []),
+    ...remote,
+    ...running,
+  ]);
 }
 
 /** The configured database, or that of a `heddle up` on this machine; null if external queues make it unnecessary. */

@@ -61,6 +61,10 @@ describe('tokens', () => {
       ['POST', `/v1/work/${ID}/release`, 'work'],
       ['POST', `/v1/work/${ID}/children`, 'work'],
       ['GET', `/v1/work/${ID}/results`, 'work'],
+      ['POST', `/v1/work/${ID}/logs`, 'work'],
+      ['GET', `/v1/tasks/${ID}/attempts`, 'read'],
+      ['GET', `/v1/tasks/${ID}/logs`, 'read'],
+      ['GET', `/v1/tasks/${ID}/logs/events`, 'read'],
       ['GET', '/v1/webhooks', 'read'],
       ['POST', `/v1/webhooks/${ID}/replay`, 'operate'],
       ['GET', '/v1/rules', 'read'],
@@ -74,6 +78,7 @@ describe('tokens', () => {
       submit: ['submit'],
       work: ['work'],
       operate: ['operate', 'work', 'read'],
+      command: ['command'],
       admin: scopes,
     };
     for (const [method, url, needed] of routes) {

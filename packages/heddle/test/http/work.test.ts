@@ -320,7 +320,7 @@ describe('the log of a claimed task', () => {
     assert.deepEqual([page.attempt, page.next], [1, 3]);
     const { lines: last } = await client.taskLogs(id!, { tail: 1 });
     assert.deepEqual(last, page.lines.slice(2));
-    const { lines: rest } = await client.taskLogs(id!, { attempt: 1, from: 1, page_size: 1 });
+    const { lines: rest } = await client.taskLogs(id!, { attempt: 1, from: 1, limit: 1 });
     assert.deepEqual(rest, page.lines.slice(1, 2));
   });
 

@@ -53,6 +53,7 @@ export async function kindsOfRunner(options: RunnerKindsOptions): Promise<KindDe
     notices: createNotices({ database, log }),
     shared: createSharedData({ database }),
     ssrf: (url) => validateWebhookUrl(url, policy),
+    jailByDefault: development && isLoopbackHost(settings.host),
     defaultScanRoot: development && isLoopbackHost(settings.host) ? process.cwd() : null,
     followedNames: development && settings.examples ? EXAMPLE_NAMES : [],
     remote: { executors, tracing },

@@ -11,8 +11,6 @@ export interface LogOptions {
   timestamps?: boolean;
 }
 
-const PAGE_LINES = 1_000;
-
 /** Writes what a task logged: output as it was, other lines with their level. With `--json` one object a line. */
 export async function showLogs(context: ClientContext, options: LogOptions, id: string): Promise<ClientExit> {
   const { client, output } = context;
@@ -21,10 +19,10 @@ export async function showLogs(context: ClientContext, options: LogOptions, id: 
   const which = { ...(attempt === undefined ? {} : { attempt }) };
   if (options.follow === true)
     return followLogs(context, { ...which, ...(tail === undefined ? {} : { tail }) }, id, writer);
-  let page = await client.taskLogs(id, { ...which, ...(tail === undefined ? { page_size: PAGE_LINES } : { tail }) });
+  let page = await client.taskLogs(id, { ...which, ...(tail === undefined ? {} : { tail }) });
   writer.write(page.attempt, page.lines);
-  while (tail === undefined && page.attempt !== null && page.lines.length > 0) {
-    page = await client.taskLogs(id, { attempt: page.attempt, from: page.next, page_size: PAGE_LINES });
+  while (page.attempt !== null && page.lines.length > 0) {
+    page = await client.taskLogs(id, { attempt: page.attempt, from: page.next });
     writer.write(page.attempt, page.lines);
   }
   if (writer.isEmpty) output.notice('it has logged nothing');

@@ -3,8 +3,6 @@ import type { ClientContext } from '../output/client-command.ts';
 import type { TreeNode } from '../output/wire.ts';
 import { LogWriter } from './task-logs.ts';
 
-const PAGE_LINES = 1_000;
-
 /** Writes what the tasks of a workflow logged, task by task, each line behind the name of its task. */
 export async function showWorkflowLogs(
   { client, output }: ClientContext,
@@ -16,7 +14,7 @@ export async function showWorkflowLogs(
   for (const task of tasksOf(root)) {
     const writer = new LogWriter(output, timestamps === true, `${printable(task.local_id ?? task.name)} | `);
     for (let from = 0, more = true; more;) {
-      const { attempt, lines, next } = await client.taskLogs(task.id, { from, page_size: PAGE_LINES });
+      const { attempt, lines, next } = await client.taskLogs(task.id, { from });
       writer.write(attempt, lines);
       more = lines.length > 0;
       from = next;

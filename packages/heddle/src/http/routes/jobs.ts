@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 
 import { HeddleError } from '@heddle/base/errors';
@@ -10,6 +11,7 @@ import { requireKnownClasses } from '@heddle/core/engine/runners/check';
 import { redactRequests } from '@heddle/base/redact';
 import { MANY_NODES } from '../body-limits.ts';
 import { seesSecrets } from '../request-state.ts';
+import { kindsIn, requireCommandScope } from '../submit/check-commands.ts';
 import { requireAllowedAddresses, requireAllowedNotifications } from '../submit/check-tree.ts';
 import { warnOfKinds } from '../submit/warnings.ts';
 import { requireJobFields } from '../submit/job-fields.ts';
@@ -68,10 +70,11 @@ export function jobRoutes(app: App, context: RouteContext): void {
 }
 
 /** The kinds of its tasks. The engine reports any other fault of the workflow. */
-function requireCallable(workflow: unknown, { newId, config }: RouteContext): string[] {
+function requireCallable(request: FastifyRequest, workflow: unknown, { newId, config }: RouteContext): string[] {
   const parsed = parseWorkflow(workflow, newId);
   if (!parsed.ok) return [];
   const place = placeOf(null, 'workflow');
+  requireCommandScope(request, kindsIn(parsed.root));
   requireAllowedAddresses(parsed.root, placeOf(place, 'root'), config.ssrf);
   requireKnownClasses(parsed.root, placeOf(place, 'root'), config.resourceClasses ?? null);
   requireAllowedNotifications(parsed.notify, place, config.ssrf);
@@ -100,7 +103,7 @@ function createRoute(app: App, context: RouteContext): void {
     },
     handler: async (request, reply) => {
       const fields = requireJobFields(NewJobFields, request.body, context.newId);
-      const kinds = requireCallable(fields.workflow, context);
+      const kinds = requireCallable(request, fields.workflow, context);
       const job = await context.jobs.create(newJobFromWire(fields));
       await warnOfKinds(context.engine, kinds, request, reply);
       return reply.code(201).header('location', `/v1/jobs/${job.id}`).send(jobDetailToWire(job));
@@ -226,7 +229,7 @@ function changeRoute(app: App, context: RouteContext): void {
     handler: async (request, reply) => {
       const { job } = request.params;
       const fields = requireJobFields(JobChangeFields, request.body, context.newId);
-      const kinds = fields.workflow === undefined ? [] : requireCallable(fields.workflow, context);
+      const kinds = fields.workflow === undefined ? [] : requireCallable(request, fields.workflow, context);
       const changed = found(job, await context.jobs.update(job, jobChangeFromWire(fields)));
       await warnOfKinds(context.engine, kinds, request, reply);
       return jobDetailToWire(changed);

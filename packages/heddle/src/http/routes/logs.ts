@@ -6,7 +6,7 @@ import { EMPTY_LOG, LogPageDto, logPageToWire } from '../wire/log.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
 import { readCursor, startStream } from './event-stream.ts';
-import { idOf, pageProperties, TaskParameters } from './parameters.ts';
+import { idOf, TaskParameters } from './parameters.ts';
 import { requireTask } from './transitions.ts';
 
 const description = `What an attempt logged: the output of its command, lines of \`context.log\`, and what a pull worker
@@ -21,11 +21,15 @@ const AttemptNumber = Type.Optional(
   Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'By default the one that logged last.' }),
 );
 
-export function logRoutes(app: App, { engine, config, streams }: RouteContext): void {
-  const { page_size } = pageProperties(config.pagination);
-  const Tail = Type.Optional(
-    Type.Integer({ minimum: 1, maximum: config.pagination.max, description: 'Only the last lines.' }),
-  );
+/** Lines are short, so that a page of them has more than a page of other things. */
+const LINES_DEFAULT = 1_000;
+const LINES_MAX = 10_000;
+const Limit = Type.Optional(
+  Type.Integer({ minimum: 1, maximum: LINES_MAX, default: LINES_DEFAULT, description: 'Maximum number of lines.' }),
+);
+const Tail = Type.Optional(Type.Integer({ minimum: 1, maximum: LINES_MAX, description: 'Only the last lines.' }));
+
+export function logRoutes(app: App, { engine, streams }: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/v1/tasks/:task_id/logs',
@@ -45,14 +49,14 @@ export function logRoutes(app: App, { engine, config, streams }: RouteContext): 
           attempt: AttemptNumber,
           from: Type.Optional(Type.Integer({ minimum: 0, description: 'Number of the first line.' })),
           tail: Tail,
-          page_size,
+          limit: Limit,
         },
         { additionalProperties: false },
       ),
     },
     handler: async (request) => {
       const id = idOf(request.params);
-      const { attempt = null, from = null, tail = null, page_size: limit = config.pagination.default } = request.query;
+      const { attempt = null, from = null, tail = null, limit = LINES_DEFAULT } = request.query;
       if (from !== null && tail !== null) {
         throw new HeddleError('INVALID_QUERY', undefined, {
           details: ['tail: cannot be combined with from; use one of them'],

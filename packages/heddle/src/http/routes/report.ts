@@ -9,6 +9,7 @@ import type { Report, TransitionOutcome } from '@heddle/core/engine/port';
 import { readIdempotencyKey } from '../submit/submission.ts';
 import { checkMetadataSize } from '../submit/check-task.ts';
 import { FaultList } from '../validation/explain.ts';
+import { requireCommandScope } from '../submit/check-commands.ts';
 import { TaskDto, taskToWire } from '../wire/task.ts';
 import { ProgressDto, ProgressResultDto, TaskStatusDto, UpdateTaskDto } from '../wire/update.ts';
 import type { App, RouteContext } from './context.ts';
@@ -46,6 +47,10 @@ changes nothing. Counters are added, metadata is merged. With \`Prefer: return=m
       const { handleAttempt } = request.heddle;
       const { body } = request;
       requireMeaning(body);
+      // Its metadata is the input of a command that has not started yet.
+      if (body.metadata !== undefined && request.heddle.scopes !== null) {
+        requireCommandScope(request, [(await requireTask(context.engine, id)).kind]);
+      }
       const attempt = handleAttempt ?? body.attempt ?? null;
       const outcome = await applyUpdate(id, attempt, body, context);
       const minimal = prefersMinimal(request);

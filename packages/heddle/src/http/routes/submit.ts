@@ -5,6 +5,7 @@ import { kindsForWorkers } from '@heddle/core/engine/known-kinds';
 import type { Submission, SubmitResult } from '@heddle/core/engine/port';
 import { isTerminal } from '@heddle/base/vocabulary/task-state';
 import { MANY_TASKS } from '../body-limits.ts';
+import { requireCommandScope } from '../submit/check-commands.ts';
 import { buildSubmission, readIdempotencyKey } from '../submit/submission.ts';
 import { TASKS_PATH } from '../submit/read-tasks.ts';
 import { warnOfKinds } from '../submit/warnings.ts';
@@ -70,6 +71,10 @@ async function submit(request: FastifyRequest, reply: FastifyReply, context: Rou
     ssrf: context.config.ssrf,
     resourceClasses: context.config.resourceClasses ?? null,
   });
+  requireCommandScope(
+    request,
+    submission.tasks.map(({ kind }) => kind),
+  );
   const result = await context.operations.submit(submission);
   void reply.header('x-batch-id', result.workflow_id);
   await warnOfKinds(context.engine, kindsForWorkers(submission.tasks), request, reply);

@@ -37,6 +37,7 @@ import {
 } from '../wire/work.ts';
 import { linesOfWork, WorkLoggedDto, WorkLogsDto } from '../wire/log.ts';
 import { resultToWire } from '../wire/workflow.ts';
+import { kindsIn, requireCommandScope } from '../submit/check-commands.ts';
 import { requireAllowedAddresses } from '../submit/check-tree.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented, type RouteDescription } from './document.ts';
@@ -300,6 +301,7 @@ nothing twice.`,
       const { attempt, nodes: given, parent_id: parent = null } = request.body;
       const nodes = readNodes(given, context.newId);
       nodes.forEach((node, index) => {
+        requireCommandScope(request, kindsIn(node));
         requireAllowedAddresses(node, placeOf(placeOf(null, 'nodes'), index), context.config.ssrf);
         requireKnownClasses(node, placeOf(placeOf(null, 'nodes'), index), context.config.resourceClasses ?? null);
       });

@@ -13,6 +13,7 @@ import { kindsForWorkers } from '@heddle/core/engine/known-kinds';
 import { requireKnownClasses } from '@heddle/core/engine/runners/check';
 import type { Engine } from '@heddle/core/engine/port';
 import { MANY_NODES } from '../body-limits.ts';
+import { kindsIn, requireCommandScope } from '../submit/check-commands.ts';
 import { requireAllowedAddresses, requireAllowedNotifications } from '../submit/check-tree.ts';
 import { idempotencyOf, readIdempotencyKey } from '../submit/submission.ts';
 import { warnOfKinds } from '../submit/warnings.ts';
@@ -70,6 +71,7 @@ async function submit(request: FastifyRequest, reply: FastifyReply, context: Rou
   const parsed = parseWorkflow(body, context.newId);
   if (!parsed.ok) throw new HeddleError('VALIDATION_FAILED', undefined, { details: parsed.faults });
   const { name, root, notify } = parsed;
+  requireCommandScope(request, kindsIn(root));
   requireAllowedAddresses(root, placeOf(null, 'root'), context.config.ssrf);
   requireAllowedNotifications(notify, null, context.config.ssrf);
   // Checked here as well: a fault must not fail the submissions that share its transaction.

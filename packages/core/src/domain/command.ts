@@ -1,0 +1,2 @@
+/** Kind of tasks that run a program. Whoever may submit one may run code on the machines of its workers. */
+export const COMMAND_KIND = 'Command';

@@ -1,0 +1,11 @@
+export { openRunner, type RunnerOptions } from './open-runner.ts';
+export {
+  COMMAND_TIERS,
+  type Command,
+  type CommandEnd,
+  type CommandFile,
+  type CommandHost,
+  type CommandRunner,
+  type CommandTier,
+  type OutputStream,
+} from './port.ts';

@@ -1,0 +1,60 @@
+import { accessSync, constants } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+
+import type { Clock } from '@heddle/base/clock';
+import type { Logger } from '@heddle/base/log';
+import { openRunner, type CommandRunner, type CommandTier } from '@heddle/executor/execution/commands';
+import type { KindDefinition } from '@heddle/kit';
+import { command } from '../kinds/command/command.ts';
+import type { SettingValues } from './settings.ts';
+import type { StopSequence } from './stop-sequence.ts';
+
+const MIB = 1024 * 1024;
+
+export interface CommandKindsOptions {
+  settings: SettingValues;
+  /** Whether commands run in a jail although the settings enable nothing. */
+  jailByDefault: boolean;
+  clock: Clock;
+  log: Logger;
+  stopping: StopSequence;
+}
+
+/** Returns the kind that runs programs, if any isolation is enabled. What runs them is opened by the first command. */
+export function commandKinds({ settings, jailByDefault, clock, log, stopping }: CommandKindsOptions): KindDefinition[] {
+  const given = settings.commands as readonly ('jail' | 'process')[];
+  const tiers = given.length === 0 && jailByDefault && hasBubblewrap() ? (['jail'] as const) : given;
+  if (tiers.length === 0) return [];
+  const opened = new Map<CommandTier, Promise<CommandRunner>>();
+  const open = (tier: 'jail' | 'process'): Promise<CommandRunner> => {
+    const known = opened.get(tier);
+    if (known !== undefined) return known;
+    const diskBytes = settings.commandDiskMb * MIB;
+    const runner = openRunner(tier, { clock, log, directory: tmpdir(), diskBytes });
+    opened.set(tier, runner);
+    // Another attempt may find that the administrator has installed what was missing.
+    runner.catch(() => opened.delete(tier));
+    return runner;
+  };
+  stopping.add('the commands', async () => {
+    for (const runner of opened.values()) await (await runner.catch(() => null))?.close();
+  });
+  const { commandPrograms: programs, commandNetwork: network, commandMemoryMb, commandConcurrency } = settings;
+  const runners = new Map(tiers.map((tier) => [tier, () => open(tier)]));
+  return [
+    command({ runners, programs, network, memoryMaxMb: commandMemoryMb, concurrency: commandConcurrency, clock }),
+  ];
+}
+
+function hasBubblewrap(): boolean {
+  const path = process.platform === 'linux' ? (process.env['PATH'] ?? '') : '';
+  return path.split(delimiter).some((folder) => {
+    try {
+      accessSync(join(folder, 'bwrap'), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}

@@ -1,0 +1,52 @@
+import * as kind from './setting.ts';
+
+const TIERS = ['jail', 'process'] as const;
+
+/** Settings of the kind `Command`. */
+export const COMMAND_SETTING_GROUPS = {
+  Commands: {
+    commands: kind.list({
+      name: 'HEDDLE_COMMANDS',
+      fallback: [],
+      fallbackText: 'no commands; with `heddle up` on loopback `jail`, if bubblewrap is installed',
+      allowed: `a comma-separated list of ${TIERS.join(', ')}`,
+      item: (given) => ((TIERS as readonly string[]).includes(given) ? given : null),
+      description:
+        'Isolation in which tasks of the kind `Command` may run programs on this machine, the default first: `jail` (bubblewrap), `process` (none but limits)',
+    }),
+    commandPrograms: kind.list({
+      name: 'HEDDLE_COMMAND_PROGRAMS',
+      fallback: [],
+      fallbackText: 'any program',
+      allowed: 'a comma-separated list of programs',
+      item: (given) => given,
+      description: 'Programs that they may run, as `argv` names them; shell lines need `bash` or `sh` here',
+    }),
+    commandNetwork: kind.onOff({
+      name: 'HEDDLE_COMMAND_NETWORK',
+      fallback: false,
+      description: 'Whether they may use the network if their input asks for it; the tier `process` always can',
+    }),
+    commandMemoryMb: kind.integer({
+      name: 'HEDDLE_COMMAND_MEMORY_MB',
+      fallback: 2_048,
+      min: 16,
+      max: 1_048_576,
+      description: 'Maximum memory of one command, MiB',
+    }),
+    commandDiskMb: kind.integer({
+      name: 'HEDDLE_COMMAND_DISK_MB',
+      fallback: 1_024,
+      min: 1,
+      max: 1_048_576,
+      description: 'Maximum size of the working directory of one command, MiB',
+    }),
+    commandConcurrency: kind.integer({
+      name: 'HEDDLE_COMMAND_CONCURRENCY',
+      fallback: 4,
+      min: 1,
+      max: 1_000,
+      description: 'Concurrent tasks of the kind `Command` in one process',
+    }),
+  },
+} as const;

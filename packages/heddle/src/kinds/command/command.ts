@@ -1,0 +1,180 @@
+import type { JsonObject, JsonValue } from '@heddle/base/json';
+import type { Clock } from '@heddle/base/clock';
+import { messageOf } from '@heddle/base/thrown';
+import { COMMAND_KIND } from '@heddle/core/domain/command';
+import type { CommandEnd, CommandRunner, CommandTier } from '@heddle/executor/execution/commands';
+import { defineKind, FinalFailure, type KindContext, type KindDefinition } from '@heddle/kit';
+import { commandSchema, type CommandInput } from './input.ts';
+import { OutputLines } from './output-lines.ts';
+
+const RESULT_BYTES_MAX = 1024 * 1024;
+const REASON_LINE_CHARS = 300;
+/** Output counts as activity, at most this often. */
+const ACTIVITY_MS = 5_000;
+
+export interface CommandOptions {
+  /** What runs commands here, strongest isolation first. */
+  runners: ReadonlyMap<CommandTier, () => Promise<CommandRunner>>;
+  /** Programs that may run; empty: any. */
+  programs: readonly string[];
+  /** Whether commands may use the network if they ask for it. */
+  network: boolean;
+  memoryMaxMb: number;
+  concurrency: number;
+  clock: Clock;
+}
+
+/** `Command`: runs a program in a sandbox; its output becomes the task's log, and its result that of the task. */
+export function command(options: CommandOptions): KindDefinition<JsonObject> {
+  return defineKind({
+    name: COMMAND_KIND,
+    input: commandSchema,
+    concurrency: options.concurrency,
+    run: (input, context) => new CommandTask(input, context, options).run(),
+  });
+}
+
+class CommandTask {
+  readonly #input: CommandInput;
+  readonly #context: KindContext;
+  readonly #options: CommandOptions;
+  readonly #stdout: Buffer[] = [];
+  #stdoutBytes = 0;
+  #lastLine = '';
+  #counted = 0;
+  #activeAt = 0;
+
+  constructor(input: CommandInput, context: KindContext, options: CommandOptions) {
+    this.#input = input;
+    this.#context = context;
+    this.#options = options;
+  }
+
+  async run(): Promise<JsonValue> {
+    const { argv, env, stdin, files, memory_mb, network } = this.#input;
+    const runner = await this.#runner();
+    const lines = { stdout: this.#lines('stdout'), stderr: this.#lines('stderr') };
+    const { signal } = this.#context;
+    const end = await runner.run(
+      {
+        argv,
+        environment: env,
+        stdin: Buffer.from(stdin),
+        files: Object.entries(files).map(([path, text]) => ({ path, content: Buffer.from(text) })),
+        memoryMb: memory_mb,
+        network,
+      },
+      {
+        signal,
+        onOutput: (stream, chunk) => {
+          lines[stream].push(chunk);
+          if (stream === 'stdout') this.#keep(chunk);
+          this.#noteActive();
+        },
+      },
+    );
+    for (const each of Object.values(lines)) each.end();
+    // Only now, when none of its processes runs any more.
+    signal.throwIfAborted();
+    this.#requireSuccess(end);
+    return this.#resultOf(end);
+  }
+
+  /** @throws FinalFailure if this worker may not run the command, since no other attempt could */
+  #runner(): Promise<CommandRunner> {
+    const { runners, programs, network, memoryMaxMb } = this.#options;
+    const { argv, isolation, image, memory_mb } = this.#input;
+    if (image !== null) throw new FinalFailure('image: this worker runs no containers');
+    const open = isolation === null ? [...runners.values()][0] : runners.get(isolation);
+    if (open === undefined) {
+      throw new FinalFailure(
+        `isolation: ${isolation} is not enabled; HEDDLE_COMMANDS has ${[...runners.keys()].join(', ')}`,
+      );
+    }
+    if (programs.length > 0 && !programs.includes(argv[0]!)) {
+      throw new FinalFailure(`argv: ${JSON.stringify(argv[0])} is not among HEDDLE_COMMAND_PROGRAMS`);
+    }
+    if (this.#input.network && !network) {
+      throw new FinalFailure('network: commands have no network here; HEDDLE_COMMAND_NETWORK=1 allows it');
+    }
+    if (memory_mb > memoryMaxMb) {
+      throw new FinalFailure(`memory_mb: ${memory_mb} is more than HEDDLE_COMMAND_MEMORY_MB, ${memoryMaxMb}`);
+    }
+    return open();
+  }
+
+  #lines(stream: 'stdout' | 'stderr'): OutputLines {
+    return new OutputLines({
+      onLine: (line) => {
+        if (line.trim() !== '') this.#lastLine = line.trim();
+        this.#context.output(stream, line);
+      },
+      ...(stream === 'stdout' ? { onProgress: (done) => this.#count(done) } : {}),
+    });
+  }
+
+  /** Of the output only as much as a result may have, and one byte more. */
+  #keep(chunk: Buffer): void {
+    if (this.#input.result === 'file' || this.#stdoutBytes > RESULT_BYTES_MAX) return;
+    this.#stdoutBytes += chunk.length;
+    this.#stdout.push(chunk);
+  }
+
+  #count(done: number): void {
+    if (done <= this.#counted) return;
+    void this.#context.progress(done - this.#counted).catch(() => undefined);
+    this.#counted = done;
+  }
+
+  #noteActive(): void {
+    const now = this.#options.clock.monotonic();
+    if (now - this.#activeAt < ACTIVITY_MS) return;
+    this.#activeAt = now;
+    void this.#context.progress(0).catch(() => undefined);
+  }
+
+  /** @throws Error that says how it ended, with its last line */
+  #requireSuccess(end: CommandEnd): void {
+    const { success_exit_codes: codes, memory_mb } = this.#input;
+    const { exitCode, signal, outOfMemory, outOfDisk } = end;
+    if (exitCode !== null && codes.includes(exitCode) && !outOfDisk) return;
+    const how = outOfDisk
+      ? 'it was killed because its files were larger than a working directory may be'
+      : outOfMemory
+        ? `it was killed because it needed more than its ${memory_mb} MiB of memory`
+        : exitCode === null
+          ? `it was killed by ${signal}`
+          : `it exited with ${exitCode}`;
+    throw new Error(this.#lastLine === '' ? how : `${how}: ${this.#lastLine.slice(0, REASON_LINE_CHARS)}`);
+  }
+
+  #resultOf({ exitCode, result }: CommandEnd): JsonValue {
+    const { result: source } = this.#input;
+    if (source === 'file') return result === null ? { exit_code: exitCode } : jsonOrText(result.toString());
+    if (this.#stdoutBytes > RESULT_BYTES_MAX) {
+      throw new Error(`its output is larger than the ${RESULT_BYTES_MAX} bytes that a result may have`);
+    }
+    const text = Buffer.concat(this.#stdout).toString();
+    if (source === 'text') return text.replace(/\n$/, '');
+    if (source === 'json') return parsed(text, 'its output');
+    return text
+      .split('\n')
+      .flatMap((line, index) => (line.trim() === '' ? [] : [parsed(line, `line ${index + 1} of its output`)]));
+  }
+}
+
+function parsed(text: string, what: string): JsonValue {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch (error) {
+    throw new Error(`${what} is not JSON: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+function jsonOrText(text: string): JsonValue {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return text;
+  }
+}

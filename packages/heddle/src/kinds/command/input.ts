@@ -1,0 +1,108 @@
+import type { JsonObject } from '@heddle/base/json';
+import { isObject, shown } from '@heddle/base/parse/faults';
+import type { Members } from '@heddle/base/parse/members';
+import { placeOf } from '@heddle/base/parse/path';
+import { COMMAND_TIERS, type CommandTier } from '@heddle/executor/execution/commands';
+import { schemaOf, textsMember } from '../definition/input-schema.ts';
+
+/** Where the result of a command comes from: its standard output, or the file that `$HEDDLE_RESULT` names. */
+export const RESULT_SOURCES = ['file', 'text', 'json', 'jsonl'] as const;
+export type ResultSource = (typeof RESULT_SOURCES)[number];
+
+const SHELLS = ['bash', 'sh'] as const;
+const ARGUMENTS_MAX = 10_000;
+const TEXT_CHARS_MAX = 100_000;
+const ENTRIES_MAX = 1_000;
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,254}$/;
+const MEMORY_DEFAULT_MB = 512;
+
+export interface CommandInput {
+  argv: readonly string[];
+  env: Readonly<Record<string, string>>;
+  stdin: string;
+  files: Readonly<Record<string, string>>;
+  isolation: CommandTier | null;
+  image: string | null;
+  success_exit_codes: readonly number[];
+  result: ResultSource;
+  memory_mb: number;
+  network: boolean;
+}
+
+const MEMBERS = [
+  ...['argv', 'run', 'shell', 'env', 'stdin', 'files', 'isolation', 'image'],
+  ...['success_exit_codes', 'result', 'memory_mb', 'network'],
+];
+
+export const commandSchema = schemaOf<CommandInput, JsonObject>((input) => {
+  input.refuseOthers(MEMBERS);
+  return {
+    argv: readArguments(input),
+    env: readTexts(input, 'env', (name) => (VARIABLE.test(name) ? null : 'is not a name of an environment variable')),
+    stdin: input.has('stdin') ? (readText(input, 'stdin') ?? '') : '',
+    files: readTexts(input, 'files', (name) => (isInside(name) ? null : 'is outside the working directory')),
+    isolation: input.oneOf('isolation', COMMAND_TIERS),
+    image: input.text('image', 1_000),
+    success_exit_codes: readExitCodes(input),
+    result: input.oneOf('result', RESULT_SOURCES) ?? 'file',
+    memory_mb: input.integer('memory_mb', 1, 1_048_576) ?? MEMORY_DEFAULT_MB,
+    network: input.boolean('network') ?? false,
+  };
+});
+
+function readArguments(input: Members): readonly string[] {
+  if (input.has('argv') === input.has('run')) {
+    input.fault('argv', 'is required, unless `run` has a shell line; they cannot be combined');
+    return [];
+  }
+  if (input.has('argv')) {
+    if (input.has('shell')) input.fault('shell', 'requires `run`');
+    const argv = textsMember(input, 'argv', { max: ARGUMENTS_MAX, maxChars: TEXT_CHARS_MAX }) ?? [];
+    if (argv.length === 0) input.fault('argv', 'must begin with the program');
+    return argv;
+  }
+  const line = input.text('run', TEXT_CHARS_MAX) ?? '';
+  const shell = input.oneOf('shell', SHELLS) ?? 'bash';
+  // A failure in the middle of a line must not look like a success.
+  return shell === 'bash' ? ['bash', '-euo', 'pipefail', '-c', line] : ['sh', '-eu', '-c', line];
+}
+
+function readText(input: Members, name: string): string | null {
+  const value = input.raw(name);
+  if (typeof value === 'string') return value;
+  // A result of an earlier task that an expression put here.
+  if (value !== undefined && value !== null) return JSON.stringify(value);
+  input.fault(name, `must be a string, not ${shown(value)}`);
+  return null;
+}
+
+function readTexts(
+  input: Members,
+  member: string,
+  faultOf: (name: string) => string | null,
+): Readonly<Record<string, string>> {
+  const value = input.raw(member) ?? {};
+  if (!isObject(value)) {
+    input.fault(member, `must be an object of strings, not ${shown(value)}`);
+    return {};
+  }
+  const entries = Object.entries(value);
+  if (entries.length > ENTRIES_MAX) input.fault(member, `may have ${ENTRIES_MAX} members, not ${entries.length}`);
+  for (const [name, text] of entries.slice(0, ENTRIES_MAX)) {
+    const fault = faultOf(name) ?? (typeof text === 'string' ? null : `must be a string, not ${shown(text)}`);
+    if (fault !== null) input.faults.add(placeOf(input.at(member), name), fault);
+  }
+  return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
+}
+
+function readExitCodes(input: Members): readonly number[] {
+  const value = input.raw('success_exit_codes') ?? [0];
+  const isCode = (code: unknown): code is number => Number.isInteger(code) && Number(code) >= 0 && Number(code) <= 255;
+  if (Array.isArray(value) && value.length > 0 && value.every(isCode)) return value;
+  input.fault('success_exit_codes', `must be an array of numbers between 0 and 255, not ${shown(value)}`);
+  return [0];
+}
+
+function isInside(path: string): boolean {
+  return path !== '' && !path.startsWith('/') && !path.includes('\0') && !path.split('/').includes('..');
+}

@@ -1,0 +1,182 @@
+/** Tasks of the kind `Command`, from the API to the end of their processes, on a real server. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { after, before, describe, test } from 'node:test';
+
+import { HeddleApiError, HeddleClient, type Task } from '@heddle/client';
+import { eventually } from '@heddle/test-support/eventually';
+import { startHeddle, type Heddle } from '@heddle/test-support/cli/heddle';
+import { heddle } from '../support/cli/run-command.ts';
+
+const HAS_JAIL = spawnSync('bwrap', ['--version']).status === 0;
+const TIERS = HAS_JAIL ? 'jail,process' : 'process';
+
+interface Ended {
+  task: Task;
+  result: unknown;
+  log: string[];
+}
+
+describe('a task that runs a command', { concurrency: false }, () => {
+  let server: Heddle;
+  let client: HeddleClient;
+
+  before(async () => {
+    server = await startHeddle({ flags: { HEDDLE_COMMANDS: TIERS, HEDDLE_COMMAND_DISK_MB: '32' } });
+    client = new HeddleClient({ baseUrl: server.url });
+  });
+
+  after(() => server.stop());
+
+  async function submit(input: Record<string, unknown>, extra: Record<string, unknown> = {}): Promise<string> {
+    const { tasks } = await client.submit([{ name: 'command', kind: 'Command', metadata: input, ...extra }]);
+    return tasks[0]!.id;
+  }
+
+  async function ended(id: string): Promise<Ended> {
+    const task = await eventually(async () => {
+      const now = await client.getTask(id);
+      return now.ended_at === null ? undefined : now;
+    }, `task ${id} has ended`);
+    const log = (await client.taskLogs(id)).lines.map(({ stream, text }) => `${stream}: ${text}`);
+    return { task: task!, result: (await client.taskResult(id))?.data, log };
+  }
+
+  const run = async (input: Record<string, unknown>): Promise<Ended> => ended(await submit(input));
+
+  test('has its output as its log, and what it wrote for it as its result', async () => {
+    const { task, result, log } = await run({
+      run: 'echo "$GREETING"; cat; cat data/list.txt >&2; echo \'{"lines": 2}\' > "$HEDDLE_RESULT"',
+      env: { GREETING: 'hello' },
+      stdin: 'from stdin\n',
+      files: { 'data/list.txt': 'a\nb\n' },
+    });
+    assert.equal(task.status, 'Success');
+    assert.deepEqual(result, { lines: 2 });
+    assert.deepEqual(
+      log.filter((line) => line.startsWith('stdout')),
+      ['stdout: hello', 'stdout: from stdin'],
+    );
+    assert.deepEqual(
+      log.filter((line) => line.startsWith('stderr')),
+      ['stderr: a', 'stderr: b'],
+    );
+  });
+
+  test('has a result of the form that it names', async () => {
+    assert.deepEqual((await run({ argv: ['printf', 'a\\nb\\n'], result: 'text' })).result, 'a\nb');
+    assert.deepEqual((await run({ argv: ['echo', '{"a":[1]}'], result: 'json' })).result, { a: [1] });
+    assert.deepEqual((await run({ run: 'echo 1; echo; echo \'{"b":2}\'', result: 'jsonl' })).result, [1, { b: 2 }]);
+    assert.deepEqual((await run({ argv: ['true'] })).result, { exit_code: 0 });
+    const { task } = await run({ argv: ['echo', '{'], result: 'json' });
+    assert.match(task.failure_reason!, /^its output is not JSON: /);
+  });
+
+  test('fails with its exit code and its last words, unless the code is a success', async () => {
+    const { task } = await run({ run: 'echo working; echo "no such host" >&2; exit 7' });
+    assert.deepEqual([task.status, task.failure_reason], ['Failure', 'it exited with 7: no such host']);
+    assert.equal((await run({ run: 'exit 7', success_exit_codes: [0, 7] })).task.status, 'Success');
+    const piped = await run({ run: 'false | cat; echo not reached' });
+    assert.equal(piped.task.status, 'Failure');
+    assert.match((await run({ run: 'kill -SEGV $$' })).task.failure_reason!, /SIGSEGV|exited with 139/);
+  });
+
+  test('reports progress', async () => {
+    const { task, log } = await run({ run: 'for i in 10 40 100; do echo "::progress $i/100::"; done; echo done' });
+    assert.equal(task.success, 100);
+    assert.deepEqual(log, ['stdout: done']);
+  });
+
+  test('ends with all its processes when it is canceled, and frees its place then', async () => {
+    const marker = `sleep-${Date.now()}`;
+    const id = await submit({
+      run: `(exec -a ${marker} sleep 1000) & trap "echo cleaning" TERM; echo started; wait; wait`,
+    });
+    await eventually(
+      async () => (await client.taskLogs(id)).lines.some(({ text }) => text === 'started'),
+      'it started',
+    );
+    await client.cancelTask(id);
+    await eventually(() => spawnSync('pgrep', ['-f', `^${marker}`]).status === 1, 'no process of it is left');
+    await eventually(
+      async () => (await client.taskLogs(id)).lines.some(({ text }) => text === 'cleaning'),
+      'it could clean up',
+    );
+  });
+
+  test('times out like any task', async () => {
+    const { task } = await ended(await submit({ argv: ['sleep', '1000'] }, { timeout: 1 }));
+    assert.match(task.failure_reason!, /timeout/);
+  });
+
+  test('that does not fit this worker is refused for good, and says why', async () => {
+    for (const [input, reason] of [
+      [{ argv: ['true'], isolation: 'container' }, /^isolation: container is not enabled; HEDDLE_COMMANDS has /],
+      [{ argv: ['true'], image: 'debian' }, /^image: this worker runs no containers/],
+      [{ argv: ['true'], network: true }, /^network: .*HEDDLE_COMMAND_NETWORK=1/],
+      [{ argv: ['true'], memory_mb: 100_000 }, /^memory_mb: 100000 is more than HEDDLE_COMMAND_MEMORY_MB, 2048/],
+      [{ argv: ['true'], run: 'x' }, /argv: is required, unless `run`/],
+      [{ argv: [] }, /argv: must begin with the program/],
+      [{ argv: ['x'], shell: 'bash' }, /shell: requires `run`/],
+      [{ argv: ['x'], env: { 'A=B': 'x' } }, /is not a name of an environment variable/],
+      [{ argv: ['x'], files: { '../x': '' } }, /is outside the working directory/],
+      [{ argv: ['x'], result: 'xml' }, /result: /],
+      [{ argv: ['x'], timeout: 3 }, /timeout/],
+    ] as const) {
+      const { task } = await ended(await submit(input, { retry: { max_attempts: 3 } }));
+      assert.match(task.failure_reason!, reason);
+      assert.equal(task.attempt, 1);
+    }
+  });
+
+  test('is followed on the terminal', async () => {
+    const id = await submit({ run: 'echo one; echo two >&2; sleep 0.5; echo three' });
+    const followed = await heddle(['task', 'logs', id, '--follow', '--url', server.url]);
+    assert.equal(followed.code, 0);
+    assert.deepEqual(followed.stdout.split('\n').sort(), ['', 'one', 'three', 'two']);
+    const tail = await heddle(['task', 'logs', id, '--tail', '1', '--json', '--url', server.url]);
+    assert.equal((tail.json() as { text: string }).text, 'three');
+  });
+});
+
+test('only the programs that are named may run', async () => {
+  const server = await startHeddle({ flags: { HEDDLE_COMMANDS: 'process', HEDDLE_COMMAND_PROGRAMS: 'echo' } });
+  try {
+    const client = new HeddleClient({ baseUrl: server.url });
+    const reasonOf = async (metadata: Record<string, unknown>): Promise<string | null> => {
+      const { tasks } = await client.submit([{ name: 'c', kind: 'Command', metadata }]);
+      const task = await eventually(async () => {
+        const now = await client.getTask(tasks[0]!.id);
+        return now.ended_at === null ? undefined : now;
+      }, 'it has ended');
+      return task!.failure_reason;
+    };
+    assert.equal(await reasonOf({ argv: ['echo', 'x'] }), null);
+    assert.match((await reasonOf({ argv: ['cat'] }))!, /"cat" is not among HEDDLE_COMMAND_PROGRAMS/);
+    assert.match((await reasonOf({ run: 'echo x' }))!, /"bash" is not among/);
+  } finally {
+    await server.stop();
+  }
+});
+
+test('a token needs the scope command, whatever the way in', async () => {
+  const scopes = ['submit', 'operate', 'work'] as const;
+  const server = await startHeddle({ scopes, flags: { HEDDLE_REQUIRE_TOKENS: '1' } });
+  try {
+    const client = new HeddleClient({ baseUrl: server.url, token: server.token! });
+    const input = { argv: ['true'] };
+    const isForbidden = (error: unknown): boolean => error instanceof HeddleApiError && error.code === 'FORBIDDEN';
+    await assert.rejects(client.submit([{ name: 'c', kind: 'Command', metadata: input }]), isForbidden);
+    const root = { mode: 'sequential' as const, children: [{ name: 'c', kind: 'Command', input }] };
+    await assert.rejects(client.submitWorkflow({ root }), isForbidden);
+    const job = { name: 'j', cron: '0 0 * * *', workflow: { root } };
+    await assert.rejects(client.jobs.create(job), isForbidden);
+    const { tasks } = await client.submit([{ name: 'g', kind: 'test.generator' }]);
+    const [work] = await client.work.claim({ kinds: ['test.generator'] });
+    assert.equal(work!.id, tasks[0]!.id);
+    const nodes = [{ name: 'c', kind: 'Command', input }];
+    await assert.rejects(client.work.createChildren(work!, { nodes }), isForbidden);
+  } finally {
+    await server.stop();
+  }
+});
