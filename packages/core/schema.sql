@@ -119,6 +119,7 @@ create table heddle.archive_task (
   needs_runner boolean default false not null,
   claimed_by text,
   claimed_at timestamp with time zone,
+  exit_code smallint,
   constraint archive_task_pkey PRIMARY KEY (id)
 );
 CREATE INDEX archive_task_container ON heddle.archive_task USING btree (container_id, "position") WHERE (container_id IS NOT NULL);
@@ -133,6 +134,7 @@ create table heddle.archive_task_attempt (
   ended_at timestamp with time zone not null,
   outcome smallint not null,
   reason text,
+  exit_code smallint,
   constraint archive_task_attempt_pkey PRIMARY KEY (task_id, attempt)
 );
 
@@ -697,6 +699,7 @@ create table heddle.task (
   needs_runner boolean default false not null,
   claimed_by text,
   claimed_at timestamp with time zone,
+  exit_code smallint,
   constraint task_is_sound CHECK ((
 CASE
     WHEN (state = ANY (ARRAY[2, 3, 4])) THEN ((lease_id IS NOT NULL) AND (attempt > 0) AND (ended_at IS NULL) AND (paused_at IS NULL) AND (paused_from IS NULL))
@@ -720,6 +723,7 @@ create table heddle.task_attempt (
   ended_at timestamp with time zone not null,
   outcome smallint not null,
   reason text,
+  exit_code smallint,
   constraint task_attempt_attempt_check CHECK ((attempt > 0)),
   constraint task_attempt_pkey PRIMARY KEY (task_id, attempt)
 );
@@ -1241,6 +1245,7 @@ create view heddle.task_all as
     task.needs_runner,
     task.claimed_by,
     task.claimed_at,
+    task.exit_code,
     false AS archived
    FROM task
 UNION ALL
@@ -1290,6 +1295,7 @@ UNION ALL
     archive_task.needs_runner,
     archive_task.claimed_by,
     archive_task.claimed_at,
+    archive_task.exit_code,
     true AS archived
    FROM archive_task;
 
@@ -1365,7 +1371,7 @@ UNION ALL
 --   returns integer, sql, immutable
 
 -- heddle.attempts_of(p_task uuid, p_before integer, p_limit integer)
---   returns TABLE(attempt integer, claimed_by text, claimed_at timestamp with time zone, started_at timestamp with time zone, ended_at timestamp with time zone, outcome smallint, reason text, target text, target_status integer), sql, stable
+--   returns TABLE(attempt integer, claimed_by text, claimed_at timestamp with time zone, started_at timestamp with time zone, ended_at timestamp with time zone, outcome smallint, reason text, exit_code smallint, target text, target_status integer), sql, stable
 
 -- heddle.attempts_without_runner(p_limit integer, p_now timestamp with time zone)
 --   returns TABLE(task_id uuid, attempt integer, reason text, worn boolean), plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off

@@ -60,6 +60,7 @@ export interface TaskAttemptDto {
     | 'undelivered'
     | null;
   reason: string | null;
+  exit_code: number | null;
 }
 
 /** Status of a task. */

@@ -45,6 +45,7 @@ function AttemptLine({ attempt, now }: { attempt: TaskAttempt; now: number }) {
   return (
     <li value={attempt.attempt}>
       <b>{attempt.outcome?.replaceAll('_', ' ') ?? 'open'}</b>
+      {attempt.exit_code !== null && ` (exit ${attempt.exit_code})`}
       {started !== null && (
         <span className="tabular" title={`started ${formatMoment(started)}`}>
           {' '}

@@ -53,4 +53,6 @@ export interface TaskAttempt {
   /** Null: it has not ended. */
   outcome: AttemptOutcome | null;
   reason: string | null;
+  /** Of its command; null if it ran none, or was killed. */
+  exit_code: number | null;
 }

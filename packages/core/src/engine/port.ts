@@ -132,6 +132,8 @@ export interface Report {
   expected_created?: number;
   /** Marks a failure as permanent: the retry policy does not apply. */
   final?: boolean;
+  /** Exit code of the command that it ran. */
+  exit_code?: number;
   /**
    * Nodes, by name or id, that a success disables: those after the task in its sequence. Other names are ignored.
    */

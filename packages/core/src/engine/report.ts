@@ -171,6 +171,7 @@ function extrasOf(set: readonly (Report | TaskUpdate)[]): string | null {
     item.new_failures === undefined &&
     !('expected_created' in item) &&
     !('final' in item) &&
+    !('exit_code' in item) &&
     !('disable' in item)
       ? []
       : [
@@ -181,6 +182,7 @@ function extrasOf(set: readonly (Report | TaskUpdate)[]): string | null {
             new_failures: item.new_failures,
             expected_created: 'expected_created' in item ? item.expected_created : undefined,
             final: 'final' in item ? item.final : undefined,
+            exit_code: 'exit_code' in item ? item.exit_code : undefined,
             disable: 'disable' in item ? item.disable : undefined,
           },
         ],

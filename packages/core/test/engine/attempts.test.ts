@@ -32,7 +32,11 @@ test('a task that succeeds at once has one attempt and no row for it', async () 
   assert.deepEqual(await attemptsOf(bench, id), []);
   const claimed_at = bench.clock.now();
   const [task] = await leased(bench);
-  const open = { ...{ attempt: 1, claimed_by: 'pull', target: null, target_status: null, claimed_at }, reason: null };
+  const open = {
+    ...{ attempt: 1, claimed_by: 'pull', target: null, target_status: null, claimed_at },
+    reason: null,
+    exit_code: null,
+  };
   assert.deepEqual(await attemptsOf(bench, id), [{ ...open, started_at: claimed_at, ended_at: null, outcome: null }]);
   await bench.clock.advance(2_000);
   await succeed(bench.engine, [task!]);

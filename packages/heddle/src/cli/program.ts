@@ -17,6 +17,7 @@ import { registerPoolCommands } from './commands/pool.ts';
 import { registerQueueCommands } from './commands/queue.ts';
 import { registerRecoverCommand } from './commands/recover.ts';
 import { registerReconCommand } from '@heddle/recon/command/recon-command';
+import { registerRunCommand } from './commands/run.ts';
 import { registerScanCommand } from '@heddle/scan/command/scan-command';
 import { registerServerCommand } from './commands/server.ts';
 import { registerTaskCommands } from './commands/task.ts';
@@ -39,6 +40,7 @@ export function createProgram(): Command {
   registerDoctorCommand(program);
   registerConfigCommand(program);
   registerTokenCommand(program);
+  registerRunCommand(program);
   registerBatchCommands(program);
   registerTaskCommands(program);
   registerWorkflowCommands(program);

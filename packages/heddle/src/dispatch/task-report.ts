@@ -11,13 +11,14 @@ export function reportOf(task: ClaimedTask, result: ExecutorResult): Report {
 }
 
 function reportOfCompletion(task: ClaimedTask, completion: Completion): Report {
-  const { outcome, result, reason, expected_created, disable, final, notices } = completion;
+  const { outcome, result, reason, expected_created, disable, final, exit_code, notices } = completion;
   const report: Report = { task_id: task.id, attempt: task.attempt, outcome, workflow: workflowOf(task) };
   if (result !== undefined) report.result = result;
   if (reason !== undefined) report.reason = reason;
   if (expected_created !== undefined) report.expected_created = expected_created;
   if (disable !== undefined) report.disable = disable;
   if (final) report.final = true;
+  if (exit_code !== undefined) report.exit_code = exit_code;
   if (notices !== undefined) report.notices = notices;
   return report;
 }

@@ -133,10 +133,33 @@ describe('a task that runs a command', { concurrency: false }, () => {
     const id = await submit({ run: 'echo one; echo two >&2; sleep 0.5; echo three' });
     const followed = await heddle(['task', 'logs', id, '--follow', '--url', server.url]);
     assert.equal(followed.code, 0);
-    assert.deepEqual(followed.stdout.split('\n').sort(), ['', 'one', 'three', 'two']);
+    assert.deepEqual([followed.stdout, followed.stderr], ['one\nthree\n', 'two\n']);
     const tail = await heddle(['task', 'logs', id, '--tail', '1', '--json', '--url', server.url]);
     assert.equal((tail.json() as { text: string }).text, 'three');
   });
+});
+
+test('heddle run shows the output of a command and exits with its code', async () => {
+  const server = await startHeddle({ flags: { HEDDLE_COMMANDS: TIERS } });
+  const on = (...args: string[]): ReturnType<typeof heddle> => heddle(['run', '--url', server.url, ...args]);
+  try {
+    const ran = await on('--env', 'WHO=you', '--', 'bash', '-c', 'echo hello $WHO; echo oops >&2; exit 42');
+    assert.deepEqual([ran.code, ran.stdout], [42, 'hello you\n']);
+    assert.match(ran.stderr, /^oops\nFailure task [0-9a-f-]{36}: it exited with 42: oops\n$/);
+    const quiet = await on('--file', `list=${import.meta.filename}`, '--', 'head', '-c', '8', 'list');
+    assert.deepEqual([quiet.code, quiet.stdout, quiet.stderr], [0, '/** Task\n', '']);
+    const detached = await on('--detach', '--', 'true');
+    assert.match(detached.stdout, /^[0-9a-f-]{36}\n$/);
+    const client = new HeddleClient({ baseUrl: server.url });
+    await eventually(async () => (await client.getTask(detached.stdout.trim())).status === 'Success', 'it ran');
+    const [attempt] = await client.taskAttempts(detached.stdout.trim());
+    assert.equal(attempt!.exit_code, 0);
+    assert.match((await on('--env', 'X', '--', 'true')).stderr, /--env must be NAME=VALUE/);
+    assert.match((await on('--file', '/no/such', '--', 'true')).stderr, /--file: .*no\/such/);
+    assert.equal((await on()).code, 2);
+  } finally {
+    await server.stop();
+  }
 });
 
 test('only the programs that are named may run', async () => {

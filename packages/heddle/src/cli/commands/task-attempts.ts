@@ -32,7 +32,7 @@ export function writeAttempts(output: Output, attempts: readonly TaskAttempt[]):
     output,
     [
       { header: 'TRY', value: ({ attempt }) => String(attempt), align: 'right' },
-      { header: 'OUTCOME', value: ({ outcome }) => outcome ?? 'open' },
+      { header: 'OUTCOME', value: outcomeOf },
       { header: 'STARTED', value: ({ started_at, claimed_at }) => started_at ?? claimed_at ?? '-' },
       { header: 'RAN', value: (attempt) => ranOf(attempt, now), align: 'right' },
       { header: 'BY', value: placeOf, flexible: true },
@@ -40,6 +40,10 @@ export function writeAttempts(output: Output, attempts: readonly TaskAttempt[]):
     ],
     attempts,
   );
+}
+
+function outcomeOf({ outcome, exit_code }: TaskAttempt): string {
+  return `${outcome ?? 'open'}${exit_code === null ? '' : `, exit ${exit_code}`}`;
 }
 
 function ranOf({ started_at, ended_at }: TaskAttempt, nowMs: number): string {

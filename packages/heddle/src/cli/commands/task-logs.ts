@@ -84,6 +84,9 @@ export class LogWriter {
     if (omitted > 0) this.#output.line(this.#output.paint('dim', `… ${count(omitted, 'line')} left out …`));
     const time = this.#timestamps ? `${line.at} ` : '';
     const level = line.level === null || line.level === 'info' ? '' : `${line.level}: `;
-    this.#output.line(`${this.#prefix}${time}${level}${printable(line.text)}`);
+    const text = `${this.#prefix}${time}${level}${printable(line.text)}`;
+    // As the command itself would.
+    if (line.stream === 'stderr') this.#output.notice(text);
+    else this.#output.line(text);
   }
 }

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 
 import { systemClock, type Clock } from '@heddle/base/clock';
 import { HeddleClient } from '@heddle/client';
-import { CLIENT_EXIT, type ClientExit } from './exit-codes.ts';
+import { CLIENT_EXIT } from './exit-codes.ts';
 import { reportOf, writeFailure } from './failure.ts';
 import { Output, type OutputStream } from '@heddle/base/terminal/output';
 import { duration } from '@heddle/base/terminal/text';
@@ -16,7 +16,7 @@ export interface CommandIo {
   stdout: OutputStream;
   stderr: OutputStream;
   clock: Clock;
-  exit(code: ClientExit): void;
+  exit(code: number): void;
   /** Calls back at Ctrl-C; returns the function that stops listening. */
   onInterrupt(run: () => void): () => void;
 }
@@ -58,7 +58,7 @@ export type ClientAction<Options> = (
   context: ClientContext,
   options: Options & ClientOptions,
   ...values: string[]
-) => Promise<ClientExit | undefined>;
+) => Promise<number | undefined>;
 
 /**
  * Makes a command call a server: adds its options, runs the action, reports failures and sets the exit code.

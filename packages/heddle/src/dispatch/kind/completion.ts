@@ -17,6 +17,8 @@ export class Completion {
   readonly disable: readonly string[] | undefined;
   /** For a failure: no further attempt can succeed. */
   readonly final: boolean;
+  /** Of a command that it ran. */
+  readonly exit_code: number | undefined;
   /** For a success: notifications to send with it. */
   readonly notices: TaskNotices | undefined;
 
@@ -28,6 +30,7 @@ export class Completion {
       expected_created?: number | undefined;
       disable?: readonly string[] | undefined;
       final?: boolean;
+      exit_code?: number | undefined;
       notices?: TaskNotices | undefined;
     } = {},
   ) {
@@ -37,6 +40,7 @@ export class Completion {
     this.expected_created = details.expected_created;
     this.disable = details.disable;
     this.final = details.final ?? false;
+    this.exit_code = details.exit_code;
     this.notices = details.notices;
   }
 }

@@ -15,6 +15,7 @@ import {
   type Placed,
 } from '@heddle/kit';
 import { isNode, isPlaced } from '@heddle/kit/nodes';
+import { CommandFailure } from '../../kinds/definition/command-failure.ts';
 import { TaskSuccess } from '../../kinds/definition/task-success.ts';
 import { ResultWithNotification } from '../../kinds/definition/result-with-notification.ts';
 import type { ResultReader } from './result-stream.ts';
@@ -211,8 +212,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 }
 
 function ended(value: unknown, expected?: number): Completion {
-  if (value instanceof TaskSuccess)
-    return new Completion('succeeded', { result: value.result, disable: value.disable });
+  if (value instanceof TaskSuccess) return new Completion('succeeded', value);
   if (value instanceof ResultWithNotification) return notified(value);
   if (value === undefined) return new Completion('succeeded', { expected_created: expected });
   try {
@@ -234,6 +234,9 @@ function notified({ result, actions, oncePerWorkflow }: ResultWithNotification):
 
 function failed(error: unknown): Completion {
   if (isFinalFailure(error)) return new Completion('failed', { reason: reasonOf(error), final: true });
+  if (error instanceof CommandFailure) {
+    return new Completion('failed', { reason: reasonOf(error), exit_code: error.exitCode ?? undefined });
+  }
   if (!isPartialFailure(error)) return new Completion('failed', { reason: reasonOf(error) });
   const reason = reasonOf(error);
   if (error.result === undefined) return new Completion('partially_failed', { reason });

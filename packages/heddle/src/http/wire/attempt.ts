@@ -24,6 +24,7 @@ export const TaskAttemptDto = Type.Object(
       }),
     ),
     reason: nullable(Type.String()),
+    exit_code: nullable(Type.Integer({ description: 'Of its command; null if it ran none, or was killed.' })),
   },
   { additionalProperties: false, title: 'TaskAttempt' },
 );

@@ -4,6 +4,8 @@ import { messageOf } from '@heddle/base/thrown';
 import { COMMAND_KIND } from '@heddle/core/domain/command';
 import type { CommandEnd, CommandRunner, CommandTier } from '@heddle/executor/execution/commands';
 import { defineKind, FinalFailure, type KindContext, type KindDefinition } from '@heddle/kit';
+import { CommandFailure } from '../definition/command-failure.ts';
+import { TaskSuccess } from '../definition/task-success.ts';
 import { commandSchema, type CommandInput } from './input.ts';
 import { OutputLines } from './output-lines.ts';
 
@@ -50,7 +52,7 @@ class CommandTask {
     this.#options = options;
   }
 
-  async run(): Promise<JsonValue> {
+  async run(): Promise<TaskSuccess> {
     const { argv, env, stdin, files, memory_mb, network } = this.#input;
     const runner = await this.#runner();
     const lines = { stdout: this.#lines('stdout'), stderr: this.#lines('stderr') };
@@ -77,7 +79,8 @@ class CommandTask {
     // Only now, when none of its processes runs any more.
     signal.throwIfAborted();
     this.#requireSuccess(end);
-    return this.#resultOf(end);
+    const result = this.#resultOf(end);
+    return new TaskSuccess(result, end.exitCode === null ? {} : { exit_code: end.exitCode });
   }
 
   /** @throws FinalFailure if this worker may not run the command, since no other attempt could */
@@ -145,7 +148,8 @@ class CommandTask {
         : exitCode === null
           ? `it was killed by ${signal}`
           : `it exited with ${exitCode}`;
-    throw new Error(this.#lastLine === '' ? how : `${how}: ${this.#lastLine.slice(0, REASON_LINE_CHARS)}`);
+    const reason = this.#lastLine === '' ? how : `${how}: ${this.#lastLine.slice(0, REASON_LINE_CHARS)}`;
+    throw new CommandFailure(reason, exitCode);
   }
 
   #resultOf({ exitCode, result }: CommandEnd): JsonValue {

@@ -6,8 +6,12 @@ export class TaskSuccess {
   /** Nodes after the task in its sequence, by name or id, that are disabled by its success. */
   readonly disable: readonly string[] | undefined;
 
-  constructor(result: JsonValue, details: { disable?: readonly string[] } = {}) {
+  /** Of the command that it ran. */
+  readonly exit_code: number | undefined;
+
+  constructor(result: JsonValue, details: { disable?: readonly string[]; exit_code?: number } = {}) {
     this.result = result;
     this.disable = details.disable;
+    this.exit_code = details.exit_code;
   }
 }

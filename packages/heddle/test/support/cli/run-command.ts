@@ -10,6 +10,7 @@ import { registerFindingsCommands } from '../../../src/cli/commands/findings.ts'
 import { registerModelsCommands } from '../../../src/cli/commands/models.ts';
 import { registerJobCommands } from '../../../src/cli/commands/job.ts';
 import { registerPoolCommands } from '../../../src/cli/commands/pool.ts';
+import { registerRunCommand } from '../../../src/cli/commands/run.ts';
 import { registerTaskCommands } from '../../../src/cli/commands/task.ts';
 import { registerWebhookCommands } from '../../../src/cli/commands/webhook.ts';
 import { registerWorkflowCommands } from '../../../src/cli/commands/workflow.ts';
@@ -83,6 +84,7 @@ export async function heddle(args: readonly string[], options: RunOptions = {}):
   });
   registerBatchCommands(program, io);
   registerTaskCommands(program, io);
+  registerRunCommand(program, io);
   registerWorkflowCommands(program, io);
   registerEventCommands(program, io);
   registerFindingsCommands(program, io);

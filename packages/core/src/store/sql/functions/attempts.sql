@@ -7,9 +7,10 @@
 -- with those of the tasks, which have ended. An attempt is kept once, as it was then.
 create or replace function keep_attempts(p_ids uuid[], p_outcomes smallint[], p_reasons text[], p_now timestamptz)
 returns void language sql as $$
-  insert into task_attempt (task_id, attempt, claimed_by, claimed_at, started_at, ended_at, outcome, reason)
+  insert into task_attempt (task_id, attempt, claimed_by, claimed_at, started_at, ended_at, outcome, reason, exit_code)
   select t.id, t.attempt, t.claimed_by, t.claimed_at, t.started_at, coalesce(t.ended_at, p_now),
-    coalesce(u.outcome, t.state), case when p_outcomes is null then t.reason else u.reason end
+    coalesce(u.outcome, t.state), case when p_outcomes is null then t.reason else u.reason end,
+    t.exit_code
   from unnest(p_ids, p_outcomes, p_reasons) u(id, outcome, reason) join task t on t.id = u.id
   where t.attempt > 0
   on conflict do nothing
@@ -19,17 +20,17 @@ $$;
 -- An open attempt has no outcome.
 create or replace function attempts_of(p_task uuid, p_before integer, p_limit integer)
 returns table (attempt integer, claimed_by text, claimed_at timestamptz, started_at timestamptz, ended_at timestamptz,
-  outcome smallint, reason text, target text, target_status integer)
+  outcome smallint, reason text, exit_code smallint, target text, target_status integer)
 language sql stable as $$
   with kept as (
     select * from task_attempt k where k.task_id = p_task
     union all
     select * from archive_task_attempt k where k.task_id = p_task
   ), known as (
-    select k.attempt, k.claimed_by, k.claimed_at, k.started_at, k.ended_at, k.outcome, k.reason from kept k
+    select k.attempt, k.claimed_by, k.claimed_at, k.started_at, k.ended_at, k.outcome, k.reason, k.exit_code from kept k
     union all
     select t.attempt, t.claimed_by, t.claimed_at, t.started_at, t.ended_at,
-      case when t.state >= :terminal then t.state end, case when t.state >= :terminal then t.reason end
+      case when t.state >= :terminal then t.state end, case when t.state >= :terminal then t.reason end, t.exit_code
     from task_all t
     where t.id = p_task and t.attempt > 0 and coalesce(t.paused_from, t.state) not in (:waiting, :pending)
       and not exists (select 1 from kept k where k.attempt = t.attempt)

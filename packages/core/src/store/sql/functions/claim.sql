@@ -65,8 +65,8 @@ begin
     with taken as (
       update task t set
         state = case when p_start = 'run' then :running else :claimed end,
-        attempt = t.attempt + 1, claimed_by = p_holder, claimed_at = v_now, updated_at = v_now,
-        started_at = case when p_start = 'run' then v_now end,
+        attempt = t.attempt + 1, claimed_by = p_holder, claimed_at = v_now, exit_code = null,
+        updated_at = v_now, started_at = case when p_start = 'run' then v_now end,
         deadline_at = case when p_start = 'run' then v_now + t.timeout_secs * interval '1 second' end,
         lease_id = v_lease,
         slots = case when v_ruled then t.wants end

@@ -49,13 +49,14 @@ begin
 
   update task t set
     success_count = t.success_count + coalesce(x.new_success, 0),
-    failure_count = t.failure_count + coalesce(x.new_failures, 0),
+    failure_count = t.failure_count + coalesce(x.new_failures, 0), exit_code = coalesce(x.exit_code, t.exit_code),
     metadata = case when x.metadata_patch is null then t.metadata else merge_patch(t.metadata, x.metadata_patch) end,
     slot_version = case when x.metadata_patch is null then t.slot_version else -1 end,
     updated_at = p_now,
     deadline_at = case when t.deadline_basis = :timeout_since_activity and t.deadline_at is not null
       then coalesce(t.paused_at, p_now) + t.timeout_secs * interval '1 second' else t.deadline_at end
-  from jsonb_to_recordset(p_extras) as x(id uuid, metadata_patch jsonb, new_success bigint, new_failures bigint)
+  from jsonb_to_recordset(p_extras) as x(id uuid, metadata_patch jsonb, new_success bigint, new_failures bigint,
+    exit_code smallint)
   join unnest(p_ids) u(id) on u.id = x.id
   where t.id = x.id;
 

@@ -9,10 +9,12 @@ create table task_attempt (
   ended_at timestamptz not null,
   outcome smallint not null,
   reason text,
+  -- Of its command.
+  exit_code smallint,
   primary key (task_id, attempt)
 );
 create table archive_task_attempt (like task_attempt, primary key (task_id, attempt));
 
--- Who claimed the last attempt, and when.
-alter table task add column claimed_by text, add column claimed_at timestamptz;
-alter table archive_task add column claimed_by text, add column claimed_at timestamptz;
+-- Who claimed the last attempt, when, and the exit code of its command.
+alter table task add column claimed_by text, add column claimed_at timestamptz, add column exit_code smallint;
+alter table archive_task add column claimed_by text, add column claimed_at timestamptz, add column exit_code smallint;

@@ -1,0 +1,134 @@
+import { readFile } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { text as readText } from 'node:stream/consumers';
+import { isUtf8 } from 'node:buffer';
+
+import { Option, type Command } from 'commander';
+
+import { messageOf } from '@heddle/base/thrown';
+import { printable } from '@heddle/base/terminal/text';
+import { clientCommand, processIo, wholeNumber, type ClientContext, type CommandIo } from '../output/client-command.ts';
+import { CLIENT_EXIT } from '../output/exit-codes.ts';
+import { UsageFailure } from '../output/failure.ts';
+import type { NewTask } from '../output/wire.ts';
+import { LogWriter } from './task-logs.ts';
+
+export interface RunOptions {
+  env?: readonly string[];
+  file?: readonly string[];
+  stdin?: boolean;
+  class?: string;
+  isolation?: string;
+  image?: string;
+  network?: boolean;
+  memory?: number;
+  timeout?: number;
+  name?: string;
+  detach?: boolean;
+}
+
+const KIND = 'Command';
+const FILE_BYTES_MAX = 256 * 1024;
+
+/** Adds `heddle run`. */
+export function registerRunCommand(program: Command, io: CommandIo = processIo): void {
+  const collect = (value: string, before: readonly string[] = []): string[] => [...before, value];
+  clientCommand<RunOptions>(
+    program
+      .command('run')
+      .description('Run a command as a task, show its output, and exit with its code')
+      .argument('<command...>', 'The program and its arguments, after --')
+      .option('--env <name=value>', 'Environment variable; may be repeated', collect)
+      .option('--file <name[=path]>', 'File for its working directory; may be repeated', collect)
+      .option('--stdin', 'Pass this standard input on to it')
+      .option('--class <name>', 'Run it on a runner of this class of the pool')
+      .addOption(new Option('--isolation <tier>', 'How it is isolated').choices(['jail', 'container', 'process']))
+      .option('--image <image>', 'Container image to run it in')
+      .option('--network', 'Let it use the network, where commands may')
+      .option('--memory <mib>', 'Memory limit', wholeNumber(1, 1_048_576))
+      .option('--timeout <seconds>', 'Maximum time from its start', wholeNumber(1, 31_536_000))
+      .option('--name <name>', 'Name of the task')
+      .option('--detach', 'Only submit it and print its ID'),
+    io,
+    (context, options, ...argv) => run(context, options, argv.flat()),
+  );
+}
+
+async function run(context: ClientContext, options: RunOptions, argv: readonly string[]): Promise<number> {
+  const { client, output, io } = context;
+  const task = await taskOf(options, argv, io.stdin);
+  const { tasks, warnings } = await client.submit([task]);
+  for (const { message } of warnings) output.notice(`warning: ${printable(message)}`);
+  const { id } = tasks[0]!;
+  if (options.detach === true) {
+    output.result({ id }, () => output.line(id));
+    return CLIENT_EXIT.ok;
+  }
+  const stop = new AbortController();
+  const unsubscribe = io.onInterrupt(() => stop.abort());
+  try {
+    const writer = new LogWriter(output, false);
+    for await (const { attempt, lines } of client.followTaskLogs(id, {}, stop.signal)) writer.write(attempt, lines);
+    if (stop.signal.aborted) {
+      await client.cancelTask(id);
+      output.notice(`canceled task ${id}`);
+      return CLIENT_EXIT.interrupted;
+    }
+    return await exitCodeOf(context, id);
+  } finally {
+    unsubscribe();
+  }
+}
+
+async function exitCodeOf({ client, output }: ClientContext, id: string): Promise<number> {
+  const [task, [attempt]] = await Promise.all([client.getTask(id), client.taskAttempts(id, { page_size: 1 })]);
+  if (task.status !== 'Success') {
+    const reason = task.failure_reason === null ? '' : `: ${printable(task.failure_reason)}`;
+    output.notice(`${output.paintError('red', task.status)} task ${id}${reason}`);
+  }
+  const code = attempt?.exit_code ?? null;
+  return code ?? (task.status === 'Success' ? CLIENT_EXIT.ok : CLIENT_EXIT.failed);
+}
+
+async function taskOf(options: RunOptions, argv: readonly string[], stdin: Readable): Promise<NewTask> {
+  const { isolation, image, network, memory, timeout, env = [], file = [] } = options;
+  const input = {
+    argv,
+    env: Object.fromEntries(env.map(variableOf)),
+    files: Object.fromEntries(await Promise.all(file.map(fileOf))),
+    ...(options.stdin === true ? { stdin: await readText(stdin) } : {}),
+    ...(isolation === undefined ? {} : { isolation }),
+    ...(image === undefined ? {} : { image }),
+    ...(network === true ? { network } : {}),
+    ...(memory === undefined ? {} : { memory_mb: memory }),
+  };
+  return {
+    name: options.name ?? argv.join(' ').slice(0, 100),
+    kind: KIND,
+    metadata: input,
+    ...(timeout === undefined ? {} : { timeout, timeout_basis: 'start' as const }),
+    ...(options.class === undefined ? {} : { requirements: { resource_class: options.class } }),
+  };
+}
+
+/** Of `NAME=VALUE`, or of a variable of this environment: `NAME`. */
+function variableOf(given: string): [string, string] {
+  const at = given.indexOf('=');
+  if (at > 0) return [given.slice(0, at), given.slice(at + 1)];
+  throw new UsageFailure(`--env must be NAME=VALUE, not ${JSON.stringify(given)}`);
+}
+
+/** Of `NAME=PATH`, or `PATH`, whose last part is then the name. */
+async function fileOf(given: string): Promise<[string, string]> {
+  const at = given.indexOf('=');
+  const path = at > 0 ? given.slice(at + 1) : given;
+  const name = at > 0 ? given.slice(0, at) : path.slice(path.lastIndexOf('/') + 1);
+  const content = await readFile(path).catch((error: unknown) => {
+    throw new UsageFailure(`--file: ${messageOf(error)}`);
+  });
+  if (content.length > FILE_BYTES_MAX) {
+    throw new UsageFailure(`--file: ${path} has ${content.length} bytes, more than ${FILE_BYTES_MAX}`);
+  }
+  if (!isUtf8(content)) throw new UsageFailure(`--file: ${path} is not text in UTF-8`);
+  return [name, content.toString()];
+}
