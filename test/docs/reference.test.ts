@@ -83,7 +83,7 @@ function propertyOf(source: string, metric: string): string {
 const SETTING_LIKE =
   /\b(?:HEDDLE|POOL|WORKER|CIRCUIT_BREAKER|PAGINATION|OTEL|SSRF|BLOCKED|TRACING|SLOW_QUERY|BATCH_CHANNEL|DATABASE|HOST|SKIP|RUST)_[A-Z0-9_]+\b/g;
 /** Variables of the client, of sandboxed tasks, of the tests and of the benchmarks; error codes look alike. */
-const OTHER_NAMES = /^HEDDLE_(URL|TOKEN|TASK_PROCESS|(TEST|PROPERTY|BENCH)_\w+)$/;
+const OTHER_NAMES = /^HEDDLE_(URL|TOKEN|TASK_PROCESS|RESULT|(TEST|PROPERTY|BENCH)_\w+)$/;
 
 test('every environment variable in the documentation is a setting, and every setting is documented', () => {
   const settings = Object.values(SETTINGS).flatMap(({ name, aliases }) => [name, ...aliases]);

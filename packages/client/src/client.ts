@@ -18,7 +18,6 @@ import type {
   ReadyDto,
   RuleDefinitionDto,
   RuleDto,
-  SubmissionWarningDto,
   SubmittedWorkflowDto,
   TaskAttemptDto,
   TaskDto,
@@ -36,85 +35,27 @@ import { follow } from './follow.ts';
 import { JobsClient } from './jobs.ts';
 import { PoolClient } from './pool.ts';
 import { QueuesClient } from './queues.ts';
+import type {
+  AttemptFilter,
+  BatchEvent,
+  LogEvent,
+  LogFilter,
+  Page,
+  ResultFilter,
+  SubmitOptions,
+  Submitted,
+  TaskListFilter,
+  WorkflowEvent,
+  WorkflowListFilter,
+} from './requests.ts';
 import { Transport, type ClientOptions } from './transport.ts';
 import { warningsOf } from './warnings.ts';
 import { WorkClient } from './work-client.ts';
 
 export { HeddleApiError } from './error.ts';
+export type * from './requests.ts';
 export type { ClientOptions } from './transport.ts';
 export type { ClaimedWork, WorkClient } from './work-client.ts';
-
-export interface Page {
-  page?: number;
-  page_size?: number;
-}
-
-export interface TaskListFilter extends Page {
-  status?: BasicTaskDto['status'];
-  kind?: string;
-  name?: string;
-  batch_id?: string;
-  /** JSON that the metadata must contain. */
-  metadata?: Record<string, unknown>;
-}
-
-export interface SubmitOptions {
-  /** Display name of the batch. */
-  batchName?: string;
-  /** A repeat with the same key returns the first response and creates nothing. */
-  idempotencyKey?: string;
-  /** W3C trace context that the submission continues. */
-  traceparent?: string;
-}
-
-export interface Submitted<Task> {
-  /** Null if nothing was created. */
-  batchId: string | null;
-  tasks: Task[];
-  /** Warnings for the submitter, such as kinds that no worker has ever requested. */
-  warnings: SubmissionWarningDto[];
-}
-
-/** One event of a batch's stream. Nothing follows `end`. */
-export type BatchEvent = { type: 'change' | 'end' } & BatchChangeDto;
-
-/** One event of a workflow's stream. Nothing follows `end`. */
-export type WorkflowEvent = { type: 'change' | 'end' } & WorkflowChangeDto;
-
-export interface WorkflowListFilter extends Page {
-  /** Only those with unfinished tasks, or only those without. */
-  open?: boolean;
-  state?: WorkflowDto['state'];
-}
-
-export interface ResultFilter {
-  page_size?: number;
-  /** Only results of tasks with ids after this one. */
-  after?: string;
-  /** Only of tasks in this container or below it. */
-  container_id?: string;
-  /** Only results of what precedes this task in its container. */
-  before_task_id?: string;
-}
-
-export interface AttemptFilter {
-  page_size?: number;
-  /** Only attempts with lower numbers. */
-  before?: number;
-}
-
-export interface LogFilter {
-  attempt?: number;
-  /** Number of the first line. */
-  from?: number;
-  /** Only the last lines, instead of `from`. */
-  tail?: number;
-  /** Maximum number of lines, 1,000 by default. */
-  limit?: number;
-}
-
-/** One event of a log's stream. Nothing follows `end`. */
-export type LogEvent = { type: 'change' | 'end' } & LogPageDto;
 
 const RESULTS_PER_PAGE = 100;
 
@@ -243,7 +184,12 @@ export class HeddleClient {
     if (tail !== undefined) query.set('tail', String(tail));
     if (attempt !== undefined) query.set('attempt', String(attempt));
     const path = `/v1/tasks/${encodeURIComponent(id)}/logs/events`;
-    return follow<LogPageDto>(this.#transport, query.size === 0 ? path : `${path}?${query}`, this.#sleep, signal);
+    return follow<LogPageDto>(
+      this.#transport,
+      query.size === 0 ? path : `${path}?${query.toString()}`,
+      this.#sleep,
+      signal,
+    );
   }
 
   taskResult(id: string): Promise<TaskResultDto | null> {

@@ -1,5 +1,5 @@
 import { readToken, requireLogin } from './session.ts';
-import type { Batch, Dag, Explanation, Task, TaskAttempt } from '@heddle/client';
+import type { Batch, Dag, Explanation, LogPage, Task, TaskAttempt } from '@heddle/client';
 
 /** A request that did not succeed. `status` 0: the server was unreachable. */
 export class ApiError extends Error {
@@ -89,6 +89,11 @@ export function explainTask(id: string, signal?: AbortSignal): Promise<Explanati
 
 export function listAttempts(id: string, signal?: AbortSignal): Promise<TaskAttempt[]> {
   return getJson(`/v1/tasks/${segment(id)}/attempts`, signal);
+}
+
+/** The last lines of what the task logged. */
+export function tailLogs(id: string, lines: number, signal?: AbortSignal): Promise<LogPage> {
+  return getJson(`/v1/tasks/${segment(id)}/logs?tail=${lines}`, signal);
 }
 
 export type TaskOperation = 'cancel' | 'pause' | 'resume' | 'retry';

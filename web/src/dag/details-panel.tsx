@@ -7,6 +7,7 @@ import { StatusChip } from '../status-chip.tsx';
 import { isTerminal, statusFromWire } from '../status.ts';
 import { useNow } from '../times.ts';
 import { AttemptsSection } from './attempts-section.tsx';
+import { LogSection } from './log-section.tsx';
 import { ExplainSection } from './explain-section.tsx';
 import type { LiveFeed } from '../live/live-feed.ts';
 import { Relatives } from './relatives.tsx';
@@ -75,6 +76,7 @@ export function DetailsPanel({ id, store, feed, onSelect }: DetailsPanelProps) {
       {task === null && error === null && <p className="quiet">Loading…</p>}
       {task !== null && <TaskFields task={task} now={now} owner="Batch" />}
       {task !== null && <AttemptsSection task={task} now={now} />}
+      {task !== null && <LogSection task={task} />}
       <Relatives id={id} store={store} onSelect={onSelect} />
       {task !== null && <TaskExtras task={task} />}
     </div>

@@ -3,6 +3,7 @@ import { getTask } from '../api/client.ts';
 import { getResult } from '../api/workflows.ts';
 import type { Task } from '@heddle/client';
 import { AttemptsSection } from '../dag/attempts-section.tsx';
+import { LogSection } from '../dag/log-section.tsx';
 import { ExplainSection } from '../dag/explain-section.tsx';
 import { TaskActions } from '../dag/task-actions.tsx';
 import { CopyText, Field, TaskFields } from '../dag/task-fields.tsx';
@@ -220,6 +221,7 @@ function TaskDetails({ id, node, onChanged }: { id: string; node: TreeNode | und
       {task === null && error === null && <p className="quiet">Loading…</p>}
       {task !== null && <TaskFields task={task} now={now} owner="Workflow" />}
       {task !== null && <AttemptsSection task={task} now={now} />}
+      {task !== null && <LogSection task={task} />}
       {known !== undefined && (
         <dl className="fields">
           {known.expected !== null && (

@@ -12,7 +12,7 @@ import type { Queryable, Statement } from './database.ts';
 import { numberArray, uuidArray } from './transitions.ts';
 
 /** Bytes of lines kept of one attempt, a chunk more or less. */
-export const LOG_BYTES_MAX = 1024 * 1024;
+const LOG_BYTES_MAX = 1024 * 1024;
 /** Smaller chunks are stored as they are: compressing them costs more than it saves. */
 const COMPRESSED_FROM_BYTES = 1_024;
 const DECOMPRESSED_BYTES_MAX = 4 * LOG_BYTES_MAX;

@@ -62,7 +62,10 @@ for (const tier of ['process', 'jail'] as const) {
 
     const it = (title: string, run: (runner: CommandRunner) => Promise<void>): void => {
       test(title, async (t) => {
-        if (runner === null) return t.skip(missing);
+        if (runner === null) {
+          t.skip(missing);
+          return;
+        }
         await run(runner);
         await eventually(() => processesOfTasks().length === 0, 'no process of a command is left');
         const [stage] = await readdir(directory);

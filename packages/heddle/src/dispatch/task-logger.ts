@@ -21,6 +21,6 @@ export function taskLogger(own: Logger, taskLog: () => TaskLog, fields: object =
 }
 
 function lineOf(fields: object, message: string): string {
-  const shown = redactFields(fields as Record<string, unknown>);
+  const shown = redactFields(fields);
   return redactText(Object.keys(shown).length === 0 ? message : `${message} ${JSON.stringify(shown)}`);
 }

@@ -37,7 +37,7 @@ export class TaskLogs {
   readonly #options: TaskLogsOptions;
   readonly #chunks: Coalescer<LogChunk, undefined>;
   readonly #open = new Set<TaskLog>();
-  #cancelFlush: (() => void) | undefined;
+  #flushes = false;
 
   constructor(options: TaskLogsOptions) {
     this.#options = options;
@@ -56,7 +56,9 @@ export class TaskLogs {
     const { clock } = this.#options;
     const onLine = (): void => {
       this.#open.add(log);
-      this.#cancelFlush ??= clock.after(FLUSH_MS, () => this.#flush());
+      if (this.#flushes) return;
+      this.#flushes = true;
+      clock.after(FLUSH_MS, () => this.#flush());
     };
     const onClose = (): void => void this.#open.delete(log);
     const log: TaskLog = new TaskLog(attempt, {
@@ -69,7 +71,7 @@ export class TaskLogs {
   }
 
   #flush(): void {
-    this.#cancelFlush = undefined;
+    this.#flushes = false;
     for (const log of this.#open) void log.flush();
     this.#open.clear();
   }

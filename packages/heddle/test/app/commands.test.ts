@@ -39,7 +39,7 @@ describe('a task that runs a command', { concurrency: false }, () => {
       return now.ended_at === null ? undefined : now;
     }, `task ${id} has ended`);
     const log = (await client.taskLogs(id)).lines.map(({ stream, text }) => `${stream}: ${text}`);
-    return { task: task!, result: (await client.taskResult(id))?.data, log };
+    return { task: task, result: (await client.taskResult(id))?.data, log };
   }
 
   const run = async (input: Record<string, unknown>): Promise<Ended> => ended(await submit(input));
@@ -172,7 +172,7 @@ test('only the programs that are named may run', async () => {
         const now = await client.getTask(tasks[0]!.id);
         return now.ended_at === null ? undefined : now;
       }, 'it has ended');
-      return task!.failure_reason;
+      return task.failure_reason;
     };
     assert.equal(await reasonOf({ argv: ['echo', 'x'] }), null);
     assert.match((await reasonOf({ argv: ['cat'] }))!, /"cat" is not among HEDDLE_COMMAND_PROGRAMS/);

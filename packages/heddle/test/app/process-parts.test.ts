@@ -64,6 +64,7 @@ const OF_ONE_PART: Readonly<Record<string, RegExp>> = {
   'findings and models': /^(findingsKeepSecs|modelsKeepSecs)$/,
   'what webhooks may call': /^(skipSsrf|blocked|allowed)/,
   'scans and probes': /^(scan|recon)/,
+  commands: /^command/,
   'clients of executors': /^remote/,
   executors: /^executor/,
 };

@@ -67,9 +67,10 @@ export class WorkDirectory {
   async readResult(): Promise<Buffer | null> {
     const path = join(this.path, RESULT_FILE);
     const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
-      (error: NodeJS.ErrnoException) => {
-        if (error.code === 'ENOENT') return null;
-        throw new Error(`$HEDDLE_RESULT cannot be read: ${error.code}; it must be a regular file`);
+      (error: unknown) => {
+        const { code } = error as NodeJS.ErrnoException;
+        if (code === 'ENOENT') return null;
+        throw new Error(`$HEDDLE_RESULT cannot be read: ${code}; it must be a regular file`, { cause: error });
       },
     );
     if (file === null) return null;

@@ -19,7 +19,6 @@ export interface RunOptions {
   stdin?: boolean;
   class?: string;
   isolation?: string;
-  image?: string;
   network?: boolean;
   memory?: number;
   timeout?: number;
@@ -43,7 +42,6 @@ export function registerRunCommand(program: Command, io: CommandIo = processIo):
       .option('--stdin', 'Pass this standard input on to it')
       .option('--class <name>', 'Run it on a runner of this class of the pool')
       .addOption(new Option('--isolation <tier>', 'How it is isolated').choices(['jail', 'container', 'process']))
-      .option('--image <image>', 'Container image to run it in')
       .option('--network', 'Let it use the network, where commands may')
       .option('--memory <mib>', 'Memory limit', wholeNumber(1, 1_048_576))
       .option('--timeout <seconds>', 'Maximum time from its start', wholeNumber(1, 31_536_000))
@@ -91,14 +89,13 @@ async function exitCodeOf({ client, output }: ClientContext, id: string): Promis
 }
 
 async function taskOf(options: RunOptions, argv: readonly string[], stdin: Readable): Promise<NewTask> {
-  const { isolation, image, network, memory, timeout, env = [], file = [] } = options;
+  const { isolation, network, memory, timeout, env = [], file = [] } = options;
   const input = {
     argv,
     env: Object.fromEntries(env.map(variableOf)),
     files: Object.fromEntries(await Promise.all(file.map(fileOf))),
     ...(options.stdin === true ? { stdin: await readText(stdin) } : {}),
     ...(isolation === undefined ? {} : { isolation }),
-    ...(image === undefined ? {} : { image }),
     ...(network === true ? { network } : {}),
     ...(memory === undefined ? {} : { memory_mb: memory }),
   };

@@ -6,7 +6,7 @@ import { COMMAND_TIERS, type CommandTier } from '@heddle/executor/execution/comm
 import { schemaOf, textsMember } from '../definition/input-schema.ts';
 
 /** Where the result of a command comes from: its standard output, or the file that `$HEDDLE_RESULT` names. */
-export const RESULT_SOURCES = ['file', 'text', 'json', 'jsonl'] as const;
+const RESULT_SOURCES = ['file', 'text', 'json', 'jsonl'] as const;
 export type ResultSource = (typeof RESULT_SOURCES)[number];
 
 const SHELLS = ['bash', 'sh'] as const;
