@@ -189,10 +189,10 @@ class LocalRun {
 
   async #watchDisk(started: StartedProcess, signal: AbortSignal): Promise<void> {
     const { clock, diskIntervalMs, diskBytes, work } = this.#options;
-    while (!signal.aborted) {
+    const isOver = (): boolean => signal.aborted;
+    while (!isOver()) {
       await clock.sleep(diskIntervalMs, signal).catch(() => undefined);
-      if (signal.aborted) return;
-      if ((await work.size()) <= diskBytes) continue;
+      if (isOver() || (await work.size()) <= diskBytes) continue;
       this.#outOfDisk = true;
       this.#kill(started);
       return;
