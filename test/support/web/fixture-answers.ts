@@ -5,6 +5,9 @@ export interface FixtureApi {
   handle(url: URL, request: IncomingMessage, response: ServerResponse): boolean;
 }
 
+/** The log of a task that has logged nothing. */
+export const NOTHING_LOGGED = { attempt: null, lines: [], next: 0 };
+
 export function sendJson(response: ServerResponse, body: unknown): void {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }

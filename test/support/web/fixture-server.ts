@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { extname, join, normalize } from 'node:path';
-import { sendJson, sendProblem } from './fixture-answers.ts';
+import { NOTHING_LOGGED, sendJson, sendProblem } from './fixture-answers.ts';
 import type { FixtureApi } from './fixture-answers.ts';
 
 /** A stand-in for the server: the built console, canned responses, a stream of events. */
@@ -189,6 +189,10 @@ export class FixtureServer {
     }
     if (parts[3] === 'explain') {
       sendJson(response, this.explain(task));
+      return;
+    }
+    if (parts[3] === 'attempts' || parts[3] === 'logs') {
+      sendJson(response, parts[3] === 'logs' ? NOTHING_LOGGED : []);
       return;
     }
     const params = { url: 'http://127.0.0.1:9/hash', verb: 'Post', body: { path: '/src' } };

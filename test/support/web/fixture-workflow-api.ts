@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { sendJson, sendProblem } from './fixture-answers.ts';
+import { NOTHING_LOGGED, sendJson, sendProblem } from './fixture-answers.ts';
 import type { FixtureApi } from './fixture-answers.ts';
 import { isOpen } from './fixture-workflows.ts';
 import type { FixtureContainer, FixtureNode, FixtureTreeTask, FixtureWorkflow } from './fixture-workflows.ts';
@@ -75,6 +75,8 @@ export class FixtureWorkflowApi implements FixtureApi {
     if (found === undefined || request.method !== 'GET') return false;
     if (part === 'explain') sendJson(response, explain(found));
     else if (part === 'result') sendJson(response, result(found));
+    else if (part === 'attempts') sendJson(response, []);
+    else if (part === 'logs') sendJson(response, NOTHING_LOGGED);
     else sendJson(response, detail(found));
     return true;
   }

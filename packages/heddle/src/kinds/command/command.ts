@@ -42,7 +42,7 @@ class CommandTask {
   readonly #options: CommandOptions;
   readonly #stdout: Buffer[] = [];
   #stdoutBytes = 0;
-  #lastLine = '';
+  readonly #lastLines = { stdout: '', stderr: '' };
   #counted = 0;
   #activeAt = 0;
 
@@ -109,7 +109,7 @@ class CommandTask {
   #lines(stream: 'stdout' | 'stderr'): OutputLines {
     return new OutputLines({
       onLine: (line) => {
-        if (line.trim() !== '') this.#lastLine = line.trim();
+        if (line.trim() !== '') this.#lastLines[stream] = line.trim();
         this.#context.output(stream, line);
       },
       ...(stream === 'stdout' ? { onProgress: (done) => this.#count(done) } : {}),
@@ -148,7 +148,9 @@ class CommandTask {
         : exitCode === null
           ? `it was killed by ${signal}`
           : `it exited with ${exitCode}`;
-    const reason = this.#lastLine === '' ? how : `${how}: ${this.#lastLine.slice(0, REASON_LINE_CHARS)}`;
+    // Its two streams arrive in no order, and errors are the more telling.
+    const said = this.#lastLines.stderr || this.#lastLines.stdout;
+    const reason = said === '' ? how : `${how}: ${said.slice(0, REASON_LINE_CHARS)}`;
     throw new CommandFailure(reason, exitCode);
   }
 
