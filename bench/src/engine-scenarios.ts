@@ -37,6 +37,7 @@ export const QUICK: Sizes = {
   stored_few: 2000,
 };
 
+const LINES_EACH = 10;
 const WARM_UP_TASKS = 10_000;
 const QUEUES: SubjectName[] = ['heddle', 'graphile-worker', 'pg-boss', 'bullmq', 'sql'];
 const FLOWS: SubjectName[] = ['heddle', 'pg-boss', 'bullmq', 'sql'];
@@ -62,6 +63,30 @@ function noOp(sizes: Sizes): Scenario {
         return [
           { bench: 'engine/submit', metric: 'submitted_per_s', value: submitted },
           { bench: 'engine/no-op', metric: 'processed_per_s', value: processed },
+        ];
+      },
+    }),
+  };
+}
+
+/** As the no-op, with ten lines of log each, beside the same tasks without. */
+function logs(sizes: Sizes): Scenario {
+  const bench = 'engine/logs';
+  const processed = async (subject: SubjectClient, lines: number): Promise<number> => {
+    await subject.submit(sizes.no_op, 'none');
+    return perSecond(sizes.no_op, await subject.process(sizes.no_op, lines));
+  };
+  return {
+    benches: [bench],
+    rounds: 5,
+    participants: each(['heddle'], {
+      warmUp: warmUpQueue,
+      async round(subject) {
+        const silent = await processed(subject, 0);
+        const logging = await processed(subject, LINES_EACH);
+        return [
+          { bench, metric: 'processed_per_s', value: logging },
+          { bench, metric: 'silent_per_s', value: silent },
         ];
       },
     }),
@@ -185,6 +210,7 @@ function stored(sizes: Sizes): Scenario {
 export function engineScenarios(sizes: Sizes): Scenario[] {
   return [
     noOp(sizes),
+    logs(sizes),
     graphs('engine/fan-out', [fanOut(1000)], [fanOut(sizes.fan_out)], 5),
     graphs('engine/chain', [chain(50)], [chain(sizes.chain)], 3),
     graphs('engine/diamonds', diamonds(50, 10), diamonds(sizes.diamonds, 10), 5),

@@ -159,7 +159,7 @@ export interface Subject {
   /** Stores workflows durably, with their dependencies; returns milliseconds. */
   submitGraphs?(graphs: readonly Graph[]): Promise<number>;
   /** Runs `count` stored tasks until the last one is durably finished; returns milliseconds. */
-  process?(count: number): Promise<number>;
+  process?(count: number, lines?: number): Promise<number>;
   /** One task at a time on an idle system: milliseconds from its submission to its handler's start. */
   latency?(samples: number): Promise<number[]>;
   /** Like `latency`, from the time when the manager has the message that creates the task. */

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { keepNewSpaceSmall } from '@heddle/base/new-space';
 import { LocalWorker } from 'heddle/internal/dispatch/local-worker';
 import { retentionLoop } from 'heddle/internal/dispatch/retention-loop';
-import { ExecutorRegistry } from 'heddle/internal/dispatch/executor-registry';
+import { ExecutorRegistry, type TaskContext } from 'heddle/internal/dispatch/executor-registry';
 import type { NewDependency, NewTask, Rule } from '@heddle/base/vocabulary/task';
 import { createEngine } from '@heddle/core/engine/engine';
 import type { Engine, Submission } from '@heddle/core/engine/port';
@@ -74,6 +74,7 @@ class HeddleSubject implements Subject {
   #database!: Database;
   #engine!: Engine;
   #services: Loop[] = [];
+  #lines = 0;
   #server: App | null = null;
 
   async prepare(environment: Environment): Promise<void> {
@@ -148,7 +149,7 @@ class HeddleSubject implements Subject {
   async #withWorker(work: (worker: LocalWorker) => Promise<unknown>): Promise<void> {
     const worker = new LocalWorker({
       engine: this.#engine,
-      registry: ExecutorRegistry.of({ [KIND]: () => this.#noOp.run() }),
+      registry: ExecutorRegistry.of({ [KIND]: (_task, context) => this.#run(context) }),
       holder: 'bench',
       ...this.#loopOptions(),
       random: systemRandom,
@@ -158,7 +159,16 @@ class HeddleSubject implements Subject {
     await worker.stop(60_000);
   }
 
-  process(count: number): Promise<number> {
+  #run(context: TaskContext): void {
+    for (let line = 0; line < this.#lines; line += 1) {
+      context.output('stdout', `line ${line} of a task that logs as a small command would`);
+    }
+    this.#noOp.run();
+  }
+
+  /** Each task logs so many lines. */
+  process(count: number, lines = 0): Promise<number> {
+    this.#lines = lines;
     const handled = this.#noOp.expect(count);
     return elapsedMs(() => this.#withWorker(() => handled));
   }

@@ -23,6 +23,7 @@ import { TaskQueue } from './task-queue.ts';
 import { failureOf, reportOf } from './task-report.ts';
 import { TaskRun } from './task-run.ts';
 import type { RunEnvironment } from './task-run.ts';
+import { UnloggedEnds } from './unlogged-ends.ts';
 import { unwantedWatch } from './unwanted-watch.ts';
 
 export interface LocalWorkerOptions {
@@ -89,6 +90,7 @@ export class LocalWorker {
   readonly #environment: RunEnvironment;
   readonly #queue = new TaskQueue();
   readonly #runs = new Set<TaskRun>();
+  readonly #unlogged = new UnloggedEnds<TaskRun>();
   readonly #claims = new Set<Promise<unknown>>();
   /** Claimed, and no longer to be completed here. */
   readonly #unfinished: ClaimedTask[] = [];
@@ -194,6 +196,8 @@ export class LocalWorker {
     for (const run of this.#runs) this.#unfinished.push(run.task);
     this.#runs.clear();
     for (let task = this.#queue.shift(); task !== undefined; task = this.#queue.shift()) this.#unfinished.push(task);
+    const unlogged = await this.#unlogged.giveUpAfter(this.#options.clock, REPORT_GRACE_MS);
+    this.#unfinished.push(...unlogged.map(({ task }) => task));
     await this.#environment.progress.drain();
     await this.#keeper?.stop();
     await this.#handBack(this.#unfinished);
@@ -273,7 +277,7 @@ export class LocalWorker {
   #mayClaim(): boolean {
     if (this.#state !== 'running' || this.#paused || this.#claims.size >= this.#claimsMax) return false;
     // A database that does not accept reports is not asked for more work.
-    return (this.#woken || this.#flowing) && this.#outbox.waiting < 2 * this.#maxSet;
+    return (this.#woken || this.#flowing) && this.#outbox.waiting + this.#unlogged.size < 2 * this.#maxSet;
   }
 
   #request(limit: number): ClaimRequest {
@@ -324,8 +328,8 @@ export class LocalWorker {
       if (!isThenable(returned)) return this.#endAtOnce(run, reportOf(task, returned));
       this.#runs.add(run);
       returned.then(
-        (result) => this.#endLater(run, reportOf(task, result), run.closeLog()),
-        (error: unknown) => this.#endLater(run, failureOf(task, reasonOf(error)), run.closeLog()),
+        (result) => this.#finish(run, reportOf(task, result)),
+        (error: unknown) => this.#finish(run, failureOf(task, reasonOf(error))),
       );
       return false;
     } catch (error) {
@@ -333,28 +337,21 @@ export class LocalWorker {
     }
   }
 
-  /** Returns false if its log has to be stored first: nobody should see an end whose last lines are missing. */
-  #endAtOnce(run: TaskRun, report: Report): boolean {
-    const logged = run.closeLog();
-    if (logged === undefined) {
-      this.#outbox.push(report);
-      return true;
-    }
-    this.#runs.add(run);
-    this.#endLater(run, report, logged);
-    return false;
+  #endAtOnce(run: TaskRun, report: Report): true {
+    this.#reportOnceLogged(run, report, run.closeLog());
+    return true;
   }
 
-  #endLater(run: TaskRun, report: Report, logged: Promise<void> | undefined): void {
-    if (logged === undefined) this.#finish(run, report);
-    else void logged.then(() => this.#finish(run, report));
+  #reportOnceLogged(run: TaskRun, report: Report, logged: Promise<void> | undefined): void {
+    if (logged === undefined) this.#outbox.push(report);
+    else this.#unlogged.add(run, logged, () => this.#outbox.push(report));
   }
 
   #finish(run: TaskRun, report: Report): void {
     // Ended too late; it was released at the stop.
     if (!this.#runs.delete(run)) return;
     if (this.#state === 'stopped' && report.outcome === 'failed') this.#unfinished.push(run.task);
-    else this.#outbox.push(report);
+    else this.#reportOnceLogged(run, report, run.closeLog());
     this.#slots.fill();
     this.#slots.noteEnded(1);
   }
