@@ -24,7 +24,7 @@ function registerCreate(token: Command): void {
     .command('create')
     .description('Create a token, which is shown once')
     .requiredOption('--name <name>', 'Name of the token')
-    .option('--scope <scope...>', 'read, submit, work, operate (includes read and work) or admin (includes all)', [
+    .option('--scope <scope...>', 'read, submit, work, operate (includes read and work), command (to submit commands) or admin (includes all)', [
       'operate',
       'submit',
     ])
