@@ -183,7 +183,8 @@ class LocalRun {
 
   #kill(started: StartedProcess): void {
     this.#options.group?.kill();
-    for (const pid of descendantsOf(started.pid)) send(pid, 'SIGKILL');
+    // Parents first: a shell would report its killed child.
+    for (const pid of [started.pid, ...descendantsOf(started.pid)]) send(pid, 'SIGKILL');
     started.kill();
   }
 
