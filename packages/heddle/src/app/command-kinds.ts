@@ -23,6 +23,7 @@ export interface CommandKindsOptions {
 
 /** Returns the kind that runs programs, if any isolation is enabled. What runs them is opened by the first command. */
 export function commandKinds({ settings, jailByDefault, clock, log, stopping }: CommandKindsOptions): KindDefinition[] {
+  if (settings.commands.includes('off')) return [];
   const given = settings.commands as readonly ('jail' | 'process')[];
   const tiers = given.length === 0 && jailByDefault && hasBubblewrap() ? (['jail'] as const) : given;
   if (tiers.length === 0) return [];

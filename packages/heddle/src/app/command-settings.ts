@@ -1,6 +1,6 @@
 import * as kind from './setting.ts';
 
-const TIERS = ['jail', 'process'] as const;
+const CHOICES = ['jail', 'process', 'off'] as const;
 
 /** Settings of the kind `Command`. */
 export const COMMAND_SETTING_GROUPS = {
@@ -9,10 +9,10 @@ export const COMMAND_SETTING_GROUPS = {
       name: 'HEDDLE_COMMANDS',
       fallback: [],
       fallbackText: 'no commands; with `heddle up` on loopback `jail`, if bubblewrap is installed',
-      allowed: `a comma-separated list of ${TIERS.join(', ')}`,
-      item: (given) => ((TIERS as readonly string[]).includes(given) ? given : null),
+      allowed: `a comma-separated list of ${CHOICES.join(', ')}`,
+      item: (given) => ((CHOICES as readonly string[]).includes(given) ? given : null),
       description:
-        'Isolation in which tasks of the kind `Command` may run programs on this machine, the default first: `jail` (bubblewrap), `process` (none but limits)',
+        'Isolation in which tasks of the kind `Command` may run programs on this machine, the default first: `jail` (bubblewrap), `process` (none but limits), `off`',
     }),
     commandPrograms: kind.list({
       name: 'HEDDLE_COMMAND_PROGRAMS',

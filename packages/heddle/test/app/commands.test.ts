@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { HeddleApiError, HeddleClient, type Task } from '@heddle/client';
 import { eventually } from '@heddle/test-support/eventually';
 import { startHeddle, type Heddle } from '@heddle/test-support/cli/heddle';
-import { heddle } from '../support/cli/run-command.ts';
+import { Capture, heddle } from '../support/cli/run-command.ts';
 
 const HAS_JAIL = spawnSync('bwrap', ['--version']).status === 0;
 const TIERS = HAS_JAIL ? 'jail,process' : 'process';
@@ -157,6 +157,22 @@ test('heddle run shows the output of a command and exits with its code', async (
     assert.match((await on('--env', 'X', '--', 'true')).stderr, /--env must be NAME=VALUE/);
     assert.match((await on('--file', '/no/such', '--', 'true')).stderr, /--file: .*no\/such/);
     assert.equal((await on()).code, 2);
+  } finally {
+    await server.stop();
+  }
+});
+
+test('heddle run says what a command waits for, and cancels it on Ctrl-C', async () => {
+  const server = await startHeddle({ flags: { HEDDLE_COMMANDS: 'off' } });
+  try {
+    const interrupt = new AbortController();
+    const stderr = new Capture();
+    const waiting = heddle(['run', '--url', server.url, '--', 'true'], { interrupt: interrupt.signal, stderr });
+    await stderr.until(/hint: HEDDLE_COMMANDS of a server or worker enables commands/);
+    interrupt.abort();
+    assert.equal((await waiting).code, 130);
+    const [, id] = /canceled task ([0-9a-f-]{36})/.exec(stderr.text)!;
+    assert.equal((await new HeddleClient({ baseUrl: server.url }).getTask(id!)).status, 'Canceled');
   } finally {
     await server.stop();
   }

@@ -27,6 +27,9 @@ export interface RunOptions {
 }
 
 const KIND = 'Command';
+/** Time after which a task that has not started is explained. */
+const WAITING_MS = 2_000;
+const WAITING: ReadonlySet<string> = new Set(['Waiting', 'Pending', 'Paused']);
 const FILE_BYTES_MAX = 256 * 1024;
 
 /** Adds `heddle run`. */
@@ -66,6 +69,7 @@ async function run(context: ClientContext, options: RunOptions, argv: readonly s
   const unsubscribe = io.onInterrupt(() => stop.abort());
   try {
     const writer = new LogWriter(output, false);
+    void tellWhatItWaitsFor(context, id, stop.signal).catch(() => undefined);
     for await (const { attempt, lines } of client.followTaskLogs(id, {}, stop.signal)) writer.write(attempt, lines);
     if (stop.signal.aborted) {
       await client.cancelTask(id);
@@ -74,7 +78,22 @@ async function run(context: ClientContext, options: RunOptions, argv: readonly s
     }
     return await exitCodeOf(context, id);
   } finally {
+    stop.abort();
     unsubscribe();
+  }
+}
+
+/** Until it runs, so that nobody watches an empty terminal without knowing why. */
+async function tellWhatItWaitsFor({ client, output }: ClientContext, id: string, stop: AbortSignal): Promise<void> {
+  for (let said = ''; !stop.aborted;) {
+    await output.clock.sleep(WAITING_MS, stop);
+    const { task, summary, obstacles } = await client.explainTask(id);
+    if (!WAITING.has(task.status)) return;
+    if (summary !== said) output.notice(printable(summary));
+    if (said === '' && obstacles.some(({ type }) => type === 'no_worker')) {
+      output.notice('hint: HEDDLE_COMMANDS of a server or worker enables commands; see docs/core/commands.md');
+    }
+    said = summary;
   }
 }
 

@@ -24,10 +24,11 @@ function registerCreate(token: Command): void {
     .command('create')
     .description('Create a token, which is shown once')
     .requiredOption('--name <name>', 'Name of the token')
-    .option('--scope <scope...>', 'read, submit, work, operate (includes read and work), command (to submit commands) or admin (includes all)', [
-      'operate',
-      'submit',
-    ])
+    .option(
+      '--scope <scope...>',
+      'read, submit, work, operate (includes read and work), command (to submit commands) or admin (includes all)',
+      ['operate', 'submit'],
+    )
     .option('--expires <time>', 'Lifetime (90d, 12h) or expiry date (2030-01-31) (default never)');
   addSettingsOptions(command).action(
     async (options: SettingsOptions & { name: string; scope: string[]; expires?: string }) => {

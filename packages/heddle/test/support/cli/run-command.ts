@@ -60,11 +60,13 @@ export interface RunOptions {
   tty?: boolean;
   /** Aborts like Ctrl-C. */
   interrupt?: AbortSignal;
+  /** Receives standard error, to wait for what it says. */
+  stderr?: Capture;
 }
 
 export async function heddle(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const stdout = new Capture(options.tty);
-  const stderr = new Capture();
+  const stderr = options.stderr ?? new Capture();
   let code = -1;
   const io: CommandIo = {
     stdin: Readable.from([options.stdin ?? '']),
