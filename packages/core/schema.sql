@@ -1355,7 +1355,7 @@ UNION ALL
 -- heddle.after_ms(p_now timestamp with time zone, p_times jsonb, p_name text)
 --   returns timestamp with time zone, sql, stable
 
--- heddle.append_logs(p_tasks uuid[], p_attempts integer[], p_first_lines integer[], p_lines integer[], p_bytes integer[], p_data bytea[], p_bytes_max integer)
+-- heddle.append_logs(p_tasks uuid[], p_attempts integer[], p_first_lines integer[], p_lines integer[], p_bytes integer[], p_sizes integer[], p_data bytea, p_bytes_max integer)
 --   returns void, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
 
 -- heddle.apply_extras(p_ids uuid[], p_extras jsonb, p_now timestamp with time zone)

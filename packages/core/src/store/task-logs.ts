@@ -21,7 +21,7 @@ const ZSTD = 1;
 
 const APPEND: Statement = {
   name: 'logs.append',
-  text: `select append_logs($1::uuid[], $2::integer[], $3::integer[], $4::integer[], $5::integer[], $6::bytea[], $7)`,
+  text: `select append_logs($1::uuid[], $2::integer[], $3::integer[], $4::integer[], $5::integer[], $6::integer[], $7::bytea, $8)`,
 };
 const READ: Statement = { name: 'logs.read', text: `select * from logs_of($1, $2, $3, $4)` };
 const LATEST: Statement = {
@@ -39,7 +39,8 @@ export async function appendChunks(queryable: Queryable, chunks: readonly LogChu
     numberArray(chunks.map(({ first_line }) => first_line)),
     numberArray(chunks.map(({ lines }) => lines.length)),
     numberArray(encoded.map(({ bytes }) => bytes)),
-    `{${encoded.map(({ data }) => `"\\\\x${data.toString('hex')}"`).join(',')}}`,
+    numberArray(encoded.map(({ data }) => data.length)),
+    Buffer.concat(encoded.map(({ data }) => data)),
     LOG_BYTES_MAX,
   ]);
 }

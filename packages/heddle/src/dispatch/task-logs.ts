@@ -18,6 +18,7 @@ const WAITING_CHARS_MAX = 1024 * 1024;
 /** The part of them that is kept from the beginning. */
 const FIRST_CHARS = WAITING_CHARS_MAX / 4;
 const FLUSH_MS = 500;
+const UNPRINTABLE = /[\0\r]/;
 const RETRY_MS = 1_000;
 const SET_MAX = 1_000;
 const WAITING_MAX = 100_000;
@@ -130,7 +131,7 @@ export class TaskLog {
   /** Adds text; each of its lines becomes one or more lines of the log. */
   add(stream: LogStream, level: LineLevel | null, text: string): void {
     const at = this.#parts.now();
-    for (const line of text.split(/\r?\n/)) {
+    for (const line of text.includes('\n') ? text.split(/\r?\n/) : [text]) {
       for (let start = 0; start === 0 || start < line.length; start += LINE_CHARS_MAX) {
         this.#push({ at, stream, level, text: printableLine(line.slice(start, start + LINE_CHARS_MAX)) });
       }
@@ -198,5 +199,5 @@ export class TaskLog {
 
 /** Without NUL, which PostgreSQL and terminals cannot hold in text, and carriage returns of progress bars. */
 function printableLine(text: string): string {
-  return text.replaceAll('\0', '\ufffd').replaceAll('\r', ' ');
+  return UNPRINTABLE.test(text) ? text.replaceAll('\0', '\ufffd').replaceAll('\r', ' ') : text;
 }

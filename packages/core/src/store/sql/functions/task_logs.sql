@@ -2,10 +2,10 @@
 -- Locks: none; chunks of one attempt are written by its worker alone.
 -- Callers: store/task-logs.ts; retain (its rows go with their tasks).
 
--- Stores chunks of lines, one entry each. A chunk that comes again, with more lines or the same, replaces itself. Of an
+-- Stores chunks of lines, one entry each; p_data: their contents in one value, p_sizes long each. A chunk that comes again, with more lines or the same, replaces itself. Of an
 -- attempt that logged more than p_bytes_max the first quarter and the newest rest are kept.
 create or replace function append_logs(p_tasks uuid[], p_attempts integer[], p_first_lines integer[], p_lines integer[],
-  p_bytes integer[], p_data bytea[], p_bytes_max integer)
+  p_bytes integer[], p_sizes integer[], p_data bytea, p_bytes_max integer)
 returns void language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
   with stored as (
@@ -13,9 +13,12 @@ begin
     select u.task_id, u.attempt, u.first_line, u.lines, case u.first_line when 0 then 0 else coalesce(
         (select p.start_byte + p.bytes from task_log p
           where p.task_id = u.task_id and p.attempt = u.attempt and p.first_line < u.first_line
-          order by p.first_line desc limit 1), 0) end, u.bytes, u.data
-    from unnest(p_tasks, p_attempts, p_first_lines, p_lines, p_bytes, p_data)
-      u(task_id, attempt, first_line, lines, bytes, data)
+          order by p.first_line desc limit 1), 0) end, u.bytes,
+      substring(p_data from u.ends - u.size + 1 for u.size)
+    from (
+      select e.*, sum(e.size) over (order by e.ord)::integer as ends
+      from unnest(p_tasks, p_attempts, p_first_lines, p_lines, p_bytes, p_sizes) with ordinality
+        e(task_id, attempt, first_line, lines, bytes, size, ord)) u
     join task t on t.id = u.task_id and t.attempt >= u.attempt
     on conflict (task_id, attempt, first_line) do update set
       lines = excluded.lines, bytes = excluded.bytes, data = excluded.data
