@@ -7,6 +7,7 @@ import { ExecutorRegistry, type TaskContext } from 'heddle/internal/dispatch/exe
 import type { NewDependency, NewTask, Rule } from '@heddle/base/vocabulary/task';
 import { createEngine } from '@heddle/core/engine/engine';
 import type { Engine, Submission } from '@heddle/core/engine/port';
+import { createAuditLog } from '@heddle/core/engine/audit-log';
 import { createFindings } from '@heddle/core/engine/findings/findings';
 import { createModels } from '@heddle/core/engine/models/models';
 import { createJobs } from '@heddle/core/engine/schedule/jobs';
@@ -230,6 +231,7 @@ class HeddleSubject implements Subject {
       }),
       executors: { list: () => [] },
       pool: unusedPool,
+      audit: createAuditLog({ database: this.#database, clock: systemClock, log: silentLogger, retentionMs: 1 }),
       queues: new PostgresQueue({ database: this.#database, clock: systemClock, log: silentLogger }),
       // No request of the benches has a token or a handle: on loopback none is needed.
       tokens: { findByHash: () => Promise.resolve(null), touch: () => Promise.resolve() },

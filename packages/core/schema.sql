@@ -174,6 +174,20 @@ create table heddle.archive_workflow (
 CREATE INDEX archive_workflow_ended ON heddle.archive_workflow USING btree (ended_at);
 CREATE INDEX archive_workflow_trees ON heddle.archive_workflow USING btree (id) WHERE is_tree;
 
+create table heddle.audit_entry (
+  seq bigint not null,
+  entry text not null,
+  hash bytea not null,
+  at_ms bigint generated always as ((((entry)::json ->> 'at'::text))::bigint) stored not null,
+  actor text generated always as (((entry)::json ->> 'actor'::text)) stored,
+  action text generated always as (((entry)::json ->> 'action'::text)) stored not null,
+  object text generated always as (((entry)::json ->> 'object'::text)) stored,
+  constraint audit_entry_pkey PRIMARY KEY (seq)
+);
+CREATE INDEX audit_entry_actor ON heddle.audit_entry USING btree (actor, seq);
+CREATE INDEX audit_entry_at ON heddle.audit_entry USING btree (at_ms);
+CREATE INDEX audit_entry_object ON heddle.audit_entry USING btree (object, seq);
+
 create table heddle.blocked (
   slot_id bigint not null,
   rank smallint not null,
@@ -1355,6 +1369,9 @@ UNION ALL
 -- heddle.after_ms(p_now timestamp with time zone, p_times jsonb, p_name text)
 --   returns timestamp with time zone, sql, stable
 
+-- heddle.append_audit(p_entries text[])
+--   returns void, plpgsql, volatile
+
 -- heddle.append_logs(p_tasks uuid[], p_attempts integer[], p_first_lines integer[], p_lines integer[], p_bytes integer[], p_sizes integer[], p_data bytea, p_bytes_max integer)
 --   returns void, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
 
@@ -1489,6 +1506,9 @@ UNION ALL
 
 -- heddle.find_nodes_before(p_reads jsonb)
 --   returns TABLE(n integer, name text, id uuid, before boolean), plpgsql, stable, set plan_cache_mode=force_generic_plan, enable_seqscan=off
+
+-- heddle.forget_audit(p_before_ms bigint, p_limit integer)
+--   returns void, sql, volatile
 
 -- heddle.freed_by_progress(p_holders uuid[], p_ids uuid[], p_success bigint[], p_failure bigint[], OUT slots bigint[], OUT amounts bigint[])
 --   returns record, sql, stable, set plan_cache_mode=force_generic_plan, enable_seqscan=off

@@ -27,6 +27,7 @@ import type {
   WorkflowDto,
   WorkflowTreeDto,
 } from './wire-types.ts';
+import { AuditClient } from './audit.ts';
 import { HeddleApiError } from './error.ts';
 import { ExecutorsClient } from './executors.ts';
 import { FindingsClient } from './findings.ts';
@@ -64,6 +65,7 @@ const RESULTS_PER_PAGE = 100;
  * unreachable.
  */
 export class HeddleClient {
+  readonly audit: AuditClient;
   readonly executors: ExecutorsClient;
   readonly findings: FindingsClient;
   readonly jobs: JobsClient;
@@ -77,6 +79,7 @@ export class HeddleClient {
   constructor(options: ClientOptions) {
     this.#transport = new Transport(options);
     this.work = new WorkClient(this.#transport);
+    this.audit = new AuditClient(this.#transport);
     this.executors = new ExecutorsClient(this.#transport);
     this.findings = new FindingsClient(this.#transport);
     this.jobs = new JobsClient(this.#transport);

@@ -63,6 +63,21 @@ export interface TaskAttemptDto {
   exit_code: number | null;
 }
 
+export interface AuditEntryDto {
+  /** From 1, without gaps. */
+  seq: number;
+  /** When it was done (RFC 3339, UTC) */
+  at: string;
+  actor: string | null;
+  /** Method and route of a call; else the command or use, such as `secret use`. */
+  action: string;
+  object: string | null;
+  status: number | null;
+  address: string | null;
+  /** SHA-256, hexadecimal; it covers the entry and the hash before it. */
+  hash: string;
+}
+
 /** Status of a task. */
 export type Status = 'Waiting' | 'Pending' | 'Claimed' | 'Running' | 'Paused' | 'Success' | 'Failure' | 'Canceled';
 

@@ -289,6 +289,13 @@ export const SETTING_GROUPS = {
       max: 100 * YEAR_SECS,
       description: 'Retention of findings that are gone, and of the counts of old scans',
     }),
+    auditKeepSecs: kind.integer({
+      name: 'HEDDLE_AUDIT_RETENTION_SECS',
+      fallback: YEAR_SECS,
+      min: 60,
+      max: 100 * YEAR_SECS,
+      description: 'Retention of the audit log of calls',
+    }),
     modelsKeepSecs: kind.integer({
       name: 'HEDDLE_MODELS_RETENTION_SECS',
       fallback: 180 * DAY_SECS,

@@ -4,6 +4,7 @@ import { systemRandom } from '@heddle/base/random';
 import { webhookSecretText } from '@heddle/base/signing';
 import { SecretStore } from '@heddle/core/store/secrets';
 import { TokenStore } from '@heddle/core/store/tokens';
+import { commandRecorder, type CommandRecorder } from './command-recorder.ts';
 import type { Configuration } from './config.ts';
 import { withDatabase } from './database-access.ts';
 import { CommandFailure, EXIT } from '@heddle/base/terminal/failure';
@@ -67,8 +68,9 @@ export async function createToken(
   const name = parseName(asked.name);
   const scopes = parseScopes(asked.scopes);
   const expiresAt = asked.expires === undefined ? null : parseExpiry(asked.expires, systemClock.now());
-  return withTokens(configuration, true, async (store) => {
+  return withTokens(configuration, true, async (store, record) => {
     const { text, token } = await store.create(name, scopes, expiresAt);
+    await record('token create', `${token.id} ${name} ${scopes.join(',')}`);
     return { ...listed(token), token: text };
   });
 }
@@ -79,7 +81,7 @@ export function listTokens(configuration: Configuration): Promise<ListedToken[]>
 
 /** Revokes by id, or by the name of one live token. Servers apply it within seconds. */
 export function revokeToken(configuration: Configuration, idOrName: string): Promise<ListedToken> {
-  return withTokens(configuration, false, async (store) => {
+  return withTokens(configuration, false, async (store, record) => {
     const all = await store.list();
     const live = all.filter((token) => isTokenLive(token, systemClock.now()));
     const byId = all.find(({ id }) => id === idOrName.toLowerCase());
@@ -92,6 +94,7 @@ export function revokeToken(configuration: Configuration, idOrName: string): Pro
       );
     }
     await store.revoke(token.id);
+    await record('token revoke', `${token.id} ${token.name}`);
     return { ...listed(token), state: 'revoked' };
   });
 }
@@ -110,23 +113,31 @@ export function rotateSigningKey(configuration: Configuration, overlap: string):
   if (configuration.values.webhookSecrets.length > 0) {
     throw usage('HEDDLE_WEBHOOK_SECRETS sets the keys: to rotate, put a new one first and remove the old one later');
   }
-  return withSecrets(configuration, async (secrets) => {
+  return withSecrets(configuration, async (secrets, record) => {
     await secrets.rotate('webhook', overlapMs);
+    await record('keys rotate', 'webhook');
     return (await secrets.keys('webhook')).map(webhookSecretText);
   });
 }
 
-function withSecrets<T>({ values }: Configuration, run: (secrets: SecretStore) => Promise<T>): Promise<T> {
+function withSecrets<T>(
+  { values }: Configuration,
+  run: (secrets: SecretStore, record: CommandRecorder) => Promise<T>,
+): Promise<T> {
   const log = commandLog(values);
   return withDatabase({ settings: values, log, create: true }, (database) =>
-    run(new SecretStore({ database, clock: systemClock, random: systemRandom })),
+    run(new SecretStore({ database, clock: systemClock, random: systemRandom }), commandRecorder(database)),
   );
 }
 
-function withTokens<T>({ values }: Configuration, create: boolean, run: (store: TokenStore) => Promise<T>): Promise<T> {
+function withTokens<T>(
+  { values }: Configuration,
+  create: boolean,
+  run: (store: TokenStore, record: CommandRecorder) => Promise<T>,
+): Promise<T> {
   const log = commandLog(values);
   return withDatabase({ settings: values, log, create }, (database) =>
-    run(new TokenStore({ database, clock: systemClock, random: systemRandom })),
+    run(new TokenStore({ database, clock: systemClock, random: systemRandom }), commandRecorder(database)),
   );
 }
 

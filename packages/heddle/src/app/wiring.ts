@@ -8,6 +8,7 @@ import { DEFAULT_RETRY_SCHEDULES, type RetrySchedules } from '../dispatch/retry-
 import { SsrfGuard, validateWebhookUrl, type SsrfPolicy } from '../dispatch/ssrf.ts';
 import { StartLoop } from '../dispatch/start-loop.ts';
 import type { ResourceClass } from '@heddle/base/vocabulary/resource-class';
+import { createAuditLog, type AuditLog } from '@heddle/core/engine/audit-log';
 import { createSharedData } from '@heddle/core/engine/data/shared-data';
 import type { TransactionalEngine } from '@heddle/core/engine/engine';
 import { createManager } from '@heddle/core/engine/manager/manager';
@@ -43,7 +44,7 @@ import { modelsOf } from './models.ts';
 import { writeOrReadPolicy } from './pool/shared-policy.ts';
 import { startPool, type StartedPool } from './pool/start.ts';
 import { announceQueuedKinds } from './queued-kinds.ts';
-import { startReconRetention } from './recon-retention.ts';
+import { startRecordRetention } from './record-retention.ts';
 import { pageDirectory, VERSION } from './package.ts';
 import { openProcessDatabase, openProcessEngine, openTracing } from './process-parts.ts';
 import { watchExecutors, type ConfiguredExecutors } from './remote/executors.ts';
@@ -123,9 +124,10 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   stopping.add('the signing keys', () => identity.stop());
   const findings = findingsOf(base.database, base.settings);
   const models = modelsOf(base.database, base.settings);
-  startReconRetention(base, [findings, models]);
+  const audit = auditLogOf(base);
+  startRecordRetention(base, [findings, models, audit]);
   const executors = watchExecutors(base);
-  const parts = { engine, jobs: createJobs(jobs), findings, models, executors, pool, ...stores };
+  const parts = { engine, jobs: createJobs(jobs), findings, models, executors, pool, audit, ...stores };
   await startHttp(base, { ...parts, queue, classes, hostUrl, port, policy, tokensRequired });
   startLoops(base, { engine, queue }, identity, policy);
   startManager(base, { engine, queue, jobs, desk });
@@ -151,6 +153,10 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     remote,
   });
   return { port, url: localUrl(settings.host, port), hostUrl, tokensRequired, engine, tokens: stores.tokens };
+}
+
+function auditLogOf({ database, clock, log, settings }: Base): AuditLog {
+  return createAuditLog({ database, clock, log, retentionMs: settings.auditKeepSecs * 1000 });
 }
 
 async function startBase(options: SystemOptions): Promise<Base> {
@@ -259,6 +265,7 @@ interface HttpParts {
   findings: Findings;
   models: Models;
   executors: ConfiguredExecutors | null;
+  audit: AuditLog;
   pool: StartedPool['pool'];
   queue: MessageQueue;
   classes: readonly ResourceClass[];

@@ -1,5 +1,6 @@
 import type { KnownClasses } from '@heddle/core/domain/runner/parse-requirements';
 import type { ApiToken } from '@heddle/core/domain/token';
+import type { AuditLog } from '@heddle/core/engine/audit-log';
 import type { Engine } from '@heddle/core/engine/port';
 import type { Findings } from '@heddle/core/engine/findings/port';
 import type { Models } from '@heddle/core/engine/models/port';
@@ -129,6 +130,7 @@ export interface ServerDependencies {
   executors: Executors;
   pool: PoolOperations;
   queues: Queues;
+  audit: Omit<AuditLog, 'retain'>;
   tokens: TokenReader;
   definitions: DefinitionRepository;
   secrets: SigningKeys;

@@ -19,6 +19,8 @@ export interface RequestState {
   scopes: readonly TokenScope[] | null;
   /** The batch that this request would create. */
   batchId: string | null;
+  /** What else it created, for the audit log. */
+  created: string | null;
   bodyFault: HeddleError | null;
   bodyBytes: number;
 }
@@ -52,6 +54,7 @@ export function newRequestState(startedAt: number): RequestState {
     tokenName: null,
     scopes: null,
     batchId: null,
+    created: null,
     bodyFault: null,
     bodyBytes: 0,
   };

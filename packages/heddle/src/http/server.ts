@@ -2,6 +2,7 @@ import fastify from 'fastify';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 
 import { HeddleError } from '@heddle/base/errors';
+import { auditCalls } from './audit.ts';
 import { guardRequests, TokenGate } from './auth.ts';
 import { limitBodies } from './body-limits.ts';
 import { readBodies } from './body.ts';
@@ -15,6 +16,7 @@ import { Operations } from './operations.ts';
 import { limitPipelining } from './pipelining.ts';
 import type { ServerDependencies } from './ports.ts';
 import { answerBadAddress, answerProblems } from './problems.ts';
+import { auditRoutes } from './routes/audit.ts';
 import { batchRoutes } from './routes/batches.ts';
 import type { App, RouteContext } from './routes/context.ts';
 import { definitionRoutes } from './routes/definitions.ts';
@@ -82,6 +84,7 @@ export function buildServer(dependencies: ServerDependencies): App {
   refuseWhileClosing(app, context.streams);
   refuseForeignRequests(app, config);
   guardRequests(app, new TokenGate(dependencies.tokens, clock), context.handles, config);
+  auditCalls(app, dependencies.audit);
   readBodies(app);
   limitBodies(app, config.bodyLimitBytes);
   answerProblems(app, log);
@@ -128,5 +131,6 @@ function addRoutes(app: App, context: RouteContext): void {
   eventRoutes(app, context);
   webhookRoutes(app, context);
   definitionRoutes(app, context);
+  auditRoutes(app, context);
   serviceRoutes(app, context);
 }

@@ -132,6 +132,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     executors: { list: () => [] },
     pool: noPool,
     queues: noQueues,
+    audit: { record: () => Promise.resolve(), list: () => Promise.resolve([]) },
     tokens,
     definitions,
     secrets: { keys: () => Promise.resolve([HANDLE_KEY]) },

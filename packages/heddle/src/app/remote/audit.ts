@@ -11,7 +11,6 @@ const HASH = /^[0-9a-f]{64}$/;
  * @throws CommandFailure if a file cannot be read
  */
 export async function verifyFiles(paths: readonly string[], head: string | undefined): Promise<AuditVerdict> {
-  if (head !== undefined && !HASH.test(head)) throw usage(`--head: ${head} must be a hash of 64 hexadecimal digits`);
   try {
     return await verifyAuditLog(paths, { anchor: head ?? null });
   } catch (error) {
@@ -26,6 +25,11 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'this user may not read it',
   EISDIR: 'is a directory; name the files in it',
 };
+
+/** @throws CommandFailure if it is given and no hash */
+export function requireHash(head: string | undefined): void {
+  if (head !== undefined && !HASH.test(head)) throw usage(`--head: ${head} must be a hash of 64 hexadecimal digits`);
+}
 
 function usage(message: string, cause?: unknown): CommandFailure {
   return new CommandFailure(message, { exitCode: EXIT.usage, cause });

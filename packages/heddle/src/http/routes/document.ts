@@ -29,6 +29,7 @@ export interface RouteDescription {
     | 'Queues'
     | 'Webhooks'
     | 'Definitions'
+    | 'Audit'
     | 'Service';
   /** Null for a public route. */
   scope: TokenScope | null;

@@ -86,6 +86,7 @@ async function submit(request: FastifyRequest, reply: FastifyReply, context: Rou
     idempotency: idempotencyOf(readIdempotencyKey(request.headers['idempotency-key']), body),
     job_run_id: null,
   });
+  request.heddle.created = result.workflow_id;
   void reply.code(result.replayed ? 200 : 201);
   const warnings = await warnOfKinds(context.engine, kindsForWorkers(tasksIn(root)), request, reply);
   if (!prefersMinimal(request)) return submittedWorkflowToWire(result, name, warnings);

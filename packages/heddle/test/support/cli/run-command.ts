@@ -6,6 +6,7 @@ import { Command, CommanderError } from 'commander';
 
 import { registerBatchCommands } from '../../../src/cli/commands/batch.ts';
 import { registerEventCommands } from '../../../src/cli/commands/event.ts';
+import { registerAuditCommand } from '../../../src/cli/commands/audit.ts';
 import { registerFindingsCommands } from '../../../src/cli/commands/findings.ts';
 import { registerModelsCommands } from '../../../src/cli/commands/models.ts';
 import { registerJobCommands } from '../../../src/cli/commands/job.ts';
@@ -89,6 +90,7 @@ export async function heddle(args: readonly string[], options: RunOptions = {}):
   registerRunCommand(program, io);
   registerWorkflowCommands(program, io);
   registerEventCommands(program, io);
+  registerAuditCommand(program, io);
   registerFindingsCommands(program, io);
   registerModelsCommands(program, io);
   registerJobCommands(program, io);

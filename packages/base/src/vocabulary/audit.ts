@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto';
+
+/** What somebody did. */
+export interface AuditRecord {
+  /** Milliseconds since the epoch. */
+  at: number;
+  /** Name of the token; `cli:USER` for a command on the database, `task:ID` for a task; null: no token was required. */
+  actor: string | null;
+  /** Method and route of a call, such as `POST /v1/jobs`; else the command or use, such as `secret use`. */
+  action: string;
+  /** What it was done to: ids and names. */
+  object: string | null;
+  /** Status of the response; null if it was no call. */
+  status: number | null;
+  /** Network address of the caller. */
+  address: string | null;
+}
+
+/** A stored record; its hash covers the hash before it. */
+export interface AuditEntry extends AuditRecord {
+  /** From 1, without gaps. */
+  seq: number;
+  /** 64 hexadecimal digits. */
+  hash: string;
+}
+
+/** `previous` of the first entry. */
+export const NO_AUDIT_HASH = '0'.repeat(64);
+
+/** Returns the text that the hash of a record covers, after its number and a space. */
+export function auditText({ at, actor, action, object, status, address }: AuditRecord): string {
+  return JSON.stringify({ at, actor, action, object, status, address });
+}
+
+/** SHA-256 of the previous hash (32 bytes), the number, a space and the text. */
+export function auditHash(previous: string, record: AuditRecord & { seq: number }): string {
+  return createHash('sha256')
+    .update(Buffer.from(previous, 'hex'))
+    .update(`${record.seq} ${auditText(record)}`)
+    .digest('hex');
+}

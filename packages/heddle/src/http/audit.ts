@@ -1,0 +1,42 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+
+import type { AuditLog } from '@heddle/core/engine/audit-log';
+import { routeOf } from './request-state.ts';
+
+const READING = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/**
+ * Records every call that changed something or was forbidden, before it is answered. What workers and webhook targets
+ * report is no action of a person: attempts tell of it.
+ */
+export function auditCalls(app: FastifyInstance, audit: Pick<AuditLog, 'record'>): void {
+  app.addHook('onSend', async (request, reply, payload) => {
+    if (isAction(request, reply)) {
+      await audit.record({
+        actor: request.heddle.tokenName,
+        action: `${request.method} ${routeOf(request)}`,
+        object: objectOf(request, reply),
+        status: reply.statusCode,
+        address: request.ip,
+      });
+    }
+    return payload;
+  });
+}
+
+function isAction(request: FastifyRequest, reply: FastifyReply): boolean {
+  if (READING.has(request.method) || request.is404) return false;
+  const { scope } = request.routeOptions.config;
+  const { handleAttempt } = request.heddle;
+  if (scope === 'work' || scope === 'read' || scope === null || handleAttempt !== null) return false;
+  return reply.statusCode < 400 || reply.statusCode === 403;
+}
+
+/** What the path names, else what was created. */
+function objectOf(request: FastifyRequest, reply: FastifyReply): string | null {
+  const named = Object.values((request.params ?? {}) as Record<string, string>);
+  if (named.length > 0) return named.join(' ');
+  const { batchId, created } = request.heddle;
+  const location = reply.getHeader('location');
+  return created ?? batchId ?? (typeof location === 'string' ? location.split('/').at(-1)! : null);
+}
