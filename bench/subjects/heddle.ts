@@ -232,6 +232,12 @@ class HeddleSubject implements Subject {
       executors: { list: () => [] },
       pool: unusedPool,
       audit: createAuditLog({ database: this.#database, clock: systemClock, log: silentLogger, retentionMs: 1 }),
+      namedSecrets: {
+        set: () => Promise.reject(new Error('not needed')),
+        list: () => Promise.resolve([]),
+        remove: () => Promise.resolve(false),
+        rotate: () => Promise.resolve(0),
+      },
       queues: new PostgresQueue({ database: this.#database, clock: systemClock, log: silentLogger }),
       // No request of the benches has a token or a handle: on loopback none is needed.
       tokens: { findByHash: () => Promise.resolve(null), touch: () => Promise.resolve() },

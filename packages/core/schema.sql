@@ -384,6 +384,16 @@ create table heddle.lease (
 CREATE INDEX lease_check ON heddle.lease USING btree (check_at);
 CREATE INDEX lease_queued ON heddle.lease USING btree (queued_kind) WHERE (queued_kind IS NOT NULL);
 
+create table heddle.named_secret (
+  name text not null,
+  key_id text not null,
+  sealed bytea not null,
+  grants text[] not null,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint named_secret_pkey PRIMARY KEY (name)
+);
+
 create table heddle.queue_body (
   id uuid not null,
   body text not null,

@@ -1,3 +1,4 @@
+import { secretNameOf } from './vocabulary/secret-reference.ts';
 import { isSecretField, isSecretParameter } from './secret-names.ts';
 
 const REDACTED = '[redacted]';
@@ -84,7 +85,9 @@ function decoded(name: string): string {
 /** Returns user-defined request headers with the values of secret names replaced. */
 export function redactHeaders<T>(headers: Readonly<Record<string, T>>): Record<string, T | typeof REDACTED> {
   return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, isSecretParameter(name) ? REDACTED : value]),
+    Object.entries(headers).map(([name, value]) => {
+      return [name, isSecretParameter(name) && secretNameOf(value) === null ? REDACTED : value];
+    }),
   );
 }
 

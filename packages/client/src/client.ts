@@ -36,6 +36,7 @@ import { follow } from './follow.ts';
 import { JobsClient } from './jobs.ts';
 import { PoolClient } from './pool.ts';
 import { QueuesClient } from './queues.ts';
+import { SecretsClient } from './secrets.ts';
 import type {
   AttemptFilter,
   BatchEvent,
@@ -72,6 +73,7 @@ export class HeddleClient {
   readonly models: ModelsClient;
   readonly pool: PoolClient;
   readonly queues: QueuesClient;
+  readonly secrets: SecretsClient;
   readonly work: WorkClient;
   readonly #transport: Transport;
   readonly #sleep: ClientOptions['sleep'];
@@ -85,6 +87,7 @@ export class HeddleClient {
     this.jobs = new JobsClient(this.#transport);
     this.models = new ModelsClient(this.#transport);
     this.pool = new PoolClient(this.#transport);
+    this.secrets = new SecretsClient(this.#transport);
     this.queues = new QueuesClient(this.#transport);
     this.#sleep = options.sleep;
   }

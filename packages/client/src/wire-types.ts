@@ -36,7 +36,14 @@ export interface WebhookParamsDto {
   /** JSON sent as the body. */
   body?: unknown;
   /** Extra headers. */
-  headers?: Record<string, string>;
+  headers?: Record<
+    string,
+    | string
+    | {
+        /** Name of a secret that is granted to the origin of the address. */
+        secret: string;
+      }
+  >;
 }
 
 export interface TaskAttemptDto {
@@ -1364,6 +1371,35 @@ export interface WantedDto {
   memory?: unknown;
   /** Number of runners, granted together. Default 1. */
   count?: number;
+}
+
+export interface NewSecretDto {
+  /** Its value, which no response returns. */
+  value: string;
+  /** Who may use it: kinds of tasks, and origins (`https://api.example.com`) that webhooks send it to. */
+  grants?: string[];
+}
+
+export interface RotatedSecretsDto {
+  /** Secrets that were encrypted with an older key. */
+  rotated: number;
+}
+
+export interface SecretDto {
+  name: string;
+  /** Who may use it: kinds of tasks, and origins (`https://api.example.com`) that webhooks send it to. */
+  grants: string[];
+  /** Whether the server has the key with which it was set. */
+  readable: boolean;
+  /** When it was first set (RFC 3339, UTC) */
+  created_at: string;
+  /** When it was last set (RFC 3339, UTC) */
+  updated_at: string;
+}
+
+export interface SecretNameParameters {
+  /** Name of the secret. */
+  name: string;
 }
 
 export interface SubmissionWarningDto {

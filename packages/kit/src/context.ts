@@ -57,6 +57,8 @@ export interface KindContext {
   readonly log: Logger;
   /** Adds lines to the task's log, as the output of a program that the handler runs. */
   readonly output: (stream: 'stdout' | 'stderr', text: string) => void;
+  /** Replaces the secrets that the input names; `log`, `output`, results and errors are redacted anyway. */
+  readonly redact: (text: string) => string;
   /** W3C trace context of this run, to propagate with calls; null without a trace. */
   readonly traceparent: string | null;
   /** Adds to the task's counters and signals activity. Need not be awaited. */

@@ -2,15 +2,19 @@ import type { CompletionPolicy } from './completion-policy.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Demand } from './requirements.ts';
 import type { TaskId, WorkflowId } from '../ids.ts';
+import type { SecretReference } from './secret-reference.ts';
 import type { TaskSettings } from './task-fields.ts';
 import type { ContainerState, TaskState } from './task-state.ts';
+
+/** Headers by name, as text or as the name of a secret. */
+export type WebhookHeaders = Record<string, string | SecretReference>;
 
 /** Parameters of a webhook call. */
 export interface WebhookParams {
   url: string;
   verb: 'Get' | 'Post' | 'Put' | 'Patch' | 'Delete';
   body?: JsonValue;
-  headers?: Record<string, string>;
+  headers?: WebhookHeaders;
 }
 
 export type ActionTrigger = 'start' | 'success' | 'failure' | 'cancel';

@@ -1,3 +1,5 @@
+import { secretNameOf } from '@heddle/base/vocabulary/secret-reference';
+
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 /** Headers of the connection, which messages may not set. */
@@ -37,8 +39,8 @@ export function* webhookHeaderFaults(
     if (!HEADER_NAME.test(name) || name.length > 255) yield [name, 'is not a valid header name'];
     else if (CONNECTION_HEADERS.has(lower)) yield [name, 'is set by the connection; leave it out'];
     else if (seen.has(lower)) yield [name, 'is given more than once (header names are case-insensitive); keep one'];
-    else if (typeof value !== 'string' || !HEADER_VALUE.test(value)) {
-      yield [name, 'must be a string of printable Latin-1 characters without line breaks'];
+    else if (secretNameOf(value) === null && (typeof value !== 'string' || !HEADER_VALUE.test(value))) {
+      yield [name, 'must be a string of printable Latin-1 characters without line breaks, or name a secret'];
     }
     seen.add(lower);
   }

@@ -1,4 +1,5 @@
-import { auditText, type AuditEntry, type AuditRecord } from '@heddle/base/vocabulary/audit';
+import { auditText } from '@heddle/base/audit-chain';
+import type { AuditEntry, AuditRecord } from '@heddle/base/vocabulary/audit';
 import type { Queryable, Statement } from './database.ts';
 
 const APPEND: Statement = { name: 'audit.append', text: `select append_audit($1::text[])` };
@@ -48,7 +49,7 @@ export async function listAudit(
     since,
     limit,
   ]);
-  return rows.map(({ seq, entry, hash }) => ({ seq: Number(seq), ...(JSON.parse(entry) as AuditRecord), hash }));
+  return rows.map(({ seq, entry, hash }) => ({ seq, ...(JSON.parse(entry) as AuditRecord), hash }));
 }
 
 /** Deletes entries before a time, at most `limit`; never the last one. */

@@ -4,7 +4,7 @@ import { REMOTE_EVENT_KIND } from '../kinds/remote/remote-event.ts';
 import { dataKinds } from '../kinds/data/data-kinds.ts';
 import { conditional } from '../kinds/conditional/conditional.ts';
 import type { KindDefinition } from '@heddle/kit';
-import { kindExecutor } from '../dispatch/kind/in-process.ts';
+import { kindExecutor, type KindTools } from '../dispatch/kind/in-process.ts';
 import { LocalWorker } from '../dispatch/local-worker.ts';
 import { ExecutorRegistry } from '../dispatch/executor-registry.ts';
 import type { Engine, ModelBooks, Models, Notices, ScanBooks, SharedData } from '@heddle/core/engine/port';
@@ -32,6 +32,8 @@ export interface KindsOptions {
   /** Records a span of each run; none by default. */
   tracing?: Tracing;
   stopping: StopSequence;
+  /** Secrets that inputs name; none by default. */
+  secrets?: KindTools['secrets'];
 }
 
 /** Time that handlers get to finish when a server stops; a `heddle worker` gives them more. */
@@ -84,7 +86,7 @@ export async function kindsOfServer(options: ServerKindsOptions): Promise<KindDe
 
 /** One worker for all kinds; a kind with its own concurrency gets a separate one, so that its limit applies. */
 export function runKinds(kinds: readonly KindDefinition[], options: KindsOptions): void {
-  const { settings, engine, clock, random, log, tracing, stopping } = options;
+  const { settings, engine, clock, random, log, tracing, secrets = null, stopping } = options;
   const sets = kinds.filter(({ concurrency }) => concurrency !== null).map((kind) => [kind]);
   const others = kinds.filter(({ concurrency }) => concurrency === null);
   if (others.length > 0) sets.unshift(others);
@@ -92,7 +94,7 @@ export function runKinds(kinds: readonly KindDefinition[], options: KindsOptions
   const handsTracesOn = settings.kindModules.length > 0 || kinds.some(({ name }) => name === REMOTE_EVENT_KIND);
   for (const set of sets) {
     const registry = new ExecutorRegistry();
-    for (const kind of set) registry.register(kind.name, kindExecutor(kind, engine, tracing));
+    for (const kind of set) registry.register(kind.name, kindExecutor(kind, engine, { tracing, secrets }));
     const worker = new LocalWorker({
       engine,
       registry,

@@ -7,6 +7,7 @@ import { POOL_EC2_SETTING_GROUPS } from './pool-ec2-settings.ts';
 import { POOL_SETTING_GROUPS } from './pool-settings.ts';
 import { REMOTE_CLIENT_SETTING_GROUPS } from './remote-client-settings.ts';
 import { COMMAND_SETTING_GROUPS } from './command-settings.ts';
+import { SECRET_SETTING_GROUPS } from './secret-settings.ts';
 import { SCAN_SETTING_GROUPS } from './scan-settings.ts';
 import { OTLP_PROTOCOLS } from '@heddle/base/otlp';
 import { queuedKind } from './queued-kinds.ts';
@@ -165,6 +166,7 @@ export const SETTING_GROUPS = {
   ...POOL_EC2_SETTING_GROUPS,
   ...SCAN_SETTING_GROUPS,
   ...COMMAND_SETTING_GROUPS,
+  ...SECRET_SETTING_GROUPS,
   ...REMOTE_CLIENT_SETTING_GROUPS,
   HTTP: {
     paginationDefault: kind.integer({

@@ -12,6 +12,7 @@ import { VERSION } from './package.ts';
 import { LogFile } from './log-file.ts';
 import { filedLog } from './process-log.ts';
 import type { ProcessOptions } from './server.ts';
+import { provideSecretKeys } from './secret-keys.ts';
 import type { SettingValues } from './settings.ts';
 import { aborted, untilInterrupted } from '@heddle/base/terminal/signals';
 import { StopSequence } from './stop-sequence.ts';
@@ -87,6 +88,7 @@ async function runUntil(start: Start): Promise<void> {
   stop.throwIfAborted();
   await migrate({ url: migrationUrlOf(settings, databaseUrl), log });
   stop.throwIfAborted();
+  if (dataDir !== null) await provideSecretKeys(settings);
   const base = { clock: systemClock, random: systemRandom, log, stopping, flags: configuration.flags };
   const system = await startSystem({ ...base, settings, databaseUrl, development: true });
   onEvent({

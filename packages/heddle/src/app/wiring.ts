@@ -8,7 +8,8 @@ import { DEFAULT_RETRY_SCHEDULES, type RetrySchedules } from '../dispatch/retry-
 import { SsrfGuard, validateWebhookUrl, type SsrfPolicy } from '../dispatch/ssrf.ts';
 import { StartLoop } from '../dispatch/start-loop.ts';
 import type { ResourceClass } from '@heddle/base/vocabulary/resource-class';
-import { createAuditLog, type AuditLog } from '@heddle/core/engine/audit-log';
+import type { AuditLog } from '@heddle/core/engine/audit-log';
+import type { NamedSecrets } from '@heddle/core/engine/port';
 import { createSharedData } from '@heddle/core/engine/data/shared-data';
 import type { TransactionalEngine } from '@heddle/core/engine/engine';
 import { createManager } from '@heddle/core/engine/manager/manager';
@@ -49,6 +50,7 @@ import { pageDirectory, VERSION } from './package.ts';
 import { openProcessDatabase, openProcessEngine, openTracing } from './process-parts.ts';
 import { watchExecutors, type ConfiguredExecutors } from './remote/executors.ts';
 import { requireSchema } from './schema-state.ts';
+import { auditLogOf, secretsOf } from './named-secrets.ts';
 import type { SettingValues } from './settings.ts';
 import { SigningIdentity } from './signing-keys.ts';
 import type { StopSequence } from './stop-sequence.ts';
@@ -124,12 +126,13 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   stopping.add('the signing keys', () => identity.stop());
   const findings = findingsOf(base.database, base.settings);
   const models = modelsOf(base.database, base.settings);
-  const audit = auditLogOf(base);
+  const audit = auditLogOf(settings, base);
+  const namedSecrets = secretsOf(settings, base, audit);
   startRecordRetention(base, [findings, models, audit]);
   const executors = watchExecutors(base);
-  const parts = { engine, jobs: createJobs(jobs), findings, models, executors, pool, audit, ...stores };
+  const parts = { engine, jobs: createJobs(jobs), findings, models, executors, pool, audit, namedSecrets, ...stores };
   await startHttp(base, { ...parts, queue, classes, hostUrl, port, policy, tokensRequired });
-  startLoops(base, { engine, queue }, identity, policy);
+  startLoops(base, { engine, queue, namedSecrets }, identity, policy);
   startManager(base, { engine, queue, jobs, desk });
   announceQueuedKinds({ ...base, kinds: settings.queuedKinds, engine });
   // Anyone who can reach a loopback listener can read the working directory anyway.
@@ -147,16 +150,13 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     ssrf,
     findings,
     models,
+    secrets: namedSecrets,
     jailByDefault: base.development && isLoopbackHost(settings.host),
     defaultScanRoot,
     followedNames,
     remote,
   });
   return { port, url: localUrl(settings.host, port), hostUrl, tokensRequired, engine, tokens: stores.tokens };
-}
-
-function auditLogOf({ database, clock, log, settings }: Base): AuditLog {
-  return createAuditLog({ database, clock, log, retentionMs: settings.auditKeepSecs * 1000 });
 }
 
 async function startBase(options: SystemOptions): Promise<Base> {
@@ -266,6 +266,7 @@ interface HttpParts {
   models: Models;
   executors: ConfiguredExecutors | null;
   audit: AuditLog;
+  namedSecrets: NamedSecrets;
   pool: StartedPool['pool'];
   queue: MessageQueue;
   classes: readonly ResourceClass[];
@@ -320,7 +321,7 @@ function namesOf({ host, allowedRequestHosts }: SettingValues, hostUrl: string):
 
 function startLoops(
   base: Base,
-  { engine, queue }: Pick<HttpParts, 'engine' | 'queue'>,
+  { engine, queue, namedSecrets }: Pick<HttpParts, 'engine' | 'queue' | 'namedSecrets'>,
   identity: SigningIdentity,
   policy: SsrfPolicy,
 ): void {
@@ -342,6 +343,7 @@ function startLoops(
     policy,
     identity,
     mail,
+    secrets: namedSecrets,
     schedules: retrySchedules(settings),
     tryLimitMs: settings.webhookTimeoutSecs * 1000,
     random,

@@ -34,6 +34,7 @@ import { remoteKinds } from './remote-kinds.ts';
 import { requireSchema } from './schema-state.ts';
 import { accessServer, type ServerAddress } from './server-access.ts';
 import { workerScanKinds } from './scan-kinds.ts';
+import { secretsOf } from './named-secrets.ts';
 import type { SettingValues } from './settings.ts';
 import { aborted, untilInterrupted } from '@heddle/base/terminal/signals';
 import { StopSequence } from './stop-sequence.ts';
@@ -134,6 +135,7 @@ async function startWorker(start: Start): Promise<{ worker: QueueWorker; ready: 
     control,
     results,
     ...(storeLogs === undefined ? {} : { storeLogs }),
+    secrets: database === null ? null : secretsOf(settings, { database, clock: systemClock, log }),
     tracing,
     ...common,
   });

@@ -19,6 +19,7 @@ import { registerRecoverCommand } from './commands/recover.ts';
 import { registerReconCommand } from '@heddle/recon/command/recon-command';
 import { registerRunCommand } from './commands/run.ts';
 import { registerScanCommand } from '@heddle/scan/command/scan-command';
+import { registerSecretCommands } from './commands/secret.ts';
 import { registerServerCommand } from './commands/server.ts';
 import { registerTaskCommands } from './commands/task.ts';
 import { registerTokenCommand } from './commands/token.ts';
@@ -53,6 +54,7 @@ export function createProgram(): Command {
   registerScanCommand(program);
   registerReconCommand(program);
   registerAuditCommand(program);
+  registerSecretCommands(program);
   registerKeysCommand(program);
   registerCertsCommand(program);
   return program;

@@ -8,6 +8,9 @@ import { attemptContext, workflowContext } from '@heddle/base/work-spans';
 import { tellsOfWorkflow } from '@heddle/core/domain/notification/notification';
 import type { Action, WebhookParams } from '@heddle/base/vocabulary/task';
 import type { Delivery, DeliveryResult } from '@heddle/core/engine/port';
+import { SecretRefusedError } from '@heddle/core/domain/secret';
+import type { NamedSecrets } from '@heddle/core/engine/port';
+import { errorOf } from '@heddle/base/thrown';
 import { readCancelAction } from './cancel-action.ts';
 import { mailTry } from './mail-try.ts';
 import type { MailServer } from './mail.ts';
@@ -19,6 +22,7 @@ import { validateWebhookUrl } from './ssrf.ts';
 import type { SsrfPolicy } from './ssrf.ts';
 import { dead, excerpt, retryOrAbandon } from './try-result.ts';
 import { buildWebhookRequest, wireTriggerOf } from './webhook-request.ts';
+import { withSecretHeaders } from './webhook-secrets.ts';
 import type { WebhookIdentity, WebhookRequest } from './webhook-request.ts';
 
 export type WebhookMetrics = Pick<Metrics, 'webhookExecutions' | 'webhookAttempts' | 'webhookDurationSeconds'>;
@@ -30,6 +34,8 @@ export interface DeliverDependencies {
   identity: WebhookIdentity;
   /** Mail server for notifications; null if there is none. */
   mail?: MailServer | null | undefined;
+  /** Secrets that headers name; null if there are none. */
+  secrets?: Pick<NamedSecrets, 'use'> | null;
   schedules: RetrySchedules;
   /** Timeout of one try, milliseconds. */
   tryLimitMs: number;
@@ -109,7 +115,12 @@ async function webhookTry(
   const { clock, policy, identity, limitMs, traceparent, stop } = dependencies;
   const refusal = validateWebhookUrl(params.url, policy);
   if (refusal !== null) return dead(delivery, null, `the target is not allowed: ${refusal}`);
-  const webhook = buildWebhookRequest(delivery, params, identity, clock.now(), traceparent);
+  const sendable = await withSecretHeaders(params, delivery.task_id, dependencies.secrets ?? null).catch(errorOf);
+  if (sendable instanceof Error) {
+    if (sendable instanceof SecretRefusedError) return dead(delivery, null, sendable.message);
+    return retryOrAbandon(delivery, null, sendable.message, null, dependencies);
+  }
+  const webhook = buildWebhookRequest(delivery, sendable, identity, clock.now(), traceparent);
   const sent = await sendWebhook(webhook, dependencies.agent, { limitMs, clock, stop });
   if ('failure' in sent) return settleFailure(delivery, sent, webhook, dependencies);
   return settleAnswer(delivery, sent, webhook, dependencies);

@@ -35,6 +35,9 @@ export interface WebhookIdentity {
   version: string;
 }
 
+/** Parameters of a call with the values of its secrets. */
+export type SendableParams = Omit<WebhookParams, 'headers'> & { headers?: Record<string, string> };
+
 export interface WebhookRequest {
   url: URL;
   method: (typeof METHOD_OF_VERB)[keyof typeof METHOD_OF_VERB];
@@ -93,7 +96,7 @@ export function validateWebhookHeader(name: string, value: string): string | nul
  */
 export function buildWebhookRequest(
   delivery: Delivery,
-  params: WebhookParams,
+  params: SendableParams,
   identity: WebhookIdentity,
   nowMs: number,
   traceparent: string | null,

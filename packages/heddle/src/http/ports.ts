@@ -4,6 +4,7 @@ import type { AuditLog } from '@heddle/core/engine/audit-log';
 import type { Engine } from '@heddle/core/engine/port';
 import type { Findings } from '@heddle/core/engine/findings/port';
 import type { Models } from '@heddle/core/engine/models/port';
+import type { NamedSecrets } from '@heddle/core/engine/port';
 import type { Jobs } from '@heddle/core/engine/schedule/port';
 import type { PoolOperations } from '@heddle/core/pool/pool-port';
 import type { BreakerState } from '@heddle/base/breaker';
@@ -133,6 +134,7 @@ export interface ServerDependencies {
   audit: Omit<AuditLog, 'retain'>;
   tokens: TokenReader;
   definitions: DefinitionRepository;
+  namedSecrets: Omit<NamedSecrets, 'use'>;
   secrets: SigningKeys;
   metrics: Metrics;
   tracing: Tracing;

@@ -29,6 +29,7 @@ import { pageRoutes } from './routes/page.ts';
 import { poolRoutes } from './routes/pool.ts';
 import { queueRoutes } from './routes/queues.ts';
 import { reportRoutes } from './routes/report.ts';
+import { secretRoutes } from './routes/secrets.ts';
 import { serviceRoutes } from './routes/service.ts';
 import { submitRoutes } from './routes/submit.ts';
 import { taskListRoutes } from './routes/task-list.ts';
@@ -132,5 +133,6 @@ function addRoutes(app: App, context: RouteContext): void {
   webhookRoutes(app, context);
   definitionRoutes(app, context);
   auditRoutes(app, context);
+  secretRoutes(app, context);
   serviceRoutes(app, context);
 }

@@ -65,6 +65,8 @@ const OF_ONE_PART: Readonly<Record<string, RegExp>> = {
   'what webhooks may call': /^(skipSsrf|blocked|allowed)/,
   'scans and probes': /^(scan|recon)/,
   commands: /^command/,
+  'secrets of tasks': /^secretKey/,
+  'the audit log': /^auditKeepSecs$/,
   'clients of executors': /^remote/,
   executors: /^executor/,
 };

@@ -144,7 +144,7 @@ test('a changed, a removed and a cut-off entry are found', async () => {
 test('old entries are deleted, but never the end of the chain', async () => {
   const later = createAuditLog({
     database,
-    clock: { ...systemClock, now: () => 2e12 * 2 } as never,
+    clock: { ...systemClock, now: () => 2e12 * 2 },
     log: silentLogger,
     retentionMs: 1,
   });

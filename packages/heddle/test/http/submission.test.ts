@@ -152,7 +152,7 @@ describe('a submission', () => {
       [
         'tasks[0].on_start.params.headers["a b"]: is not a valid header name',
         'tasks[0].on_start.params.headers.Host: is set by the connection; leave it out',
-        'tasks[0].on_start.params.headers.ok: must be a string of printable Latin-1 characters without line breaks',
+        'tasks[0].on_start.params.headers.ok: must be a string of printable Latin-1 characters without line breaks, or name a secret',
         'tasks[0].on_start.params.headers.x-a: is given more than once (header names are case-insensitive); keep one',
       ],
     ],

@@ -135,6 +135,12 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     audit: { record: () => Promise.resolve(), list: () => Promise.resolve([]) },
     tokens,
     definitions,
+    namedSecrets: {
+      set: () => Promise.reject(new Error('the stand-in stores no secrets')),
+      list: () => Promise.resolve([]),
+      remove: () => Promise.resolve(false),
+      rotate: () => Promise.resolve(0),
+    },
     secrets: { keys: () => Promise.resolve([HANDLE_KEY]) },
     metrics: createMetrics({ processMetrics: false }),
     tracing: await createTracer({ enabled: false, serviceName: 'test' } as Parameters<typeof createTracer>[0]),

@@ -1,10 +1,15 @@
 import type { JsonValue } from '@heddle/base/json';
-import type { WebhookParams } from '@heddle/base/vocabulary/task';
+import type { WebhookHeaders, WebhookParams } from '@heddle/base/vocabulary/task';
 import type { WorkflowWireState } from '@heddle/base/vocabulary/workflow';
 
 /** Destination of a notification. Addresses are literal; only strings of the content are templates. */
 export type Channel =
-  | { type: 'webhook'; url: string; verb: 'Post' | 'Put' | 'Patch'; headers: Record<string, string> | null }
+  | {
+      type: 'webhook';
+      url: string;
+      verb: 'Post' | 'Put' | 'Patch';
+      headers: WebhookHeaders | null;
+    }
   | { type: 'slack'; url: string }
   | { type: 'email'; to: readonly string[]; subject: string | null };
 

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '@heddle/base/json';
-import type { Action, ActionTrigger, WebhookParams } from '@heddle/base/vocabulary/task';
+import type { Action, ActionTrigger, WebhookHeaders, WebhookParams } from '@heddle/base/vocabulary/task';
 import { webhookHeaderFaults, webhookUrlFault } from '../webhook.ts';
 import { isObject, shown } from '@heddle/base/parse/faults';
 import { readValue } from '@heddle/base/parse/json-value';
@@ -84,7 +84,7 @@ function paramsOf(action: Members): WebhookParams {
   };
 }
 
-function headersOf(params: Members): Record<string, string> | null {
+function headersOf(params: Members): WebhookHeaders | null {
   const headers = params.raw('headers');
   if (headers === undefined || headers === null) return null;
   if (!isObject(headers)) {
@@ -94,7 +94,7 @@ function headersOf(params: Members): Record<string, string> | null {
   for (const [name, fault] of webhookHeaderFaults(headers)) {
     params.faults.add(placeOf(params.at('headers'), name), fault);
   }
-  return headers as Record<string, string>;
+  return headers as WebhookHeaders;
 }
 
 /** Members of a task that hold its actions. */

@@ -1,3 +1,4 @@
+import type { WebhookHeaders } from '@heddle/base/vocabulary/task';
 import type { JsonObject, JsonValue } from '@heddle/base/json';
 import { mailAddressFault } from '../notification/mail-address.ts';
 import {
@@ -132,7 +133,7 @@ function readUrl(channel: Members): string {
   return url ?? '';
 }
 
-function readHeaders(webhook: Members): Record<string, string> | null {
+function readHeaders(webhook: Members): WebhookHeaders | null {
   const headers = webhook.raw('headers');
   if (headers === undefined || headers === null) return null;
   if (!isObject(headers) || Object.keys(headers).length > HEADERS_MAX) {
@@ -141,7 +142,7 @@ function readHeaders(webhook: Members): Record<string, string> | null {
   }
   const at = webhook.at('headers');
   for (const [name, fault] of webhookHeaderFaults(headers)) webhook.faults.add(placeOf(at, name), fault);
-  return headers as Record<string, string>;
+  return headers as WebhookHeaders;
 }
 
 function readEmail(email: Members): Channel {

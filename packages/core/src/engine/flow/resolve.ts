@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '@heddle/base/json';
 import { pathOf, placeOf, type Place } from '@heddle/base/parse/path';
 import { messageOf } from '@heddle/base/thrown';
+import { secretNamesIn } from '@heddle/base/vocabulary/secret-reference';
 import { compileFlowExpression } from '../../expression/cache.ts';
 import type { Variables } from '../../expression/compile.ts';
 import { AllowanceSpentError, ExpressionError } from '../../expression/fault.ts';
@@ -104,6 +105,10 @@ async function inputOf(task: Handed, variables: Variables, budget: SlicedWork): 
   }
   let next = 0;
   const input = replaceExpressions(task.kind, task.metadata, () => values[next++]!);
+  // Otherwise whoever controls an earlier result could have a secret put into this input.
+  if (secretNamesIn(input).length > secretNamesIn(task.metadata).length) {
+    throw new Error('input: the value of an expression names a secret; only the input itself may');
+  }
   const bytes = Buffer.byteLength(JSON.stringify(input));
   if (bytes > RESOLVED_BYTES_MAX) {
     throw new Error(

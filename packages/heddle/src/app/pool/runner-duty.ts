@@ -1,4 +1,4 @@
-import { kindExecutor } from '../../dispatch/kind/in-process.ts';
+import { kindExecutor, type KindTools } from '../../dispatch/kind/in-process.ts';
 import { LocalWorker } from '../../dispatch/local-worker.ts';
 import { ExecutorRegistry, type Executor, type TaskContext } from '../../dispatch/executor-registry.ts';
 import type { TransactionalEngine } from '@heddle/core/engine/engine';
@@ -21,6 +21,7 @@ export interface RunnerDutyOptions {
   random: Random;
   log: Logger;
   tracing: Tracing;
+  secrets?: NonNullable<KindTools['secrets']>;
   /** The task of this claim is settled, so the runner is free. */
   onDone: (epoch: number) => void;
   /** The handlers of a claim that was revoked have ended. */
@@ -48,7 +49,7 @@ export class RunnerDuty {
   constructor(options: RunnerDutyOptions) {
     this.#options = options;
     for (const kind of options.kinds)
-      this.#registry.register(kind.name, this.#tracked(kindExecutor(kind, options.engine, options.tracing)));
+      this.#registry.register(kind.name, this.#tracked(kindExecutor(kind, options.engine, options)));
   }
 
   /** Whether a handler is running, of the current claim or an earlier one. */

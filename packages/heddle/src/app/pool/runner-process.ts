@@ -1,3 +1,4 @@
+import { secretsOf } from '../named-secrets.ts';
 import { hostname } from 'node:os';
 
 import { END_REASONS, LOSS_REASONS } from '@heddle/core/domain/runner/end-reasons';
@@ -132,6 +133,7 @@ async function startAgent(
     intervalMs: times.heartbeat_ms,
     ...common,
     tracing,
+    secrets: secretsOf(settings, { database, clock: systemClock, log }),
     onDone: (epoch) => void agent.finish(epoch),
     onFree: () => agent.wake(),
     onStuck: () => void endStuck(agent, onEnded),

@@ -1,4 +1,4 @@
-import { auditHash, NO_AUDIT_HASH } from '@heddle/base/vocabulary/audit';
+import { auditHash, NO_AUDIT_HASH } from '@heddle/base/audit-chain';
 import type { AuditVerdict } from '../../app/remote/audit.ts';
 import type { HeddleClient } from '@heddle/client';
 import type { AuditEntry } from '../output/wire.ts';

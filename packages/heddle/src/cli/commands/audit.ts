@@ -53,10 +53,11 @@ export function registerAuditCommand(program: Command, io: CommandIo = processIo
       .addHelpText('after', HELP),
     io,
     async ({ client, output, url }, { head }, files) => {
+      // Several arguments arrive as one value.
+      const paths = [files].flat();
       const { requireHash, verifyFiles } = await import('../../app/remote/audit.ts');
       requireHash(head);
-      const verdict =
-        files.length === 0 ? await verifyServer(client.audit, url, head) : await verifyFiles([...files], head);
+      const verdict = paths.length === 0 ? await verifyServer(client.audit, url, head) : await verifyFiles(paths, head);
       output.result(verdict, () => report(output, verdict));
       return verdict.fault !== null || verdict.anchored === false ? EXIT.failed : EXIT.ok;
     },

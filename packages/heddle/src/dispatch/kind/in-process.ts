@@ -10,13 +10,18 @@ import { runTraced } from './run-traced.ts';
 /** The set size with the lowest cost per node for the engine. */
 const BATCH_NODES = 1000;
 
+/** What runs of kinds may use beside the engine. */
+export interface KindTools extends Omit<RunPorts, 'nodes' | 'results'> {
+  tracing?: Tracing | null | undefined;
+}
+
 /** Runs a defined kind in the engine's process: nodes and results are exchanged directly. */
 export function kindExecutor(
   definition: KindDefinition,
   engine: Pick<Engine, 'createNodes' | 'readResults'>,
-  tracing: Tracing | null = null,
+  { tracing = null, ...tools }: KindTools = {},
 ): Executor {
-  const ports: RunPorts = { nodes: engineNodes(engine), results: engineResults(engine) };
+  const ports: RunPorts = { nodes: engineNodes(engine), results: engineResults(engine), ...tools };
   return (task: ClaimedTask, context: TaskContext) =>
     runTraced(tracing, { definition, task: kindTaskOf(task), host: context, ports });
 }

@@ -1,7 +1,14 @@
+import type { JsonObject } from '@heddle/base/json';
 import type { Logger } from '@heddle/base/log';
+import { Redactor } from '@heddle/base/redactor';
+import { messageOf } from '@heddle/base/thrown';
+import { replaceSecrets, secretNamesIn } from '@heddle/base/vocabulary/secret-reference';
+import { SecretRefusedError } from '@heddle/core/domain/secret';
+import type { NamedSecrets } from '@heddle/core/engine/port';
 import { checkInput, type CheckedInput } from './check-input.ts';
 import { Completion, reasonOf, RESULT_BYTES_MAX } from './completion.ts';
 import { toJson } from './json-value.ts';
+import { redactedCompletion, redactedLogger } from './redacted-run.ts';
 import { NodeEmitter, type NodeSink } from './node-emitter.ts';
 import {
   FinalFailure,
@@ -37,6 +44,8 @@ export interface RunHost {
 export interface RunPorts {
   readonly nodes: NodeSink;
   readonly results: ResultReader;
+  /** Null or absent: inputs that name secrets are passed on as they are. */
+  readonly secrets?: Pick<NamedSecrets, 'use'> | null;
 }
 
 /**
@@ -59,6 +68,9 @@ class KindRun implements KindContext {
   readonly #ports: RunPorts;
   #emitter: NodeEmitter | undefined;
   #runnerLost: AbortSignal | undefined;
+  /** Null if its input names no secret. */
+  #redactor: Redactor | null = null;
+  #log: Logger | undefined;
 
   constructor(definition: KindDefinition, task: KindTask, host: RunHost, ports: RunPorts) {
     this.#definition = definition;
@@ -80,11 +92,17 @@ class KindRun implements KindContext {
   }
 
   get log(): Logger {
-    return this.#host.log;
+    if (this.#redactor === null) return this.#host.log;
+    return (this.#log ??= redactedLogger(this.#host.log, this.#redactor));
   }
 
   get output(): KindContext['output'] {
-    return this.#host.output;
+    const { output } = this.#host;
+    return this.#redactor === null ? output : (stream, text) => output(stream, this.redact(text));
+  }
+
+  get redact(): KindContext['redact'] {
+    return (text) => this.#redactor?.text(text) ?? text;
   }
 
   get traceparent(): string | null {
@@ -108,12 +126,29 @@ class KindRun implements KindContext {
   }
 
   start(): Completion | Promise<Completion> {
+    const { secrets } = this.#ports;
+    const names = secrets === undefined || secrets === null ? [] : secretNamesIn(this.task.input);
+    return names.length === 0 ? this.#check(this.task.input) : this.#startWithSecrets(secrets!, names);
+  }
+
+  async #startWithSecrets(secrets: Pick<NamedSecrets, 'use'>, names: readonly string[]): Promise<Completion> {
+    const { id: task_id, kind: grantee, input } = this.task;
     try {
-      const checked = checkInput(this.#definition.schema, this.task.input);
-      if (checked instanceof Promise) return checked.then((each) => this.#begin(each)).catch(failed);
-      return this.#begin(checked);
+      const values = await secrets.use(names, { grantee, task_id });
+      this.#redactor = new Redactor(values.values());
+      return redactedCompletion(await this.#check(replaceSecrets(input, values)), this.#redactor);
     } catch (error) {
-      return failed(error);
+      return failed(error instanceof SecretRefusedError ? new FinalFailure(error.message) : error, this.redact);
+    }
+  }
+
+  #check(input: JsonObject): Completion | Promise<Completion> {
+    try {
+      const checked = checkInput(this.#definition.schema, input);
+      if (!(checked instanceof Promise)) return this.#begin(checked);
+      return checked.then((each) => this.#begin(each)).catch((error: unknown) => failed(error, this.redact));
+    } catch (error) {
+      return failed(error, this.redact);
     }
   }
 
@@ -143,7 +178,7 @@ class KindRun implements KindContext {
 
   async #fail(error: unknown): Promise<Completion> {
     await this.#emitter?.abandon();
-    return failed(error);
+    return failed(error, this.redact);
   }
 
   /** Consumes the nodes that the handler returned; resolves with the task's result. */
@@ -232,13 +267,14 @@ function notified({ result, actions, oncePerWorkflow }: ResultWithNotification):
   }
 }
 
-function failed(error: unknown): Completion {
-  if (isFinalFailure(error)) return new Completion('failed', { reason: reasonOf(error), final: true });
+/** @param redact applied before the reason is cut, so that no part of a secret remains */
+function failed(error: unknown, redact: (text: string) => string = (text) => text): Completion {
+  const reason = reasonOf(redact(messageOf(error)));
+  if (isFinalFailure(error)) return new Completion('failed', { reason, final: true });
   if (error instanceof CommandFailure) {
-    return new Completion('failed', { reason: reasonOf(error), exit_code: error.exitCode ?? undefined });
+    return new Completion('failed', { reason, exit_code: error.exitCode ?? undefined });
   }
-  if (!isPartialFailure(error)) return new Completion('failed', { reason: reasonOf(error) });
-  const reason = reasonOf(error);
+  if (!isPartialFailure(error)) return new Completion('failed', { reason });
   if (error.result === undefined) return new Completion('partially_failed', { reason });
   try {
     return new Completion('partially_failed', { reason, result: toJson(error.result, 'the result', RESULT_BYTES_MAX) });

@@ -33,6 +33,8 @@ export interface QueueWorkerOptions {
   control: TaskControl | null;
   /** Source of results for aggregators; null if there is none. */
   results: ResultReader | null;
+  /** Secrets of inputs; null or absent if this worker has no database. */
+  secrets?: RunPorts['secrets'];
   /** Stores what its tasks log; without it, their lines go to the log of this process only. */
   storeLogs?: TaskLogsOptions['store'];
   /** Lease of an attempt without a heartbeat; 60 s by default, like the engine's. */
@@ -276,8 +278,10 @@ export class QueueWorker {
 
   /** Sent nodes and received results count as progress. */
   #portsOf(attempt: Attempt): RunPorts {
+    const { secrets = null } = this.#options;
     const results = this.#options.results ?? NO_RESULTS;
     return {
+      secrets,
       nodes: {
         send: async (creations) => {
           await this.#line.send(creations);

@@ -29,6 +29,7 @@ export interface RouteDescription {
     | 'Queues'
     | 'Webhooks'
     | 'Definitions'
+    | 'Secrets'
     | 'Audit'
     | 'Service';
   /** Null for a public route. */

@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox';
 
 import type { Action, ActionTrigger } from '@heddle/base/vocabulary/task';
 import { redactHeaders, redactText } from '@heddle/base/redact';
+import { SECRET_NAME } from '@heddle/base/vocabulary/secret-reference';
 import { oneOf } from './basics.ts';
 
 export const REFERENCE_NAME = '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$';
@@ -18,13 +19,26 @@ export const Reference = Type.Object(
   { additionalProperties: false, title: 'Reference' },
 );
 
+const SecretReferenceDto = Type.Object(
+  {
+    secret: Type.String({
+      pattern: SECRET_NAME,
+      patternMeaning: 'the name of a secret, such as GITHUB_TOKEN',
+      description: 'Name of a secret that is granted to the origin of the address.',
+    }),
+  },
+  { additionalProperties: false, title: 'SecretReference' },
+);
+
+const HeaderValue = Type.Union([Type.String({ maxLength: 8192 }), SecretReferenceDto]);
+
 export const WebhookParamsDto = Type.Object(
   {
     url: Type.String({ minLength: 1, maxLength: 4096, description: 'URL of the call: http or https.' }),
     verb: oneOf(['Get', 'Post', 'Put', 'Patch', 'Delete']),
     body: Type.Optional(Type.Unknown({ description: 'JSON sent as the body.' })),
     headers: Type.Optional(
-      Type.Record(Type.String(), Type.String({ maxLength: 8192 }), {
+      Type.Record(Type.String(), HeaderValue, {
         maxProperties: 64,
         description: 'Extra headers.',
       }),

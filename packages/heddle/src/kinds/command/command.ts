@@ -108,6 +108,7 @@ class CommandTask {
 
   #lines(stream: 'stdout' | 'stderr'): OutputLines {
     return new OutputLines({
+      redact: this.#context.redact,
       onLine: (line) => {
         if (line.trim() !== '') this.#lastLines[stream] = line.trim();
         this.#context.output(stream, line);

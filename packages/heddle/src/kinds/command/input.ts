@@ -1,6 +1,7 @@
 import type { JsonObject } from '@heddle/base/json';
 import { isObject, shown } from '@heddle/base/parse/faults';
 import type { Members } from '@heddle/base/parse/members';
+import { secretNameOf } from '@heddle/base/vocabulary/secret-reference';
 import { placeOf } from '@heddle/base/parse/path';
 import { COMMAND_TIERS, type CommandTier } from '@heddle/executor/execution/commands';
 import { schemaOf, textsMember } from '../definition/input-schema.ts';
@@ -14,6 +15,7 @@ const ARGUMENTS_MAX = 10_000;
 const TEXT_CHARS_MAX = 100_000;
 const ENTRIES_MAX = 1_000;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,254}$/;
+const NO_SECRETS = 'names a secret, but this worker has no database to read it from';
 const MEMORY_DEFAULT_MB = 512;
 
 export interface CommandInput {
@@ -70,6 +72,10 @@ function readArguments(input: Members): readonly string[] {
 function readText(input: Members, name: string): string | null {
   const value = input.raw(name);
   if (typeof value === 'string') return value;
+  if (secretNameOf(value) !== null) {
+    input.fault(name, NO_SECRETS);
+    return null;
+  }
   // A result of an earlier task that an expression put here.
   if (value !== undefined && value !== null) return JSON.stringify(value);
   input.fault(name, `must be a string, not ${shown(value)}`);
@@ -89,10 +95,15 @@ function readTexts(
   const entries = Object.entries(value);
   if (entries.length > ENTRIES_MAX) input.fault(member, `may have ${ENTRIES_MAX} members, not ${entries.length}`);
   for (const [name, text] of entries.slice(0, ENTRIES_MAX)) {
-    const fault = faultOf(name) ?? (typeof text === 'string' ? null : `must be a string, not ${shown(text)}`);
+    const fault = faultOf(name) ?? textFault(text);
     if (fault !== null) input.faults.add(placeOf(input.at(member), name), fault);
   }
   return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
+}
+
+function textFault(text: unknown): string | null {
+  if (typeof text === 'string') return null;
+  return secretNameOf(text) === null ? `must be a string, not ${shown(text)}` : NO_SECRETS;
 }
 
 function readExitCodes(input: Members): readonly number[] {

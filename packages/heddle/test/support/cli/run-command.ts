@@ -12,6 +12,7 @@ import { registerModelsCommands } from '../../../src/cli/commands/models.ts';
 import { registerJobCommands } from '../../../src/cli/commands/job.ts';
 import { registerPoolCommands } from '../../../src/cli/commands/pool.ts';
 import { registerRunCommand } from '../../../src/cli/commands/run.ts';
+import { registerSecretCommands } from '../../../src/cli/commands/secret.ts';
 import { registerTaskCommands } from '../../../src/cli/commands/task.ts';
 import { registerWebhookCommands } from '../../../src/cli/commands/webhook.ts';
 import { registerWorkflowCommands } from '../../../src/cli/commands/workflow.ts';
@@ -91,6 +92,7 @@ export async function heddle(args: readonly string[], options: RunOptions = {}):
   registerWorkflowCommands(program, io);
   registerEventCommands(program, io);
   registerAuditCommand(program, io);
+  registerSecretCommands(program, io);
   registerFindingsCommands(program, io);
   registerModelsCommands(program, io);
   registerJobCommands(program, io);

@@ -1,0 +1,141 @@
+import type { Clock } from '@heddle/base/clock';
+import { Coalescer } from '@heddle/base/coalescer';
+import { HeddleError } from '@heddle/base/errors';
+import type { Keyring } from '@heddle/base/keyring';
+import type { Queryable } from '../../store/database.ts';
+import {
+  findNamedSecrets,
+  listNamedSecrets,
+  putNamedSecret,
+  removeNamedSecret,
+  resealNamedSecret,
+  type NamedSecretRow,
+} from '../../store/named-secrets.ts';
+import { SecretRefusedError } from '../../domain/secret.ts';
+import type { AuditLog } from '../audit-log.ts';
+import type { ListedSecret, NamedSecrets, SecretUse } from './port.ts';
+
+const NAMES_PER_READ = 500;
+const WAITING_MAX = 10_000;
+
+export interface NamedSecretsOptions {
+  database: Queryable;
+  clock: Clock;
+  audit: Pick<AuditLog, 'record'>;
+  /** The present keys; they may change while the process runs. */
+  keyring: () => Promise<Keyring>;
+}
+
+export function createNamedSecrets(options: NamedSecretsOptions): NamedSecrets {
+  return new StoredSecrets(options);
+}
+
+class StoredSecrets implements NamedSecrets {
+  readonly #options: NamedSecretsOptions;
+  readonly #reads: Coalescer<string, NamedSecretRow | null>;
+
+  constructor(options: NamedSecretsOptions) {
+    this.#options = options;
+    this.#reads = new Coalescer({
+      flush: async (names) => {
+        const rows = await findNamedSecrets(options.database, [...new Set(names)]);
+        const byName = new Map(rows.map((row) => [row.name, row]));
+        return names.map((name) => byName.get(name) ?? null);
+      },
+      maxItems: NAMES_PER_READ,
+      maxWaiting: WAITING_MAX,
+    });
+  }
+
+  async set(name: string, value: string, grants: readonly string[] | null): Promise<ListedSecret> {
+    const keyring = await this.#sealing();
+    const kept = grants ?? (await findNamedSecrets(this.#options.database, [name]))[0]?.grants ?? [];
+    const granted = [...new Set(kept)].toSorted();
+    if (granted.length === 0) {
+      throw new HeddleError('VALIDATION_FAILED', undefined, {
+        details: ['grants: must name at least one kind, or the origin of a webhook, that may use the secret'],
+      });
+    }
+    const secret = { name, grants: granted, ...keyring.seal(value, contextOf(name, granted)) };
+    return listed(await putNamedSecret(this.#options.database, secret, this.#now()), keyring);
+  }
+
+  async list(): Promise<ListedSecret[]> {
+    const keyring = await this.#options.keyring();
+    return (await listNamedSecrets(this.#options.database)).map((row) => listed(row, keyring));
+  }
+
+  remove(name: string): Promise<boolean> {
+    return removeNamedSecret(this.#options.database, name);
+  }
+
+  async rotate(): Promise<number> {
+    const { database } = this.#options;
+    const keyring = await this.#sealing();
+    const others = (await listNamedSecrets(database)).filter(({ key_id }) => key_id !== keyring.current);
+    // All are opened first, so that a missing key changes nothing.
+    const values = others.map((row) => opened(row, keyring));
+    let count = 0;
+    for (const [index, row] of others.entries()) {
+      const fresh = keyring.seal(values[index]!, contextOf(row.name, row.grants));
+      if (await resealNamedSecret(database, row, fresh)) count += 1;
+    }
+    return count;
+  }
+
+  async use(names: readonly string[], { grantee, task_id }: SecretUse): Promise<ReadonlyMap<string, string>> {
+    const { audit } = this.#options;
+    const wanted = [...new Set(names)];
+    const rows = await Promise.all(wanted.map((name) => this.#reads.add(name)));
+    const record = (action: string, name: string): Promise<void> =>
+      audit.record({ actor: `task:${task_id}`, action, object: `${name} ${grantee}`, status: null, address: null });
+    for (const [index, name] of wanted.entries()) {
+      const reason = refusalOf(rows[index]!, name, grantee);
+      if (reason === null) continue;
+      await record('secret refuse', name);
+      throw new SecretRefusedError(reason);
+    }
+    const keyring = await this.#options.keyring();
+    const values = new Map(rows.map((row) => [row!.name, opened(row!, keyring)]));
+    await Promise.all(wanted.map((name) => record('secret use', name)));
+    return values;
+  }
+
+  async #sealing(): Promise<Keyring> {
+    const keyring = await this.#options.keyring();
+    if (keyring.current !== null) return keyring;
+    throw new HeddleError('CONFLICT', 'This server has no key for secrets', {
+      details: ['create one with `heddle secret new-key FILE`, and set HEDDLE_SECRET_KEY_FILE for servers and workers'],
+    });
+  }
+
+  #now(): string {
+    return new Date(this.#options.clock.now()).toISOString();
+  }
+}
+
+function refusalOf(row: NamedSecretRow | null, name: string, grantee: string): string | null {
+  if (row === null) return `there is no secret ${name}; set it with: heddle secret set ${name}`;
+  return row.grants.includes(grantee) ? null : `the secret ${name} is not granted to ${grantee}`;
+}
+
+function opened(row: NamedSecretRow, keyring: Keyring): string {
+  if (!keyring.has(row.key_id)) {
+    throw new HeddleError('CONFLICT', `This process has no key ${row.key_id}, which the secret ${row.name} needs`, {
+      details: ['HEDDLE_SECRET_KEY_FILE: must hold the key with which the secret was set, on every server and worker'],
+    });
+  }
+  try {
+    return keyring.open(row, contextOf(row.name, row.grants));
+  } catch (error) {
+    throw new SecretRefusedError(`the secret ${row.name} was changed in the database; set it again`, { cause: error });
+  }
+}
+
+function contextOf(name: string, grants: readonly string[]): string {
+  return JSON.stringify([name, ...grants]);
+}
+
+function listed({ name, key_id, grants, created_at, updated_at }: NamedSecretRow, keyring: Keyring): ListedSecret {
+  return { name, grants, readable: keyring.has(key_id), created_at, updated_at };
+}
