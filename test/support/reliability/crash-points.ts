@@ -97,5 +97,5 @@ export const NOT_ON_THE_PATH: Readonly<Record<string, RegExp>> = {
   'of operators, who see no answer and ask again; housekeeping': /^(?:recovery|upkeep|listener)\./,
   'lines that a worker sends again until they are stored, in one statement (dispatch/task-logs)': /^logs\.append$/,
   'reads of attempts and logs, nothing to lose': /^(?:attempts\.of_task|logs\.(?:read|latest))$/,
-  'settings, not tasks': /^(?:secrets|tokens|definitions)\./,
+  'settings and records, not tasks': /^(?:secrets|tokens|definitions|audit|named_secrets)\./,
 };
