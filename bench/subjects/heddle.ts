@@ -232,6 +232,14 @@ class HeddleSubject implements Subject {
       executors: { list: () => [] },
       pool: unusedPool,
       audit: createAuditLog({ database: this.#database, clock: systemClock, log: silentLogger, retentionMs: 1 }),
+      artifacts: {
+        put: () => Promise.reject(new Error('not needed')),
+        find: () => Promise.resolve(null),
+        list: () => Promise.resolve([]),
+        get: () => Promise.resolve(null),
+        read: () => Promise.reject(new Error('not needed')),
+        pin: () => Promise.resolve(null),
+      },
       namedSecrets: {
         set: () => Promise.reject(new Error('not needed')),
         list: () => Promise.resolve([]),

@@ -174,6 +174,29 @@ create table heddle.archive_workflow (
 CREATE INDEX archive_workflow_ended ON heddle.archive_workflow USING btree (ended_at);
 CREATE INDEX archive_workflow_trees ON heddle.archive_workflow USING btree (id) WHERE is_tree;
 
+create table heddle.artifact (
+  id uuid not null,
+  task_id uuid not null,
+  attempt integer not null,
+  name text not null,
+  digest bytea not null,
+  size bigint not null,
+  pinned boolean default false not null,
+  created_at timestamp with time zone not null,
+  constraint artifact_attempt_check CHECK ((attempt > 0)),
+  constraint artifact_pkey PRIMARY KEY (id),
+  constraint artifact_size_check CHECK ((size >= 0)),
+  constraint artifact_task_id_attempt_name_key UNIQUE (task_id, attempt, name)
+);
+CREATE INDEX artifact_digest ON heddle.artifact USING btree (digest);
+
+create table heddle.artifact_blob (
+  digest bytea not null,
+  stored_at timestamp with time zone not null,
+  constraint artifact_blob_pkey PRIMARY KEY (digest)
+);
+CREATE INDEX artifact_blob_stored_at ON heddle.artifact_blob USING btree (stored_at);
+
 create table heddle.audit_entry (
   seq bigint not null,
   entry text not null,
@@ -1484,6 +1507,9 @@ UNION ALL
 -- heddle.delete_archived(p_before timestamp with time zone, p_limit integer)
 --   returns integer, plpgsql, volatile
 
+-- heddle.delete_lost_artifacts(p_limit integer)
+--   returns void, sql, volatile
+
 -- heddle.delete_messages(p_queue text, p_ids uuid[], p_receipts bigint[])
 --   returns integer, plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off
 
@@ -1510,6 +1536,9 @@ UNION ALL
 
 -- heddle.falling_below(p_id uuid)
 --   returns uuid[], plpgsql, volatile, set enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off
+
+-- heddle.find_artifact(p_task uuid, p_node text, p_name text)
+--   returns SETOF artifact, sql, stable
 
 -- heddle.find_duplicates(p_kinds integer[], p_probes jsonb)
 --   returns TABLE(n integer, task_id uuid, probe_key bigint), plpgsql, volatile
@@ -1564,6 +1593,9 @@ UNION ALL
 
 -- heddle.leave_queues(p_tasks uuid[], p_leases bigint[], p_lease_ms integer, p_now timestamp with time zone, OUT o_ids uuid[], OUT o_lease bigint)
 --   returns record, plpgsql, volatile
+
+-- heddle.lock_blobs(p_digests bytea[])
+--   returns void, sql, volatile
 
 -- heddle.lock_kinds(p_kinds integer[])
 --   returns void, sql, volatile
@@ -1630,6 +1662,9 @@ UNION ALL
 
 -- heddle.propagations_of(p_parents uuid[])
 --   returns jsonb, sql, stable, set enable_seqscan=off
+
+-- heddle.put_artifact(p_id uuid, p_task uuid, p_attempt integer, p_name text, p_digest bytea, p_size bigint, p_count_max integer, p_now timestamp with time zone)
+--   returns text, plpgsql, volatile
 
 -- heddle.put_back_attempts(p_ids uuid[], p_attempts integer[], p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
@@ -2023,6 +2058,9 @@ UNION ALL
 
 -- heddle.take_ends(p_workflows uuid[])
 --   returns TABLE(workflow_id uuid, run integer, entries jsonb, name text, state smallint, reason text, created_at timestamp with time zone, ended_at timestamp with time zone, job_run_id uuid, counts jsonb), plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off
+
+-- heddle.take_unused_blobs(p_digests bytea[], p_before timestamp with time zone)
+--   returns SETOF bytea, plpgsql, volatile
 
 -- heddle.tasks_with_confirmed_cancel(p_results jsonb)
 --   returns uuid[], plpgsql, volatile

@@ -88,3 +88,27 @@ export function parseWebhookSecret(text: string): Uint8Array | null {
   const key = Buffer.from(encoded, 'base64');
   return key.length >= 24 && key.length <= 64 ? key : null;
 }
+
+/** @param expires seconds since the epoch */
+export function artifactSignature(id: string, expires: number, key: Uint8Array): string {
+  return artifactMac(id, expires, key).toString('base64url');
+}
+
+/** Returns in constant time whether the signature was made with one of the keys. */
+export function verifyArtifactSignature(
+  id: string,
+  expires: number,
+  signature: string,
+  keys: readonly Uint8Array[],
+): boolean {
+  const given = Buffer.from(signature, 'base64url');
+  const matches = keys.map((key) => {
+    const expected = artifactMac(id, expires, key);
+    return given.length === expected.length && timingSafeEqual(given, expected);
+  });
+  return matches.includes(true);
+}
+
+function artifactMac(id: string, expires: number, key: Uint8Array): Buffer {
+  return createHmac('sha256', key).update(`artifact:v1:${id}:${expires}`).digest();
+}

@@ -27,6 +27,7 @@ import type {
   WorkflowDto,
   WorkflowTreeDto,
 } from './wire-types.ts';
+import { ArtifactsClient } from './artifacts.ts';
 import { AuditClient } from './audit.ts';
 import { HeddleApiError } from './error.ts';
 import { ExecutorsClient } from './executors.ts';
@@ -66,6 +67,7 @@ const RESULTS_PER_PAGE = 100;
  * unreachable.
  */
 export class HeddleClient {
+  readonly artifacts: ArtifactsClient;
   readonly audit: AuditClient;
   readonly executors: ExecutorsClient;
   readonly findings: FindingsClient;
@@ -81,6 +83,7 @@ export class HeddleClient {
   constructor(options: ClientOptions) {
     this.#transport = new Transport(options);
     this.work = new WorkClient(this.#transport);
+    this.artifacts = new ArtifactsClient(this.#transport);
     this.audit = new AuditClient(this.#transport);
     this.executors = new ExecutorsClient(this.#transport);
     this.findings = new FindingsClient(this.#transport);

@@ -15,6 +15,8 @@ export type QueryValues = Readonly<Record<string, string | number | boolean | un
 export interface RequestOptions {
   query?: QueryValues;
   body?: unknown;
+  /** Sent as it is, instead of `body`. */
+  content?: ReadableStream<Uint8Array>;
   headers?: Readonly<Record<string, string | undefined>>;
   signal?: AbortSignal;
 }
@@ -37,10 +39,12 @@ export class Transport {
       if (value !== undefined) headers.set(name, value);
     if (this.#token !== undefined) headers.set('authorization', `Bearer ${this.#token}`);
     if (options.body !== undefined) headers.set('content-type', 'application/json');
+    if (options.content !== undefined) headers.set('content-type', 'application/octet-stream');
     const response = await this.#fetch(this.#address(path, options.query), {
       method,
       headers,
       ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+      ...(options.content === undefined ? {} : { body: options.content, duplex: 'half' as const }),
       ...(options.signal === undefined ? {} : { signal: options.signal }),
     });
     if (response.status >= 400) throw await errorOf(response);

@@ -46,6 +46,44 @@ export interface WebhookParamsDto {
   >;
 }
 
+export interface ArtifactDto {
+  /** The artifact. */
+  id: string;
+  /** The task that stored it. */
+  task_id: string;
+  /** The attempt that stored it. */
+  attempt: number;
+  /** A relative path, such as `reports/result.xml`. */
+  name: string;
+  /** Bytes. */
+  size: number;
+  /** Of its content, hexadecimal. */
+  sha256: string;
+  /** Whether it is kept when its task is deleted. */
+  pinned: boolean;
+  /** When it was stored (RFC 3339, UTC) */
+  created_at: string;
+}
+
+export interface ArtifactUrlDto {
+  /** Returns the content without a token. */
+  url: string;
+  /** When it stops working (RFC 3339, UTC) */
+  expires_at: string;
+}
+
+export interface FoundArtifactDto {
+  artifact: ArtifactDto;
+  /** Returns the content without a token. */
+  url: string;
+  /** When it stops working (RFC 3339, UTC) */
+  expires_at: string;
+}
+
+export interface PinArtifactDto {
+  pinned: boolean;
+}
+
 export interface TaskAttemptDto {
   /** Its number, from 1. */
   attempt: number;

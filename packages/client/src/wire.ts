@@ -22,6 +22,7 @@ export type {
   RunnerDto as Runner,
   SampleDto as Sample,
   ScanTargetDto as ScanTarget,
+  ArtifactDto as Artifact,
   TaskAttemptDto as TaskAttempt,
   TaskDto as Task,
   TaskResultDto as TaskResult,

@@ -1,10 +1,12 @@
 import type {
+  ArtifactDto,
   ClaimWorkDto,
   ClaimedWorkDto,
   CompleteWorkDto,
   CreateChildrenDto,
   CreatedChildrenDto,
   FailWorkDto,
+  FoundArtifactDto,
   TaskResultDto,
   WorkDto,
   WorkHeartbeatDto,
@@ -45,6 +47,31 @@ export class WorkClient {
   /** Adds lines to the task's log; `first_line` is the number of lines sent before, so that a repeat has no effect. */
   async log(task: ClaimedWork, logs: Omit<WorkLogsDto, 'attempt' | 'holder'>): Promise<void> {
     await this.#say(task, 'logs', logs);
+  }
+
+  /** Stores a file of the task; replaces the one of the same name and attempt. */
+  putArtifact(
+    { id, attempt, holder }: ClaimedWork,
+    name: string,
+    content: ReadableStream<Uint8Array>,
+  ): Promise<ArtifactDto> {
+    return this.#transport.json('PUT', pathOf(id, 'artifacts'), { query: { name, attempt, holder }, content });
+  }
+
+  /**
+   * Opens an artifact that the task refers to.
+   * @param artifact its id, or `NODE/NAME`
+   */
+  async openArtifact(
+    { id, holder }: Pick<ClaimedWork, 'id' | 'holder'>,
+    artifact: string,
+  ): Promise<{ artifact: ArtifactDto; content: ReadableStream<Uint8Array> }> {
+    const query = { artifact, holder };
+    const found = await this.#transport.json<FoundArtifactDto>('GET', pathOf(id, 'artifact'), { query });
+    // By the path of the URL: the server may have another address here than for others.
+    const { pathname, search } = new URL(found.url);
+    const { body } = await this.#transport.send('GET', `${pathname}${search}`);
+    return { artifact: found.artifact, content: body! };
   }
 
   /** With `final` no retry policy applies. */

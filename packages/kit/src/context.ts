@@ -41,6 +41,32 @@ export interface EarlierResult<Data = JsonValue> {
   readonly data: Data;
 }
 
+/** A stored file of a task. */
+export interface KindArtifact {
+  readonly id: string;
+  readonly name: string;
+  /** Bytes. */
+  readonly size: number;
+  readonly sha256: string;
+}
+
+export interface KindArtifacts {
+  /**
+   * Stores a file of this task, streaming; replaces the one of the same name.
+   * @param name a relative path, such as `reports/result.xml`
+   */
+  readonly put: (
+    name: string,
+    content: string | Uint8Array | AsyncIterable<Uint8Array | string>,
+  ) => Promise<KindArtifact>;
+  /**
+   * Opens a file.
+   * @param reference the id of an artifact; or `NODE/NAME`: of the task with this `local_id` in the workflow, or of any
+   * task by its id
+   */
+  readonly get: (reference: string) => Promise<AsyncIterable<Uint8Array>>;
+}
+
 /** What a handler receives besides its input. */
 export interface KindContext {
   readonly task: KindTask;
@@ -57,6 +83,8 @@ export interface KindContext {
   readonly log: Logger;
   /** Adds lines to the task's log, as the output of a program that the handler runs. */
   readonly output: (stream: 'stdout' | 'stderr', text: string) => void;
+  /** Files of this task and of earlier ones. */
+  readonly artifacts: KindArtifacts;
   /** Replaces the secrets that the input names; `log`, `output`, results and errors are redacted anyway. */
   readonly redact: (text: string) => string;
   /** W3C trace context of this run, to propagate with calls; null without a trace. */

@@ -96,6 +96,9 @@ export const NOT_ON_THE_PATH: Readonly<Record<string, RegExp>> = {
     /^runner_tasks\./,
   'of operators, who see no answer and ask again; housekeeping': /^(?:recovery|upkeep|listener)\./,
   'lines that a worker sends again until they are stored, in one statement (dispatch/task-logs)': /^logs\.append$/,
-  'reads of attempts and logs, nothing to lose': /^(?:attempts\.of_task|logs\.(?:read|latest))$/,
+  'reads of attempts, logs and artifacts, nothing to lose':
+    /^(?:attempts\.of_task|logs\.(?:read|latest)|artifacts\.(?:get|list|find|of_attempt))$/,
+  'files of tasks, which a worker stores again at its next attempt; pins, and what is swept (app/artifacts)':
+    /^artifacts\.(?:put|pin|delete_lost|unused|take_unused)$/,
   'settings and records, not tasks': /^(?:secrets|tokens|definitions|audit|named_secrets)\./,
 };

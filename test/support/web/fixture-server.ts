@@ -191,7 +191,7 @@ export class FixtureServer {
       sendJson(response, this.explain(task));
       return;
     }
-    if (parts[3] === 'attempts' || parts[3] === 'logs') {
+    if (parts[3] === 'attempts' || parts[3] === 'logs' || parts[3] === 'artifacts') {
       sendJson(response, parts[3] === 'logs' ? NOTHING_LOGGED : []);
       return;
     }

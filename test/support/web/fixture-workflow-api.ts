@@ -75,7 +75,7 @@ export class FixtureWorkflowApi implements FixtureApi {
     if (found === undefined || request.method !== 'GET') return false;
     if (part === 'explain') sendJson(response, explain(found));
     else if (part === 'result') sendJson(response, result(found));
-    else if (part === 'attempts') sendJson(response, []);
+    else if (part === 'attempts' || part === 'artifacts') sendJson(response, []);
     else if (part === 'logs') sendJson(response, NOTHING_LOGGED);
     else sendJson(response, detail(found));
     return true;

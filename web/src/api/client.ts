@@ -1,5 +1,5 @@
 import { readToken, requireLogin } from './session.ts';
-import type { Batch, Dag, Explanation, LogPage, Task, TaskAttempt } from '@heddle/client';
+import type { Artifact, Batch, Dag, Explanation, LogPage, Task, TaskAttempt } from '@heddle/client';
 
 /** A request that did not succeed. `status` 0: the server was unreachable. */
 export class ApiError extends Error {
@@ -89,6 +89,21 @@ export function explainTask(id: string, signal?: AbortSignal): Promise<Explanati
 
 export function listAttempts(id: string, signal?: AbortSignal): Promise<TaskAttempt[]> {
   return getJson(`/v1/tasks/${segment(id)}/attempts`, signal);
+}
+
+export function listArtifacts(id: string, signal?: AbortSignal): Promise<Artifact[]> {
+  return getJson(`/v1/tasks/${segment(id)}/artifacts`, signal);
+}
+
+/** Returns an address on this server that downloads an artifact without a token, for a minute. */
+export async function artifactAddress(id: string): Promise<string> {
+  const response = await request(`/v1/artifacts/${segment(id)}/url`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ expires_in_secs: 60 }),
+  });
+  const { pathname, search } = new URL(((await response.json()) as { url: string }).url);
+  return `${pathname}${search}`;
 }
 
 /** The last lines of what the task logged. */

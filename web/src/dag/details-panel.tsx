@@ -6,6 +6,7 @@ import { Problem } from '../problem.tsx';
 import { StatusChip } from '../status-chip.tsx';
 import { isTerminal, statusFromWire } from '../status.ts';
 import { useNow } from '../times.ts';
+import { ArtifactsSection } from './artifacts-section.tsx';
 import { AttemptsSection } from './attempts-section.tsx';
 import { LogSection } from './log-section.tsx';
 import { ExplainSection } from './explain-section.tsx';
@@ -76,6 +77,7 @@ export function DetailsPanel({ id, store, feed, onSelect }: DetailsPanelProps) {
       {task === null && error === null && <p className="quiet">Loading…</p>}
       {task !== null && <TaskFields task={task} now={now} owner="Batch" />}
       {task !== null && <AttemptsSection task={task} now={now} />}
+      {task !== null && <ArtifactsSection task={task} />}
       {task !== null && <LogSection task={task} />}
       <Relatives id={id} store={store} onSelect={onSelect} />
       {task !== null && <TaskExtras task={task} />}

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'react';
 import { getTask } from '../api/client.ts';
 import { getResult } from '../api/workflows.ts';
 import type { Task } from '@heddle/client';
+import { ArtifactsSection } from '../dag/artifacts-section.tsx';
 import { AttemptsSection } from '../dag/attempts-section.tsx';
 import { LogSection } from '../dag/log-section.tsx';
 import { ExplainSection } from '../dag/explain-section.tsx';
@@ -221,6 +222,7 @@ function TaskDetails({ id, node, onChanged }: { id: string; node: TreeNode | und
       {task === null && error === null && <p className="quiet">Loading…</p>}
       {task !== null && <TaskFields task={task} now={now} owner="Workflow" />}
       {task !== null && <AttemptsSection task={task} now={now} />}
+      {task !== null && <ArtifactsSection task={task} />}
       {task !== null && <LogSection task={task} />}
       {known !== undefined && (
         <dl className="fields">

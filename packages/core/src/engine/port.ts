@@ -43,6 +43,15 @@ export type { ChunkKey, Findings, ScanBooks } from './findings/port.ts';
 export type { SharedData, SharedEntry } from './data/port.ts';
 export type * from './work-port.ts';
 export type { BadEnd, Notices, TaskNotices, NoticeRequest, NotifyingTask } from './notices/port.ts';
+export type { Artifact } from '@heddle/base/vocabulary/artifact';
+export type {
+  ArtifactContent,
+  ArtifactOwner,
+  Artifacts,
+  BlobStore,
+  ReceivedBlob,
+  TaskArtifacts,
+} from './artifacts/port.ts';
 export type { ListedSecret, NamedSecrets } from './secrets/port.ts';
 export type { ModelBooks, Models, RunEnding } from './models/port.ts';
 export type { RunnerBroker, RunnerRequestCounts, TaskRunnerRequest, TaskRunner } from './runners/port.ts';

@@ -34,6 +34,8 @@ export interface KindsOptions {
   stopping: StopSequence;
   /** Secrets that inputs name; none by default. */
   secrets?: KindTools['secrets'];
+  /** Files of tasks; none by default. */
+  artifacts?: KindTools['artifacts'];
 }
 
 /** Time that handlers get to finish when a server stops; a `heddle worker` gives them more. */
@@ -86,7 +88,7 @@ export async function kindsOfServer(options: ServerKindsOptions): Promise<KindDe
 
 /** One worker for all kinds; a kind with its own concurrency gets a separate one, so that its limit applies. */
 export function runKinds(kinds: readonly KindDefinition[], options: KindsOptions): void {
-  const { settings, engine, clock, random, log, tracing, secrets = null, stopping } = options;
+  const { settings, engine, clock, random, log, tracing, secrets = null, artifacts = null, stopping } = options;
   const sets = kinds.filter(({ concurrency }) => concurrency !== null).map((kind) => [kind]);
   const others = kinds.filter(({ concurrency }) => concurrency === null);
   if (others.length > 0) sets.unshift(others);
@@ -94,7 +96,7 @@ export function runKinds(kinds: readonly KindDefinition[], options: KindsOptions
   const handsTracesOn = settings.kindModules.length > 0 || kinds.some(({ name }) => name === REMOTE_EVENT_KIND);
   for (const set of sets) {
     const registry = new ExecutorRegistry();
-    for (const kind of set) registry.register(kind.name, kindExecutor(kind, engine, { tracing, secrets }));
+    for (const kind of set) registry.register(kind.name, kindExecutor(kind, engine, { tracing, secrets, artifacts }));
     const worker = new LocalWorker({
       engine,
       registry,

@@ -1,5 +1,6 @@
 import { DEFAULT_BLOCKED_HOSTNAMES, DEFAULT_BLOCKED_SUFFIXES } from '../dispatch/ssrf.ts';
 import { ACCESS_SETTINGS } from './access-settings.ts';
+import { ARTIFACT_SETTING_GROUPS } from './artifact-settings.ts';
 import { DATABASE_SETTING_GROUPS } from './database-settings.ts';
 import { EXECUTOR_SETTING_GROUPS } from './executor-settings.ts';
 import { MAIL_SETTING_GROUPS } from './mail-settings.ts';
@@ -167,6 +168,7 @@ export const SETTING_GROUPS = {
   ...SCAN_SETTING_GROUPS,
   ...COMMAND_SETTING_GROUPS,
   ...SECRET_SETTING_GROUPS,
+  ...ARTIFACT_SETTING_GROUPS,
   ...REMOTE_CLIENT_SETTING_GROUPS,
   HTTP: {
     paginationDefault: kind.integer({

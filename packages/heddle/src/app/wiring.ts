@@ -9,12 +9,11 @@ import { SsrfGuard, validateWebhookUrl, type SsrfPolicy } from '../dispatch/ssrf
 import { StartLoop } from '../dispatch/start-loop.ts';
 import type { ResourceClass } from '@heddle/base/vocabulary/resource-class';
 import type { AuditLog } from '@heddle/core/engine/audit-log';
-import type { NamedSecrets } from '@heddle/core/engine/port';
 import { createSharedData } from '@heddle/core/engine/data/shared-data';
 import type { TransactionalEngine } from '@heddle/core/engine/engine';
 import { createManager } from '@heddle/core/engine/manager/manager';
 import { createNotices } from '@heddle/core/engine/notices/notices';
-import type { Engine, Findings, Models } from '@heddle/core/engine/port';
+import type { Artifacts, Engine, Findings, Models, NamedSecrets } from '@heddle/core/engine/port';
 import type { JobContext } from '@heddle/core/engine/schedule/context';
 import { createJobs } from '@heddle/core/engine/schedule/jobs';
 import type { Jobs } from '@heddle/core/engine/schedule/port';
@@ -31,6 +30,7 @@ import type { Database } from '@heddle/core/store/database';
 import { DefinitionStore } from '@heddle/core/store/definitions';
 import { SecretStore } from '@heddle/core/store/secrets';
 import { TokenStore } from '@heddle/core/store/tokens';
+import { artifactsOf } from './artifacts.ts';
 import { requireTokens } from './access.ts';
 import type { Configuration } from './config.ts';
 import { EXAMPLE_NAMES } from './example-names.ts';
@@ -128,9 +128,21 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const models = modelsOf(base.database, base.settings);
   const audit = auditLogOf(settings, base);
   const namedSecrets = secretsOf(settings, base, audit);
-  startRecordRetention(base, [findings, models, audit]);
+  const artifacts = artifactsOf(settings, base);
+  startRecordRetention(base, [findings, models, audit, artifacts]);
   const executors = watchExecutors(base);
-  const parts = { engine, jobs: createJobs(jobs), findings, models, executors, pool, audit, namedSecrets, ...stores };
+  const parts = {
+    engine,
+    jobs: createJobs(jobs),
+    findings,
+    models,
+    executors,
+    pool,
+    audit,
+    namedSecrets,
+    artifacts,
+    ...stores,
+  };
   await startHttp(base, { ...parts, queue, classes, hostUrl, port, policy, tokensRequired });
   startLoops(base, { engine, queue, namedSecrets }, identity, policy);
   startManager(base, { engine, queue, jobs, desk });
@@ -151,6 +163,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     findings,
     models,
     secrets: namedSecrets,
+    artifacts,
     jailByDefault: base.development && isLoopbackHost(settings.host),
     defaultScanRoot,
     followedNames,
@@ -266,6 +279,7 @@ interface HttpParts {
   models: Models;
   executors: ConfiguredExecutors | null;
   audit: AuditLog;
+  artifacts: Artifacts;
   namedSecrets: NamedSecrets;
   pool: StartedPool['pool'];
   queue: MessageQueue;

@@ -34,6 +34,7 @@ import { remoteKinds } from './remote-kinds.ts';
 import { requireSchema } from './schema-state.ts';
 import { accessServer, type ServerAddress } from './server-access.ts';
 import { workerScanKinds } from './scan-kinds.ts';
+import { workerArtifacts } from './artifacts.ts';
 import { secretsOf } from './named-secrets.ts';
 import type { SettingValues } from './settings.ts';
 import { aborted, untilInterrupted } from '@heddle/base/terminal/signals';
@@ -111,7 +112,7 @@ export async function runWorker(options: WorkerOptions): Promise<ExitCode> {
 }
 
 async function startWorker(start: Start): Promise<{ worker: QueueWorker; ready: WorkerEvent & { event: 'ready' } }> {
-  const { settings, log, stopping } = start;
+  const { settings, server, log, stopping } = start;
   surviveStrayRejections(log, stopping);
   const common = { clock: systemClock, random: systemRandom, log };
   const tracing = await openTracing(settings, log);
@@ -135,6 +136,7 @@ async function startWorker(start: Start): Promise<{ worker: QueueWorker; ready: 
     control,
     results,
     ...(storeLogs === undefined ? {} : { storeLogs }),
+    artifacts: workerArtifacts(settings, server, { database, clock: systemClock }),
     secrets: database === null ? null : secretsOf(settings, { database, clock: systemClock, log }),
     tracing,
     ...common,

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 
 import { createBareProgram } from './bare-program.ts';
+import { registerArtifactCommands } from './commands/artifact.ts';
 import { registerAuditCommand } from './commands/audit.ts';
 import { registerBatchCommands } from './commands/batch.ts';
 import { registerCertsCommand } from './commands/certs.ts';
@@ -53,6 +54,7 @@ export function createProgram(): Command {
   registerWebhookCommands(program);
   registerScanCommand(program);
   registerReconCommand(program);
+  registerArtifactCommands(program);
   registerAuditCommand(program);
   registerSecretCommands(program);
   registerKeysCommand(program);

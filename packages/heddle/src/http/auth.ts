@@ -6,6 +6,7 @@ import { HeddleError } from '@heddle/base/errors';
 import { grants, isTokenLive, type ApiToken, type TokenScope } from '@heddle/core/domain/token';
 import type { Clock } from '@heddle/base/clock';
 import type { Handles } from './handles.ts';
+import type { SignedUrls } from './signed-urls.ts';
 import type { TokenReader } from './ports.ts';
 
 /** A revoked token stops working within this time. */
@@ -65,13 +66,14 @@ export class TokenGate {
 export function guardRequests(
   app: FastifyInstance,
   gate: TokenGate,
-  handles: Handles,
+  { handles, signedUrls }: { handles: Handles; signedUrls: SignedUrls },
   options: { authRequired: boolean },
 ): void {
   app.addHook('onRequest', async (request, reply) => {
-    const { scope, handle } = request.routeOptions.config;
+    const { scope, handle, signed } = request.routeOptions.config;
     if (request.is404) return;
     if (handle === true && (await handles.admit(request))) return;
+    if (signed === true && (await signedUrls.admit(request))) return;
     if (!options.authRequired || scope === null || scope === undefined) return;
     const token = await presentedToken(request, reply, gate);
     request.heddle.tokenName = token.name;

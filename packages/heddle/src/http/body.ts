@@ -26,6 +26,10 @@ export function readBodies(app: FastifyInstance): void {
       done(null, undefined);
     }
   });
+  app.addContentTypeParser('application/octet-stream', (request, body, done) => {
+    if (request.routeOptions.config.streamed === true) done(null, body);
+    else done(new HeddleError('UNSUPPORTED_MEDIA_TYPE'), undefined);
+  });
   app.addHook('preValidation', (request, _reply, done) => {
     const { bodyFault } = request.heddle;
     done(bodyFault ?? unwantedBody(request) ?? undefined);
@@ -35,6 +39,7 @@ export function readBodies(app: FastifyInstance): void {
 /** Rejects a body where none is expected, which would be ignored; an empty object is accepted. */
 function unwantedBody(request: FastifyRequest): HeddleError | null {
   const { body, routeOptions } = request;
+  if (routeOptions.config.streamed === true) return null;
   if (request.is404 || routeOptions.schema === undefined || routeOptions.schema.body !== undefined) return null;
   if (body === undefined || body === null) return null;
   if (typeof body === 'object' && Object.keys(body).length === 0) return null;

@@ -1,7 +1,7 @@
 import type { KnownClasses } from '@heddle/core/domain/runner/parse-requirements';
 import type { ApiToken } from '@heddle/core/domain/token';
 import type { AuditLog } from '@heddle/core/engine/audit-log';
-import type { Engine } from '@heddle/core/engine/port';
+import type { Artifacts, Engine } from '@heddle/core/engine/port';
 import type { Findings } from '@heddle/core/engine/findings/port';
 import type { Models } from '@heddle/core/engine/models/port';
 import type { NamedSecrets } from '@heddle/core/engine/port';
@@ -131,6 +131,7 @@ export interface ServerDependencies {
   executors: Executors;
   pool: PoolOperations;
   queues: Queues;
+  artifacts: Omit<Artifacts, 'retain' | 'open'>;
   audit: Omit<AuditLog, 'retain'>;
   tokens: TokenReader;
   definitions: DefinitionRepository;

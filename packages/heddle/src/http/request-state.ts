@@ -31,6 +31,10 @@ declare module 'fastify' {
     scope?: TokenScope | null;
     /** Whether a task's signed handle can replace a token. */
     handle?: boolean;
+    /** Whether a signed URL can replace a token. */
+    signed?: boolean;
+    /** Whether the handler reads the body itself, of any type and length. */
+    streamed?: boolean;
     /** Whether pages of other sites may not even read it. */
     sameOrigin?: boolean;
     /** Prefix of paths into the body. */

@@ -16,6 +16,7 @@ import { Operations } from './operations.ts';
 import { limitPipelining } from './pipelining.ts';
 import type { ServerDependencies } from './ports.ts';
 import { answerBadAddress, answerProblems } from './problems.ts';
+import { artifactRoutes } from './routes/artifacts.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { batchRoutes } from './routes/batches.ts';
 import type { App, RouteContext } from './routes/context.ts';
@@ -39,6 +40,7 @@ import { webhookRoutes } from './routes/webhooks.ts';
 import { workRoutes } from './routes/work.ts';
 import { workflowRoutes } from './routes/workflows.ts';
 import { addSecurityHeaders } from './security-headers.ts';
+import { SignedUrls } from './signed-urls.ts';
 import { answerUnmatched } from './unmatched.ts';
 import { compileValidator } from './validation/compiler.ts';
 import { WorkflowNode } from './wire/new-workflow.ts';
@@ -71,6 +73,7 @@ export function buildServer(dependencies: ServerDependencies): App {
     ...dependencies,
     operations: new Operations(engine),
     handles: new Handles(dependencies.secrets, clock, config.handleGraceMs),
+    signedUrls: new SignedUrls(dependencies.secrets, clock, config.hostUrl),
     streams: new EventStreams({ engine, clock, log }, config.maxEventStreams),
   };
   app.setValidatorCompiler(compileValidator);
@@ -84,7 +87,7 @@ export function buildServer(dependencies: ServerDependencies): App {
   addSecurityHeaders(app);
   refuseWhileClosing(app, context.streams);
   refuseForeignRequests(app, config);
-  guardRequests(app, new TokenGate(dependencies.tokens, clock), context.handles, config);
+  guardRequests(app, new TokenGate(dependencies.tokens, clock), context, config);
   auditCalls(app, dependencies.audit);
   readBodies(app);
   limitBodies(app, config.bodyLimitBytes);
@@ -132,6 +135,7 @@ function addRoutes(app: App, context: RouteContext): void {
   eventRoutes(app, context);
   webhookRoutes(app, context);
   definitionRoutes(app, context);
+  artifactRoutes(app, context);
   auditRoutes(app, context);
   secretRoutes(app, context);
   serviceRoutes(app, context);

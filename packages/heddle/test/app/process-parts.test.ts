@@ -66,6 +66,7 @@ const OF_ONE_PART: Readonly<Record<string, RegExp>> = {
   'scans and probes': /^(scan|recon)/,
   commands: /^command/,
   'secrets of tasks': /^secretKey/,
+  'files of tasks': /^artifact/,
   'the audit log': /^auditKeepSecs$/,
   'clients of executors': /^remote/,
   executors: /^executor/,

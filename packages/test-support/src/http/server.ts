@@ -135,6 +135,14 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     audit: { record: () => Promise.resolve(), list: () => Promise.resolve([]) },
     tokens,
     definitions,
+    artifacts: {
+      put: () => Promise.reject(new Error('not needed')),
+      find: () => Promise.resolve(null),
+      list: () => Promise.resolve([]),
+      get: () => Promise.resolve(null),
+      read: () => Promise.reject(new Error('not needed')),
+      pin: () => Promise.resolve(null),
+    },
     namedSecrets: {
       set: () => Promise.reject(new Error('the stand-in stores no secrets')),
       list: () => Promise.resolve([]),

@@ -1,3 +1,4 @@
+export { filesLeftIn, type LeftFile } from './left-files.ts';
 export { openRunner, type RunnerOptions } from './open-runner.ts';
 export {
   COMMAND_TIERS,

@@ -50,7 +50,12 @@ export class LocalRunner implements CommandRunner {
     using slot = slots.take();
     this.#started += 1;
     const marker = `${process.pid}-command-${this.#started}`;
-    const work = await WorkDirectory.make(join(directory, String(this.#started)), slot.user, command.files);
+    const work = await WorkDirectory.make(
+      join(directory, String(this.#started)),
+      slot.user,
+      command.files,
+      this.#options.diskBytes,
+    );
     let group: ControlGroup | null = null;
     try {
       group = groups?.make(slot.index, command.memoryMb) ?? null;

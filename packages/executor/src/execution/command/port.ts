@@ -7,7 +7,8 @@ export type CommandTier = (typeof COMMAND_TIERS)[number];
 export interface CommandFile {
   /** Relative to the working directory, without `..`. */
   readonly path: string;
-  readonly content: Uint8Array;
+  /** Opened when it is written, if it is a function. */
+  readonly content: Uint8Array | (() => Promise<AsyncIterable<Uint8Array>>);
 }
 
 /** A program to run once, in a fresh working directory. */

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { chown, lstat, mkdir, open, readdir, rm, writeFile } from 'node:fs/promises';
+import { chown, lstat, mkdir, open, readdir, rm } from 'node:fs/promises';
 import { join, normalize, sep } from 'node:path';
 
 import type { CommandFile } from './port.ts';
@@ -17,12 +17,24 @@ export class WorkDirectory {
     this.path = path;
   }
 
-  /** @param user owner; null for this process's own */
-  static async make(path: string, user: number | null, files: readonly CommandFile[]): Promise<WorkDirectory> {
+  /**
+   * @param user owner; null for this process's own
+   * @param bytesMax of all files together
+   */
+  static async make(
+    path: string,
+    user: number | null,
+    files: readonly CommandFile[],
+    bytesMax: number,
+  ): Promise<WorkDirectory> {
     const directory = new WorkDirectory(path);
     try {
       await makeFor(user, path);
-      for (const { path: name, content } of files) await directory.#write(name, content, user);
+      let left = bytesMax;
+      for (const { path: name, content } of files) {
+        const chunks = content instanceof Uint8Array ? [content] : await content();
+        left -= await directory.#write(name, chunks, user, left);
+      }
     } catch (error) {
       await directory.remove();
       throw error;
@@ -30,7 +42,13 @@ export class WorkDirectory {
     return directory;
   }
 
-  async #write(name: string, content: Uint8Array, user: number | null): Promise<void> {
+  /** @returns its length */
+  async #write(
+    name: string,
+    chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+    user: number | null,
+    bytesMax: number,
+  ): Promise<number> {
     const parts = normalize(name).split(sep);
     if (name === '' || parts[0] === '' || parts.includes('..')) {
       throw new Error(`the file ${JSON.stringify(name)} is outside the working directory`);
@@ -42,8 +60,19 @@ export class WorkDirectory {
     }
     const path = join(this.path, ...parts);
     // Executable, since a script is the most common file of a command.
-    await writeFile(path, content, { mode: 0o700, flag: 'wx' });
+    const file = await open(path, 'wx', 0o700);
+    let bytes = 0;
+    try {
+      for await (const chunk of chunks) {
+        bytes += chunk.length;
+        if (bytes > bytesMax) throw new Error(`its files are larger than a working directory may be, with ${name}`);
+        await file.writeFile(chunk);
+      }
+    } finally {
+      await file.close();
+    }
     if (user !== null) await chown(path, user, user);
+    return bytes;
   }
 
   /** Bytes of all files below it; Infinity if it has more than 100,000 entries. */

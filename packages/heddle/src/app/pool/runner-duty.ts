@@ -22,6 +22,7 @@ export interface RunnerDutyOptions {
   log: Logger;
   tracing: Tracing;
   secrets?: NonNullable<KindTools['secrets']>;
+  artifacts?: NonNullable<KindTools['artifacts']>;
   /** The task of this claim is settled, so the runner is free. */
   onDone: (epoch: number) => void;
   /** The handlers of a claim that was revoked have ended. */

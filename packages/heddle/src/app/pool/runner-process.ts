@@ -1,3 +1,4 @@
+import { artifactsOf } from '../artifacts.ts';
 import { secretsOf } from '../named-secrets.ts';
 import { hostname } from 'node:os';
 
@@ -134,6 +135,7 @@ async function startAgent(
     ...common,
     tracing,
     secrets: secretsOf(settings, { database, clock: systemClock, log }),
+    artifacts: artifactsOf(settings, { database, clock: systemClock }),
     onDone: (epoch) => void agent.finish(epoch),
     onFree: () => agent.wake(),
     onStuck: () => void endStuck(agent, onEnded),

@@ -9,14 +9,18 @@ import { messageOf } from '@heddle/base/thrown';
 import { printable } from '@heddle/base/terminal/text';
 import { clientCommand, processIo, wholeNumber, type ClientContext, type CommandIo } from '../output/client-command.ts';
 import { CLIENT_EXIT } from '../output/exit-codes.ts';
+import { downloadInto } from '../output/download-artifact.ts';
 import { UsageFailure } from '../output/failure.ts';
 import type { NewTask } from '../output/wire.ts';
+import { newestOf } from './artifact.ts';
 import { LogWriter } from './task-logs.ts';
 
 export interface RunOptions {
   env?: readonly string[];
   file?: readonly string[];
   stdin?: boolean;
+  artifact?: readonly string[];
+  out?: string;
   class?: string;
   isolation?: string;
   network?: boolean;
@@ -43,6 +47,8 @@ export function registerRunCommand(program: Command, io: CommandIo = processIo):
       .option('--env <name=value>', 'Environment variable; may be repeated', collect)
       .option('--file <name[=path]>', 'File for its working directory; may be repeated', collect)
       .option('--stdin', 'Pass this standard input on to it')
+      .option('--artifact <glob>', 'File of its working directory to download at the end; may be repeated', collect)
+      .option('--out <directory>', 'Directory for these files (default the current one)')
       .option('--class <name>', 'Run it on a runner of this class of the pool')
       .addOption(new Option('--isolation <tier>', 'How it is isolated').choices(['jail', 'container', 'process']))
       .option('--network', 'Let it use the network, where commands may')
@@ -76,10 +82,17 @@ async function run(context: ClientContext, options: RunOptions, argv: readonly s
       output.notice(`canceled task ${id}`);
       return CLIENT_EXIT.interrupted;
     }
+    if (options.artifact !== undefined) await download(context, options.out ?? '.', id);
     return await exitCodeOf(context, id);
   } finally {
     stop.abort();
     unsubscribe();
+  }
+}
+
+async function download({ client, output }: ClientContext, directory: string, id: string): Promise<void> {
+  for (const artifact of newestOf(await client.artifacts.list(id))) {
+    output.notice(`downloaded ${printable(await downloadInto(directory, artifact, client))}`);
   }
 }
 
@@ -108,12 +121,13 @@ async function exitCodeOf({ client, output }: ClientContext, id: string): Promis
 }
 
 async function taskOf(options: RunOptions, argv: readonly string[], stdin: Readable): Promise<NewTask> {
-  const { isolation, network, memory, timeout, env = [], file = [] } = options;
+  const { isolation, network, memory, timeout, artifact, env = [], file = [] } = options;
   const input = {
     argv,
     env: Object.fromEntries(env.map(variableOf)),
     files: Object.fromEntries(await Promise.all(file.map(fileOf))),
     ...(options.stdin === true ? { stdin: await readText(stdin) } : {}),
+    ...(artifact === undefined ? {} : { artifacts: artifact }),
     ...(isolation === undefined ? {} : { isolation }),
     ...(network === true ? { network } : {}),
     ...(memory === undefined ? {} : { memory_mb: memory }),

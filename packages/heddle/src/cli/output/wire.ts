@@ -23,6 +23,7 @@ export type JobRun = Answer<HeddleClient['jobs']['history']>[number];
 export type StoredJob = Answer<HeddleClient['jobs']['create']>;
 export type NewJob = Parameters<HeddleClient['jobs']['create']>[0];
 export type JobChange = Parameters<HeddleClient['jobs']['update']>[1];
+export type Artifact = Answer<HeddleClient['artifacts']['get']>;
 export type AuditEntry = Answer<HeddleClient['audit']['list']>[number];
 export type Finding = Answer<HeddleClient['findings']['get']>;
 export type Model = Answer<HeddleClient['models']['get']>;

@@ -4,7 +4,8 @@ import { Redactor } from '@heddle/base/redactor';
 import { messageOf } from '@heddle/base/thrown';
 import { replaceSecrets, secretNamesIn } from '@heddle/base/vocabulary/secret-reference';
 import { SecretRefusedError } from '@heddle/core/domain/secret';
-import type { NamedSecrets } from '@heddle/core/engine/port';
+import type { NamedSecrets, TaskArtifacts } from '@heddle/core/engine/port';
+import { artifactsOfRun } from './run-artifacts.ts';
 import { checkInput, type CheckedInput } from './check-input.ts';
 import { Completion, reasonOf, RESULT_BYTES_MAX } from './completion.ts';
 import { toJson } from './json-value.ts';
@@ -46,6 +47,8 @@ export interface RunPorts {
   readonly results: ResultReader;
   /** Null or absent: inputs that name secrets are passed on as they are. */
   readonly secrets?: Pick<NamedSecrets, 'use'> | null;
+  /** Null or absent: this process cannot store files. */
+  readonly artifacts?: TaskArtifacts | null;
 }
 
 /**
@@ -71,6 +74,7 @@ class KindRun implements KindContext {
   /** Null if its input names no secret. */
   #redactor: Redactor | null = null;
   #log: Logger | undefined;
+  #artifacts: KindContext['artifacts'] | undefined;
 
   constructor(definition: KindDefinition, task: KindTask, host: RunHost, ports: RunPorts) {
     this.#definition = definition;
@@ -99,6 +103,10 @@ class KindRun implements KindContext {
   get output(): KindContext['output'] {
     const { output } = this.#host;
     return this.#redactor === null ? output : (stream, text) => output(stream, this.redact(text));
+  }
+
+  get artifacts(): KindContext['artifacts'] {
+    return (this.#artifacts ??= artifactsOfRun(this.#ports.artifacts ?? null, this.task));
   }
 
   get redact(): KindContext['redact'] {

@@ -35,6 +35,8 @@ export interface QueueWorkerOptions {
   results: ResultReader | null;
   /** Secrets of inputs; null or absent if this worker has no database. */
   secrets?: RunPorts['secrets'];
+  /** Files of tasks; null or absent if this worker cannot store them. */
+  artifacts?: RunPorts['artifacts'];
   /** Stores what its tasks log; without it, their lines go to the log of this process only. */
   storeLogs?: TaskLogsOptions['store'];
   /** Lease of an attempt without a heartbeat; 60 s by default, like the engine's. */
@@ -278,10 +280,11 @@ export class QueueWorker {
 
   /** Sent nodes and received results count as progress. */
   #portsOf(attempt: Attempt): RunPorts {
-    const { secrets = null } = this.#options;
+    const { secrets = null, artifacts = null } = this.#options;
     const results = this.#options.results ?? NO_RESULTS;
     return {
       secrets,
+      artifacts,
       nodes: {
         send: async (creations) => {
           await this.#line.send(creations);

@@ -4,6 +4,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 
 import type { Handles } from '../handles.ts';
 import type { EventStreams } from '../live/event-streams.ts';
+import type { SignedUrls } from '../signed-urls.ts';
 import type { Operations } from '../operations.ts';
 import type { ServerDependencies } from '../ports.ts';
 
@@ -19,5 +20,6 @@ export type App = FastifyInstance<
 export interface RouteContext extends ServerDependencies {
   operations: Operations;
   handles: Handles;
+  signedUrls: SignedUrls;
   streams: EventStreams;
 }

@@ -29,6 +29,7 @@ export interface RouteDescription {
     | 'Queues'
     | 'Webhooks'
     | 'Definitions'
+    | 'Artifacts'
     | 'Secrets'
     | 'Audit'
     | 'Service';

@@ -1,11 +1,12 @@
 import type { JsonObject, JsonValue } from '@heddle/base/json';
 import type { Clock } from '@heddle/base/clock';
-import { messageOf } from '@heddle/base/thrown';
+import { errorOf, messageOf } from '@heddle/base/thrown';
 import { COMMAND_KIND } from '@heddle/core/domain/command';
-import type { CommandEnd, CommandRunner, CommandTier } from '@heddle/executor/execution/commands';
+import type { CommandEnd, CommandFile, CommandRunner, CommandTier } from '@heddle/executor/execution/commands';
 import { defineKind, FinalFailure, type KindContext, type KindDefinition } from '@heddle/kit';
 import { CommandFailure } from '../definition/command-failure.ts';
 import { TaskSuccess } from '../definition/task-success.ts';
+import { collectArtifacts } from './collect-artifacts.ts';
 import { commandSchema, type CommandInput } from './input.ts';
 import { OutputLines } from './output-lines.ts';
 
@@ -45,6 +46,8 @@ class CommandTask {
   readonly #lastLines = { stdout: '', stderr: '' };
   #counted = 0;
   #activeAt = 0;
+  /** Why artifacts could not be stored. */
+  #uncollected: Error | null = null;
 
   constructor(input: CommandInput, context: KindContext, options: CommandOptions) {
     this.#input = input;
@@ -62,7 +65,7 @@ class CommandTask {
         argv,
         environment: env,
         stdin: Buffer.from(stdin),
-        files: Object.entries(files).map(([path, text]) => ({ path, content: Buffer.from(text) })),
+        files: Object.entries(files).map(([path, file]) => ({ path, content: this.#contentOf(file) })),
         memoryMb: memory_mb,
         network,
       },
@@ -73,12 +76,14 @@ class CommandTask {
           if (stream === 'stdout') this.#keep(chunk);
           this.#noteActive();
         },
+        onEnd: (directory) => this.#collect(directory),
       },
     );
     for (const each of Object.values(lines)) each.end();
     // Only now, when none of its processes runs any more.
     signal.throwIfAborted();
     this.#requireSuccess(end);
+    if (this.#uncollected !== null) throw this.#uncollected;
     const result = this.#resultOf(end);
     return new TaskSuccess(result, end.exitCode === null ? {} : { exit_code: end.exitCode });
   }
@@ -104,6 +109,23 @@ class CommandTask {
       throw new FinalFailure(`memory_mb: ${memory_mb} is more than HEDDLE_COMMAND_MEMORY_MB, ${memoryMaxMb}`);
     }
     return open();
+  }
+
+  #contentOf(file: string | { artifact: string }): CommandFile['content'] {
+    if (typeof file === 'string') return Buffer.from(file);
+    return () => this.#context.artifacts.get(file.artifact);
+  }
+
+  /** Also of a command that failed: they may tell why. */
+  async #collect(directory: string): Promise<void> {
+    const { artifacts } = this.#input;
+    if (artifacts.length === 0 || this.#context.signal.aborted) return;
+    try {
+      await collectArtifacts(directory, artifacts, this.#context);
+    } catch (error) {
+      this.#uncollected = errorOf(error);
+      this.#context.log.error({}, this.#uncollected.message);
+    }
   }
 
   #lines(stream: 'stdout' | 'stderr'): OutputLines {

@@ -14,6 +14,9 @@ const SHELLS = ['bash', 'sh'] as const;
 const ARGUMENTS_MAX = 10_000;
 const TEXT_CHARS_MAX = 100_000;
 const ENTRIES_MAX = 1_000;
+const GLOBS_MAX = 100;
+const GLOB_CHARS_MAX = 200;
+const ANY_DEPTH_MAX = 2;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,254}$/;
 const NO_SECRETS = 'names a secret, but this worker has no database to read it from';
 const MEMORY_DEFAULT_MB = 512;
@@ -22,7 +25,10 @@ export interface CommandInput {
   argv: readonly string[];
   env: Readonly<Record<string, string>>;
   stdin: string;
-  files: Readonly<Record<string, string>>;
+  /** Content, or an artifact. */
+  files: Readonly<Record<string, string | { artifact: string }>>;
+  /** Globs. */
+  artifacts: readonly string[];
   isolation: CommandTier | null;
   image: string | null;
   success_exit_codes: readonly number[];
@@ -32,7 +38,7 @@ export interface CommandInput {
 }
 
 const MEMBERS = [
-  ...['argv', 'run', 'shell', 'env', 'stdin', 'files', 'isolation', 'image'],
+  ...['argv', 'run', 'shell', 'env', 'stdin', 'files', 'artifacts', 'isolation', 'image'],
   ...['success_exit_codes', 'result', 'memory_mb', 'network'],
 ];
 
@@ -42,7 +48,8 @@ export const commandSchema = schemaOf<CommandInput, JsonObject>((input) => {
     argv: readArguments(input),
     env: readTexts(input, 'env', (name) => (VARIABLE.test(name) ? null : 'is not a name of an environment variable')),
     stdin: input.has('stdin') ? (readText(input, 'stdin') ?? '') : '',
-    files: readTexts(input, 'files', (name) => (isInside(name) ? null : 'is outside the working directory')),
+    files: readFiles(input),
+    artifacts: readGlobs(input),
     isolation: input.oneOf('isolation', COMMAND_TIERS),
     image: input.text('image', 1_000),
     success_exit_codes: readExitCodes(input),
@@ -86,6 +93,7 @@ function readTexts(
   input: Members,
   member: string,
   faultOf: (name: string) => string | null,
+  others: ReadonlySet<string> = new Set(),
 ): Readonly<Record<string, string>> {
   const value = input.raw(member) ?? {};
   if (!isObject(value)) {
@@ -95,7 +103,7 @@ function readTexts(
   const entries = Object.entries(value);
   if (entries.length > ENTRIES_MAX) input.fault(member, `may have ${ENTRIES_MAX} members, not ${entries.length}`);
   for (const [name, text] of entries.slice(0, ENTRIES_MAX)) {
-    const fault = faultOf(name) ?? textFault(text);
+    const fault = faultOf(name) ?? (others.has(name) ? null : textFault(text));
     if (fault !== null) input.faults.add(placeOf(input.at(member), name), fault);
   }
   return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
@@ -104,6 +112,36 @@ function readTexts(
 function textFault(text: unknown): string | null {
   if (typeof text === 'string') return null;
   return secretNameOf(text) === null ? `must be a string, not ${shown(text)}` : NO_SECRETS;
+}
+
+function readFiles(input: Members): CommandInput['files'] {
+  const value = input.raw('files') ?? {};
+  const entries = isObject(value) ? Object.entries(value) : [];
+  const stored = entries.flatMap(([name, file]) => {
+    const reference = artifactOf(file);
+    return reference === null ? [] : [[name, { artifact: reference }] as const];
+  });
+  const names = new Set(stored.map(([name]) => name));
+  const check = (name: string): string | null => (isInside(name) ? null : 'is outside the working directory');
+  const texts = readTexts(input, 'files', check, names);
+  return { ...texts, ...Object.fromEntries(stored) };
+}
+
+/** Returns the reference of `{"artifact": "REFERENCE"}`; null for anything else. */
+function artifactOf(value: unknown): string | null {
+  if (!isObject(value) || Object.keys(value).length !== 1) return null;
+  const { artifact } = value;
+  return typeof artifact === 'string' && artifact !== '' ? artifact : null;
+}
+
+function readGlobs(input: Members): readonly string[] {
+  const globs = textsMember(input, 'artifacts', { max: GLOBS_MAX, maxChars: GLOB_CHARS_MAX }) ?? [];
+  for (const [index, glob] of globs.entries()) {
+    // Each of them multiplies the time to match a path.
+    if (glob.split('**').length - 1 <= ANY_DEPTH_MAX) continue;
+    input.faults.add(placeOf(input.at('artifacts'), index), `may have ** at most ${ANY_DEPTH_MAX} times`);
+  }
+  return globs;
 }
 
 function readExitCodes(input: Members): readonly number[] {

@@ -6,6 +6,7 @@ import { Command, CommanderError } from 'commander';
 
 import { registerBatchCommands } from '../../../src/cli/commands/batch.ts';
 import { registerEventCommands } from '../../../src/cli/commands/event.ts';
+import { registerArtifactCommands } from '../../../src/cli/commands/artifact.ts';
 import { registerAuditCommand } from '../../../src/cli/commands/audit.ts';
 import { registerFindingsCommands } from '../../../src/cli/commands/findings.ts';
 import { registerModelsCommands } from '../../../src/cli/commands/models.ts';
@@ -91,6 +92,7 @@ export async function heddle(args: readonly string[], options: RunOptions = {}):
   registerRunCommand(program, io);
   registerWorkflowCommands(program, io);
   registerEventCommands(program, io);
+  registerArtifactCommands(program, io);
   registerAuditCommand(program, io);
   registerSecretCommands(program, io);
   registerFindingsCommands(program, io);

@@ -139,6 +139,7 @@ begin
   delete from archive_edge where child_id = any(v_tasks);
   delete from archive_task_attempt where task_id = any(v_tasks);
   delete from task_log where task_id = any(v_tasks);
+  delete from artifact where task_id = any(v_tasks) and not pinned;
   delete from archive_task_spec where task_id = any(v_tasks);
   delete from archive_task_data where task_id = any(v_tasks);
   delete from dedupe_entry where task_id = any(v_tasks);
