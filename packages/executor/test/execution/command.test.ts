@@ -208,7 +208,12 @@ for (const tier of ['process', 'jail'] as const) {
 
 test('a directory is measured without following links, and with an end', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'heddle-work-'));
-  const work = await WorkDirectory.make(join(directory, 'w'), null, [{ path: 'a', content: Buffer.alloc(MIB, 1) }], 2 * MIB);
+  const work = await WorkDirectory.make(
+    join(directory, 'w'),
+    null,
+    [{ path: 'a', content: Buffer.alloc(MIB, 1) }],
+    2 * MIB,
+  );
   await symlink('/usr', join(work.path, 'usr'));
   await mkdir(join(work.path, 'deep'));
   const size = await work.size();

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 
-import type { HeddleApiError} from '@heddle/client';
+import type { HeddleApiError } from '@heddle/client';
 import { HeddleClient, type Task } from '@heddle/client';
 import { newSecretKey } from '@heddle/base/keyring';
 import { eventually } from '@heddle/test-support/eventually';
