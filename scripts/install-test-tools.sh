@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that some tests and comparisons use. Without them, those say so and are not run.
-#   scripts/install-test-tools.sh          what tests use: sandboxes, a name server, a packet filter, network namespaces, OpenSSL, PgBouncer
+#   scripts/install-test-tools.sh          what tests use: sandboxes, a name server, a packet filter, network namespaces, nmap, OpenSSL, PgBouncer, containers
 #   scripts/install-test-tools.sh --bench  also what the benchmarks compare Heddle with
 set -euo pipefail
 
-packages=(bubblewrap iproute2 knot nftables openssl pgbouncer)
+packages=(bubblewrap iproute2 knot nftables nmap openssl pgbouncer podman runc)
 case "${1:-}" in
   '') ;;
-  --bench) packages+=(dnsperf nmap redis-server ripgrep) ;;
+  --bench) packages+=(dnsperf redis-server ripgrep) ;;
   *)
     echo "usage: $0 [--bench]" >&2
     exit 2

@@ -1,5 +1,5 @@
 import { attachedProcess } from './attached-process.ts';
-import { engineCommand } from './engine-command.ts';
+import { ContainerRemoval } from './container-removal.ts';
 import type { Launcher, TaskProcess } from './launcher.ts';
 import { PACKAGE_DIRECTORY, PACKAGE_INSTALLED } from './child/package-name.ts';
 import { nodeFlags } from './limits.ts';
@@ -15,7 +15,6 @@ const PIDS_MAX = 64;
 const USER = '65534:65534';
 /** Memory for Node itself, in addition to the task's own. */
 const NODE_MEMORY_MB = 96;
-const REMOVE_MS_MAX = 10_000;
 
 /** Path of the event's code inside a container. */
 const EVENT = '/event';
@@ -46,7 +45,7 @@ export class ContainerLauncher implements Launcher {
     this.#started += 1;
     const name = `heddle-${process.pid}-${this.#started}-${settings.clock.now().toString(36)}`;
     const args = containerParameters({ name, directory, runtime: stage.runtime, memoryMb, settings });
-    const removal = new Removal(settings, name);
+    const removal = new ContainerRemoval(settings, name);
     try {
       const attached = await attachedProcess(this.#parts, { args, event: EVENT, remove: () => removal.begin() });
       return { ...attached, gone: attached.gone.finally(() => slot[Symbol.dispose]()) };
@@ -92,35 +91,4 @@ function containerParameters({ name, directory, runtime, memoryMb, settings }: C
     SANDBOX_BOOTSTRAP,
     PACKAGE_INSTALLED,
   ];
-}
-
-/** Removes a container through its engine, because killing the client leaves it running. */
-class Removal {
-  readonly #settings: TierSettings;
-  readonly #name: string;
-  #removed: Promise<void> | null = null;
-
-  constructor(settings: TierSettings, name: string) {
-    this.#settings = settings;
-    this.#name = name;
-  }
-
-  /** Removes the container once, however often it is called; never rejects. */
-  begin(): Promise<void> {
-    this.#removed ??= this.#remove();
-    return this.#removed;
-  }
-
-  async #remove(): Promise<void> {
-    const { container, clock, log } = this.#settings;
-    const child = engineCommand(container, ['rm', '--force', this.#name]);
-    const cancel = clock.after(REMOVE_MS_MAX, () => child.kill('SIGKILL'));
-    const code = await new Promise<number | null>((resolve) => {
-      child.once('error', () => resolve(null));
-      child.once('close', resolve);
-    });
-    cancel();
-    // Containers that ended by themselves were removed by the engine.
-    if (code === null) log.error({ container: this.#name }, 'could not remove a container in time');
-  }
 }

@@ -160,7 +160,8 @@ async function writeEventPackage(to: string): Promise<void> {
   await writeFile(join(to, WARM_UP.file), warmUp);
 }
 
-function pidNamespace(): string {
+/** Returns the number of the namespace that process ids of this machine belong to. */
+export function pidNamespace(): string {
   try {
     return /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? '0';
   } catch {
@@ -177,7 +178,7 @@ async function clearStale(parent: string): Promise<void> {
   }
 }
 
-function isAlive(pid: number): boolean {
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

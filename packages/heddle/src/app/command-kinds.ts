@@ -4,9 +4,16 @@ import { delimiter, join } from 'node:path';
 
 import type { Clock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
-import { openRunner, type CommandRunner, type CommandTier } from '@heddle/executor/execution/commands';
+import {
+  openContainerRunner,
+  openRunner,
+  type CommandRunner,
+  type CommandTier,
+  type ContainerOptions,
+} from '@heddle/executor/execution/commands';
 import type { KindDefinition } from '@heddle/kit';
 import { command } from '../kinds/command/command.ts';
+import { engineEnvironment } from './remote/executor-tiers.ts';
 import type { SettingValues } from './settings.ts';
 import type { StopSequence } from './stop-sequence.ts';
 
@@ -24,15 +31,19 @@ export interface CommandKindsOptions {
 /** Returns the kind that runs programs, if any isolation is enabled. What runs them is opened by the first command. */
 export function commandKinds({ settings, jailByDefault, clock, log, stopping }: CommandKindsOptions): KindDefinition[] {
   if (settings.commands.includes('off')) return [];
-  const given = settings.commands as readonly ('jail' | 'process')[];
+  const given = settings.commands as readonly CommandTier[];
   const tiers = given.length === 0 && jailByDefault && hasBubblewrap() ? (['jail'] as const) : given;
   if (tiers.length === 0) return [];
   const opened = new Map<CommandTier, Promise<CommandRunner>>();
-  const open = (tier: 'jail' | 'process'): Promise<CommandRunner> => {
+  const open = (tier: CommandTier): Promise<CommandRunner> => {
     const known = opened.get(tier);
     if (known !== undefined) return known;
     const diskBytes = settings.commandDiskMb * MIB;
-    const runner = openRunner(tier, { clock, log, directory: tmpdir(), diskBytes });
+    const options = { clock, log, directory: tmpdir(), diskBytes };
+    const runner =
+      tier === 'container'
+        ? openContainerRunner({ ...options, container: containerOf(settings) })
+        : openRunner(tier, options);
     opened.set(tier, runner);
     // Another attempt may find that the administrator has installed what was missing.
     runner.catch(() => opened.delete(tier));
@@ -41,18 +52,43 @@ export function commandKinds({ settings, jailByDefault, clock, log, stopping }: 
   stopping.add('the commands', async () => {
     for (const runner of opened.values()) await (await runner.catch(() => null))?.close();
   });
-  const { commandPrograms: programs, commandNetwork: network, commandMemoryMb, commandConcurrency } = settings;
+  const {
+    commandPrograms: programs,
+    commandImages: images,
+    commandNetwork: network,
+    commandMemoryMb,
+    commandConcurrency,
+  } = settings;
   const runners = new Map(tiers.map((tier) => [tier, () => open(tier)]));
   return [
-    command({ runners, programs, network, memoryMaxMb: commandMemoryMb, concurrency: commandConcurrency, clock }),
+    command({
+      runners,
+      programs,
+      images,
+      network,
+      memoryMaxMb: commandMemoryMb,
+      concurrency: commandConcurrency,
+      clock,
+    }),
   ];
 }
 
+function containerOf({ commandEngine, commandParameters }: SettingValues): ContainerOptions {
+  return {
+    command: commandEngine === '' ? (isInstalled('podman') ? 'podman' : 'docker') : commandEngine,
+    parameters: commandParameters,
+    environment: engineEnvironment(process.env),
+  };
+}
+
 function hasBubblewrap(): boolean {
-  const path = process.platform === 'linux' ? (process.env['PATH'] ?? '') : '';
-  return path.split(delimiter).some((folder) => {
+  return process.platform === 'linux' && isInstalled('bwrap');
+}
+
+function isInstalled(program: string): boolean {
+  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => {
     try {
-      accessSync(join(folder, 'bwrap'), constants.X_OK);
+      accessSync(join(folder, program), constants.X_OK);
       return true;
     } catch {
       return false;

@@ -1,6 +1,6 @@
 import * as kind from './setting.ts';
 
-const CHOICES = ['jail', 'process', 'off'] as const;
+const CHOICES = ['jail', 'container', 'process', 'off'] as const;
 
 /** Settings of the kind `Command`. */
 export const COMMAND_SETTING_GROUPS = {
@@ -12,7 +12,7 @@ export const COMMAND_SETTING_GROUPS = {
       allowed: `a comma-separated list of ${CHOICES.join(', ')}`,
       item: (given) => ((CHOICES as readonly string[]).includes(given) ? given : null),
       description:
-        'Isolation in which tasks of the kind `Command` may run programs on this machine, the default first: `jail` (bubblewrap), `process` (none but limits), `off`',
+        'Isolation in which tasks of the kind `Command` may run programs on this machine, the default first: `jail` (bubblewrap), `container` (podman or docker), `process` (none but limits), `off`',
     }),
     commandPrograms: kind.list({
       name: 'HEDDLE_COMMAND_PROGRAMS',
@@ -21,6 +21,26 @@ export const COMMAND_SETTING_GROUPS = {
       allowed: 'a comma-separated list of programs',
       item: (given) => given,
       description: 'Programs that they may run, as `argv` names them; shell lines need `bash` or `sh` here',
+    }),
+    commandImages: kind.list({
+      name: 'HEDDLE_COMMAND_IMAGES',
+      fallback: [],
+      fallbackText: 'any image',
+      allowed: 'a comma-separated list of images; `registry.example.com/tools/*` allows all that begin like it',
+      item: (given) => given,
+      description: 'Images that their containers may have, as `image` names them; a final `*` stands for any text',
+    }),
+    commandEngine: kind.text({
+      name: 'HEDDLE_COMMAND_ENGINE',
+      fallback: '',
+      fallbackText: '`podman` if it is installed, else `docker`',
+      description: 'Command of the container engine',
+    }),
+    commandParameters: kind.list({
+      name: 'HEDDLE_COMMAND_PARAMETERS',
+      fallback: [],
+      fallbackText: '-',
+      description: 'Further parameters of its `run`, comma-separated, such as `--runtime=runsc` or `--pull=never`',
     }),
     commandNetwork: kind.onOff({
       name: 'HEDDLE_COMMAND_NETWORK',

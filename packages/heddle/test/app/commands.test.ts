@@ -1,9 +1,14 @@
 /** Tasks of the kind `Command`, from the API to the end of their processes, on a real server. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 
 import { HeddleApiError, HeddleClient, type Task } from '@heddle/client';
+import { messageOf } from '@heddle/base/thrown';
+import { ENGINE, importImage } from '@heddle/test-support/container-image';
 import { eventually } from '@heddle/test-support/eventually';
 import { startHeddle, type Heddle } from '@heddle/test-support/cli/heddle';
 import { Capture, heddle } from '../support/cli/run-command.ts';
@@ -111,8 +116,9 @@ describe('a task that runs a command', { concurrency: false }, () => {
 
   test('that does not fit this worker is refused for good, and says why', async () => {
     for (const [input, reason] of [
-      [{ argv: ['true'], isolation: 'container' }, /^isolation: container is not enabled; HEDDLE_COMMANDS has /],
-      [{ argv: ['true'], image: 'debian' }, /^image: this worker runs no containers/],
+      [{ argv: ['true'], image: 'debian' }, /^isolation: container is not enabled; HEDDLE_COMMANDS has /],
+      [{ argv: ['true'], isolation: 'container' }, /input\.image: is required by the isolation `container`/],
+      [{ argv: ['true'], image: '--privileged' }, /input\.image: must be the name of an image/],
       [{ argv: ['true'], network: true }, /^network: .*HEDDLE_COMMAND_NETWORK=1/],
       [{ argv: ['true'], memory_mb: 100_000 }, /^memory_mb: 100000 is more than HEDDLE_COMMAND_MEMORY_MB, 2048/],
       [{ argv: ['true'], run: 'x' }, /argv: is required, unless `run`/],
@@ -193,6 +199,55 @@ test('only the programs that are named may run', async () => {
     assert.equal(await reasonOf({ argv: ['echo', 'x'] }), null);
     assert.match((await reasonOf({ argv: ['cat'] }))!, /"cat" is not among HEDDLE_COMMAND_PROGRAMS/);
     assert.match((await reasonOf({ run: 'echo x' }))!, /"bash" is not among/);
+  } finally {
+    await server.stop();
+  }
+});
+
+test('a container runs an image that is allowed, with files, secrets and artifacts like any command', async (t) => {
+  const image = await importImage().catch((error: unknown) => {
+    t.skip(messageOf(error));
+    return null;
+  });
+  if (image === null) return;
+  const flags = {
+    HEDDLE_COMMANDS: 'container',
+    HEDDLE_COMMAND_ENGINE: ENGINE.command,
+    HEDDLE_COMMAND_PARAMETERS: ENGINE.parameters.join(','),
+    HEDDLE_COMMAND_IMAGES: 'localhost/heddle-test-*',
+  };
+  const server = await startHeddle({ flags });
+  try {
+    const client = new HeddleClient({ baseUrl: server.url });
+    const options = ['--image', image, '--env', 'WHO=you', '--artifact', '*.txt', '--url', server.url];
+    const out = await mkdtemp(join(tmpdir(), 'heddle-container-'));
+    const line = 'echo "hello $WHO"; ls -d /proc/[0-9]* | wc -l; echo made > made.txt; exit 3';
+    const ran = await heddle(['run', ...options, '--out', out, '--', 'bash', '-c', line]);
+    assert.equal(ran.code, 3, ran.stderr);
+    assert.equal(ran.lines[0], 'hello you');
+    assert.ok(Number(ran.lines[1]) <= 3, 'it sees its own processes only');
+    assert.equal(await readFile(join(out, 'made.txt'), 'utf8'), 'made\n');
+    await rm(out, { recursive: true });
+
+    const reasonOf = async (input: Record<string, unknown>): Promise<string | null> => {
+      const { tasks } = await client.submit([{ name: 'c', kind: 'Command', metadata: input }]);
+      return eventually(async () => {
+        const { ended_at, failure_reason: reason } = await client.getTask(tasks[0]!.id);
+        return ended_at === null ? undefined : (reason ?? '');
+      }, 'it has ended');
+    };
+    assert.match(
+      (await reasonOf({ argv: ['true'], image: 'debian:12' }))!,
+      /"debian:12" is not among HEDDLE_COMMAND_IMAGES/,
+    );
+    assert.match((await reasonOf({ argv: ['true'] }))!, /^image: is required: HEDDLE_COMMANDS has container/);
+    const missing = await reasonOf({ argv: ['true'], image: 'localhost/heddle-test-none' });
+    assert.match(missing!, /^no container of localhost\/heddle-test-none could be started: /);
+    const env = { A: 'two\nlines' };
+    assert.match(
+      (await reasonOf({ argv: ['true'], image, env }))!,
+      /env\.A: a container takes no value with a line break/,
+    );
   } finally {
     await server.stop();
   }

@@ -10,6 +10,7 @@ import { requireCommands, tierUnavailable } from '../probe.ts';
 import { Slots, USERS, type UserRange } from '../slots.ts';
 import { Stage } from '../stage.ts';
 import { Starter } from '../starter/starter.ts';
+import type { CommandLimits } from './command-line.ts';
 import { LocalRunner } from './local-runner.ts';
 import type { CommandRunner } from './port.ts';
 
@@ -62,14 +63,8 @@ export async function openRunner(tier: 'jail' | 'process', options: RunnerOption
       clock,
       log,
     });
-    const {
-      diskBytes = 1024 * MIB,
-      tmpBytes = 64 * MIB,
-      processes = 512,
-      openFiles = 1_024,
-      graceMs = 5_000,
-    } = options;
-    const limits = { fileBytes: diskBytes, tmpBytes, openFiles, processes };
+    const { graceMs = 5_000 } = options;
+    const { limits, diskBytes } = limitsOf(options);
     const environment = { ...settings.environment, ...options.environment };
     const parts = { tier, limits, diskBytes, diskIntervalMs: 500, graceMs, environment, directory, starter, groups };
     const runner = new LocalRunner({ ...parts, slots: new Slots(users), clock, log, release });
@@ -79,6 +74,12 @@ export async function openRunner(tier: 'jail' | 'process', options: RunnerOption
     await release();
     throw error;
   }
+}
+
+/** Returns the limits of every command of a runner. */
+export function limitsOf(options: RunnerOptions): { limits: CommandLimits; diskBytes: number } {
+  const { diskBytes = 1024 * MIB, tmpBytes = 64 * MIB, processes = 512, openFiles = 1_024 } = options;
+  return { limits: { fileBytes: diskBytes, tmpBytes, openFiles, processes }, diskBytes };
 }
 
 /** @throws HeddleError VALIDATION_FAILED if a command does not do what it should */

@@ -19,6 +19,8 @@ export interface Command {
   readonly environment: Readonly<Record<string, string>>;
   readonly stdin: Uint8Array;
   readonly files: readonly CommandFile[];
+  /** Image of its container; absent in other tiers. */
+  readonly image?: string;
   readonly memoryMb: number;
   /** Whether it may use the network. */
   readonly network: boolean;

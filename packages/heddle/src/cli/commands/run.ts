@@ -23,6 +23,7 @@ export interface RunOptions {
   out?: string;
   class?: string;
   isolation?: string;
+  image?: string;
   network?: boolean;
   memory?: number;
   timeout?: number;
@@ -51,6 +52,7 @@ export function registerRunCommand(program: Command, io: CommandIo = processIo):
       .option('--out <directory>', 'Directory for these files (default the current one)')
       .option('--class <name>', 'Run it on a runner of this class of the pool')
       .addOption(new Option('--isolation <tier>', 'How it is isolated').choices(['jail', 'container', 'process']))
+      .option('--image <name>', 'Run it in a container of this image, where commands may')
       .option('--network', 'Let it use the network, where commands may')
       .option('--memory <mib>', 'Memory limit', wholeNumber(1, 1_048_576))
       .option('--timeout <seconds>', 'Maximum time from its start', wholeNumber(1, 31_536_000))
@@ -121,13 +123,14 @@ async function exitCodeOf({ client, output }: ClientContext, id: string): Promis
 }
 
 async function taskOf(options: RunOptions, argv: readonly string[], stdin: Readable): Promise<NewTask> {
-  const { isolation, network, memory, timeout, artifact, env = [], file = [] } = options;
+  const { isolation, image, network, memory, timeout, artifact, env = [], file = [] } = options;
   const input = {
     argv,
     env: Object.fromEntries(env.map(variableOf)),
     files: Object.fromEntries(await Promise.all(file.map(fileOf))),
     ...(options.stdin === true ? { stdin: await readText(stdin) } : {}),
     ...(artifact === undefined ? {} : { artifacts: artifact }),
+    ...(image === undefined ? {} : { image }),
     ...(isolation === undefined ? {} : { isolation }),
     ...(network === true ? { network } : {}),
     ...(memory === undefined ? {} : { memory_mb: memory }),

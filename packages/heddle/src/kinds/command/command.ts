@@ -20,6 +20,8 @@ export interface CommandOptions {
   runners: ReadonlyMap<CommandTier, () => Promise<CommandRunner>>;
   /** Programs that may run; empty: any. */
   programs: readonly string[];
+  /** Images that may be used, a final `*` for any text; empty: any. */
+  images: readonly string[];
   /** Whether commands may use the network if they ask for it. */
   network: boolean;
   memoryMaxMb: number;
@@ -56,7 +58,7 @@ class CommandTask {
   }
 
   async run(): Promise<TaskSuccess> {
-    const { argv, env, stdin, files, memory_mb, network } = this.#input;
+    const { argv, env, stdin, files, image, memory_mb, network } = this.#input;
     const runner = await this.#runner();
     const lines = { stdout: this.#lines('stdout'), stderr: this.#lines('stderr') };
     const { signal } = this.#context;
@@ -66,6 +68,7 @@ class CommandTask {
         environment: env,
         stdin: Buffer.from(stdin),
         files: Object.entries(files).map(([path, file]) => ({ path, content: this.#contentOf(file) })),
+        ...(image === null ? {} : { image }),
         memoryMb: memory_mb,
         network,
       },
@@ -90,16 +93,21 @@ class CommandTask {
 
   /** @throws FinalFailure if this worker may not run the command, since no other attempt could */
   #runner(): Promise<CommandRunner> {
-    const { runners, programs, network, memoryMaxMb } = this.#options;
+    const { runners, programs, images, network, memoryMaxMb } = this.#options;
     const { argv, isolation, image, memory_mb } = this.#input;
-    if (image !== null) throw new FinalFailure('image: this worker runs no containers');
-    const open = isolation === null ? [...runners.values()][0] : runners.get(isolation);
+    // A container needs an image, so that only a task that names one runs in it.
+    const tier = image === null ? (isolation ?? [...runners.keys()].find((each) => each !== 'container')) : 'container';
+    const open = tier === undefined ? undefined : runners.get(tier);
     if (open === undefined) {
+      const enabled = `HEDDLE_COMMANDS has ${[...runners.keys()].join(', ')}`;
       throw new FinalFailure(
-        `isolation: ${isolation} is not enabled; HEDDLE_COMMANDS has ${[...runners.keys()].join(', ')}`,
+        tier === undefined ? `image: is required: ${enabled}` : `isolation: ${tier} is not enabled; ${enabled}`,
       );
     }
-    if (programs.length > 0 && !programs.includes(argv[0]!)) {
+    if (image !== null && images.length > 0 && !images.some((pattern) => matchesImage(pattern, image))) {
+      throw new FinalFailure(`image: ${JSON.stringify(image)} is not among HEDDLE_COMMAND_IMAGES`);
+    }
+    if (image === null && programs.length > 0 && !programs.includes(argv[0]!)) {
       throw new FinalFailure(`argv: ${JSON.stringify(argv[0])} is not among HEDDLE_COMMAND_PROGRAMS`);
     }
     if (this.#input.network && !network) {
@@ -190,6 +198,10 @@ class CommandTask {
       .split('\n')
       .flatMap((line, index) => (line.trim() === '' ? [] : [parsed(line, `line ${index + 1} of its output`)]));
   }
+}
+
+function matchesImage(pattern: string, image: string): boolean {
+  return pattern.endsWith('*') ? image.startsWith(pattern.slice(0, -1)) : image === pattern;
 }
 
 function parsed(text: string, what: string): JsonValue {

@@ -14,6 +14,8 @@ const SHELLS = ['bash', 'sh'] as const;
 const ARGUMENTS_MAX = 10_000;
 const TEXT_CHARS_MAX = 100_000;
 const ENTRIES_MAX = 1_000;
+const IMAGE = /^[A-Za-z0-9][A-Za-z0-9._:/@-]*$/;
+const IMAGE_CHARS_MAX = 500;
 const GLOBS_MAX = 100;
 const GLOB_CHARS_MAX = 200;
 const ANY_DEPTH_MAX = 2;
@@ -51,7 +53,7 @@ export const commandSchema = schemaOf<CommandInput, JsonObject>((input) => {
     files: readFiles(input),
     artifacts: readGlobs(input),
     isolation: input.oneOf('isolation', COMMAND_TIERS),
-    image: input.text('image', 1_000),
+    image: readImage(input),
     success_exit_codes: readExitCodes(input),
     result: input.oneOf('result', RESULT_SOURCES) ?? 'file',
     memory_mb: input.integer('memory_mb', 1, 1_048_576) ?? MEMORY_DEFAULT_MB,
@@ -132,6 +134,21 @@ function artifactOf(value: unknown): string | null {
   if (!isObject(value) || Object.keys(value).length !== 1) return null;
   const { artifact } = value;
   return typeof artifact === 'string' && artifact !== '' ? artifact : null;
+}
+
+function readImage(input: Members): string | null {
+  const image = input.text('image', IMAGE_CHARS_MAX);
+  const isolation = input.raw('isolation');
+  if (image === null) {
+    if (isolation === 'container') input.fault('image', 'is required by the isolation `container`');
+    return null;
+  }
+  // An image that begins like an option would be one.
+  if (!IMAGE.test(image)) input.fault('image', 'must be the name of an image, such as debian:12');
+  if (isolation !== undefined && isolation !== null && isolation !== 'container') {
+    input.fault('isolation', 'must be `container` with an image');
+  }
+  return image;
 }
 
 function readGlobs(input: Members): readonly string[] {
