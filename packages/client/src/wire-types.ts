@@ -1602,6 +1602,8 @@ export interface CompleteWorkDto {
   expected_task_count?: number;
   /** For a success in a sequence: later nodes of that sequence, by name or id, to disable. Others are ignored. */
   disable?: string[];
+  /** Exit code of the command that the worker ran. */
+  exit_code?: number;
 }
 
 export interface CreateChildrenDto {
@@ -1639,6 +1641,8 @@ export interface FailWorkDto {
   reason: string;
   /** Permanent failure: the retry policy does not apply. */
   final?: boolean;
+  /** Exit code of the command that the worker ran. */
+  exit_code?: number;
 }
 
 export interface HeartbeatAnswerDto {

@@ -78,7 +78,7 @@ export class WorkClient {
   fail(
     task: ClaimedWork,
     reason: FailWorkDto['reason'],
-    options: Pick<FailWorkDto, 'final'> = {},
+    options: Pick<FailWorkDto, 'final' | 'exit_code'> = {},
   ): Promise<WorkOutcomeDto> {
     return this.#say(task, 'fail', { reason, ...options });
   }

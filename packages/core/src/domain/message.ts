@@ -56,6 +56,8 @@ export interface CompleteTaskMessage {
   final: boolean;
   /** Nodes, by name or id, that a success disables: those after the task in its sequence. */
   disable?: readonly string[];
+  /** Exit code of the command that it ran. */
+  exit_code?: number;
 }
 
 /** Heartbeat of an attempt; the first one means that it started. */

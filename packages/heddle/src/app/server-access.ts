@@ -1,10 +1,15 @@
-import { HeddleApiError } from '@heddle/client';
-import { HeddleClient } from '@heddle/client';
+import { HeddleError } from '@heddle/base/errors';
+import { messageOf } from '@heddle/base/thrown';
+import type { LogChunk } from '@heddle/base/vocabulary/task-log';
+import { HeddleApiError, HeddleClient } from '@heddle/client';
 import type { ResultReader } from '../dispatch/kind/result-stream.ts';
 import { controlBy, type TaskControl } from '../dispatch/task-control.ts';
 import type { JsonValue } from '@heddle/base/json';
 import type { TaskState } from '@heddle/base/vocabulary/task-state';
 import type { WorkflowWireState } from '@heddle/base/vocabulary/workflow';
+
+/** Lines that one request may have. */
+const LINES_PER_REQUEST = 1_000;
 
 export interface ServerAddress {
   url: string;
@@ -12,9 +17,13 @@ export interface ServerAddress {
 }
 
 /** Requests of a worker without a database to a server. */
-export function accessServer({ url, token }: ServerAddress): { control: TaskControl; results: ResultReader } {
+export function accessServer({ url, token }: ServerAddress): {
+  control: TaskControl;
+  results: ResultReader;
+  storeLogs: (chunks: readonly LogChunk[]) => Promise<void>;
+} {
   const client = new HeddleClient({ baseUrl: url, ...(token === undefined ? {} : { token }) });
-  return { control: serverControl(client), results: serverResults(client) };
+  return { control: serverControl(client), results: serverResults(client), storeLogs: serverLogs(client) };
 }
 
 const ENDED: ReadonlySet<string> = new Set(['Success', 'Failure', 'Canceled']);
@@ -52,4 +61,25 @@ function serverResults(client: HeddleClient): ResultReader {
       }
     },
   };
+}
+
+/** Stores lines by requests of at most as many as the server takes; one that cannot answer now is asked again. */
+function serverLogs(client: HeddleClient): (chunks: readonly LogChunk[]) => Promise<void> {
+  return async (chunks) => {
+    for (const { task_id: id, attempt, first_line, lines } of chunks) {
+      for (let start = 0; start < lines.length; start += LINES_PER_REQUEST) {
+        const part = lines.slice(start, start + LINES_PER_REQUEST).map(({ at, level, ...line }) => {
+          return { ...line, at: new Date(at).toISOString(), ...(level === null ? {} : { level }) };
+        });
+        await client.work.log({ id, attempt }, { first_line: first_line + start, lines: part }).catch(retryable);
+      }
+    }
+  };
+}
+
+/** @throws HeddleError that says whether a repeat can help */
+function retryable(error: unknown): never {
+  const status = error instanceof HeddleApiError ? error.status : 0;
+  const isPassing = status === 0 || status === 429 || status >= 500;
+  throw new HeddleError(isPassing ? 'QUEUE_UNAVAILABLE' : 'CONFLICT', messageOf(error), { cause: error });
 }

@@ -24,6 +24,7 @@ export type ManagerMessageParse =
   { ok: true; message: ManagerMessage; message_id: string | null } | { ok: false; reason: string };
 export type StartTaskParse = { ok: true; message: StartTaskMessage } | { ok: false; reason: string };
 
+const EXIT_CODE_MAX = 255;
 const COUNT_MAX = 2_147_483_647;
 const WORKER_KINDS_MAX = 1000;
 /** Later versions of the specification may append fields. */
@@ -132,8 +133,10 @@ function readCompleteTask(message: Members): CompleteTaskMessage {
     'reason',
     'final',
     'disable',
+    'exit_code',
   ]);
   message.requireAll('task_id', 'state');
+  const exitCode = message.integer('exit_code', 0, EXIT_CODE_MAX);
   return {
     type: 'CompleteTask',
     task_id: message.uuid('task_id') ?? '',
@@ -145,6 +148,7 @@ function readCompleteTask(message: Members): CompleteTaskMessage {
     reason: readReason(message),
     final: message.boolean('final') ?? false,
     ...readDisable(message),
+    ...(exitCode === null ? {} : { exit_code: exitCode }),
   };
 }
 

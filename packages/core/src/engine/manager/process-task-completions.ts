@@ -69,7 +69,7 @@ function verdictOfBeat(result: HeartbeatResult): Verdict {
 }
 
 function reportOf(message: CompleteTaskMessage): Report {
-  const { task_id, attempt, state, reason, data, expected_task_count, final, disable } = message;
+  const { task_id, attempt, state, reason, data, expected_task_count, final, disable, exit_code } = message;
   return {
     task_id,
     attempt,
@@ -77,6 +77,7 @@ function reportOf(message: CompleteTaskMessage): Report {
     ...(reason === null ? {} : { reason }),
     ...(data === null ? {} : { result: data }),
     ...(final ? { final } : {}),
+    ...(exit_code === undefined ? {} : { exit_code }),
     ...(disable === undefined || state !== 'Succeeded' ? {} : { disable }),
     ...(expected_task_count === null ? {} : { expected_created: expected_task_count }),
   };

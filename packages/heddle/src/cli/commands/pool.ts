@@ -12,6 +12,7 @@ import {
   writeRunners,
 } from '../output/pool-table.ts';
 import type { PoolRunner } from '../output/wire.ts';
+import { registerPoolRunCommand } from './run.ts';
 import { holdRunners, releaseHold, showRequest, type HoldOptions } from './pool-hold.ts';
 import { secondsOf, withRequirements } from './pool-options.ts';
 import { provision, type ProvisionOptions } from './pool-provision.ts';
@@ -42,6 +43,7 @@ export function registerPoolCommands(program: Command, io: CommandIo = processIo
   addProvision(pool, io);
   addChanges(pool, io);
   addRequests(pool, io);
+  registerPoolRunCommand(pool, io);
 }
 
 function addReads(pool: Command, io: CommandIo): void {

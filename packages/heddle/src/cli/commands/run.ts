@@ -7,7 +7,14 @@ import { Option, type Command } from 'commander';
 
 import { messageOf } from '@heddle/base/thrown';
 import { printable } from '@heddle/base/terminal/text';
-import { clientCommand, processIo, wholeNumber, type ClientContext, type CommandIo } from '../output/client-command.ts';
+import {
+  clientCommand,
+  processIo,
+  wholeNumber,
+  type ClientAction,
+  type ClientContext,
+  type CommandIo,
+} from '../output/client-command.ts';
 import { CLIENT_EXIT } from '../output/exit-codes.ts';
 import { downloadInto } from '../output/download-artifact.ts';
 import { UsageFailure } from '../output/failure.ts';
@@ -39,18 +46,35 @@ const FILE_BYTES_MAX = 256 * 1024;
 
 /** Adds `heddle run`. */
 export function registerRunCommand(program: Command, io: CommandIo = processIo): void {
+  const command = program
+    .command('run')
+    .description('Run a command as a task, show its output, and exit with its code')
+    .argument('<command...>', 'The program and its arguments, after --')
+    .option('--class <name>', 'Run it on a runner of this class of the pool');
+  runOptions(command, io, (context, options, ...argv) => run(context, options, argv.flat()));
+}
+
+/** Adds `heddle pool run`. */
+export function registerPoolRunCommand(pool: Command, io: CommandIo): void {
+  const command = pool
+    .command('run')
+    .description('Run a command on a runner of a class, as `heddle run --class` does')
+    .argument('<class>', 'Class of the runner')
+    .argument('<command...>', 'The program and its arguments, after --');
+  runOptions(command, io, (context, options, runnerClass, ...argv) =>
+    run(context, { ...options, class: runnerClass }, argv.flat()),
+  );
+}
+
+function runOptions(command: Command, io: CommandIo, action: ClientAction<RunOptions>): void {
   const collect = (value: string, before: readonly string[] = []): string[] => [...before, value];
   clientCommand<RunOptions>(
-    program
-      .command('run')
-      .description('Run a command as a task, show its output, and exit with its code')
-      .argument('<command...>', 'The program and its arguments, after --')
+    command
       .option('--env <name=value>', 'Environment variable; may be repeated', collect)
       .option('--file <name[=path]>', 'File for its working directory; may be repeated', collect)
       .option('--stdin', 'Pass this standard input on to it')
       .option('--artifact <glob>', 'File of its working directory to download at the end; may be repeated', collect)
       .option('--out <directory>', 'Directory for these files (default the current one)')
-      .option('--class <name>', 'Run it on a runner of this class of the pool')
       .addOption(new Option('--isolation <tier>', 'How it is isolated').choices(['jail', 'container', 'process']))
       .option('--image <name>', 'Run it in a container of this image, where commands may')
       .option('--network', 'Let it use the network, where commands may')
@@ -59,7 +83,7 @@ export function registerRunCommand(program: Command, io: CommandIo = processIo):
       .option('--name <name>', 'Name of the task')
       .option('--detach', 'Only submit it and print its ID'),
     io,
-    (context, options, ...argv) => run(context, options, argv.flat()),
+    action,
   );
 }
 

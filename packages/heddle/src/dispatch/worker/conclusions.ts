@@ -117,6 +117,7 @@ export class Conclusions {
       attempt: start.task.attempt,
       reason: completion.reason ?? null,
       final: completion.final,
+      ...(completion.exit_code === undefined ? {} : { exit_code: completion.exit_code }),
       ...(completion.disable === undefined ? {} : { disable: completion.disable }),
     });
   }

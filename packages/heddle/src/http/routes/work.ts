@@ -216,13 +216,14 @@ function completeRoute(app: App, { operations, holders }: WorkContext): void {
       body: CompleteWorkDto,
     },
     handler: async (request) => {
-      const { attempt, state = 'Succeeded', result, expected_task_count, disable } = request.body;
+      const { attempt, state = 'Succeeded', result, expected_task_count, disable, exit_code } = request.body;
       const report: Report = {
         task_id: await heldTask(holders, request, request.body),
         attempt,
         outcome: state === 'Succeeded' ? 'succeeded' : 'partially_failed',
         ...(result === undefined ? {} : { result: result as JsonValue }),
         ...(expected_task_count === undefined ? {} : { expected_created: expected_task_count }),
+        ...(exit_code === undefined ? {} : { exit_code }),
         ...(disable === undefined || state !== 'Succeeded' ? {} : { disable }),
       };
       return answerReport(await operations.report(report), 'completed');
@@ -247,9 +248,10 @@ function failRoute(app: App, { operations, holders }: WorkContext): void {
       body: FailWorkDto,
     },
     handler: async (request) => {
-      const { attempt, reason, final = false } = request.body;
+      const { attempt, reason, exit_code, final = false } = request.body;
       const task_id = await heldTask(holders, request, request.body);
-      const report = { task_id, attempt, outcome: 'failed', reason, ...(final ? { final } : {}) } as const;
+      const more = { ...(final ? { final } : {}), ...(exit_code === undefined ? {} : { exit_code }) };
+      const report = { task_id, attempt, outcome: 'failed', reason, ...more } as const;
       return answerReport(await operations.report(report), 'failed', true);
     },
   });

@@ -112,6 +112,10 @@ export const WorkHeartbeatDto = Type.Object(
 );
 export type WorkHeartbeatDto = Static<typeof WorkHeartbeatDto>;
 
+const ExitCode = Type.Optional(
+  Type.Integer({ minimum: 0, maximum: 255, description: 'Exit code of the command that the worker ran.' }),
+);
+
 export const CompleteWorkDto = Type.Object(
   {
     attempt: Attempt,
@@ -130,6 +134,7 @@ export const CompleteWorkDto = Type.Object(
           'For a success in a sequence: later nodes of that sequence, by name or id, to disable. Others are ignored.',
       }),
     ),
+    exit_code: ExitCode,
   },
   { additionalProperties: false, title: 'CompleteWorkDto' },
 );
@@ -141,6 +146,7 @@ export const FailWorkDto = Type.Object(
     holder: Holder,
     reason: Type.String({ minLength: 1, maxLength: REASON_MAX_CHARS, description: 'Reason of the failure.' }),
     final: Type.Optional(Type.Boolean({ description: 'Permanent failure: the retry policy does not apply.' })),
+    exit_code: ExitCode,
   },
   { additionalProperties: false, title: 'FailWorkDto' },
 );
