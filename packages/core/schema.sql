@@ -10,6 +10,7 @@ create table heddle.api_token (
   expires_at timestamp with time zone,
   revoked_at timestamp with time zone,
   last_used_at timestamp with time zone,
+  kinds text[],
   constraint api_token_pkey PRIMARY KEY (id),
   constraint api_token_token_hash_key UNIQUE (token_hash)
 );

@@ -12,6 +12,8 @@ export interface ApiToken {
   name: string;
   token_hash: Uint8Array;
   scopes: readonly TokenScope[];
+  /** Kinds whose tasks it may claim; null: any. */
+  kinds: readonly string[] | null;
   created_at: number;
   expires_at: number | null;
   revoked_at: number | null;

@@ -5,12 +5,12 @@ import type { Clock } from '@heddle/base/clock';
 import { newId, type Random } from '@heddle/base/random';
 import type { Queryable, Statement } from './database.ts';
 
-const COLUMNS = 'id, name, token_hash, scopes, created_at, expires_at, revoked_at, last_used_at';
+const COLUMNS = 'id, name, token_hash, scopes, kinds, created_at, expires_at, revoked_at, last_used_at';
 
 const INSERT_TOKEN: Statement = {
   name: 'tokens.insert',
-  text: `insert into api_token (id, name, token_hash, scopes, created_at, expires_at)
-    values ($1, $2, $3, $4::text[], $5, $6) returning ${COLUMNS}`,
+  text: `insert into api_token (id, name, token_hash, scopes, created_at, expires_at, kinds)
+    values ($1, $2, $3, $4::text[], $5, $6, $7::text[]) returning ${COLUMNS}`,
 };
 
 const FIND_TOKEN: Statement = {
@@ -63,11 +63,13 @@ export class TokenStore {
    * Creates a token: `hdl_` and 32 random bytes in base64url.
    *
    * @param expiresAt milliseconds since the epoch; null: never
+   * @param kinds that it may claim; null: any
    */
   async create(
     name: string,
     scopes: readonly TokenScope[],
     expiresAt: number | null,
+    kinds: readonly string[] | null = null,
   ): Promise<{ text: string; token: ApiToken }> {
     const text = TOKEN_PREFIX + Buffer.from(this.#random.bytes(TOKEN_BYTES)).toString('base64url');
     const [token] = await this.#database.query<ApiToken>(INSERT_TOKEN, [
@@ -77,6 +79,7 @@ export class TokenStore {
       [...new Set(scopes)],
       timestamp(this.#clock.now()),
       expiresAt === null ? null : timestamp(expiresAt),
+      kinds === null ? null : [...kinds],
     ]);
     return { text, token: token! };
   }

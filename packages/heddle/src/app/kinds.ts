@@ -5,7 +5,8 @@ import { dataKinds } from '../kinds/data/data-kinds.ts';
 import { conditional } from '../kinds/conditional/conditional.ts';
 import type { KindDefinition } from '@heddle/kit';
 import { kindExecutor, type KindTools } from '../dispatch/kind/in-process.ts';
-import { LocalWorker } from '../dispatch/local-worker.ts';
+import { LocalWorker, type LocalWorkerOptions } from '../dispatch/local-worker.ts';
+import type { TaskControl } from '../dispatch/task-control.ts';
 import { ExecutorRegistry } from '../dispatch/executor-registry.ts';
 import type { Engine, ModelBooks, Models, Notices, ScanBooks, SharedData } from '@heddle/core/engine/port';
 import type { Clock } from '@heddle/base/clock';
@@ -33,9 +34,9 @@ export interface KindsOptions {
   tracing?: Tracing;
   stopping: StopSequence;
   /** Secrets that inputs name; none by default. */
-  secrets?: KindTools['secrets'];
+  secrets?: NonNullable<KindTools['secrets']>;
   /** Files of tasks; none by default. */
-  artifacts?: KindTools['artifacts'];
+  artifacts?: NonNullable<KindTools['artifacts']>;
 }
 
 /** Time that handlers get to finish when a server stops; a `heddle worker` gives them more. */
@@ -86,21 +87,43 @@ export async function kindsOfServer(options: ServerKindsOptions): Promise<KindDe
   return [...loaded, ...own.filter(({ name }) => !names.has(name))];
 }
 
-/** One worker for all kinds; a kind with its own concurrency gets a separate one, so that its limit applies. */
+/** Runs kinds in this process until it stops. */
 export function runKinds(kinds: readonly KindDefinition[], options: KindsOptions): void {
-  const { settings, engine, clock, random, log, tracing, secrets = null, artifacts = null, stopping } = options;
+  for (const worker of startWorkers(kinds, options)) {
+    options.stopping.add('the kinds of this process', () => worker.stop(GRACE_MS));
+  }
+}
+
+export interface WorkersOptions extends Omit<KindTools, 'tracing'> {
+  settings: SettingValues;
+  engine: LocalWorkerOptions['engine'] & Pick<Engine, 'createNodes' | 'readResults'>;
+  control?: TaskControl;
+  /** Name in the claims; by default that of this process. */
+  holder?: string;
+  tracing?: Tracing;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+}
+
+/** Starts one worker for all kinds; a kind with its own concurrency gets a separate one, so that its limit applies. */
+export function startWorkers(kinds: readonly KindDefinition[], options: WorkersOptions): LocalWorker[] {
+  const { settings, engine, control, holder = `${hostname()}/${process.pid}`, clock, random, log } = options;
+  const { tracing = null, secrets = null, artifacts = null, results } = options;
+  const tools = { tracing, secrets, artifacts, ...(results === undefined ? {} : { results }) };
   const sets = kinds.filter(({ concurrency }) => concurrency !== null).map((kind) => [kind]);
   const others = kinds.filter(({ concurrency }) => concurrency === null);
   if (others.length > 0) sets.unshift(others);
   // The other built-in kinds call no service that could continue a trace.
   const handsTracesOn = settings.kindModules.length > 0 || kinds.some(({ name }) => name === REMOTE_EVENT_KIND);
-  for (const set of sets) {
+  return sets.map((set) => {
     const registry = new ExecutorRegistry();
-    for (const kind of set) registry.register(kind.name, kindExecutor(kind, engine, { tracing, secrets, artifacts }));
+    for (const kind of set) registry.register(kind.name, kindExecutor(kind, engine, tools));
     const worker = new LocalWorker({
       engine,
       registry,
-      holder: `${hostname()}/${process.pid}`,
+      ...(control === undefined ? {} : { control }),
+      holder,
       concurrency: Math.min(set[0]!.concurrency ?? settings.workerConcurrency, settings.workerConcurrency),
       intervalMs: settings.workerLoopIntervalMs,
       leaseMs: settings.workerLeaseSecs * 1000,
@@ -110,6 +133,6 @@ export function runKinds(kinds: readonly KindDefinition[], options: KindsOptions
       log,
     });
     worker.start();
-    stopping.add('the kinds of this process', () => worker.stop(GRACE_MS));
-  }
+    return worker;
+  });
 }

@@ -16,13 +16,17 @@ export interface ServerAddress {
   token: string | undefined;
 }
 
+export function clientOf({ url, token }: ServerAddress): HeddleClient {
+  return new HeddleClient({ baseUrl: url, ...(token === undefined ? {} : { token }) });
+}
+
 /** Requests of a worker without a database to a server. */
 export function accessServer({ url, token }: ServerAddress): {
   control: TaskControl;
   results: ResultReader;
   storeLogs: (chunks: readonly LogChunk[]) => Promise<void>;
 } {
-  const client = new HeddleClient({ baseUrl: url, ...(token === undefined ? {} : { token }) });
+  const client = clientOf({ url, token });
   return { control: serverControl(client), results: serverResults(client), storeLogs: serverLogs(client) };
 }
 
@@ -52,10 +56,11 @@ const STATE_OF_WIRE: Readonly<Record<WorkflowWireState, TaskState>> = {
   Disabled: 'disabled',
 };
 
-function serverResults(client: HeddleClient): ResultReader {
+/** @param holder name in the claim of the tasks, if it had one */
+export function serverResults(client: HeddleClient, holder?: string): ResultReader {
   return {
     stream: async function* (taskId, signal) {
-      for await (const result of client.work.results(taskId)) {
+      for await (const result of client.work.results({ id: taskId, ...(holder === undefined ? {} : { holder }) })) {
         signal.throwIfAborted();
         yield { ...result, state: STATE_OF_WIRE[result.state], data: result.data as JsonValue };
       }
@@ -64,14 +69,19 @@ function serverResults(client: HeddleClient): ResultReader {
 }
 
 /** Stores lines by requests of at most as many as the server takes; one that cannot answer now is asked again. */
-function serverLogs(client: HeddleClient): (chunks: readonly LogChunk[]) => Promise<void> {
+export function serverLogs(client: HeddleClient, holder?: string): (chunks: readonly LogChunk[]) => Promise<void> {
   return async (chunks) => {
     for (const { task_id: id, attempt, first_line, lines } of chunks) {
       for (let start = 0; start < lines.length; start += LINES_PER_REQUEST) {
         const part = lines.slice(start, start + LINES_PER_REQUEST).map(({ at, level, ...line }) => {
           return { ...line, at: new Date(at).toISOString(), ...(level === null ? {} : { level }) };
         });
-        await client.work.log({ id, attempt }, { first_line: first_line + start, lines: part }).catch(retryable);
+        await client.work
+          .log(
+            { id, attempt, ...(holder === undefined ? {} : { holder }) },
+            { first_line: first_line + start, lines: part },
+          )
+          .catch(retryable);
       }
     }
   };

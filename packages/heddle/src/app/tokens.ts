@@ -15,6 +15,8 @@ export interface ListedToken {
   id: string;
   name: string;
   scopes: readonly TokenScope[];
+  /** Kinds that it may claim; null: any. */
+  kinds: readonly string[] | null;
   state: 'live' | 'expired' | 'revoked';
   created_at: string;
   expires_at: string | null;
@@ -63,13 +65,13 @@ function parseName(name: string): string {
 
 export async function createToken(
   configuration: Configuration,
-  asked: { name: string; scopes: readonly string[]; expires: string | undefined },
+  asked: { name: string; scopes: readonly string[]; kinds: readonly string[] | null; expires: string | undefined },
 ): Promise<ListedToken & { token: string }> {
   const name = parseName(asked.name);
   const scopes = parseScopes(asked.scopes);
   const expiresAt = asked.expires === undefined ? null : parseExpiry(asked.expires, systemClock.now());
   return withTokens(configuration, true, async (store, record) => {
-    const { text, token } = await store.create(name, scopes, expiresAt);
+    const { text, token } = await store.create(name, scopes, expiresAt, asked.kinds);
     await record('token create', `${token.id} ${name} ${scopes.join(',')}`);
     return { ...listed(token), token: text };
   });
@@ -142,12 +144,13 @@ function withTokens<T>(
 }
 
 function listed(token: ApiToken): ListedToken {
-  const { id, name, scopes } = token;
+  const { id, name, scopes, kinds } = token;
   const expired = token.expires_at !== null && token.expires_at <= systemClock.now();
   return {
     id,
     name,
     scopes,
+    kinds,
     state: token.revoked_at !== null ? 'revoked' : expired ? 'expired' : 'live',
     created_at: isoTime(token.created_at)!,
     expires_at: isoTime(token.expires_at),

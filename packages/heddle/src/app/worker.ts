@@ -35,6 +35,7 @@ import { requireSchema } from './schema-state.ts';
 import { accessServer, type ServerAddress } from './server-access.ts';
 import { workerScanKinds } from './scan-kinds.ts';
 import { workerArtifacts } from './artifacts.ts';
+import { startRemoteWorker, type RunningWorker } from './remote-worker.ts';
 import { secretsOf } from './named-secrets.ts';
 import type { SettingValues } from './settings.ts';
 import { aborted, untilInterrupted } from '@heddle/base/terminal/signals';
@@ -111,13 +112,14 @@ export async function runWorker(options: WorkerOptions): Promise<ExitCode> {
   );
 }
 
-async function startWorker(start: Start): Promise<{ worker: QueueWorker; ready: WorkerEvent & { event: 'ready' } }> {
+async function startWorker(start: Start): Promise<{ worker: RunningWorker; ready: WorkerEvent & { event: 'ready' } }> {
   const { settings, server, log, stopping } = start;
   surviveStrayRejections(log, stopping);
   const common = { clock: systemClock, random: systemRandom, log };
   const tracing = await openTracing(settings, log);
   stopping.add('tracing', () => tracing.shutdown());
   const database = await openWorkerDatabase(start);
+  if (database === null && settings.queueUrl === 'postgres') return startByRequests(start, tracing);
   const { control, results, asks, storeLogs } = await accessOf(start, database, tracing);
   const kinds = kindsOf(start, database, control, tracing);
   const { queue } = await openQueue({ url: settings.queueUrl, database, ...common }).catch((error: unknown) => {
@@ -148,6 +150,30 @@ async function startWorker(start: Start): Promise<{ worker: QueueWorker; ready: 
   const names = kinds.map((kind) => kind.name);
   const { pid } = process;
   return { worker, ready: { event: 'ready', worker: name, pid, kinds: names, concurrency, queue: queue.driver, asks } };
+}
+
+/** A worker that claims its tasks from a server over HTTP; it needs no database, and a token for work only. */
+function startByRequests(
+  start: Start,
+  tracing: Tracing,
+): { worker: RunningWorker; ready: WorkerEvent & { event: 'ready' } } {
+  const { settings, server, log } = start;
+  const kinds = kindsOf(start, null, null, tracing);
+  const name = `${hostname()}/${process.pid}`;
+  const worker = startRemoteWorker({ settings, kinds, server: server!, name, tracing, log });
+  const names = kinds.map((kind) => kind.name);
+  const { pid } = process;
+  const concurrency = settings.workerConcurrency;
+  const ready = {
+    event: 'ready',
+    worker: name,
+    pid,
+    kinds: names,
+    concurrency,
+    queue: 'server',
+    asks: 'server',
+  } as const;
+  return { worker, ready };
 }
 
 /** @throws ConfigurationError if there is nothing to run */
@@ -201,9 +227,9 @@ function kindsOf(
 async function openWorkerDatabase({ settings, server, log, stopping }: Start): Promise<Database | null> {
   const url = settings.databaseUrl ?? (await findRunningDatabase(settings.dataDir))?.url ?? null;
   if (url === null) {
-    if (settings.queueUrl !== 'postgres') return null;
+    if (settings.queueUrl !== 'postgres' || server !== null) return null;
     throw new ConfigurationError([
-      `DATABASE_URL: is required where the queues are in PostgreSQL, and no \`heddle up\` runs in ${settings.dataDir}`,
+      `DATABASE_URL: is required where the queues are in PostgreSQL, unless --url (HEDDLE_URL) names a server; no \`heddle up\` runs in ${settings.dataDir}`,
     ]);
   }
   // A database that happens to run here need not belong to the server that was named.
@@ -245,7 +271,7 @@ async function accessOf(
 }
 
 /** Logs one line a minute about what the worker does; none at the start. */
-function healthLoop(worker: QueueWorker, log: Logger): Loop {
+function healthLoop(worker: RunningWorker, log: Logger): Loop {
   let begun = false;
   const runOnce = (): Promise<'idle'> => {
     if (!begun) {

@@ -17,7 +17,7 @@ import { reasonOf } from './kind/completion.ts';
 import { leaseKeeper } from './lease-keeper.ts';
 import { ReportOutbox } from './report-outbox.ts';
 import type { ExecutorResult, ExecutorRegistry } from './executor-registry.ts';
-import { engineControl } from './task-control.ts';
+import { engineControl, type TaskControl } from './task-control.ts';
 import { TaskLogs } from './task-logs.ts';
 import { TaskQueue } from './task-queue.ts';
 import { failureOf, reportOf } from './task-report.ts';
@@ -41,6 +41,8 @@ export interface LocalWorkerOptions {
     | 'appendLogs'
   >;
   registry: ExecutorRegistry;
+  /** Tells which runs are no longer wanted; by default the engine. */
+  control?: TaskControl;
   /** Lanes to claim from; those of the registry's kinds by default. */
   lanes?: readonly string[];
   holder: string;
@@ -143,7 +145,7 @@ export class LocalWorker {
     const logs = new TaskLogs({ store: (chunks) => engine.appendLogs(chunks), clock, log });
     this.#environment = { log, progress, logs };
     this.#watch = unwantedWatch({
-      control: engineControl(engine),
+      control: options.control ?? engineControl(engine),
       runs: () => this.#runs,
       onUnwanted: (run, reason) => run.abort(reason),
       intervalMs: options.watchIntervalMs ?? 5000,

@@ -78,6 +78,7 @@ export function guardRequests(
     const token = await presentedToken(request, reply, gate);
     request.heddle.tokenName = token.name;
     request.heddle.scopes = token.scopes;
+    request.heddle.kinds = token.kinds;
     if (grants(token.scopes, scope)) return;
     void reply.header('www-authenticate', `Bearer realm="heddle", error="insufficient_scope", scope="${scope}"`);
     throw new HeddleError('FORBIDDEN', `The token does not grant the scope ${scope}`, {

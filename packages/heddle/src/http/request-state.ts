@@ -17,6 +17,8 @@ export interface RequestState {
   tokenName: string | null;
   /** Scopes of that token; null if none was needed. */
   scopes: readonly TokenScope[] | null;
+  /** The kinds that the token may claim; null: any. */
+  kinds: readonly string[] | null;
   /** The batch that this request would create. */
   batchId: string | null;
   /** What else it created, for the audit log. */
@@ -57,6 +59,7 @@ export function newRequestState(startedAt: number): RequestState {
     handleAttempt: null,
     tokenName: null,
     scopes: null,
+    kinds: null,
     batchId: null,
     created: null,
     bodyFault: null,

@@ -29,7 +29,16 @@ export class TokensInMemory {
 
   add(text: string, scopes: TokenScope[], change: Partial<ApiToken> = {}): ApiToken {
     const token_hash = createHash('sha256').update(text).digest();
-    const token = { id: newId(), name: text, token_hash, scopes, created_at: 0, expires_at: null, revoked_at: null };
+    const token = {
+      id: newId(),
+      name: text,
+      token_hash,
+      scopes,
+      kinds: null,
+      created_at: 0,
+      expires_at: null,
+      revoked_at: null,
+    };
     const stored: ApiToken = { ...token, last_used_at: null, ...change };
     this.tokens.set(token_hash.toString('hex'), stored);
     return stored;

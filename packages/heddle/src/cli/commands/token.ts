@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-import { addSettingsOptions, configurationOf, outputOf, type SettingsOptions } from '../settings-options.ts';
+import { addSettingsOptions, collect, configurationOf, outputOf, type SettingsOptions } from '../settings-options.ts';
 import type { ListedToken } from '../../app/tokens.ts';
 import { writeTable } from '@heddle/base/terminal/table';
 
@@ -29,12 +29,13 @@ function registerCreate(token: Command): void {
       'read, submit, work, operate (includes read and work), command (to submit commands) or admin (includes all)',
       ['operate', 'submit'],
     )
+    .option('--kind <name>', 'Kind whose tasks it may claim; may be repeated (default any)', collect)
     .option('--expires <time>', 'Lifetime (90d, 12h) or expiry date (2030-01-31) (default never)');
   addSettingsOptions(command).action(
-    async (options: SettingsOptions & { name: string; scope: string[]; expires?: string }) => {
+    async (options: SettingsOptions & { name: string; scope: string[]; kind?: string[]; expires?: string }) => {
       const { createToken } = await import('../../app/tokens.ts');
-      const { name, scope: scopes, expires } = options;
-      const made = await createToken(configurationOf(options), { name, scopes, expires });
+      const { name, scope: scopes, kind: kinds = null, expires } = options;
+      const made = await createToken(configurationOf(options), { name, scopes, kinds, expires });
       const output = outputOf(options);
       output.result(made, () => {
         output.line(made.token);
@@ -61,6 +62,7 @@ function registerList(token: Command): void {
             { header: 'ID', value: ({ id }) => id },
             { header: 'NAME', value: ({ name }) => name, flexible: true },
             { header: 'SCOPES', value: ({ scopes }) => scopes.join(', ') },
+            { header: 'KINDS', value: ({ kinds }) => kinds?.join(', ') ?? 'any', flexible: true },
             { header: 'STATE', value: ({ state }) => state },
             { header: 'EXPIRES', value: ({ expires_at }) => expires_at ?? 'never' },
             { header: 'LAST USED', value: ({ last_used_at }) => last_used_at ?? 'never' },

@@ -11,7 +11,7 @@ import { runTraced } from './run-traced.ts';
 const BATCH_NODES = 1000;
 
 /** What runs of kinds may use beside the engine. */
-export interface KindTools extends Omit<RunPorts, 'nodes' | 'results'> {
+export interface KindTools extends Partial<Omit<RunPorts, 'nodes'>> {
   tracing?: Tracing | null | undefined;
 }
 

@@ -27,6 +27,15 @@ function plainAddress(ip: string): string {
   return address === '::1' ? '127.0.0.1' : address;
 }
 
+/** @throws HeddleError FORBIDDEN if a token for some kinds asks for others */
+export function requireKindsOfToken(allowed: readonly string[] | null, asked: readonly string[]): void {
+  const others = allowed === null ? [] : asked.filter((kind) => !allowed.includes(kind));
+  if (others.length === 0) return;
+  throw new HeddleError('FORBIDDEN', `The token does not grant the kind ${others[0]!}`, {
+    details: [`kinds: the token may claim ${allowed!.join(', ')}, not ${others.join(', ')}`],
+  });
+}
+
 /** Restricts calls about a claimed task to the worker that claimed it. */
 export class WorkHolders {
   readonly #looks: Coalescer<string, AttemptHolder | null>;

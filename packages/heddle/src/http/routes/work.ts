@@ -15,7 +15,7 @@ import { Coalescer } from '@heddle/base/coalescer';
 import { MANY_NODES, ONE_RESULT } from '../body-limits.ts';
 import { disconnectSignalOf } from '../live/hang-up.ts';
 import { WorkClaims } from '../live/work-claims.ts';
-import { holderOf, WorkHolders } from '../live/work-holders.ts';
+import { holderOf, requireKindsOfToken, WorkHolders } from '../live/work-holders.ts';
 import { Uuid } from '../wire/basics.ts';
 import {
   ClaimedWorkDto,
@@ -110,6 +110,7 @@ function claimRoute(app: App, { engine, clock }: RouteContext): void {
       body: ClaimWorkDto,
     },
     handler: async (request, reply) => {
+      requireKindsOfToken(request.heddle.kinds, request.body.kinds);
       const { kinds, max = 1, lease_secs = LEASE_DEFAULT_SECS, wait_secs = 0, holder } = request.body;
       const claimed = await claims.claim(
         {
