@@ -202,15 +202,9 @@ create table heddle.audit_entry (
   seq bigint not null,
   entry text not null,
   hash bytea not null,
-  at_ms bigint generated always as ((((entry)::json ->> 'at'::text))::bigint) stored not null,
-  actor text generated always as (((entry)::json ->> 'actor'::text)) stored,
-  action text generated always as (((entry)::json ->> 'action'::text)) stored not null,
-  object text generated always as (((entry)::json ->> 'object'::text)) stored,
   constraint audit_entry_pkey PRIMARY KEY (seq)
 );
-CREATE INDEX audit_entry_actor ON heddle.audit_entry USING btree (actor, seq);
-CREATE INDEX audit_entry_at ON heddle.audit_entry USING btree (at_ms);
-CREATE INDEX audit_entry_object ON heddle.audit_entry USING btree (object, seq);
+CREATE INDEX audit_entry_object ON heddle.audit_entry USING btree ((((entry)::json ->> 'object'::text)), seq);
 
 create table heddle.blocked (
   slot_id bigint not null,

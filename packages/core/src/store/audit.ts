@@ -17,8 +17,10 @@ export interface AuditFilter {
 const list = (name: string, position: string, order: 'asc' | 'desc'): Statement => ({
   name: `audit.list_${name}`,
   text: `select seq, entry, encode(hash, 'hex') as hash from audit_entry
-    where ${position} and ($2::text is null or actor = $2) and ($3::text is null or action = $3)
-      and ($4::text is null or object = $4) and ($5::bigint is null or at_ms >= $5)
+    where ${position} and ($2::text is null or (entry::json) ->> 'actor' = $2)
+      and ($3::text is null or (entry::json) ->> 'action' = $3)
+      and ($4::text is null or (entry::json) ->> 'object' = $4)
+      and ($5::bigint is null or ((entry::json) ->> 'at')::bigint >= $5)
     order by seq ${order} limit $6`,
 });
 const LIST_AFTER = list('after', 'seq > $1', 'asc');

@@ -26,9 +26,10 @@ export function auditCalls(app: FastifyInstance, audit: Pick<AuditLog, 'record'>
 
 function isAction(request: FastifyRequest, reply: FastifyReply): boolean {
   if (READING.has(request.method) || request.is404) return false;
-  const { scope } = request.routeOptions.config;
+  const { scope, reportsWork } = request.routeOptions.config;
   const { handleAttempt } = request.heddle;
-  if (scope === 'work' || scope === 'read' || scope === null || handleAttempt !== null) return false;
+  if (scope === 'work' || scope === 'read' || scope === null || reportsWork === true || handleAttempt !== null)
+    return false;
   return reply.statusCode < 400 || reply.statusCode === 403;
 }
 

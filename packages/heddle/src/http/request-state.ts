@@ -37,6 +37,8 @@ declare module 'fastify' {
     signed?: boolean;
     /** Whether the handler reads the body itself, of any type and length. */
     streamed?: boolean;
+    /** Whether its calls are reports of work, which the audit log leaves to attempts. */
+    reportsWork?: boolean;
     /** Whether pages of other sites may not even read it. */
     sameOrigin?: boolean;
     /** Prefix of paths into the body. */

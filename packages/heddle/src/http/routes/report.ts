@@ -126,7 +126,7 @@ function progressRoute(app: App, context: RouteContext): void {
   app.route({
     method: 'PUT',
     url: '/task/:task_id',
-    config: { scope: 'operate', handle: true },
+    config: { scope: 'operate', handle: true, reportsWork: true },
     schema: {
       ...documented({
         summary: 'Count progress',

@@ -29,5 +29,6 @@ create or replace function forget_audit(p_before_ms bigint, p_limit integer)
 returns void language sql as $$
   delete from audit_entry where seq in (
     select a.seq from audit_entry a
-    where a.at_ms < p_before_ms and a.seq < (select max(seq) from audit_entry) order by a.at_ms limit p_limit)
+    where a.seq < (select max(seq) from audit_entry) and ((a.entry::json) ->> 'at')::bigint < p_before_ms
+    order by a.seq limit p_limit)
 $$;
