@@ -43,6 +43,7 @@ test('the attempts of a command, what the last one wrote, and its files', async 
     );
     const log = page.getByTestId('log').locator('pre');
     await log.getByText('looking').waitFor();
+    assert.doesNotMatch(await log.innerText(), /bashrc/);
     await log.getByText('slow host <b>x</b>').waitFor();
 
     const artifacts = page.getByTestId('artifacts').getByRole('listitem');

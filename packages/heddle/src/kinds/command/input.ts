@@ -74,8 +74,8 @@ function readArguments(input: Members): readonly string[] {
   }
   const line = input.text('run', TEXT_CHARS_MAX) ?? '';
   const shell = input.oneOf('shell', SHELLS) ?? 'bash';
-  // A failure in the middle of a line must not look like a success.
-  return shell === 'bash' ? ['bash', '-euo', 'pipefail', '-c', line] : ['sh', '-eu', '-c', line];
+  // A failure in the middle of a line must not look like a success. Without --norc bash takes its socket for a login.
+  return shell === 'bash' ? ['bash', '--norc', '-euo', 'pipefail', '-c', line] : ['sh', '-eu', '-c', line];
 }
 
 function readText(input: Members, name: string): string | null {
