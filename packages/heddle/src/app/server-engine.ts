@@ -98,6 +98,7 @@ export class RemoteEngine implements ServerEngine {
     const task = this.#held(task_id, attempt);
     const code = exit_code === undefined ? {} : { exit_code };
     const { work } = this.#client;
+    if (report.notices !== undefined) return this.#report(withoutNotices(report));
     const ended =
       outcome === 'succeeded' || outcome === 'partially_failed'
         ? work.complete(task, {
@@ -190,6 +191,12 @@ export class RemoteEngine implements ServerEngine {
   #held(id: string, attempt: number | null): { id: string; attempt: number; holder: string } {
     return { id, attempt: attempt ?? 1, holder: this.#holder };
   }
+}
+
+/** The API transports no notices: a task that sends them fails here, and says where it can run. */
+function withoutNotices({ task_id, attempt }: Report): Report {
+  const reason = 'this worker cannot send notifications: run kinds that send notifications in a server';
+  return { task_id, attempt, outcome: 'failed', reason, final: true };
 }
 
 /** Splits creations into runs of the same parent, in order. */
