@@ -73,10 +73,11 @@ export function commandKinds({ settings, jailByDefault, clock, log, stopping }: 
   ];
 }
 
-function containerOf({ commandEngine, commandParameters }: SettingValues): ContainerOptions {
+function containerOf({ commandEngine, commandParameters, commandProcessors: cpus }: SettingValues): ContainerOptions {
   return {
     command: commandEngine === '' ? (isInstalled('podman') ? 'podman' : 'docker') : commandEngine,
     parameters: commandParameters,
+    cpus,
     environment: engineEnvironment(process.env),
   };
 }

@@ -42,6 +42,13 @@ export const COMMAND_SETTING_GROUPS = {
       fallbackText: '-',
       description: 'Further parameters of its `run`, comma-separated, such as `--runtime=runsc` or `--pull=never`',
     }),
+    commandProcessors: kind.integer({
+      name: 'HEDDLE_COMMAND_PROCESSORS',
+      fallback: 1,
+      min: 1,
+      max: 1_024,
+      description: 'Processors that one container may use',
+    }),
     commandNetwork: kind.onOff({
       name: 'HEDDLE_COMMAND_NETWORK',
       fallback: false,
