@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { test, type TestContext } from 'node:test';
 
 import type { ExecutionTier } from '../../src/execution/port.ts';
@@ -7,6 +7,7 @@ import { PrivateTmp } from '../../src/execution/private-tmp.ts';
 import { systemClock } from '@heddle/base/clock';
 import { type Logger, silentLogger } from '@heddle/base/log';
 import { AttackCode, resultOf, run, tryTier, type TierChanges } from '../support/execution/fixture.ts';
+import { countMounts } from '../support/execution/traces.ts';
 
 const MIB = 1024 * 1024;
 const SHARED = ['/tmp', '/var/tmp', '/dev/shm'];
@@ -48,8 +49,7 @@ for (const name of ['pooled', 'process'] as const) {
     const tier = await open(t, name, {});
     if (tier === null) return;
     await using code = await AttackCode.make();
-    const mounts = (): number => readFileSync('/proc/self/mounts', 'utf8').split('\n').length;
-    const before = mounts();
+    const before = countMounts();
     for (const client of ['one', 'two']) {
       const args = { paths: ['/tmp'], name: NAME };
       await run(tier, code.module('files'), 'files.fill-shared', {
@@ -64,7 +64,7 @@ for (const name of ['pooled', 'process'] as const) {
       (seen as string[]).filter((each) => each.startsWith(NAME)),
       [],
     );
-    assert.equal(mounts(), before);
+    assert.equal(countMounts(), before);
   });
 }
 

@@ -18,16 +18,17 @@ export interface Traces {
 export function traces(): Traces {
   return {
     processes: processesOfTasks(),
-    mounts: readFileSync('/proc/self/mounts', 'utf8').split('\n').filter(isOfTasks).length,
+    mounts: countMounts(),
     descriptors: readdirSync('/proc/self/fd').length,
     directories: readdirSync(tmpdir()).filter((name) => name.includes(`-${process.pid}-`)),
     groups: groupsOfThis(),
   };
 }
 
-/** Other test files run containers meanwhile. */
-function isOfTasks(mount: string): boolean {
-  return !/\/containers\/|\/netns\//.test(mount);
+/** Returns the number of mounts, except those of containers, which other test files run meanwhile. */
+export function countMounts(): number {
+  const mounts = readFileSync('/proc/self/mounts', 'utf8').split('\n');
+  return mounts.filter((mount) => !/\/containers\/|\/netns\//.test(mount)).length;
 }
 
 /** Returns the processes of this process's task users, or, without such users, its descendants. */
