@@ -1532,7 +1532,7 @@ UNION ALL
 -- heddle.falling_below(p_id uuid)
 --   returns uuid[], plpgsql, volatile, set enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off
 
--- heddle.find_artifact(p_task uuid, p_node text, p_name text)
+-- heddle.find_artifact(p_task uuid, p_node text, p_node_id uuid, p_name text)
 --   returns SETOF artifact, sql, stable
 
 -- heddle.find_duplicates(p_kinds integer[], p_probes jsonb)

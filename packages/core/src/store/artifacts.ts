@@ -1,3 +1,4 @@
+import { isUuid } from '@heddle/base/ids';
 import type { Artifact } from '@heddle/base/vocabulary/artifact';
 import type { Queryable, Statement } from './database.ts';
 
@@ -17,7 +18,7 @@ const OF_ATTEMPT: Statement = {
   name: 'artifacts.of_attempt',
   text: `select ${COLUMNS} from artifact where task_id = $1 and attempt = $2 and name = $3`,
 };
-const FIND: Statement = { name: 'artifacts.find', text: `select ${COLUMNS} from find_artifact($1, $2, $3)` };
+const FIND: Statement = { name: 'artifacts.find', text: `select ${COLUMNS} from find_artifact($1, $2, $3, $4)` };
 const PIN: Statement = {
   name: 'artifacts.pin',
   text: `update artifact set pinned = $2 where id = $1 returning ${COLUMNS}`,
@@ -27,6 +28,11 @@ const UNUSED: Statement = {
   name: 'artifacts.unused',
   text: `select b.digest from artifact_blob b where b.stored_at < $1
     and not exists (select 1 from artifact a where a.digest = b.digest) order by b.stored_at limit $2`,
+};
+const UNKNOWN: Statement = {
+  name: 'artifacts.unknown',
+  text: `select u.digest from unnest($1::bytea[]) u(digest)
+    where not exists (select 1 from artifact_blob b where b.digest = u.digest)`,
 };
 const TAKE_UNUSED: Statement = {
   name: 'artifacts.take_unused',
@@ -75,7 +81,7 @@ export async function findArtifact(
   node: string,
   name: string,
 ): Promise<Artifact | null> {
-  return (await queryable.query<Artifact>(FIND, [taskId, node, name]))[0] ?? null;
+  return (await queryable.query<Artifact>(FIND, [taskId, node, isUuid(node) ? node : null, name]))[0] ?? null;
 }
 
 export async function pinArtifact(queryable: Queryable, id: string, pinned: boolean): Promise<Artifact | null> {
@@ -91,8 +97,17 @@ export async function unusedBlobs(queryable: Queryable, before: string, limit: n
   return (await queryable.query<{ digest: Buffer }>(UNUSED, [before, limit])).map(({ digest }) => digest);
 }
 
+/** Returns those of the contents that no row tells of. */
+export async function unknownBlobs(queryable: Queryable, digests: readonly Buffer[]): Promise<Buffer[]> {
+  if (digests.length === 0) return [];
+  return (await queryable.query<{ digest: Buffer }>(UNKNOWN, [byteaArray(digests)])).map(({ digest }) => digest);
+}
+
 /** Locks contents for the transaction and returns those that nothing uses and that were not stored after a time. */
 export async function takeUnusedBlobs(tx: Queryable, digests: readonly Buffer[], before: string): Promise<Buffer[]> {
-  const array = `{${digests.map((digest) => `"\\\\x${digest.toString('hex')}"`).join(',')}}`;
-  return (await tx.query<{ digest: Buffer }>(TAKE_UNUSED, [array, before])).map(({ digest }) => digest);
+  return (await tx.query<{ digest: Buffer }>(TAKE_UNUSED, [byteaArray(digests), before])).map(({ digest }) => digest);
+}
+
+function byteaArray(digests: readonly Buffer[]): string {
+  return `{${digests.map((digest) => `"\\\\x${digest.toString('hex')}"`).join(',')}}`;
 }

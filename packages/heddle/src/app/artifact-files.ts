@@ -1,8 +1,9 @@
-import { mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
+import { access, mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 
+import { errorOf } from '@heddle/base/thrown';
 import { HeddleError } from '@heddle/base/errors';
 import type { ArtifactContent, BlobStore, ReceivedBlob } from '@heddle/core/engine/port';
 
@@ -44,7 +45,8 @@ export class ArtifactFiles implements BlobStore {
     const target = this.#pathOf(digest);
     const folder = join(target, '..');
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    await rename(path, target);
+    // A transaction that ran again may have stored it already.
+    await rename(path, target).catch((error: unknown) => access(target).catch(() => Promise.reject(errorOf(error))));
     const directory = await open(folder);
     await directory.sync().finally(() => directory.close());
   }

@@ -6,7 +6,7 @@ import { routeOf } from './request-state.ts';
 const READING = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Records every call that changed something or was forbidden, before it is answered. What workers and webhook targets
+ * Records every call that changed something, or was forbidden to a valid token, before it is answered. What workers and webhook targets
  * report is no action of a person: attempts tell of it.
  */
 export function auditCalls(app: FastifyInstance, audit: Pick<AuditLog, 'record'>): void {
@@ -27,10 +27,11 @@ export function auditCalls(app: FastifyInstance, audit: Pick<AuditLog, 'record'>
 function isAction(request: FastifyRequest, reply: FastifyReply): boolean {
   if (READING.has(request.method) || request.is404) return false;
   const { scope, reportsWork } = request.routeOptions.config;
-  const { handleAttempt } = request.heddle;
+  const { handleAttempt, tokenName } = request.heddle;
   if (scope === 'work' || scope === 'read' || scope === null || reportsWork === true || handleAttempt !== null)
     return false;
-  return reply.statusCode < 400 || reply.statusCode === 403;
+  // Pages of other sites and forged handles are refused with 403 as well: a stranger must not fill the log.
+  return reply.statusCode < 400 || (reply.statusCode === 403 && tokenName !== null);
 }
 
 /** What the path names, else what was created. */

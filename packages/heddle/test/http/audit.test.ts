@@ -64,6 +64,13 @@ test('calls that change something, and forbidden ones, are recorded with their c
   assert.equal((await call('GET', '/task', 'hdl_reader')).status, 200);
   assert.equal((await call('DELETE', `/task/${ID}`, null)).status, 401);
   assert.equal((await call('POST', '/task', 'hdl_root', [{}])).status, 400);
+  // Strangers get 403 for other reasons, and leave nothing behind.
+  assert.equal(
+    (await call('PATCH', `/task/${ID}?attempt=1&signature=forged`, null, { status: 'Success' })).status,
+    403,
+  );
+  const elsewhere = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
+  await fetch(`${url}/task`, { method: 'POST', headers: elsewhere });
   await call('POST', `/v1/work/${ID}/heartbeat`, 'hdl_worker', { attempt: 1, holder: 'w' });
   const [forbidden, created, ...none] = await entries();
   assert.deepEqual(none, []);

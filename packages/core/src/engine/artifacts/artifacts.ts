@@ -13,6 +13,7 @@ import {
   pinArtifact,
   putArtifact,
   takeUnusedBlobs,
+  unknownBlobs,
   unusedBlobs,
 } from '../../store/artifacts.ts';
 import type { Database } from '../../store/database.ts';
@@ -100,7 +101,9 @@ class StoredArtifacts implements Artifacts {
     await deleteLostArtifacts(database, limit);
     await this.#removeUnused(await unusedBlobs(database, this.#time(-UNUSED_MS), limit));
     // Contents that no row ever told of: their process ended between storing them and its commit.
-    for await (const digests of blobs.list(clock.now() - UNUSED_MS)) await this.#removeUnused(digests);
+    for await (const digests of blobs.list(clock.now() - UNUSED_MS)) {
+      await this.#removeUnused(await unknownBlobs(database, digests));
+    }
     await blobs.removeUnfinished(clock.now() - UNFINISHED_MS);
   }
 
@@ -119,7 +122,7 @@ class StoredArtifacts implements Artifacts {
   }
 }
 
-export function noSuchArtifact(reference: string): HeddleError {
+function noSuchArtifact(reference: string): HeddleError {
   return new HeddleError('NOT_FOUND', `No such artifact: ${reference}`, {
     details: [
       `artifact: must be the id of an artifact, or NODE/NAME with the local_id or the id of the task that stored it`,

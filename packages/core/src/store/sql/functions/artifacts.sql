@@ -1,8 +1,8 @@
 -- Files of tasks, whose contents are outside the database.
--- Locks: an advisory lock for each content, then the task.
+-- Locks: an advisory lock for the task that stores one, then one for each content.
 -- Callers: store/artifacts.ts; retain (artifacts that are not pinned go with their tasks).
 
--- Whoever stores a content under its digest, or removes it, holds this lock until the end of its transaction.
+-- A transaction that stores a content under its digest, or removes it, holds this lock until its end.
 create or replace function lock_blobs(p_digests bytea[])
 returns void language sql as $$
   select pg_advisory_xact_lock(hashtextextended('heddle.artifact.' || encode(u.digest, 'hex'), 0))
@@ -14,8 +14,10 @@ create or replace function put_artifact(p_id uuid, p_task uuid, p_attempt intege
   p_count_max integer, p_now timestamptz)
 returns text language plpgsql as $$
 begin
+  -- The number of its artifacts stays exact, and its row free for the engine, while the content is stored.
+  perform pg_advisory_xact_lock(hashtextextended('heddle.artifacts.' || p_task, 0));
   perform lock_blobs(array[p_digest]);
-  perform 1 from task t where t.id = p_task and t.attempt = p_attempt and t.state < :terminal for share;
+  perform 1 from task t where t.id = p_task and t.attempt = p_attempt and t.state < :terminal;
   if not found then
     return case when exists (select 1 from task_all t where t.id = p_task) then 'stale_attempt' else 'not_found' end;
   end if;
@@ -31,16 +33,16 @@ begin
   return null;
 end $$;
 
--- Finds what a task calls NODE/NAME: of a task of its workflow by its own name or id, or of any task by its id; of the
--- latest attempt that has it.
-create or replace function find_artifact(p_task uuid, p_node text, p_name text)
+-- Finds what a task calls NODE/NAME, of the latest attempt that has it. The node is a task of its workflow, by its own
+-- name, or any task by its id (p_node_id; null if p_node is none).
+create or replace function find_artifact(p_task uuid, p_node text, p_node_id uuid, p_name text)
 returns setof artifact language sql stable as $$
   select a.* from artifact a
   where a.name = p_name and a.task_id in (
     select t.id from task_all t
     where t.workflow_id = (select o.workflow_id from task_all o where o.id = p_task) and t.local_id = p_node
     union all
-    select t.id from task_all t where t.id::text = lower(p_node))
+    select p_node_id)
   order by a.attempt desc limit 1
 $$;
 
@@ -48,7 +50,11 @@ $$;
 create or replace function delete_lost_artifacts(p_limit integer)
 returns void language sql as $$
   delete from artifact where id in (
-    select a.id from artifact a join task_attempt k on k.task_id = a.task_id and k.attempt = a.attempt
+    select a.id from artifact a join (
+      select k.task_id, k.attempt, k.outcome from task_attempt k
+      union all
+      select k.task_id, k.attempt, k.outcome from archive_task_attempt k) k
+      on k.task_id = a.task_id and k.attempt = a.attempt
     where k.outcome = :attempt_lost and not a.pinned limit p_limit)
 $$;
 

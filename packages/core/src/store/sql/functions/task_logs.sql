@@ -2,8 +2,9 @@
 -- Locks: none; chunks of one attempt are written by its worker alone.
 -- Callers: store/task-logs.ts; retain (its rows go with their tasks).
 
--- Stores chunks of lines, one entry each; p_data: their contents in one value, p_sizes long each. A chunk that comes again, with more lines or the same, replaces itself. Of an
--- attempt that logged more than p_bytes_max the first quarter and the newest rest are kept.
+-- Stores chunks of lines, one entry each; p_data: their contents in one value, p_sizes long each. A chunk that comes
+-- again, with more lines or the same, replaces itself. Of an attempt that logged more than p_bytes_max the first quarter
+-- and the newest rest are kept.
 create or replace function append_logs(p_tasks uuid[], p_attempts integer[], p_first_lines integer[], p_lines integer[],
   p_bytes integer[], p_sizes integer[], p_data bytea, p_bytes_max integer)
 returns void language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
