@@ -1,9 +1,7 @@
 import type { Clock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
-import { engineCommand } from './engine-command.ts';
+import { engineOutput } from './engine-command.ts';
 import type { ContainerOptions } from './options.ts';
-
-const REMOVE_MS_MAX = 30_000;
 
 interface RemovalParts {
   readonly container: Required<ContainerOptions>;
@@ -30,16 +28,15 @@ export class ContainerRemoval {
 
   async #remove(): Promise<void> {
     const { container, clock, log } = this.#parts;
-    // Podman would wait ten seconds for it to end by itself.
-    const atOnce = container.command.endsWith('podman') ? ['--time', '0'] : [];
-    const child = engineCommand(container, ['rm', '--force', ...atOnce, this.#name]);
-    const cancel = clock.after(REMOVE_MS_MAX, () => child.kill('SIGKILL'));
-    const code = await new Promise<number | null>((resolve) => {
-      child.once('error', () => resolve(null));
-      child.once('close', resolve);
-    });
-    cancel();
-    // Containers that ended by themselves were removed by the engine.
-    if (code === null) log.error({ container: this.#name }, 'could not remove a container in time');
+    const removed = await engineOutput(container, removalArguments(container, [this.#name]), clock);
+    // A container that ended by itself may have been removed by the engine.
+    if (removed.killed) log.error({ container: this.#name }, 'could not remove a container in time');
   }
+}
+
+/** Returns the arguments that remove containers, whatever runs in them. */
+export function removalArguments({ command }: Pick<ContainerOptions, 'command'>, names: readonly string[]): string[] {
+  // Podman would wait ten seconds for each to end by itself.
+  const atOnce = command?.endsWith('podman') === true ? ['--time', '0'] : [];
+  return ['rm', '--force', ...atOnce, ...names];
 }

@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path';
 import { HeddleError } from '@heddle/base/errors';
 import { messageOf } from '@heddle/base/thrown';
 import type { Tier } from '../protocol/messages.ts';
-import { engineCommand } from './engine-command.ts';
+import { engineOutput } from './engine-command.ts';
 import { isKubernetes, kubectl } from './kubernetes-command.ts';
 import { TASK_LABEL } from './kubernetes-job.ts';
 import type { KubernetesLauncher } from './kubernetes-launcher.ts';
@@ -59,19 +59,10 @@ async function isInPath(command: string, path: string): Promise<boolean> {
 /** Verifies that the engine has the image, because tasks never pull it. */
 async function requireEngine({ container, clock, startMs }: TierSettings): Promise<void> {
   const { command, image } = container;
-  const child = engineCommand(container, ['image', 'inspect', '--format', '{{.Id}}', image]);
-  let output = '';
-  for (const stream of [child.stdout!, child.stderr!]) {
-    stream.setEncoding('utf8').on('data', (text: string) => (output = (output + text).slice(-1_000)));
-  }
-  const cancel = clock.after(startMs, () => child.kill('SIGKILL'));
-  const exitCode = await new Promise<number | string | null>((resolve) => {
-    child.once('error', (error) => resolve(error.message));
-    child.once('close', resolve);
-  });
-  cancel();
-  if (exitCode === 0) return;
-  const why = typeof exitCode === 'string' ? exitCode : output.trim() || `exit code ${exitCode}`;
+  const args = ['image', 'inspect', '--format', '{{.Id}}', image];
+  const { ok, text } = await engineOutput(container, args, clock, startMs);
+  if (ok) return;
+  const why = text.trim() || 'it was killed';
   throw tierUnavailable(
     'container',
     `${command} could not inspect the image ${image}: ${why}; start the engine and pull the image (${command} pull ${image})`,

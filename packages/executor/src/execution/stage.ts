@@ -42,8 +42,8 @@ export class Stage {
 
   /** Creates a stage and removes those of ended executors. @param parent directory to create it in */
   static async make(parent: string): Promise<Stage> {
-    await clearStale(parent);
-    const stage = new Stage(await mkdtemp(join(parent, `${PREFIX}-${pidNamespace()}-${process.pid}-`)));
+    await clearStale(parent, PREFIX);
+    const stage = new Stage(await mkdtemp(join(parent, ownPrefix(PREFIX))));
     await chmod(stage.directory, 0o755);
     await writeScripts(stage.directory);
     await writeEventPackage(stage.runtime);
@@ -169,8 +169,14 @@ export function pidNamespace(): string {
   }
 }
 
-async function clearStale(parent: string): Promise<void> {
-  const pattern = new RegExp(`^${PREFIX}-${pidNamespace()}-(\\d+)-`);
+/** Returns the beginning of the names that are of this process: its namespace and id. */
+export function ownPrefix(prefix: string): string {
+  return `${prefix}-${pidNamespace()}-${process.pid}-`;
+}
+
+/** Removes what processes that have ended left in a directory under such names. */
+export async function clearStale(parent: string, prefix: string): Promise<void> {
+  const pattern = new RegExp(`^${prefix}-${pidNamespace()}-(\\d+)-`);
   for (const name of await readdir(parent)) {
     const pid = pattern.exec(basename(name))?.[1];
     if (pid === undefined || isAlive(Number(pid))) continue;

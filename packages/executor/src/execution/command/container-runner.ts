@@ -6,12 +6,11 @@ import { join } from 'node:path';
 import type { Clock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
 import { ContainerRemoval } from '../container-removal.ts';
-import { engineCommand } from '../engine-command.ts';
+import { engineCommand, engineOutput } from '../engine-command.ts';
 import type { ContainerOptions } from '../options.ts';
 import type { Slots } from '../slots.ts';
 import type { CommandLimits } from './command-line.ts';
 import { containerArguments, variablesOf } from './container-line.ts';
-import { engineOutput } from './engine-output.ts';
 import type { Command, CommandEnd, CommandHost, CommandRunner } from './port.ts';
 import { WorkDirectory } from './work-directory.ts';
 
@@ -72,7 +71,9 @@ export class ContainerRunner implements CommandRunner {
     } finally {
       await removal.begin();
       this.#removals.delete(removal);
-      await rm(place, { recursive: true, force: true, maxRetries: 3 });
+      await rm(place, { recursive: true, force: true, maxRetries: 3 }).catch((error: unknown) => {
+        this.#options.log.error({ err: error }, 'could not clean up after a command');
+      });
     }
   }
 
@@ -104,7 +105,7 @@ class ContainerRun {
   }
 
   async end(): Promise<Omit<CommandEnd, 'result'>> {
-    const { host, args, container, command, removal } = this.#options;
+    const { host, args, name, container, command, work, removal, clock } = this.#options;
     host.signal.throwIfAborted();
     const client = engineCommand(container, args, 'pipe');
     const closed = this.#read(client);
@@ -113,7 +114,10 @@ class ContainerRun {
     host.signal.addEventListener('abort', stop, { once: true });
     if (host.signal.aborted) stop();
     const watch = new AbortController();
-    const watched = this.#watchDisk(watch.signal);
+    const watched = work.watch(this.#options, watch.signal, async () => {
+      this.#outOfDisk = true;
+      await engineOutput(container, ['kill', '--signal', 'KILL', name], clock);
+    });
     try {
       await closed;
       return await this.#endOf(client);
@@ -162,20 +166,8 @@ class ContainerRun {
     void engineOutput(container, ['kill', '--signal', 'TERM', name], clock);
     const closed = new Promise((resolve) => client.once('close', resolve));
     if (client.exitCode === null) await Promise.race([closed, clock.sleep(graceMs)]);
-    await removal.begin();
-    // A client that began before its container existed.
+    // First, so that it cannot start a container that was removed before it existed.
     client.kill('SIGKILL');
-  }
-
-  async #watchDisk(signal: AbortSignal): Promise<void> {
-    const { clock, diskIntervalMs, diskBytes, work, container, name } = this.#options;
-    const isOver = (): boolean => signal.aborted;
-    while (!isOver()) {
-      await clock.sleep(diskIntervalMs, signal).catch(() => undefined);
-      if (isOver() || (await work.size()) <= diskBytes) continue;
-      this.#outOfDisk = true;
-      await engineOutput(container, ['kill', '--signal', 'KILL', name], clock);
-      return;
-    }
+    await removal.begin();
   }
 }

@@ -102,14 +102,17 @@ class LocalRun {
   }
 
   async end(): Promise<Omit<CommandEnd, 'result'>> {
-    const { host, group, slot, marker, clock } = this.#options;
+    const { host, group, slot, marker, work, clock } = this.#options;
     host.signal.throwIfAborted();
     const started = await this.#start();
     const output = this.#read(started);
     const stop = (): void => void this.#stop(started);
     host.signal.addEventListener('abort', stop, { once: true });
     const watch = new AbortController();
-    const watched = this.#watchDisk(started, watch.signal);
+    const watched = work.watch(this.#options, watch.signal, () => {
+      this.#outOfDisk = true;
+      this.#kill(started);
+    });
     let ended: Ended;
     try {
       await this.#admit(started);
@@ -191,17 +194,5 @@ class LocalRun {
     // Parents first: a shell would report its killed child.
     for (const pid of [started.pid, ...descendantsOf(started.pid)]) send(pid, 'SIGKILL');
     started.kill();
-  }
-
-  async #watchDisk(started: StartedProcess, signal: AbortSignal): Promise<void> {
-    const { clock, diskIntervalMs, diskBytes, work } = this.#options;
-    const isOver = (): boolean => signal.aborted;
-    while (!isOver()) {
-      await clock.sleep(diskIntervalMs, signal).catch(() => undefined);
-      if (isOver() || (await work.size()) <= diskBytes) continue;
-      this.#outOfDisk = true;
-      this.#kill(started);
-      return;
-    }
   }
 }

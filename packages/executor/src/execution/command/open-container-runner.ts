@@ -1,12 +1,13 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { removalArguments } from '../container-removal.ts';
+import { engineOutput } from '../engine-command.ts';
 import { withDefaults, type ContainerOptions } from '../options.ts';
 import { tierUnavailable } from '../probe.ts';
 import { Slots, USERS } from '../slots.ts';
-import { isAlive, pidNamespace } from '../stage.ts';
+import { clearStale, isAlive, ownPrefix, pidNamespace } from '../stage.ts';
 import { ContainerRunner } from './container-runner.ts';
-import { engineOutput } from './engine-output.ts';
 import { limitsOf, type RunnerOptions } from './open-runner.ts';
 import type { CommandRunner } from './port.ts';
 
@@ -44,11 +45,12 @@ export async function openContainerRunner(
     const pid = name.startsWith(own) ? /^\d+/.exec(name.slice(own.length))?.[0] : undefined;
     return pid !== undefined && !isAlive(Number(pid));
   });
-  if (stale.length > 0) await engineOutput(container, ['rm', '--force', ...stale], clock);
-  const directory = await mkdtemp(join(options.directory, `${PREFIX}-${process.pid}-`));
+  if (stale.length > 0) await engineOutput(container, removalArguments(container, stale), clock);
+  await clearStale(options.directory, PREFIX);
+  const directory = await mkdtemp(join(options.directory, ownPrefix(PREFIX)));
   await mkdir(join(directory, 'commands'), { mode: 0o711 });
   const release = (): Promise<void> => rm(directory, { recursive: true, force: true, maxRetries: 3 });
-  const prefix = `${own}${process.pid}-${clock.now().toString(36)}-`;
+  const prefix = `${ownPrefix(PREFIX)}${clock.now().toString(36)}-`;
   const { limits, diskBytes } = limitsOf(options);
   const parts = {
     container,

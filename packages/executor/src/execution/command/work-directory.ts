@@ -2,12 +2,21 @@ import { constants } from 'node:fs';
 import { chown, lstat, mkdir, open, readdir, rm } from 'node:fs/promises';
 import { join, normalize, sep } from 'node:path';
 
+import type { Clock } from '@heddle/base/clock';
 import type { CommandFile } from './port.ts';
 
 export const RESULT_FILE = '.heddle-result';
 const RESULT_BYTES_MAX = 1024 * 1024;
 /** A directory with more entries counts as too large, so that measuring it stays cheap. */
 const ENTRIES_MAX = 100_000;
+
+export interface DiskWatch {
+  readonly clock: Clock;
+  /** Time between two measurements. */
+  readonly diskIntervalMs: number;
+  /** Bytes that the directory may take. */
+  readonly diskBytes: number;
+}
 
 /** The working directory of one command, owned by the user of its processes. */
 export class WorkDirectory {
@@ -90,6 +99,21 @@ export class WorkDirectory {
       }
     }
     return bytes;
+  }
+
+  /** Measures it until the signal aborts, and calls `onOver` once if it has become too large. */
+  async watch(
+    { clock, diskIntervalMs, diskBytes }: DiskWatch,
+    signal: AbortSignal,
+    onOver: () => void | Promise<void>,
+  ): Promise<void> {
+    const isOver = (): boolean => signal.aborted;
+    while (!isOver()) {
+      await clock.sleep(diskIntervalMs, signal).catch(() => undefined);
+      if (isOver() || (await this.size()) <= diskBytes) continue;
+      await onOver();
+      return;
+    }
   }
 
   /** @returns null if there is none @throws Error if it is not a regular file, or too large */
