@@ -20,6 +20,7 @@ import { Loop } from '@heddle/base/loop';
 import { createMetrics } from '@heddle/core/metrics/metrics';
 import { newId, systemRandom } from '@heddle/base/random';
 import { createTracer } from '@heddle/base/trace';
+import { noArtifacts, noSecrets } from '@heddle/test-support/http/unused-parts';
 import { openDatabase } from '@heddle/core/store/database';
 import type { Database } from '@heddle/core/store/database';
 import { DefinitionStore } from '@heddle/core/store/definitions';
@@ -232,20 +233,8 @@ class HeddleSubject implements Subject {
       executors: { list: () => [] },
       pool: unusedPool,
       audit: createAuditLog({ database: this.#database, clock: systemClock, log: silentLogger, retentionMs: 1 }),
-      artifacts: {
-        put: () => Promise.reject(new Error('not needed')),
-        find: () => Promise.resolve(null),
-        list: () => Promise.resolve([]),
-        get: () => Promise.resolve(null),
-        read: () => Promise.reject(new Error('not needed')),
-        pin: () => Promise.resolve(null),
-      },
-      namedSecrets: {
-        set: () => Promise.reject(new Error('not needed')),
-        list: () => Promise.resolve([]),
-        remove: () => Promise.resolve(false),
-        rotate: () => Promise.resolve(0),
-      },
+      artifacts: noArtifacts,
+      namedSecrets: noSecrets,
       queues: new PostgresQueue({ database: this.#database, clock: systemClock, log: silentLogger }),
       // No request of the benches has a token or a handle: on loopback none is needed.
       tokens: { findByHash: () => Promise.resolve(null), touch: () => Promise.resolve() },

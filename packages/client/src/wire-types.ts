@@ -1440,6 +1440,11 @@ export interface SecretNameParameters {
   name: string;
 }
 
+export interface WorkSecretsDto {
+  /** Values by name. */
+  secrets: Record<string, string>;
+}
+
 export interface SubmissionWarningDto {
   /** No worker has ever requested tasks of this kind. */
   code: 'UNKNOWN_KIND';

@@ -13,6 +13,7 @@ import type {
   WorkLogsDto,
   WorkOutcomeDto,
   WorkResultsDto,
+  WorkSecretsDto,
 } from './wire-types.ts';
 import type { Transport } from './transport.ts';
 
@@ -72,6 +73,11 @@ export class WorkClient {
     const { pathname, search } = new URL(found.url);
     const { body } = await this.#transport.send('GET', `${pathname}${search}`);
     return { artifact: found.artifact, content: body! };
+  }
+
+  /** Returns the values of the secrets that the input of the task names; needs a token that is limited to kinds. */
+  async secrets(task: ClaimedWork): Promise<Record<string, string>> {
+    return (await this.#say<WorkSecretsDto>(task, 'secrets', {})).secrets;
   }
 
   /** With `final` no retry policy applies. */

@@ -73,4 +73,7 @@ export interface AttemptHolder {
   holder: string | null;
   /** Only a webhook target works on the task. */
   starts_by_webhook: boolean;
+  kind: string;
+  /** Whether its message waited in the queue of its kind: which worker received it is unknown here. */
+  from_queue: boolean;
 }

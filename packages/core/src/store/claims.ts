@@ -109,10 +109,14 @@ const RELEASE: Statement = {
   text: withCodes(`select release_attempts($1::uuid[], $2::integer[], :attempt_released, $3) as moved`),
 };
 
+/** Begins the holder of attempts that a manager put into the queue of their kind. */
+const QUEUE_HOLDER = 'queue of ';
+
 const FIND_HOLDERS: Statement = {
   name: 'tasks.find_holders',
-  text: `select t.id as task_id, t.attempt, l.holder, t.starts_by_webhook
-    from task t left join lease l on l.id = t.lease_id where t.id = any($1::uuid[])`,
+  text: `select t.id as task_id, t.attempt, l.holder, t.starts_by_webhook, k.name as kind,
+      coalesce(starts_with(l.holder, $2), false) as from_queue
+    from task t join kind k on k.id = t.kind_id left join lease l on l.id = t.lease_id where t.id = any($1::uuid[])`,
 };
 
 const PUT_BACK: Statement = {
@@ -279,11 +283,13 @@ export interface HolderRow {
   attempt: number;
   holder: string | null;
   starts_by_webhook: boolean;
+  kind: string;
+  from_queue: boolean;
 }
 
 /** Returns the holders of these tasks' current attempts. */
 export async function findAttemptHolders(queryable: Queryable, ids: readonly string[]): Promise<HolderRow[]> {
-  return queryable.query<HolderRow>(FIND_HOLDERS, [uuidArray(ids)]);
+  return queryable.query<HolderRow>(FIND_HOLDERS, [uuidArray(ids), QUEUE_HOLDER]);
 }
 
 interface OpenAttempt {
@@ -331,6 +337,7 @@ export async function findDispatchable(queryable: Queryable, limit: number, now:
   return (await queryable.query<{ kind_id: number }>(DISPATCHABLE, [limit, now])).map((row) => row.kind_id);
 }
 
+/** @param holder the manager that claims them */
 export async function claimForQueue(
   queryable: Queryable,
   kind: number,
@@ -338,7 +345,7 @@ export async function claimForQueue(
   holder: string,
   now: string | null,
 ): Promise<Claimed<ClaimRow>> {
-  return claimedOf(await queryable.query<ClaimRow>(DISPATCH, [kind, limit, holder, now]));
+  return claimedOf(await queryable.query<ClaimRow>(DISPATCH, [kind, limit, QUEUE_HOLDER + holder, now]));
 }
 
 /** One entry per lane and worker. */

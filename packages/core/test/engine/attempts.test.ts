@@ -90,7 +90,7 @@ test('a start that no worker took from its queue is undelivered', async () => {
   const id = await submitOne(bench, { kind: 'queued' });
   await bench.engine.workersSeen([{ worker: 'w', kinds: ['queued'], concurrency: 5 }]);
   await bench.engine.dispatch('manager', 10);
-  assert.equal((await attemptsOf(bench, id))[0]!.claimed_by, 'manager');
+  assert.equal((await attemptsOf(bench, id))[0]!.claimed_by, 'queue of manager');
   await bench.clock.advance(16 * 24 * HOUR_MS);
   await sweepAll(bench);
   assert.deepEqual(inShort(await attemptsOf(bench, id)), [

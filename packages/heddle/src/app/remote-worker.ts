@@ -7,6 +7,7 @@ import type { TaskControl } from '../dispatch/task-control.ts';
 import { startWorkers } from './kinds.ts';
 import { clientOf, serverResults, type ServerAddress } from './server-access.ts';
 import { serverArtifacts } from './server-artifacts.ts';
+import { serverSecrets } from './server-secrets.ts';
 import { RemoteEngine } from './server-engine.ts';
 import type { SettingValues } from './settings.ts';
 
@@ -33,8 +34,13 @@ const BY_HEARTBEATS: TaskControl = { check: (tasks) => Promise.resolve(tasks.map
 export function startRemoteWorker(options: RemoteWorkerOptions): RunningWorker {
   const { settings, kinds, server, name, tracing, log } = options;
   const client = clientOf(server);
-  const engine = new RemoteEngine(client, name);
-  const tools = { tracing, results: serverResults(client, name), artifacts: serverArtifacts(server, name) };
+  const engine = new RemoteEngine(client, name, log);
+  const tools = {
+    tracing,
+    results: serverResults(client, name),
+    artifacts: serverArtifacts(server, name),
+    secrets: serverSecrets(client, name),
+  };
   const clocks = { clock: systemClock, random: systemRandom, log };
   const workers = startWorkers(kinds, { settings, engine, control: BY_HEARTBEATS, holder: name, ...tools, ...clocks });
   return {

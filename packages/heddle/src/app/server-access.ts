@@ -1,4 +1,5 @@
 import { HeddleError } from '@heddle/base/errors';
+import type { Logger } from '@heddle/base/log';
 import { messageOf } from '@heddle/base/thrown';
 import type { LogChunk } from '@heddle/base/vocabulary/task-log';
 import { HeddleApiError, HeddleClient } from '@heddle/client';
@@ -21,13 +22,16 @@ export function clientOf({ url, token }: ServerAddress): HeddleClient {
 }
 
 /** Requests of a worker without a database to a server. */
-export function accessServer({ url, token }: ServerAddress): {
+export function accessServer(
+  { url, token }: ServerAddress,
+  log: Logger,
+): {
   control: TaskControl;
   results: ResultReader;
   storeLogs: (chunks: readonly LogChunk[]) => Promise<void>;
 } {
   const client = clientOf({ url, token });
-  return { control: serverControl(client), results: serverResults(client), storeLogs: serverLogs(client) };
+  return { control: serverControl(client), results: serverResults(client), storeLogs: serverLogs(client, log) };
 }
 
 const ENDED: ReadonlySet<string> = new Set(['Success', 'Failure', 'Canceled']);
@@ -68,28 +72,44 @@ export function serverResults(client: HeddleClient, holder?: string): ResultRead
   };
 }
 
-/** Stores lines by requests of at most as many as the server takes; one that cannot answer now is asked again. */
-export function serverLogs(client: HeddleClient, holder?: string): (chunks: readonly LogChunk[]) => Promise<void> {
+/**
+ * Stores lines by requests of at most as many as the server takes. Lines that it refuses are dropped; the others are
+ * stored.
+ * @throws HeddleError QUEUE_UNAVAILABLE if it cannot answer now
+ */
+export function serverLogs(
+  client: HeddleClient,
+  log: Logger,
+  holder?: string,
+): (chunks: readonly LogChunk[]) => Promise<void> {
+  const store = async ({ task_id: id, attempt, first_line, lines }: LogChunk): Promise<void> => {
+    const task = { id, attempt, ...(holder === undefined ? {} : { holder }) };
+    for (let start = 0; start < lines.length; start += LINES_PER_REQUEST) {
+      const part = lines.slice(start, start + LINES_PER_REQUEST).map(({ at, level, ...line }) => {
+        return { ...line, at: new Date(at).toISOString(), ...(level === null ? {} : { level }) };
+      });
+      await client.work.log(task, { first_line: first_line + start, lines: part });
+    }
+  };
   return async (chunks) => {
-    for (const { task_id: id, attempt, first_line, lines } of chunks) {
-      for (let start = 0; start < lines.length; start += LINES_PER_REQUEST) {
-        const part = lines.slice(start, start + LINES_PER_REQUEST).map(({ at, level, ...line }) => {
-          return { ...line, at: new Date(at).toISOString(), ...(level === null ? {} : { level }) };
-        });
-        await client.work
-          .log(
-            { id, attempt, ...(holder === undefined ? {} : { holder }) },
-            { first_line: first_line + start, lines: part },
-          )
-          .catch(retryable);
-      }
+    for (const chunk of chunks) {
+      await store(chunk).catch((error: unknown) => {
+        if (!isFinal(error)) throw unavailable(error);
+        const { task_id, attempt, lines } = chunk;
+        log.error({ err: error, task_id, attempt, lines: lines.length }, 'log lines of a task were refused');
+      });
     }
   };
 }
 
-/** @throws HeddleError that says whether a repeat can help */
-function retryable(error: unknown): never {
-  const status = error instanceof HeddleApiError ? error.status : 0;
-  const isPassing = status === 0 || status === 429 || status >= 500;
-  throw new HeddleError(isPassing ? 'QUEUE_UNAVAILABLE' : 'CONFLICT', messageOf(error), { cause: error });
+/** Answers that a repeat does not change. Everything else may pass: a server is replaced, a token is renewed. */
+const FINAL: ReadonlySet<number> = new Set([400, 404, 409, 413]);
+
+export function isFinal(error: unknown): boolean {
+  return error instanceof HeddleApiError && FINAL.has(error.status);
+}
+
+/** Returns an error of the server, or of the way to it, as one that is retried. */
+export function unavailable(error: unknown): HeddleError {
+  return new HeddleError('QUEUE_UNAVAILABLE', `the server cannot be asked: ${messageOf(error)}`, { cause: error });
 }

@@ -1,5 +1,4 @@
-import { HeddleError } from '@heddle/base/errors';
-import { messageOf } from '@heddle/base/thrown';
+import type { Logger } from '@heddle/base/log';
 import type { JsonObject } from '@heddle/base/json';
 import type { HeddleClient } from '@heddle/client';
 import { HeddleApiError } from '@heddle/client';
@@ -18,7 +17,7 @@ import type {
 } from '@heddle/core/engine/port';
 import { encodeNode } from '@heddle/core/domain/parse/encode';
 import type { LocalWorkerOptions } from '../dispatch/local-worker.ts';
-import { serverLogs } from './server-access.ts';
+import { isFinal, serverLogs, unavailable } from './server-access.ts';
 
 /** How long a claim waits for a task, seconds. */
 const WAIT_SECS = 20;
@@ -44,10 +43,10 @@ export class RemoteEngine implements ServerEngine {
   readonly ended = { succeeded: 0, partially_failed: 0, failed: 0, timed_out: 0 };
 
   /** @param holder name of the worker */
-  constructor(client: HeddleClient, holder: string) {
+  constructor(client: HeddleClient, holder: string, log: Logger) {
     this.#client = client;
     this.#holder = holder;
-    this.appendLogs = serverLogs(client, holder);
+    this.appendLogs = serverLogs(client, log, holder);
   }
 
   /** Ends claims that wait. */
@@ -66,7 +65,7 @@ export class RemoteEngine implements ServerEngine {
     const request = { kinds, max: Math.min(limit, TASKS_MAX), lease_secs, wait_secs, holder: this.#holder };
     const claimed = await this.#client.work.claim(request, this.#stop.signal).catch((error: unknown) => {
       if (this.#stop.signal.aborted) return [];
-      throw asCallerError(error);
+      throw isFinal(error) ? error : unavailable(error);
     });
     // More may be ready; nothing else tells of it.
     if (claimed.length > 0) setImmediate(() => this.#wakes.get(lanes)?.());
@@ -225,12 +224,5 @@ function refusalOf(error: unknown): 'not_found' | 'stale_attempt' | 'conflict' {
   if (error instanceof HeddleApiError && ['STALE_ATTEMPT', 'HELD_BY_ANOTHER'].includes(error.code ?? ''))
     return 'stale_attempt';
   if (status === 409) return 'conflict';
-  throw asCallerError(error);
-}
-
-/** Nothing else than an invalid request is final: a server is replaced, a token is renewed. */
-function asCallerError(error: unknown): Error {
-  const status = error instanceof HeddleApiError ? error.status : 0;
-  if (status === 400 || status === 413) return error as Error;
-  return new HeddleError('QUEUE_UNAVAILABLE', `the server cannot be asked: ${messageOf(error)}`, { cause: error });
+  throw isFinal(error) ? error : unavailable(error);
 }

@@ -36,7 +36,7 @@ import { accessServer, type ServerAddress } from './server-access.ts';
 import { workerScanKinds } from './scan-kinds.ts';
 import { workerArtifacts } from './artifacts.ts';
 import { startRemoteWorker, type RunningWorker } from './remote-worker.ts';
-import { secretsOf } from './named-secrets.ts';
+import { workerSecrets } from './named-secrets.ts';
 import type { SettingValues } from './settings.ts';
 import { aborted, untilInterrupted } from '@heddle/base/terminal/signals';
 import { StopSequence } from './stop-sequence.ts';
@@ -139,7 +139,7 @@ async function startWorker(start: Start): Promise<{ worker: RunningWorker; ready
     results,
     ...(storeLogs === undefined ? {} : { storeLogs }),
     artifacts: workerArtifacts(settings, server, { database, clock: systemClock }),
-    secrets: database === null ? null : secretsOf(settings, { database, clock: systemClock, log }),
+    secrets: workerSecrets(settings, server, { database, clock: systemClock, log }),
     tracing,
     ...common,
   });
@@ -262,7 +262,7 @@ async function accessOf(
     const storeLogs = (chunks: readonly LogChunk[]): Promise<void> => engine.appendLogs(chunks);
     return { control: engineControl(engine), results: engineResults(engine), storeLogs, asks: 'database' };
   }
-  if (server !== null) return { ...accessServer(server), asks: 'server' };
+  if (server !== null) return { ...accessServer(server, log), asks: 'server' };
   log.warn(
     {},
     'neither DATABASE_URL nor HEDDLE_URL is set: handlers are not notified of cancellation and cannot read results',

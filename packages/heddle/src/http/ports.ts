@@ -135,7 +135,7 @@ export interface ServerDependencies {
   audit: Omit<AuditLog, 'retain'>;
   tokens: TokenReader;
   definitions: DefinitionRepository;
-  namedSecrets: Omit<NamedSecrets, 'use'>;
+  namedSecrets: NamedSecrets;
   secrets: SigningKeys;
   metrics: Metrics;
   tracing: Tracing;

@@ -14,6 +14,7 @@ import { observeRequests } from './observe.ts';
 import { describeApi } from './openapi.ts';
 import { Operations } from './operations.ts';
 import { limitPipelining } from './pipelining.ts';
+import { WorkHolders } from './live/work-holders.ts';
 import type { ServerDependencies } from './ports.ts';
 import { answerBadAddress, answerProblems } from './problems.ts';
 import { artifactRoutes } from './routes/artifacts.ts';
@@ -38,6 +39,7 @@ import { logRoutes } from './routes/logs.ts';
 import { taskRoutes } from './routes/task.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
 import { workRoutes } from './routes/work.ts';
+import { workDataRoutes } from './routes/work-data.ts';
 import { workflowRoutes } from './routes/workflows.ts';
 import { addSecurityHeaders } from './security-headers.ts';
 import { SignedUrls } from './signed-urls.ts';
@@ -74,6 +76,7 @@ export function buildServer(dependencies: ServerDependencies): App {
     operations: new Operations(engine),
     handles: new Handles(dependencies.secrets, clock, config.handleGraceMs),
     signedUrls: new SignedUrls(dependencies.secrets, clock, config.hostUrl),
+    holders: new WorkHolders(engine),
     streams: new EventStreams({ engine, clock, log }, config.maxEventStreams),
   };
   app.setValidatorCompiler(compileValidator);
@@ -103,6 +106,7 @@ export function buildServer(dependencies: ServerDependencies): App {
 
   app.addHook('preClose', () => context.streams.close());
   app.addHook('onClose', () => context.operations.drain());
+  app.addHook('onClose', () => context.holders.drain());
   return app;
 }
 
@@ -126,6 +130,7 @@ function addRoutes(app: App, context: RouteContext): void {
   batchRoutes(app, context);
   workflowRoutes(app, context);
   workRoutes(app, context);
+  workDataRoutes(app, context);
   jobRoutes(app, context);
   findingRoutes(app, context);
   modelRoutes(app, context);

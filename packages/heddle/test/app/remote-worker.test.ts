@@ -1,13 +1,14 @@
 /** `heddle worker` without a database: everything that its tasks need travels over HTTP, with a token for work only. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 
 import { HeddleClient, type Task } from '@heddle/client';
 import { systemClock } from '@heddle/base/clock';
+import { newSecretKey } from '@heddle/base/keyring';
 import { systemRandom } from '@heddle/base/random';
 import { TokenStore } from '@heddle/core/store/tokens';
 import { HeddleProcess } from '@heddle/test-support/app/heddle-process';
@@ -27,7 +28,10 @@ describe('a worker without a database', { concurrency: false }, () => {
 
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), 'heddle-remote-worker-'));
+    const keyFile = join(directory, 'keys');
+    await writeFile(keyFile, `${newSecretKey()}\n`);
     const flags = {
+      HEDDLE_SECRET_KEY_FILE: keyFile,
       HEDDLE_REQUIRE_TOKENS: '1',
       HEDDLE_ARTIFACTS_DIR: join(directory, 'artifacts'),
       HEDDLE_COMMANDS: 'off',
@@ -108,6 +112,33 @@ describe('a worker without a database', { concurrency: false }, () => {
     );
   });
 
+  test('gets the secrets that its tasks name, and redacts them', async () => {
+    const value = 'correct horse';
+    await client.secrets.set('PHRASE', value, ['Command']);
+    await client.secrets.set('OTHER', 'of others', ['remote.sum']);
+    const command = (name: string): object => ({
+      run: 'echo "<$IT>"; test ${#IT} = 13',
+      env: { IT: { secret: name } },
+    });
+    const { tasks } = await client.submit([
+      { name: 'granted', kind: 'Command', metadata: command('PHRASE') as never },
+      { name: 'not granted', kind: 'Command', metadata: command('OTHER') as never },
+    ]);
+    const [granted, refused] = [await ended(tasks[0]!.id), await ended(tasks[1]!.id)];
+    assert.equal(granted.status, 'Success', String(granted.failure_reason));
+    assert.deepEqual(
+      (await client.taskLogs(granted.id)).lines.map(({ text }) => text),
+      ['<***>'],
+    );
+    assert.match(String(refused.failure_reason), /the secret OTHER is not granted to Command/);
+    const uses = (await client.audit.list()).filter(({ action }) => action.startsWith('secret '));
+    assert.deepEqual(uses.map(({ action, object }) => [action, object]).toSorted(), [
+      ['secret refuse', 'OTHER Command'],
+      ['secret use', 'PHRASE Command'],
+    ]);
+    assert.match(uses[0]!.actor!, /\(token remote worker\)$/);
+  });
+
   test('reports failures for good, and learns of cancellations by its heartbeats', async () => {
     const retry = { retry: { max_attempts: 3, backoff_secs: 1 } };
     const { tasks } = await client.submit([
@@ -155,7 +186,7 @@ describe('a worker without a database', { concurrency: false }, () => {
     await assert.rejects(restricted.listTasks(), { status: 403 });
     await assert.rejects(restricted.submit([{ name: 'a', kind: 'Command' }]), { status: 403 });
     await assert.rejects(restricted.work.claim({ kinds: ['Other'] }), { status: 403, code: 'FORBIDDEN' });
-    await assert.rejects(restricted.work.claim({ kinds: ['remote.sum', 'Other'] }), /may claim/);
+    await assert.rejects(restricted.work.claim({ kinds: ['remote.sum', 'Other'] }), /the token is for/);
     await assert.rejects(restricted.secrets.list(), { status: 403 });
   });
 });

@@ -7,6 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { HeddleClient } from '@heddle/client';
 import { accessServer } from '../../src/app/server-access.ts';
 import type { WorkerEvent } from '../../src/app/worker.ts';
+import { silentLogger } from '@heddle/base/log';
 import { newId } from '@heddle/base/random';
 import { eventually } from '@heddle/test-support/eventually';
 import { createTestDatabase } from '@heddle/test-support/postgres';
@@ -126,7 +127,7 @@ describe('a handler with an unhandled rejection', () => {
 
 /** What a worker without a database requests from a server: which tasks are wanted, and earlier results. */
 async function askServer(client: HeddleClient, url: string): Promise<void> {
-  const { control, results } = accessServer({ url, token: undefined });
+  const { control, results } = accessServer({ url, token: undefined }, silentLogger);
   const [ended] = await client.listTasks({ kind: 'WordCountAggregator' });
   const [waits] = (await client.submit([{ name: 'waits', kind: 'nobody-takes-it' }])).tasks;
   const asked = [ended!.id, waits!.id, newId()].map((task_id) => ({ task_id, attempt: 1 }));

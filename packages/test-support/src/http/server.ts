@@ -18,6 +18,7 @@ import { createMetrics } from '@heddle/core/metrics/metrics';
 import { createTracer } from '@heddle/base/trace';
 import { EngineStub } from './engine-stub.ts';
 import { noPool } from './pool-stub.ts';
+import { noArtifacts, noSecrets } from './unused-parts.ts';
 
 export const HANDLE_KEY = Buffer.alloc(32, 7);
 
@@ -144,20 +145,8 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     audit: { record: () => Promise.resolve(), list: () => Promise.resolve([]) },
     tokens,
     definitions,
-    artifacts: {
-      put: () => Promise.reject(new Error('not needed')),
-      find: () => Promise.resolve(null),
-      list: () => Promise.resolve([]),
-      get: () => Promise.resolve(null),
-      read: () => Promise.reject(new Error('not needed')),
-      pin: () => Promise.resolve(null),
-    },
-    namedSecrets: {
-      set: () => Promise.reject(new Error('the stand-in stores no secrets')),
-      list: () => Promise.resolve([]),
-      remove: () => Promise.resolve(false),
-      rotate: () => Promise.resolve(0),
-    },
+    artifacts: noArtifacts,
+    namedSecrets: noSecrets,
     secrets: { keys: () => Promise.resolve([HANDLE_KEY]) },
     metrics: createMetrics({ processMetrics: false }),
     tracing: await createTracer({ enabled: false, serviceName: 'test' } as Parameters<typeof createTracer>[0]),

@@ -83,12 +83,14 @@ class StoredSecrets implements NamedSecrets {
     return count;
   }
 
-  async use(names: readonly string[], { grantee, task_id }: SecretUse): Promise<ReadonlyMap<string, string>> {
+  async use(names: readonly string[], { grantee, task_id, worker }: SecretUse): Promise<ReadonlyMap<string, string>> {
     const { audit } = this.#options;
     const wanted = [...new Set(names)];
     const rows = await Promise.all(wanted.map((name) => this.#reads.add(name)));
+    const actor = worker === undefined ? `task:${task_id}` : `task:${task_id}, ${worker.name}`;
+    const address = worker?.address ?? null;
     const record = (action: string, name: string): Promise<void> =>
-      audit.record({ actor: `task:${task_id}`, action, object: `${name} ${grantee}`, status: null, address: null });
+      audit.record({ actor, action, object: `${name} ${grantee}`, status: null, address });
     for (const [index, name] of wanted.entries()) {
       const reason = refusalOf(rows[index]!, name, grantee);
       if (reason === null) continue;

@@ -12,6 +12,10 @@ export interface ListedSecret {
 export interface SecretUse {
   grantee: string;
   task_id: string;
+  /** Absent for webhooks. */
+  attempt?: number;
+  /** To whom the values are sent; absent: they stay in this process. */
+  worker?: { name: string; address: string };
 }
 
 /** Secrets that tasks and webhooks name. Their values are returned to those that use them, never listed. */

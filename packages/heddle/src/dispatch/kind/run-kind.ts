@@ -140,9 +140,9 @@ class KindRun implements KindContext {
   }
 
   async #startWithSecrets(secrets: Pick<NamedSecrets, 'use'>, names: readonly string[]): Promise<Completion> {
-    const { id: task_id, kind: grantee, input } = this.task;
+    const { id: task_id, kind: grantee, attempt, input } = this.task;
     try {
-      const values = await secrets.use(names, { grantee, task_id });
+      const values = await secrets.use(names, { grantee, task_id, attempt });
       this.#redactor = new Redactor(values.values());
       return redactedCompletion(await this.#check(replaceSecrets(input, values)), this.#redactor);
     } catch (error) {

@@ -8,17 +8,25 @@ import { Coalescer } from '@heddle/base/coalescer';
 const SET_MAX = 2_000;
 const WAITING_MAX = 50_000;
 
-/**
- * The identity of a worker: its token and the name it gives itself. A worker without a name is identified by its
- * address.
- * @param named the `holder` of the request
- */
-export function holderOf({ ip, heddle }: Pick<FastifyRequest, 'ip' | 'heddle'>, named: string | undefined): string {
-  const worker = named ?? `worker at ${plainAddress(ip)}`;
-  return heddle.tokenName === null ? worker : `${worker} (token ${heddle.tokenName})`;
+/** Who calls about a claimed task. */
+export interface WorkCaller {
+  /** Its token and the name it gives itself. */
+  holder: string;
+  /** The kinds of its token; null: any. */
+  kinds: readonly string[] | null;
 }
 
-/** Prefix that `holderOf` uses for a worker with a token. */
+/**
+ * Returns the worker of a request. One without a name is identified by its address.
+ * @param named the `holder` of the request
+ */
+export function callerOf({ ip, heddle }: Pick<FastifyRequest, 'ip' | 'heddle'>, named: string | undefined): WorkCaller {
+  const worker = named ?? `worker at ${plainAddress(ip)}`;
+  const { tokenName, kinds } = heddle;
+  return { holder: tokenName === null ? worker : `${worker} (token ${tokenName})`, kinds };
+}
+
+/** End of the holder of a worker with a token. */
 const BY_TOKEN = / \(token .*\)$/s;
 
 /** The same for both address families on this machine: a worker's connections may use either. */
@@ -27,12 +35,12 @@ function plainAddress(ip: string): string {
   return address === '::1' ? '127.0.0.1' : address;
 }
 
-/** @throws HeddleError FORBIDDEN if a token for some kinds asks for others */
+/** @throws HeddleError FORBIDDEN if a token for some kinds is used for others */
 export function requireKindsOfToken(allowed: readonly string[] | null, asked: readonly string[]): void {
   const others = allowed === null ? [] : asked.filter((kind) => !allowed.includes(kind));
   if (others.length === 0) return;
   throw new HeddleError('FORBIDDEN', `The token does not grant the kind ${others[0]!}`, {
-    details: [`kinds: the token may claim ${allowed!.join(', ')}, not ${others.join(', ')}`],
+    details: [`kinds: the token is for ${allowed!.join(', ')}, not for ${others.join(', ')}`],
   });
 }
 
@@ -55,30 +63,71 @@ export class WorkHolders {
    * Requires that a worker claimed the attempt that its call is about. Ended attempts and missing tasks pass: the
    * handler of the request rejects those. The holder of an attempt never changes, so this check remains valid while the
    * attempt is open.
-   * @throws HeddleError HELD_BY_ANOTHER; CONFLICT if the task starts by a webhook
+   * @throws HeddleError HELD_BY_ANOTHER; CONFLICT if the task starts by a webhook; FORBIDDEN
    */
-  async requireHeld(taskId: string, attempt: number, holder: string): Promise<void> {
-    const found = await this.#looks.add(taskId);
-    if (found === null) return;
-    refuseWebhookTasks(found);
-    if (found.attempt === attempt && found.holder !== null) requireSame(found.holder, holder);
+  async requireHeld(taskId: string, attempt: number, caller: WorkCaller): Promise<void> {
+    const found = await this.#find(taskId, caller);
+    if (found !== null && found.attempt === attempt && found.holder !== null) requireSame(found.holder, caller.holder);
+  }
+
+  /**
+   * The same for what a worker adds to an attempt beside its end: one that received the task from a queue may, whose
+   * name is unknown here.
+   */
+  async requireWorker(taskId: string, attempt: number, caller: WorkCaller): Promise<void> {
+    const found = await this.#find(taskId, caller);
+    if (found === null || found.from_queue || found.attempt !== attempt || found.holder === null) return;
+    requireSame(found.holder, caller.holder);
   }
 
   /**
    * Requires that a worker may read the context of its task. If a worker claimed the task with a token, only that
    * worker may; a task from a queue is read by its worker, whose token is unknown here.
-   * @throws HeddleError HELD_BY_ANOTHER; CONFLICT if the task starts by a webhook
+   * @throws HeddleError HELD_BY_ANOTHER; CONFLICT if the task starts by a webhook; FORBIDDEN
    */
-  async requireReader(taskId: string, holder: string): Promise<void> {
+  async requireReader(taskId: string, caller: WorkCaller): Promise<void> {
+    const found = await this.#find(taskId, caller);
+    if (found !== null && found.holder !== null && BY_TOKEN.test(found.holder))
+      requireSame(found.holder, caller.holder);
+  }
+
+  /**
+   * Requires that a worker runs the attempt now, with a token that is limited to kinds.
+   * @throws HeddleError HELD_BY_ANOTHER, STALE_ATTEMPT, NOT_FOUND, CONFLICT, FORBIDDEN
+   */
+  async requireTrusted(taskId: string, attempt: number, caller: WorkCaller): Promise<void> {
+    if (caller.kinds === null) {
+      throw new HeddleError('FORBIDDEN', 'The caller may run tasks of every kind', {
+        details: [
+          'authorization: secrets are given only to tokens of some kinds; create one with `heddle token create --scope work --kind KIND`',
+        ],
+      });
+    }
+    const found = await this.#find(taskId, caller);
+    if (found === null) throw new HeddleError('NOT_FOUND', `No such task: ${taskId}`);
+    if (found.attempt !== attempt || found.holder === null) throw staleAttempt();
+    if (!found.from_queue) requireSame(found.holder, caller.holder);
+  }
+
+  async #find(taskId: string, { kinds }: WorkCaller): Promise<AttemptHolder | null> {
     const found = await this.#looks.add(taskId);
-    if (found === null) return;
+    if (found === null) return null;
+    requireKindsOfToken(kinds, [found.kind]);
     refuseWebhookTasks(found);
-    if (found.holder !== null && BY_TOKEN.test(found.holder)) requireSame(found.holder, holder);
+    return found;
   }
 
   drain(): Promise<void> {
     return this.#looks.drain();
   }
+}
+
+export const STOP = 'stop working on it: further reports are ignored';
+
+export function staleAttempt(): HeddleError {
+  return new HeddleError('STALE_ATTEMPT', undefined, {
+    details: [`attempt: has ended, or its lease expired and the task was requeued; ${STOP}`],
+  });
 }
 
 function requireSame(held: string, holder: string): void {

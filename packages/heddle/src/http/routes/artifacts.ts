@@ -4,7 +4,7 @@ import { Type } from 'typebox';
 import { HeddleError } from '@heddle/base/errors';
 import { artifactNameFault } from '@heddle/base/vocabulary/artifact';
 import type { Artifact } from '@heddle/core/engine/port';
-import { holderOf, WorkHolders } from '../live/work-holders.ts';
+import { callerOf } from '../live/work-holders.ts';
 import { ArtifactDto, artifactToWire, ArtifactUrlDto, FoundArtifactDto, PinArtifactDto } from '../wire/artifact.ts';
 import { Uuid } from '../wire/basics.ts';
 import { Holder } from '../wire/work.ts';
@@ -25,10 +25,8 @@ export function artifactRoutes(app: App, context: RouteContext): void {
   contentRoute(app, context);
   urlRoute(app, context);
   pinRoute(app, context);
-  const holders = new WorkHolders(context.engine);
-  app.addHook('onClose', () => holders.drain());
-  findRoute(app, context, holders);
-  putRoute(app, context, holders);
+  findRoute(app, context);
+  putRoute(app, context);
 }
 
 function listRoute(app: App, { artifacts, engine }: RouteContext): void {
@@ -176,7 +174,7 @@ function pinRoute(app: App, { artifacts }: RouteContext): void {
   });
 }
 
-function findRoute(app: App, { artifacts, signedUrls, engine }: RouteContext, holders: WorkHolders): void {
+function findRoute(app: App, { artifacts, signedUrls, engine, holders }: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/v1/work/:task_id/artifact',
@@ -205,7 +203,7 @@ function findRoute(app: App, { artifacts, signedUrls, engine }: RouteContext, ho
     },
     handler: async (request) => {
       const task = await requireTask(engine, idOf(request.params));
-      await holders.requireReader(task.id, holderOf(request, request.query.holder));
+      await holders.requireReader(task.id, callerOf(request, request.query.holder));
       const { artifact: reference } = request.query;
       const artifact = found(await artifacts.find(task.id, reference), reference);
       return { artifact: artifactToWire(artifact), ...(await signedUrls.make(artifact.id, LIFE_DEFAULT_SECS)) };
@@ -213,7 +211,7 @@ function findRoute(app: App, { artifacts, signedUrls, engine }: RouteContext, ho
   });
 }
 
-function putRoute(app: App, { artifacts }: RouteContext, holders: WorkHolders): void {
+function putRoute(app: App, { artifacts, holders }: RouteContext): void {
   app.route({
     method: 'PUT',
     url: '/v1/work/:task_id/artifacts',
@@ -241,7 +239,7 @@ function putRoute(app: App, { artifacts }: RouteContext, holders: WorkHolders): 
     handler: async (request, reply) => {
       const { name, attempt, holder } = request.query;
       const task_id = idOf(request.params);
-      await holders.requireHeld(task_id, attempt, holderOf(request, holder));
+      await holders.requireWorker(task_id, attempt, callerOf(request, holder));
       const fault = artifactNameFault(name);
       if (fault !== null) throw new HeddleError('INVALID_QUERY', undefined, { details: [`name: ${fault}`] });
       const content = (request.body ?? []) as IncomingMessage | [];

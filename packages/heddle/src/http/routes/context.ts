@@ -4,6 +4,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 
 import type { Handles } from '../handles.ts';
 import type { EventStreams } from '../live/event-streams.ts';
+import type { WorkHolders } from '../live/work-holders.ts';
 import type { SignedUrls } from '../signed-urls.ts';
 import type { Operations } from '../operations.ts';
 import type { ServerDependencies } from '../ports.ts';
@@ -21,5 +22,6 @@ export interface RouteContext extends ServerDependencies {
   operations: Operations;
   handles: Handles;
   signedUrls: SignedUrls;
+  holders: WorkHolders;
   streams: EventStreams;
 }

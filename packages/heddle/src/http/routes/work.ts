@@ -1,6 +1,3 @@
-import type { FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
-
 import { HeddleError } from '@heddle/base/errors';
 import type { JsonValue } from '@heddle/base/json';
 import { VALUE_DEPTH_MAX } from '@heddle/base/parse/json-value';
@@ -15,8 +12,7 @@ import { Coalescer } from '@heddle/base/coalescer';
 import { MANY_NODES, ONE_RESULT } from '../body-limits.ts';
 import { disconnectSignalOf } from '../live/hang-up.ts';
 import { WorkClaims } from '../live/work-claims.ts';
-import { holderOf, requireKindsOfToken, WorkHolders } from '../live/work-holders.ts';
-import { Uuid } from '../wire/basics.ts';
+import { callerOf, requireKindsOfToken, staleAttempt, STOP, type WorkHolders } from '../live/work-holders.ts';
 import {
   ClaimedWorkDto,
   ClaimWorkDto,
@@ -26,64 +22,45 @@ import {
   CreatedChildrenDto,
   FailWorkDto,
   HeartbeatAnswerDto,
-  Holder,
   LEASE_DEFAULT_SECS,
   ReleaseWorkDto,
   WorkHeartbeatDto,
   WorkOutcomeDto,
   workOutcomeToWire,
-  WorkResultsDto,
   workToWire,
 } from '../wire/work.ts';
-import { linesOfWork, WorkLoggedDto, WorkLogsDto } from '../wire/log.ts';
-import { resultToWire } from '../wire/workflow.ts';
 import { kindsIn, requireCommandScope } from '../submit/check-commands.ts';
 import { requireAllowedAddresses } from '../submit/check-tree.ts';
 import type { App, RouteContext } from './context.ts';
-import { documented, type RouteDescription } from './document.ts';
-import { idOf, NoQuery, pageProperties, TaskParameters } from './parameters.ts';
+import { idOf, NoQuery } from './parameters.ts';
 import { conflictWith, requireTask, taskNotFound } from './transitions.ts';
+import { BODY_PROBLEMS, describeWork, onTask, type WorkRequest } from './work-task.ts';
 
 /** Each level of a node is an object and its array of children, inside the document and its array of nodes. */
 const CHILDREN_DEPTH_MAX = 2 * TREE_DEPTH_MAX + VALUE_DEPTH_MAX + 3;
 
 /** For workers in any language: they claim tasks, send heartbeats, and report how the tasks ended. */
 export function workRoutes(app: App, context: RouteContext): void {
-  const holders = new WorkHolders(context.engine);
-  app.addHook('onClose', () => holders.drain());
-  const work = { ...context, holders };
   claimRoute(app, context);
-  heartbeatRoute(app, work);
-  completeRoute(app, work);
-  failRoute(app, work);
-  releaseRoute(app, work);
-  childrenRoute(app, work);
-  resultsRoute(app, work);
-  workLogsRoute(app, work);
-}
-
-interface WorkContext extends RouteContext {
-  holders: WorkHolders;
+  heartbeatRoute(app, context);
+  completeRoute(app, context);
+  failRoute(app, context);
+  releaseRoute(app, context);
+  childrenRoute(app, context);
 }
 
 /** Returns the task of a worker's call if that worker claimed it. */
 async function heldTask(
   holders: WorkHolders,
-  request: Pick<FastifyRequest, 'ip' | 'heddle'> & { params: { task_id: string } },
+  request: WorkRequest,
   { attempt, holder }: { attempt: number; holder?: string },
 ): Promise<string> {
   const id = idOf(request.params);
-  await holders.requireHeld(id, attempt, holderOf(request, holder));
+  await holders.requireHeld(id, attempt, callerOf(request, holder));
   return id;
 }
 
-function describe(route: Omit<RouteDescription, 'tag' | 'scope'>) {
-  return documented({ ...route, tag: 'Work', scope: 'work' });
-}
-
-const onTask = { config: { scope: 'work' }, params: TaskParameters, querystring: NoQuery } as const;
 const OUTCOME = { 200: { description: 'Stored, now or by an earlier call.', schema: WorkOutcomeDto } };
-const BODY_PROBLEMS = [404, 409, 413, 415, 429];
 
 const claimDescription = `The tasks run as soon as they are claimed. Each is leased for \`lease_secs\` after its claim and
 after each heartbeat; when the lease expires, another worker can claim the task as its next attempt. If nothing
@@ -100,7 +77,7 @@ function claimRoute(app: App, { engine, clock }: RouteContext): void {
     url: '/v1/work/claim',
     config: { scope: 'work' },
     schema: {
-      ...describe({
+      ...describeWork({
         summary: 'Claim tasks to run',
         description: claimDescription,
         answers: { 200: { description: 'The tasks; empty if nothing became ready.', schema: ClaimedWorkDto } },
@@ -116,7 +93,7 @@ function claimRoute(app: App, { engine, clock }: RouteContext): void {
         {
           lanes: [...new Set(kinds)].map((kind) => `kind:${kind}`),
           limit: max,
-          holder: holderOf(request, holder),
+          holder: callerOf(request, holder).holder,
           lease_ms: lease_secs * 1000,
           traced: true,
         },
@@ -130,9 +107,7 @@ function claimRoute(app: App, { engine, clock }: RouteContext): void {
   });
 }
 
-const STOP = 'stop working on it: further reports are ignored';
-
-function heartbeatRoute(app: App, { engine, holders }: WorkContext): void {
+function heartbeatRoute(app: App, { engine, holders }: RouteContext): void {
   const beats = new Coalescer<Heartbeat, HeartbeatResult>({
     flush: (items) => engine.heartbeat(items),
     maxItems: 2000,
@@ -144,7 +119,7 @@ function heartbeatRoute(app: App, { engine, holders }: WorkContext): void {
     url: '/v1/work/:task_id/heartbeat',
     config: onTask.config,
     schema: {
-      ...describe({
+      ...describeWork({
         summary: 'Send a heartbeat',
         description: `Extends its lease and adds counts. A problem with status 404 or 409 means: stop. The task was
 canceled, has ended, or was claimed by another worker.`,
@@ -175,12 +150,6 @@ canceled, has ended, or was claimed by another worker.`,
   });
 }
 
-function staleAttempt(): HeddleError {
-  return new HeddleError('STALE_ATTEMPT', undefined, {
-    details: [`attempt: has ended, or its lease expired and the task was requeued; ${STOP}`],
-  });
-}
-
 /** Responds to a report on an attempt. `again`: the report leads to a retry that has already been scheduled. */
 function answerReport(outcome: TransitionOutcome, wanted: string, again = false): WorkOutcomeDto {
   switch (outcome.result) {
@@ -200,13 +169,13 @@ function answerReport(outcome: TransitionOutcome, wanted: string, again = false)
   }
 }
 
-function completeRoute(app: App, { operations, holders }: WorkContext): void {
+function completeRoute(app: App, { operations, holders }: RouteContext): void {
   app.route({
     method: 'POST',
     url: '/v1/work/:task_id/complete',
     config: { ...onTask.config, body: ONE_RESULT },
     schema: {
-      ...describe({
+      ...describeWork({
         summary: 'Complete a task',
         description: 'A repeat for the same attempt changes nothing and returns 200.',
         answers: OUTCOME,
@@ -232,13 +201,13 @@ function completeRoute(app: App, { operations, holders }: WorkContext): void {
   });
 }
 
-function failRoute(app: App, { operations, holders }: WorkContext): void {
+function failRoute(app: App, { operations, holders }: RouteContext): void {
   app.route({
     method: 'POST',
     url: '/v1/work/:task_id/fail',
     config: onTask.config,
     schema: {
-      ...describe({
+      ...describeWork({
         summary: 'Fail a task',
         description: 'Its retry policy applies. A repeat for the same attempt changes nothing.',
         answers: OUTCOME,
@@ -258,13 +227,13 @@ function failRoute(app: App, { operations, holders }: WorkContext): void {
   });
 }
 
-function releaseRoute(app: App, { engine, holders }: WorkContext): void {
+function releaseRoute(app: App, { engine, holders }: RouteContext): void {
   app.route({
     method: 'POST',
     url: '/v1/work/:task_id/release',
     config: onTask.config,
     schema: {
-      ...describe({
+      ...describeWork({
         summary: 'Release a task',
         description: 'For a worker that stops: the task is ready for other workers at once, as its next attempt.',
         answers: OUTCOME,
@@ -282,14 +251,14 @@ function releaseRoute(app: App, { engine, holders }: WorkContext): void {
   });
 }
 
-function childrenRoute(app: App, context: WorkContext): void {
+function childrenRoute(app: App, context: RouteContext): void {
   const { engine, holders } = context;
   app.route({
     method: 'POST',
     url: '/v1/work/:task_id/children',
     config: { ...onTask.config, bodyDepth: CHILDREN_DEPTH_MAX, body: MANY_NODES },
     schema: {
-      ...describe({
+      ...describeWork({
         summary: 'Add nodes to a workflow, as its generator',
         description: `Each node is accepted or rejected by itself. Use UUIDs as ids, so that a repeat of the request creates
 nothing twice.`,
@@ -329,66 +298,4 @@ function readNodes(given: readonly unknown[], newId: () => string): NewNode[] {
   const nodes = given.map((value, index) => readCreatedNode(value, placeOf(place, index), faults, newId));
   if (faults.list.length > 0) throw new HeddleError('VALIDATION_FAILED', undefined, { details: faults.list });
   return nodes.filter((node) => node !== null);
-}
-
-const logsDescription = `For workers that claim tasks: adds lines to the log of the attempt. \`first_line\` makes a repeated
-request harmless. Lines are kept with the task; see its log.`;
-
-function workLogsRoute(app: App, { engine, clock, holders }: WorkContext): void {
-  app.route({
-    method: 'POST',
-    url: '/v1/work/:task_id/logs',
-    config: onTask.config,
-    schema: {
-      ...describe({
-        summary: 'Add lines to the log of a task',
-        description: logsDescription,
-        answers: { 200: { description: 'Stored, now or by an earlier call.', schema: WorkLoggedDto } },
-        problems: BODY_PROBLEMS,
-      }),
-      params: onTask.params,
-      querystring: onTask.querystring,
-      body: WorkLogsDto,
-    },
-    handler: async (request) => {
-      const { attempt, first_line } = request.body;
-      const task_id = await heldTask(holders, request, request.body);
-      const lines = linesOfWork(request.body, clock.now());
-      await engine.appendLogs([{ task_id, attempt, first_line, lines }]);
-      return { next: first_line + lines.length };
-    },
-  });
-}
-
-function resultsRoute(app: App, { engine, config, holders }: WorkContext): void {
-  app.route({
-    method: 'GET',
-    url: '/v1/work/:task_id/results',
-    config: onTask.config,
-    schema: {
-      ...describe({
-        summary: 'Read the results of what ran before a task',
-        description: 'For aggregators: the results of everything that precedes the task in its container.',
-        answers: { 200: { description: 'One page of results.', schema: WorkResultsDto } },
-        problems: [404, 409],
-      }),
-      params: onTask.params,
-      querystring: Type.Object(
-        {
-          after: Type.Optional(Uuid('Only results of tasks whose ids come after this one.')),
-          limit: pageProperties(config.pagination).page_size,
-          holder: Holder,
-        },
-        { additionalProperties: false },
-      ),
-    },
-    handler: async (request) => {
-      const { after, limit = config.pagination.default, holder } = request.query;
-      const task = await requireTask(engine, idOf(request.params));
-      await holders.requireReader(task.id, holderOf(request, holder));
-      const results = await engine.readResults({ before_task_id: task.id }, after?.toLowerCase() ?? null, limit);
-      const next = results.length < limit ? null : results.at(-1)!.task_id;
-      return { results: results.map(resultToWire), next };
-    },
-  });
 }

@@ -64,3 +64,9 @@ export const RotatedSecretsDto = Type.Object(
 export function secretToWire({ created_at, updated_at, grants, ...secret }: ListedSecret): SecretDto {
   return { ...secret, grants: [...grants], created_at: isoTime(created_at), updated_at: isoTime(updated_at) };
 }
+
+export const WorkSecretsDto = Type.Object(
+  { secrets: Type.Record(Type.String(), Type.String(), { description: 'Values by name.' }) },
+  { additionalProperties: false, title: 'WorkSecrets' },
+);
+export type WorkSecretsDto = Static<typeof WorkSecretsDto>;
