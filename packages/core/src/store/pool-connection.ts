@@ -149,12 +149,11 @@ async function connectTo(options: ConnectionOptions, onLost: (error: Error) => v
     pipeline: options.pipeline ?? true,
     types: typesOfHeddle,
   });
-  let lost: Error | undefined;
-  let established = false;
+  const state: { lost: Error | null; established: boolean } = { lost: null, established: false };
   const lose = (error: Error): void => {
-    if (lost !== undefined) return;
-    lost = error;
-    if (established) onLost(error);
+    if (state.lost !== null) return;
+    state.lost = error;
+    if (state.established) onLost(error);
   };
   client.on('error', lose);
   client.on('end', () => lose(new Error('Connection terminated')));
@@ -173,7 +172,9 @@ async function connectTo(options: ConnectionOptions, onLost: (error: Error) => v
         true,
       );
     }
-    established = true;
+    // A server that shuts down says so right behind its first answer.
+    if (state.lost !== null) throw state.lost;
+    state.established = true;
     return client;
   } catch (error) {
     abandon(client);

@@ -6,7 +6,7 @@ import { HeddleError } from '@heddle/base/errors';
 import { CircuitBreaker } from '@heddle/base/breaker';
 import { systemClock } from '@heddle/base/clock';
 import type { Database, DatabaseOptions, Statement } from '../../src/store/database.ts';
-import { startProxy, unusedPort, type Proxy } from '@heddle/test-support/database-faults/proxy';
+import { startProxy, targetOf, unusedPort, type Proxy } from '@heddle/test-support/database-faults/proxy';
 import { onServer, startPair, type Pair } from '@heddle/test-support/database-faults/standby';
 import { eventually } from '@heddle/test-support/eventually';
 import { createTestDatabase, openTestDatabase } from '@heddle/test-support/postgres';
@@ -65,6 +65,23 @@ describe('faults that pass', () => {
       assertBusy,
     );
     await assert.rejects(database.query(raise('23505')), { code: '23505' });
+    await made.drop();
+  });
+
+  test('a connection that the server closes right behind its first answer does not stay in the pool', async () => {
+    const made = await createTestDatabase({ empty: true });
+    const proxy = await startProxy(targetOf(made.url));
+    // ErrorResponse: FATAL 57P01, as a server sends it to all sessions when it shuts down.
+    const fields = ['SFATAL', 'VFATAL', 'C57P01', 'Mterminating connection due to administrator command'];
+    const body = Buffer.from(`${fields.join('\0')}\0\0`);
+    const length = Buffer.alloc(4);
+    length.writeInt32BE(body.length + 4);
+    proxy.endWith(Buffer.concat([Buffer.from('E'), length, body]));
+    const database = openTestDatabase(proxy.through(made.url), { minIdle: 1 });
+    await eventually(() => database.stats().idle === 1, 'the pool is warm');
+    await proxy.close();
+    await eventually(() => database.stats().size === 0, 'the connection is gone');
+    await database.close();
     await made.drop();
   });
 

@@ -18,7 +18,17 @@ export interface Proxy {
   swallow(isSwallowing: boolean): void;
   /** Holds back what the server answers, for so long each time. */
   slowDown(ms: number): void;
+  /** Sends these bytes right behind the next answer that ends a statement of a session, and closes the connection. */
+  endWith(bytes: Buffer): void;
   close(): Promise<void>;
+}
+
+/** Where the server of a database listens. */
+export function targetOf(url: string): ProxyTarget {
+  const { port, searchParams } = new URL(url);
+  const directory = searchParams.get('host');
+  const number = port === '' ? '5432' : port;
+  return directory === null ? Number(number) : `${directory}/.s.PGSQL.${number}`;
 }
 
 /** A TCP proxy on loopback before a server. */
@@ -27,6 +37,7 @@ export async function startProxy(target: ProxyTarget): Promise<Proxy> {
   let current = target;
   let isSwallowing = false;
   let delayMs = 0;
+  let farewell: Buffer | null = null;
   const track = (socket: Socket, other: Socket): void => {
     sockets.add(socket);
     socket.on('error', () => other.destroy());
@@ -45,7 +56,12 @@ export async function startProxy(target: ProxyTarget): Promise<Proxy> {
     let order = Promise.resolve();
     const answer = async (bytes: Buffer): Promise<void> => {
       if (delayMs > 0) await sleep(delayMs);
-      if (!isSwallowing && !near.destroyed) near.write(bytes);
+      if (isSwallowing || near.destroyed) return;
+      if (farewell === null || !answersStatement(bytes)) near.write(bytes);
+      else {
+        near.end(Buffer.concat([bytes, farewell]));
+        farewell = null;
+      }
     };
     far.on('data', (bytes) => {
       order = order.then(() => answer(bytes));
@@ -61,12 +77,18 @@ export async function startProxy(target: ProxyTarget): Promise<Proxy> {
     reset: () => sockets.forEach((socket) => socket.resetAndDestroy()),
     swallow: (on) => (isSwallowing = on),
     slowDown: (ms) => (delayMs = ms),
+    endWith: (bytes) => (farewell = bytes),
     async close() {
       for (const socket of sockets) socket.destroy();
       server.close();
       await once(server, 'close');
     },
   };
+}
+
+/** Whether a chunk has rows and ends with ReadyForQuery, as no part of a login does. */
+function answersStatement(bytes: Buffer): boolean {
+  return bytes.includes('SELECT 1\0') && bytes.at(-6) === 'Z'.charCodeAt(0);
 }
 
 /** The same database at a port of loopback. */
