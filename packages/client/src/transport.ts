@@ -51,6 +51,13 @@ export class Transport {
     return response;
   }
 
+  /** Reads a signed URL of another server, without the token. */
+  async open(url: string): Promise<Response> {
+    const response = await this.#fetch(url);
+    if (response.status >= 400) throw await errorOf(response);
+    return response;
+  }
+
   async json<Answer>(method: string, path: string, options?: RequestOptions): Promise<Answer> {
     return (await (await this.send(method, path, options)).json()) as Answer;
   }

@@ -70,6 +70,8 @@ export interface ArtifactUrlDto {
   url: string;
   /** When it stops working (RFC 3339, UTC) */
   expires_at: string;
+  /** Whether it is an address of the object store rather than of a server. */
+  direct: boolean;
 }
 
 export interface FoundArtifactDto {
@@ -78,10 +80,36 @@ export interface FoundArtifactDto {
   url: string;
   /** When it stops working (RFC 3339, UTC) */
   expires_at: string;
+  /** Whether it is an address of the object store rather than of a server. */
+  direct: boolean;
+}
+
+export interface NewUploadDto {
+  /** The claimed attempt; one that has ended is rejected. */
+  attempt: Attempt;
+  /** The `holder` of the claim, if it named one. */
+  holder?: Holder;
+  /** A relative path. */
+  name: string;
+  /** Bytes of the content. */
+  size: number;
+  /** Of the content. */
+  sha256: string;
 }
 
 export interface PinArtifactDto {
   pinned: boolean;
+}
+
+export interface UploadDto {
+  upload: {
+    /** Where to send the content, with PUT. */
+    url: string;
+    /** Headers that the request must have. */
+    headers: Record<string, string>;
+    /** When it stops working (RFC 3339, UTC) */
+    expires_at: string;
+  } | null;
 }
 
 export interface TaskAttemptDto {

@@ -7,7 +7,9 @@ import type {
   CreatedChildrenDto,
   FailWorkDto,
   FoundArtifactDto,
+  NewUploadDto,
   TaskResultDto,
+  UploadDto,
   WorkDto,
   WorkHeartbeatDto,
   WorkLogsDto,
@@ -59,6 +61,16 @@ export class WorkClient {
     return this.#transport.json('PUT', pathOf(id, 'artifacts'), { query: { name, attempt, holder }, content });
   }
 
+  /** Returns where to send the content of an artifact with PUT; null: call `putArtifact` instead. */
+  async upload(task: ClaimedWork, artifact: Omit<NewUploadDto, 'attempt' | 'holder'>): Promise<UploadDto['upload']> {
+    return (await this.#say<UploadDto>(task, 'upload', artifact)).upload;
+  }
+
+  /** Stores an artifact whose content was sent there; replaces the one of the same name and attempt. */
+  uploaded(task: ClaimedWork, artifact: Omit<NewUploadDto, 'attempt' | 'holder'>): Promise<ArtifactDto> {
+    return this.#say(task, 'uploaded', artifact);
+  }
+
   /**
    * Opens an artifact that the task refers to.
    * @param artifact its id, or `NODE/NAME`
@@ -69,9 +81,7 @@ export class WorkClient {
   ): Promise<{ artifact: ArtifactDto; content: ReadableStream<Uint8Array> }> {
     const query = { artifact, holder };
     const found = await this.#transport.json<FoundArtifactDto>('GET', pathOf(id, 'artifact'), { query });
-    // By the path of the URL: the server may have another address here than for others.
-    const { pathname, search } = new URL(found.url);
-    const { body } = await this.#transport.send('GET', `${pathname}${search}`);
+    const { body } = await (found.direct ? this.#transport.open(found.url) : this.#openHere(found.url));
     return { artifact: found.artifact, content: body! };
   }
 
@@ -115,6 +125,12 @@ export class WorkClient {
       yield* page.results;
       after = page.next ?? undefined;
     } while (after !== undefined);
+  }
+
+  /** By the path of the URL: the server may have another address here than for others. */
+  #openHere(url: string): Promise<Response> {
+    const { pathname, search } = new URL(url);
+    return this.#transport.send('GET', `${pathname}${search}`);
   }
 
   #say<Answer>({ id, attempt, holder }: ClaimedWork, verb: string, body: object): Promise<Answer> {

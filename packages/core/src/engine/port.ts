@@ -49,8 +49,11 @@ export type {
   ArtifactOwner,
   Artifacts,
   BlobStore,
+  ContentId,
+  DirectTransfers,
   ReceivedBlob,
   TaskArtifacts,
+  UploadTarget,
 } from './artifacts/port.ts';
 export type { ListedSecret, NamedSecrets } from './secrets/port.ts';
 export type { ModelBooks, Models, RunEnding } from './models/port.ts';

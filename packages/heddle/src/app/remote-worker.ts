@@ -6,7 +6,8 @@ import type { KindDefinition } from '@heddle/kit';
 import type { TaskControl } from '../dispatch/task-control.ts';
 import { startWorkers } from './kinds.ts';
 import { clientOf, serverResults, type ServerAddress } from './server-access.ts';
-import { serverArtifacts } from './server-artifacts.ts';
+import { bytesMaxOf } from './artifacts/open.ts';
+import { serverArtifacts } from './artifacts/server.ts';
 import { serverSecrets } from './server-secrets.ts';
 import { RemoteEngine } from './server-engine.ts';
 import type { SettingValues } from './settings.ts';
@@ -38,7 +39,7 @@ export function startRemoteWorker(options: RemoteWorkerOptions): RunningWorker {
   const tools = {
     tracing,
     results: serverResults(client, name),
-    artifacts: serverArtifacts(server, name),
+    artifacts: serverArtifacts({ server, bytesMax: bytesMaxOf(settings), holder: name }),
     secrets: serverSecrets(client, name),
   };
   const clocks = { clock: systemClock, random: systemRandom, log };

@@ -3,6 +3,7 @@ import { parseSqsAddress } from '@heddle/core/queue/sqs-address';
 import { levelFromRustLog, type LogLevel } from '@heddle/base/log';
 import { parseWebhookSecret } from '@heddle/base/signing';
 import { databaseAddresses } from '@heddle/core/store/addresses';
+import { parseS3Address } from './artifacts/s3-address.ts';
 import { itemsOf, list, REDACTED, setting, type Declaration, type Setting } from '@heddle/base/setting';
 
 export * from '@heddle/base/setting';
@@ -14,6 +15,22 @@ export function queueUrl(declaration: Declaration<string>): Setting<string> {
     parse: (given) => {
       try {
         if (given !== 'postgres') parseSqsAddress(given);
+        return { value: given };
+      } catch {
+        return null;
+      }
+    },
+    show: (value) => value,
+  });
+}
+
+/** Address of a bucket; empty: none. */
+export function bucketAddress(declaration: Declaration<string>): Setting<string> {
+  return setting(declaration, {
+    allowed: '`s3://BUCKET/PREFIX?region=REGION&endpoint=URL` (prefix, region and endpoint are optional)',
+    parse: (given) => {
+      try {
+        parseS3Address(given);
         return { value: given };
       } catch {
         return null;

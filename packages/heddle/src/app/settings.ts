@@ -1,6 +1,6 @@
 import { DEFAULT_BLOCKED_HOSTNAMES, DEFAULT_BLOCKED_SUFFIXES } from '../dispatch/ssrf.ts';
 import { ACCESS_SETTINGS } from './access-settings.ts';
-import { ARTIFACT_SETTING_GROUPS } from './artifact-settings.ts';
+import { ARTIFACT_SETTING_GROUPS } from './artifacts/settings.ts';
 import { DATABASE_SETTING_GROUPS } from './database-settings.ts';
 import { EXECUTOR_SETTING_GROUPS } from './executor-settings.ts';
 import { MAIL_SETTING_GROUPS } from './mail-settings.ts';

@@ -30,7 +30,7 @@ import type { Database } from '@heddle/core/store/database';
 import { DefinitionStore } from '@heddle/core/store/definitions';
 import { SecretStore } from '@heddle/core/store/secrets';
 import { TokenStore } from '@heddle/core/store/tokens';
-import { artifactsOf } from './artifacts.ts';
+import { artifactsOf } from './artifacts/open.ts';
 import { requireTokens } from './access.ts';
 import type { Configuration } from './config.ts';
 import { EXAMPLE_NAMES } from './example-names.ts';

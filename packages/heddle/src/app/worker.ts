@@ -34,7 +34,7 @@ import { remoteKinds } from './remote-kinds.ts';
 import { requireSchema } from './schema-state.ts';
 import { accessServer, type ServerAddress } from './server-access.ts';
 import { workerScanKinds } from './scan-kinds.ts';
-import { workerArtifacts } from './artifacts.ts';
+import { workerArtifacts } from './artifacts/open.ts';
 import { startRemoteWorker, type RunningWorker } from './remote-worker.ts';
 import { workerSecrets } from './named-secrets.ts';
 import type { SettingValues } from './settings.ts';
@@ -138,7 +138,7 @@ async function startWorker(start: Start): Promise<{ worker: RunningWorker; ready
     control,
     results,
     ...(storeLogs === undefined ? {} : { storeLogs }),
-    artifacts: workerArtifacts(settings, server, { database, clock: systemClock }),
+    artifacts: workerArtifacts(settings, server, { database, clock: systemClock, log }),
     secrets: workerSecrets(settings, server, { database, clock: systemClock, log }),
     tracing,
     ...common,

@@ -39,6 +39,7 @@ import { logRoutes } from './routes/logs.ts';
 import { taskRoutes } from './routes/task.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
 import { workRoutes } from './routes/work.ts';
+import { workArtifactRoutes } from './routes/work-artifacts.ts';
 import { workDataRoutes } from './routes/work-data.ts';
 import { workflowRoutes } from './routes/workflows.ts';
 import { addSecurityHeaders } from './security-headers.ts';
@@ -131,6 +132,7 @@ function addRoutes(app: App, context: RouteContext): void {
   workflowRoutes(app, context);
   workRoutes(app, context);
   workDataRoutes(app, context);
+  workArtifactRoutes(app, context);
   jobRoutes(app, context);
   findingRoutes(app, context);
   modelRoutes(app, context);

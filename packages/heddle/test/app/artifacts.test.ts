@@ -10,11 +10,12 @@ import { after, before, describe, test } from 'node:test';
 
 import { ATTEMPT_OUTCOME_CODE } from '@heddle/base/vocabulary/attempt';
 import { systemClock } from '@heddle/base/clock';
+import { silentLogger } from '@heddle/base/log';
 import { HeddleClient, type Artifact, type Task } from '@heddle/client';
 import type { WorkDto } from '@heddle/client';
 import { eventually } from '@heddle/test-support/eventually';
 import { startHeddle, type Heddle } from '@heddle/test-support/cli/heddle';
-import { artifactsOf } from '../../src/app/artifacts.ts';
+import { artifactsOf } from '../../src/app/artifacts/open.ts';
 import { loadConfiguration } from '../../src/app/config.ts';
 import { heddle, type Ran } from '../support/cli/run-command.ts';
 
@@ -289,7 +290,7 @@ describe('artifacts', { concurrency: false }, () => {
     await query(`update heddle.artifact_blob set stored_at = now() - interval '2 hours'`);
     const flags = { HEDDLE_ARTIFACTS_DIR: stored };
     const { values } = loadConfiguration({ flags, environment: {}, workingDirectory: directory });
-    await artifactsOf(values, { database: server.database, clock: systemClock }).retain(1_000);
+    await artifactsOf(values, { database: server.database, clock: systemClock, log: silentLogger }).retain(1_000);
 
     const exists = async (content: string): Promise<boolean> => {
       const hex = sha256(content);

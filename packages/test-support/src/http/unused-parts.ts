@@ -5,6 +5,9 @@ const unused = (): Promise<never> => Promise.reject(new Error('not needed'));
 /** Artifacts of a server that has none. */
 export const noArtifacts: Omit<Artifacts, 'open' | 'retain'> = {
   put: unused,
+  uploadTarget: () => Promise.resolve(null),
+  putUploaded: unused,
+  downloadUrl: () => Promise.resolve(null),
   find: () => Promise.resolve(null),
   list: () => Promise.resolve([]),
   get: () => Promise.resolve(null),

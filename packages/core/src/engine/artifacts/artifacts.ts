@@ -17,12 +17,13 @@ import {
   unusedBlobs,
 } from '../../store/artifacts.ts';
 import type { Database } from '../../store/database.ts';
-import type { ArtifactContent, ArtifactOwner, Artifacts, BlobStore } from './port.ts';
+import type { ArtifactContent, ArtifactOwner, Artifacts, BlobStore, ContentId, UploadTarget } from './port.ts';
 
 /** Artifacts of all attempts that one list has. */
 const LIST_MAX = 10_000;
 /** Age of a content that nothing uses, before it is removed: a task may be about to store it. */
 const UNUSED_MS = 3_600_000;
+const LIST_INTERVAL_MS = 3_600_000;
 const UNFINISHED_MS = 24 * 3_600_000;
 const REMOVED_PER_SET = 500;
 
@@ -43,27 +44,66 @@ export function createArtifacts(options: ArtifactsOptions): Artifacts {
 
 class StoredArtifacts implements Artifacts {
   readonly #options: ArtifactsOptions;
+  /** Monotonic milliseconds of the last listing of all contents. */
+  #listedAt = -Infinity;
 
   constructor(options: ArtifactsOptions) {
     this.#options = options;
   }
 
   async put(owner: ArtifactOwner, name: string, content: ArtifactContent): Promise<Artifact> {
-    const { database, blobs, newId, bytesMax, countMax } = this.#options;
+    const { blobs, bytesMax } = this.#options;
     requireName(name);
     const blob = await blobs.receive(content, bytesMax);
-    const { digest, size } = blob;
     try {
-      await database.transaction(async (tx) => {
-        const artifact = { id: newId(), ...owner, name, digest, size };
-        const refused = await putArtifact(tx, artifact, countMax, this.#time(0));
-        if (refused !== null) throw refusal(refused, owner, countMax);
-        // While the digest is locked: nobody can remove the content meanwhile.
-        await blob.keep();
-      });
+      return await this.#store(owner, name, blob, () => blob.keep());
     } finally {
       await blob.discard();
     }
+  }
+
+  async uploadTarget(name: string, content: ContentId): Promise<UploadTarget | null> {
+    const { blobs, bytesMax } = this.#options;
+    requireName(name);
+    if (content.size > bytesMax) {
+      throw new HeddleError('BODY_TOO_LARGE', `An artifact may have ${bytesMax} bytes (HEDDLE_ARTIFACT_MB)`);
+    }
+    return (await blobs.direct?.signUpload(content)) ?? null;
+  }
+
+  putUploaded(owner: ArtifactOwner, name: string, content: ContentId): Promise<Artifact> {
+    const { direct } = this.#options.blobs;
+    requireName(name);
+    return this.#store(owner, name, content, async () => {
+      if (direct !== null && (await direct.isUploaded(content))) return;
+      throw new HeddleError('CONFLICT', 'The content is not in the store', {
+        details: ['sha256: was not uploaded, or not whole; ask for an upload again'],
+      });
+    });
+  }
+
+  downloadUrl({ sha256, name }: Artifact, lifeSecs: number): Promise<string | null> {
+    const { direct } = this.#options.blobs;
+    const fileName = name.split('/').at(-1)!;
+    return direct === null
+      ? Promise.resolve(null)
+      : direct.signDownload(Buffer.from(sha256, 'hex'), fileName, lifeSecs);
+  }
+
+  /** @param keep called while the digest is locked: the content cannot be removed meanwhile */
+  async #store(
+    owner: ArtifactOwner,
+    name: string,
+    { digest, size }: ContentId,
+    keep: () => Promise<void>,
+  ): Promise<Artifact> {
+    const { database, newId, countMax } = this.#options;
+    await database.transaction(async (tx) => {
+      const artifact = { id: newId(), ...owner, name, digest, size };
+      const refused = await putArtifact(tx, artifact, countMax, this.#time(0));
+      if (refused !== null) throw refusal(refused, owner, countMax);
+      await keep();
+    });
     return (await artifactOfAttempt(database, { ...owner, name }))!;
   }
 
@@ -100,7 +140,9 @@ class StoredArtifacts implements Artifacts {
     const { database, blobs, clock } = this.#options;
     await deleteLostArtifacts(database, limit);
     await this.#removeUnused(await unusedBlobs(database, this.#time(-UNUSED_MS), limit));
-    // Contents that no row ever told of: their process ended between storing them and its commit.
+    if (clock.monotonic() < this.#listedAt + LIST_INTERVAL_MS) return;
+    this.#listedAt = clock.monotonic();
+    // Contents that no row names: their process ended between storing them and its commit.
     for await (const digests of blobs.list(clock.now() - UNUSED_MS)) {
       await this.#removeUnused(await unknownBlobs(database, digests));
     }
@@ -112,7 +154,7 @@ class StoredArtifacts implements Artifacts {
     for (let at = 0; at < digests.length; at += REMOVED_PER_SET) {
       const set = digests.slice(at, at + REMOVED_PER_SET);
       await database.transaction(async (tx) => {
-        for (const digest of await takeUnusedBlobs(tx, set, this.#time(-UNUSED_MS))) await blobs.remove(digest);
+        await blobs.remove(await takeUnusedBlobs(tx, set, this.#time(-UNUSED_MS)));
       });
     }
   }

@@ -1,4 +1,4 @@
-import { artifactsOf } from '../artifacts.ts';
+import { artifactsOf } from '../artifacts/open.ts';
 import { secretsOf } from '../named-secrets.ts';
 import { hostname } from 'node:os';
 
@@ -135,7 +135,7 @@ async function startAgent(
     ...common,
     tracing,
     secrets: secretsOf(settings, { database, clock: systemClock, log }),
-    artifacts: artifactsOf(settings, { database, clock: systemClock }),
+    artifacts: artifactsOf(settings, { database, clock: systemClock, log }),
     onDone: (epoch) => void agent.finish(epoch),
     onFree: () => agent.wake(),
     onStuck: () => void endStuck(agent, onEnded),

@@ -1,21 +1,16 @@
-import type { IncomingMessage } from 'node:http';
 import { Type } from 'typebox';
 
 import { HeddleError } from '@heddle/base/errors';
-import { artifactNameFault } from '@heddle/base/vocabulary/artifact';
 import type { Artifact } from '@heddle/core/engine/port';
-import { callerOf } from '../live/work-holders.ts';
-import { ArtifactDto, artifactToWire, ArtifactUrlDto, FoundArtifactDto, PinArtifactDto } from '../wire/artifact.ts';
-import { Uuid } from '../wire/basics.ts';
-import { Holder } from '../wire/work.ts';
+import { ArtifactDto, artifactToWire, ArtifactUrlDto, PinArtifactDto } from '../wire/artifact.ts';
+import { isoTime, Uuid } from '../wire/basics.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
 import { idOf, NoQuery, TaskParameters } from './parameters.ts';
 import { requireTask } from './transitions.ts';
 
 const ArtifactParameters = Type.Object({ artifact_id: Uuid('The artifact.') }, { additionalProperties: false });
-const REFERENCE_CHARS_MAX = 800;
-const LIFE_DEFAULT_SECS = 3_600;
+export const LIFE_DEFAULT_SECS = 3_600;
 const LIFE_MAX_SECS = 604_800;
 const TAG = 'Artifacts';
 
@@ -25,8 +20,6 @@ export function artifactRoutes(app: App, context: RouteContext): void {
   contentRoute(app, context);
   urlRoute(app, context);
   pinRoute(app, context);
-  findRoute(app, context);
-  putRoute(app, context);
 }
 
 function listRoute(app: App, { artifacts, engine }: RouteContext): void {
@@ -143,8 +136,8 @@ function urlRoute(app: App, context: RouteContext): void {
       ),
     },
     handler: async ({ params, body }) => {
-      const { id } = await requireArtifact(context, params.artifact_id);
-      return context.signedUrls.make(id, body.expires_in_secs ?? LIFE_DEFAULT_SECS);
+      const artifact = await requireArtifact(context, params.artifact_id);
+      return urlOf(context, artifact, body.expires_in_secs ?? LIFE_DEFAULT_SECS);
     },
   });
 }
@@ -174,84 +167,15 @@ function pinRoute(app: App, { artifacts }: RouteContext): void {
   });
 }
 
-function findRoute(app: App, { artifacts, signedUrls, engine, holders }: RouteContext): void {
-  app.route({
-    method: 'GET',
-    url: '/v1/work/:task_id/artifact',
-    config: { scope: 'work' },
-    schema: {
-      ...documented({
-        summary: 'Find an artifact that a task refers to',
-        description: 'For workers: the artifact, and a signed URL of its content.',
-        tag: 'Work',
-        scope: 'work',
-        answers: { 200: { description: 'The artifact.', schema: FoundArtifactDto } },
-        problems: [404, 409],
-      }),
-      params: TaskParameters,
-      querystring: Type.Object(
-        {
-          artifact: Type.String({
-            minLength: 1,
-            maxLength: REFERENCE_CHARS_MAX,
-            description: 'Its id; or `NODE/NAME`: the `local_id` of a task of the workflow, or the id of any task.',
-          }),
-          holder: Holder,
-        },
-        { additionalProperties: false },
-      ),
-    },
-    handler: async (request) => {
-      const task = await requireTask(engine, idOf(request.params));
-      await holders.requireReader(task.id, callerOf(request, request.query.holder));
-      const { artifact: reference } = request.query;
-      const artifact = found(await artifacts.find(task.id, reference), reference);
-      return { artifact: artifactToWire(artifact), ...(await signedUrls.make(artifact.id, LIFE_DEFAULT_SECS)) };
-    },
-  });
-}
-
-function putRoute(app: App, { artifacts, holders }: RouteContext): void {
-  app.route({
-    method: 'PUT',
-    url: '/v1/work/:task_id/artifacts',
-    config: { scope: 'work', streamed: true },
-    schema: {
-      ...documented({
-        summary: 'Store an artifact of a task',
-        description:
-          'For workers: the body is the content, `application/octet-stream`. Replaces the one of the same name and attempt.',
-        tag: 'Work',
-        scope: 'work',
-        answers: { 200: { description: 'The stored artifact.', schema: ArtifactDto } },
-        problems: [404, 409, 413, 415],
-      }),
-      params: TaskParameters,
-      querystring: Type.Object(
-        {
-          name: Type.String({ minLength: 1, maxLength: 500, description: 'A relative path.' }),
-          attempt: Type.Integer({ minimum: 1, description: 'The attempt of the claim.' }),
-          holder: Holder,
-        },
-        { additionalProperties: false },
-      ),
-    },
-    handler: async (request, reply) => {
-      const { name, attempt, holder } = request.query;
-      const task_id = idOf(request.params);
-      await holders.requireWorker(task_id, attempt, callerOf(request, holder));
-      const fault = artifactNameFault(name);
-      if (fault !== null) throw new HeddleError('INVALID_QUERY', undefined, { details: [`name: ${fault}`] });
-      const content = (request.body ?? []) as IncomingMessage | [];
-      try {
-        return artifactToWire(await artifacts.put({ task_id, attempt }, name, content));
-      } catch (error) {
-        // The rest of the body would be read as the next request.
-        void reply.header('connection', 'close');
-        throw error;
-      }
-    },
-  });
+/** Returns a URL of the store if it has one, else of this server. */
+export async function urlOf(
+  { artifacts, signedUrls, clock }: RouteContext,
+  artifact: Artifact,
+  lifeSecs: number,
+): Promise<{ url: string; expires_at: string; direct: boolean }> {
+  const url = await artifacts.downloadUrl(artifact, lifeSecs);
+  if (url === null) return { ...(await signedUrls.make(artifact.id, lifeSecs)), direct: false };
+  return { url, expires_at: isoTime(clock.now() + lifeSecs * 1000), direct: true };
 }
 
 async function requireArtifact({ artifacts }: RouteContext, given: string): Promise<Artifact> {
@@ -259,7 +183,7 @@ async function requireArtifact({ artifacts }: RouteContext, given: string): Prom
   return found(await artifacts.get(id), id);
 }
 
-function found(artifact: Artifact | null, reference: string): Artifact {
+export function found(artifact: Artifact | null, reference: string): Artifact {
   if (artifact !== null) return artifact;
   throw new HeddleError('NOT_FOUND', `No such artifact: ${reference}`, {
     details: [`artifact: there is none; list those of a task with /v1/tasks/{task_id}/artifacts`],

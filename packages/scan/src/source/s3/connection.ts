@@ -10,6 +10,11 @@ export interface S3Connection {
   client: S3Client;
 }
 
+const SILENT = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+function ignore(): void {
+  // Failures are thrown as well.
+}
+
 /** Attempts per request, including the first; the SDK waits between them. */
 const TRIES_MAX = 5;
 
@@ -23,6 +28,8 @@ export async function connect(spec: S3Spec): Promise<S3Connection> {
   const { endpoint, region, force_path_style: isPathStyle } = spec;
   const client = new sdk.S3Client({
     maxAttempts: TRIES_MAX,
+    // Otherwise it writes warnings to the terminal.
+    logger: SILENT,
     followRegionRedirects: true,
     // Checksums cover whole objects, but these are read in parts.
     responseChecksumValidation: 'WHEN_REQUIRED',
@@ -39,7 +46,7 @@ async function loadSdk(): Promise<S3Sdk> {
     return await import('@aws-sdk/client-s3');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    throw new Error('scanning a bucket requires a package; run: npm install @aws-sdk/client-s3', { cause: error });
+    throw new Error('s3:// requires a package; run: npm install @aws-sdk/client-s3', { cause: error });
   }
 }
 
@@ -48,20 +55,27 @@ export function addressOf({ bucket, prefix = '' }: S3Spec): string {
   return `s3://${bucket}/${prefix}`;
 }
 
-/** Converts a listing failure to an error with its remedy. */
-export function explain(spec: S3Spec, error: unknown): Error {
+const READING = 's3:ListBucket for the bucket and s3:GetObject for its objects';
+
+/**
+ * Converts a failed request to an error with its remedy.
+ * @param permissions what the credentials need
+ */
+export function explain(spec: S3Spec, error: unknown, permissions = READING): Error {
   const { name, message } = error as Error;
-  return new Error(`${addressOf(spec)}: ${adviceOf(spec, name) ?? `${name}: ${message}`}`, { cause: error });
+  return new Error(`${addressOf(spec)}: ${adviceOf(spec, name, permissions) ?? `${name}: ${message}`}`, {
+    cause: error,
+  });
 }
 
-function adviceOf({ bucket }: S3Spec, name: string): string | null {
+function adviceOf({ bucket }: S3Spec, name: string, permissions: string): string | null {
   switch (name) {
     case 'NoSuchBucket':
       return `there is no bucket ${bucket}; check its name, and the region or endpoint`;
     case 'AccessDenied':
     case 'Forbidden':
     case '403':
-      return 'access denied; these credentials need s3:ListBucket for the bucket and s3:GetObject for its objects';
+      return `access denied; these credentials need ${permissions}`;
     case 'CredentialsProviderError':
       return 'no credentials were found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE';
     case 'InvalidAccessKeyId':

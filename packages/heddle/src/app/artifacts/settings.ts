@@ -1,4 +1,4 @@
-import * as kind from './setting.ts';
+import * as kind from '../setting.ts';
 
 /** Files of tasks. */
 export const ARTIFACT_SETTING_GROUPS = {
@@ -9,12 +9,19 @@ export const ARTIFACT_SETTING_GROUPS = {
       fallbackText: '`artifacts` in the data directory',
       description: 'Directory of the contents of artifacts; servers that share a database share it as well',
     }),
+    artifactsS3: kind.bucketAddress({
+      name: 'HEDDLE_ARTIFACTS_S3',
+      fallback: '',
+      fallbackText: 'the directory',
+      description:
+        'Bucket of the contents of artifacts, instead of the directory: `s3://BUCKET/PREFIX?region=…&endpoint=…`',
+    }),
     artifactMaxMb: kind.integer({
       name: 'HEDDLE_ARTIFACT_MB',
       fallback: 1_024,
       min: 1,
       max: 1_048_576,
-      description: 'Maximum size of one artifact, MiB',
+      description: 'Maximum size of one artifact, MiB; at most 5,120 in a bucket',
     }),
     artifactsPerTask: kind.integer({
       name: 'HEDDLE_ARTIFACTS_PER_TASK',

@@ -1,11 +1,10 @@
-import { access, mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
-import { createHash } from 'node:crypto';
+import { access, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 
 import { errorOf } from '@heddle/base/thrown';
-import { HeddleError } from '@heddle/base/errors';
 import type { ArtifactContent, BlobStore, ReceivedBlob } from '@heddle/core/engine/port';
+import { writeContent } from './content.ts';
 
 const UNFINISHED = 'unfinished';
 const DIGEST = /^[0-9a-f]{64}$/;
@@ -14,6 +13,8 @@ const DIGEST = /^[0-9a-f]{64}$/;
 export class ArtifactFiles implements BlobStore {
   readonly #directory: string;
   readonly #newId: () => string;
+  /** Only servers reach the directory. */
+  readonly direct = null;
 
   constructor(directory: string, newId: () => string) {
     this.#directory = directory;
@@ -26,7 +27,7 @@ export class ArtifactFiles implements BlobStore {
     const path = join(folder, this.#newId());
     const file = await open(path, 'wx', 0o600);
     try {
-      const written = await write(file, content, bytesMax);
+      const written = await writeContent(file, content, bytesMax);
       await file.sync();
       return {
         ...written,
@@ -58,8 +59,8 @@ export class ArtifactFiles implements BlobStore {
     return file.createReadStream();
   }
 
-  remove(digest: Buffer): Promise<void> {
-    return rm(this.#pathOf(digest), { force: true });
+  async remove(digests: readonly Buffer[]): Promise<void> {
+    for (const digest of digests) await rm(this.#pathOf(digest), { force: true });
   }
 
   async *list(before: number): AsyncGenerator<Buffer[]> {
@@ -87,24 +88,6 @@ export class ArtifactFiles implements BlobStore {
     const hex = digest.toString('hex');
     return join(this.#directory, hex.slice(0, 2), hex);
   }
-}
-
-async function write(
-  file: FileHandle,
-  content: ArtifactContent,
-  bytesMax: number,
-): Promise<{ digest: Buffer; size: number }> {
-  const hash = createHash('sha256');
-  let size = 0;
-  for await (const chunk of content) {
-    size += chunk.length;
-    if (size > bytesMax) {
-      throw new HeddleError('BODY_TOO_LARGE', `An artifact may have ${bytesMax} bytes (HEDDLE_ARTIFACT_MB)`);
-    }
-    hash.update(chunk);
-    await file.writeFile(chunk);
-  }
-  return { digest: hash.digest(), size };
 }
 
 async function namesIn(directory: string): Promise<string[]> {
