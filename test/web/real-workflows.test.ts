@@ -121,7 +121,7 @@ test('a workflow is followed from its first task to a failure, and through a ret
     await driver.page.getByTestId('details').getByText('without activity').waitFor();
     assert.deepEqual(await work('followed', (name) => (name === 'left' ? 'failed' : 'succeeded')), ['left', 'right']);
     await item(driver, /^left, Failed/).click();
-    await driver.page.getByTestId('details').getByText('as the test would have it').waitFor();
+    await driver.page.getByTestId('details').getByText('as the test would have it').first().waitFor();
     await driver.page.getByTestId('details').getByText('from its start').waitFor();
     await item(driver, /^last, Disabled/).waitFor();
     await driver.page.getByTestId('signal').getByText('Finished').waitFor();
