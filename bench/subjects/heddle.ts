@@ -20,7 +20,7 @@ import { Loop } from '@heddle/base/loop';
 import { createMetrics } from '@heddle/core/metrics/metrics';
 import { newId, systemRandom } from '@heddle/base/random';
 import { createTracer } from '@heddle/base/trace';
-import { noArtifacts, noSecrets } from '@heddle/test-support/http/unused-parts';
+import { noAgents, noArtifacts, noSecrets } from '@heddle/test-support/http/unused-parts';
 import { openDatabase } from '@heddle/core/store/database';
 import type { Database } from '@heddle/core/store/database';
 import { DefinitionStore } from '@heddle/core/store/definitions';
@@ -232,6 +232,7 @@ class HeddleSubject implements Subject {
       }),
       executors: { list: () => [] },
       pool: unusedPool,
+      agents: noAgents,
       audit: createAuditLog({ database: this.#database, clock: systemClock, log: silentLogger, retentionMs: 1 }),
       artifacts: noArtifacts,
       namedSecrets: noSecrets,

@@ -11,6 +11,7 @@ create table heddle.api_token (
   revoked_at timestamp with time zone,
   last_used_at timestamp with time zone,
   kinds text[],
+  classes text[],
   constraint api_token_pkey PRIMARY KEY (id),
   constraint api_token_token_hash_key UNIQUE (token_hash)
 );

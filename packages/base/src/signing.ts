@@ -101,14 +101,34 @@ export function verifyArtifactSignature(
   signature: string,
   keys: readonly Uint8Array[],
 ): boolean {
-  const given = Buffer.from(signature, 'base64url');
-  const matches = keys.map((key) => {
-    const expected = artifactMac(id, expires, key);
-    return given.length === expected.length && timingSafeEqual(given, expected);
-  });
-  return matches.includes(true);
+  return isOneOf(
+    signature,
+    keys.map((key) => artifactMac(id, expires, key)),
+  );
 }
 
 function artifactMac(id: string, expires: number, key: Uint8Array): Buffer {
   return createHmac('sha256', key).update(`artifact:v1:${id}:${expires}`).digest();
+}
+
+/** Signature of the credential of a runner. */
+export function runnerSignature(id: string, key: Uint8Array): string {
+  return runnerMac(id, key).toString('base64url');
+}
+
+/** Returns in constant time whether the signature was made with one of the keys. */
+export function verifyRunnerSignature(id: string, signature: string, keys: readonly Uint8Array[]): boolean {
+  return isOneOf(
+    signature,
+    keys.map((key) => runnerMac(id, key)),
+  );
+}
+
+function runnerMac(id: string, key: Uint8Array): Buffer {
+  return createHmac('sha256', key).update(`runner:v1:${id}`).digest();
+}
+
+function isOneOf(signature: string, macs: readonly Buffer[]): boolean {
+  const given = Buffer.from(signature, 'base64url');
+  return macs.map((mac) => given.length === mac.length && timingSafeEqual(given, mac)).includes(true);
 }

@@ -53,11 +53,13 @@ import type {
 } from './requests.ts';
 import { Transport, type ClientOptions } from './transport.ts';
 import { warningsOf } from './warnings.ts';
+import { RunnerClient } from './runner.ts';
 import { WorkClient } from './work-client.ts';
 
 export { HeddleApiError } from './error.ts';
 export type * from './requests.ts';
 export type { ClientOptions } from './transport.ts';
+export type { RunnerClient } from './runner.ts';
 export type { ClaimedWork, WorkClient } from './work-client.ts';
 
 const RESULTS_PER_PAGE = 100;
@@ -76,12 +78,15 @@ export class HeddleClient {
   readonly pool: PoolClient;
   readonly queues: QueuesClient;
   readonly secrets: SecretsClient;
+  /** For the agents of runners. */
+  readonly runner: RunnerClient;
   readonly work: WorkClient;
   readonly #transport: Transport;
   readonly #sleep: ClientOptions['sleep'];
 
   constructor(options: ClientOptions) {
     this.#transport = new Transport(options);
+    this.runner = new RunnerClient(this.#transport);
     this.work = new WorkClient(this.#transport);
     this.artifacts = new ArtifactsClient(this.#transport);
     this.audit = new AuditClient(this.#transport);

@@ -3,8 +3,8 @@ import { errorOf } from './error.ts';
 export interface ClientOptions {
   /** URL of the server, such as `http://127.0.0.1:8085`. */
   baseUrl: string;
-  /** Bearer token, if the server requires one. */
-  token?: string;
+  /** Bearer token, if the server requires one; or a function that returns the present one. */
+  token?: string | (() => string | undefined);
   fetch?: typeof fetch;
   /** Waits before a broken stream is reopened; without it, streams are not reopened. */
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
@@ -24,12 +24,12 @@ export interface RequestOptions {
 /** Sends requests and converts responses of status 400 and above to HeddleApiError. */
 export class Transport {
   readonly #baseUrl: string;
-  readonly #token: string | undefined;
+  readonly #token: () => string | undefined;
   readonly #fetch: typeof fetch;
 
   constructor({ baseUrl, token, fetch: given }: ClientOptions) {
     this.#baseUrl = baseUrl.replace(/\/+$/, '');
-    this.#token = token;
+    this.#token = typeof token === 'function' ? token : () => token;
     this.#fetch = given ?? fetch;
   }
 
@@ -37,7 +37,8 @@ export class Transport {
     const headers = new Headers();
     for (const [name, value] of Object.entries(options.headers ?? {}))
       if (value !== undefined) headers.set(name, value);
-    if (this.#token !== undefined) headers.set('authorization', `Bearer ${this.#token}`);
+    const token = this.#token();
+    if (token !== undefined) headers.set('authorization', `Bearer ${token}`);
     if (options.body !== undefined) headers.set('content-type', 'application/json');
     if (options.content !== undefined) headers.set('content-type', 'application/octet-stream');
     const response = await this.#fetch(this.#address(path, options.query), {

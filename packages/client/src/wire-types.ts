@@ -1314,6 +1314,112 @@ export type RuleDto = ConcurrencyRuleDto | CapacityRuleDto;
 
 export type RuleOrReference = ConcurrencyRuleDto | CapacityRuleDto | Reference;
 
+/** `orders` is null if the runner is to end. */
+export interface AnsweredOrdersDto {
+  orders: OrdersDto | null;
+}
+
+export interface AwaitOrdersDto {
+  /** Number of the claim. */
+  epoch: number;
+  /** Its state in the last orders. */
+  state: 'created' | 'idle' | 'claimed' | 'running' | 'terminated';
+  ready: boolean;
+  draining: boolean;
+  /** Number of its peers in the last orders. */
+  peers: number;
+  wait_secs: number;
+}
+
+export interface ClaimRunnerTaskDto {
+  /** Lease of the task without a heartbeat. */
+  lease_secs: number;
+  /** Name of the worker; all calls about the task must include it. */
+  holder: string;
+}
+
+export interface DrainRunnerDto {
+  /** Why it takes no more tasks. */
+  reason: string;
+}
+
+export interface GrantedRunnerDto {
+  /** The runner. */
+  id: string;
+  /** Short, and unique in this system. */
+  number: number;
+  instance_type: string;
+  address: string | null;
+}
+
+export interface OrdersChangedDto {
+  /** Whether the orders are others than those of the request. */
+  changed: boolean;
+}
+
+export interface OrdersDto {
+  /** The runner. */
+  runner_id: string;
+  /** Short, and unique in this system. */
+  number: number;
+  state: 'created' | 'idle' | 'claimed' | 'running' | 'terminated';
+  /** Number of the claim. */
+  epoch: number;
+  request_id: string | null;
+  task_id: string | null;
+  /** Whether all runners of the request have confirmed. */
+  ready: boolean;
+  /** All runners of the request, this one included. */
+  peers: {
+    /** The runner. */
+    id: string;
+    /** Short, and unique in this system. */
+    number: number;
+    instance_type: string;
+    address: string | null;
+    /** Number of the claim. */
+    epoch: number;
+  }[];
+  /** When its state ends (RFC 3339, UTC) */
+  threshold: string;
+  /** It is to end as soon as it is free. */
+  draining: boolean;
+  /** The time of the answer, which the threshold is compared with (RFC 3339, UTC) */
+  now: string;
+}
+
+export interface RegisterRunnerDto {
+  /** The runner, if its process knows it. */
+  runner_id?: string;
+  /** Otherwise the launch that started it. */
+  batch_id?: string;
+  /** Its id at the provider. */
+  provider_id: string;
+  /** Its address for other runners of the same task. */
+  address?: string;
+}
+
+export interface RegisteredRunnerDto {
+  orders: OrdersDto | null;
+  credential: string | null;
+  /** Interval of its heartbeats. */
+  heartbeat_ms: number;
+  /** Time after its threshold at which it ends itself. */
+  exit_grace_ms: number;
+  /** Time without an answer after which it ends itself. */
+  disconnected_ms: number;
+}
+
+export interface RunnerEpochDto {
+  /** Number of the claim. */
+  epoch: number;
+}
+
+export interface RunnerSignalDto {
+  /** False if the epoch is outdated. */
+  applied: boolean;
+}
+
 export interface HoldDto {
   /** Id of the new request; a repeat with the same id has no further effect. */
   id?: string;
@@ -1715,6 +1821,8 @@ export interface WorkDto {
   parent_id: string | null;
   /** W3C trace context for the attempt; absent if there is none. */
   traceparent?: string;
+  /** The runners of its requirements; absent if it has none. */
+  runners?: GrantedRunnerDto[];
 }
 
 export interface WorkHeartbeatDto {

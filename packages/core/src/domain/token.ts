@@ -1,8 +1,8 @@
 /**
  * Scope of an API token. `operate` includes `read` and `work`, `admin` includes everything; the others include nothing
- * else. `command` adds tasks of the kind `Command` to what `submit` and others may submit.
+ * else. `command` adds tasks of the kind `Command` to what `submit` and others may submit; `runner` registers runners.
  */
-export const TOKEN_SCOPES = ['read', 'submit', 'work', 'operate', 'command', 'admin'] as const;
+export const TOKEN_SCOPES = ['read', 'submit', 'work', 'operate', 'command', 'runner', 'admin'] as const;
 
 export type TokenScope = (typeof TOKEN_SCOPES)[number];
 
@@ -14,6 +14,8 @@ export interface ApiToken {
   scopes: readonly TokenScope[];
   /** Kinds whose tasks it may claim; null: any. */
   kinds: readonly string[] | null;
+  /** Classes of the runners that it may register; null: any. */
+  classes: readonly string[] | null;
   created_at: number;
   expires_at: number | null;
   revoked_at: number | null;
@@ -26,6 +28,7 @@ const INCLUDED = {
   work: ['work', 'operate', 'admin'],
   operate: ['operate', 'admin'],
   command: ['command', 'admin'],
+  runner: ['runner', 'admin'],
   admin: ['admin'],
 } as const satisfies Record<TokenScope, readonly TokenScope[]>;
 

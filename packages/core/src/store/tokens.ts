@@ -5,12 +5,12 @@ import type { Clock } from '@heddle/base/clock';
 import { newId, type Random } from '@heddle/base/random';
 import type { Queryable, Statement } from './database.ts';
 
-const COLUMNS = 'id, name, token_hash, scopes, kinds, created_at, expires_at, revoked_at, last_used_at';
+const COLUMNS = 'id, name, token_hash, scopes, kinds, classes, created_at, expires_at, revoked_at, last_used_at';
 
 const INSERT_TOKEN: Statement = {
   name: 'tokens.insert',
-  text: `insert into api_token (id, name, token_hash, scopes, created_at, expires_at, kinds)
-    values ($1, $2, $3, $4::text[], $5, $6, $7::text[]) returning ${COLUMNS}`,
+  text: `insert into api_token (id, name, token_hash, scopes, created_at, expires_at, kinds, classes)
+    values ($1, $2, $3, $4::text[], $5, $6, $7::text[], $8::text[]) returning ${COLUMNS}`,
 };
 
 const FIND_TOKEN: Statement = {
@@ -47,6 +47,10 @@ export interface TokenStoreOptions {
   random: Random;
 }
 
+export type TokenLimits = Pick<ApiToken, 'kinds' | 'classes'>;
+
+const NO_LIMITS: TokenLimits = { kinds: null, classes: null };
+
 /** API tokens: a token's value is returned once, when it is created; only its hash is stored. */
 export class TokenStore {
   readonly #database: Queryable;
@@ -63,13 +67,13 @@ export class TokenStore {
    * Creates a token: `hdl_` and 32 random bytes in base64url.
    *
    * @param expiresAt milliseconds since the epoch; null: never
-   * @param kinds that it may claim; null: any
+   * @param limits to kinds that it may claim, and classes of runners that it may register; null: any
    */
   async create(
     name: string,
     scopes: readonly TokenScope[],
     expiresAt: number | null,
-    kinds: readonly string[] | null = null,
+    { kinds, classes }: TokenLimits = NO_LIMITS,
   ): Promise<{ text: string; token: ApiToken }> {
     const text = TOKEN_PREFIX + Buffer.from(this.#random.bytes(TOKEN_BYTES)).toString('base64url');
     const [token] = await this.#database.query<ApiToken>(INSERT_TOKEN, [
@@ -80,6 +84,7 @@ export class TokenStore {
       timestamp(this.#clock.now()),
       expiresAt === null ? null : timestamp(expiresAt),
       kinds === null ? null : [...kinds],
+      classes === null ? null : [...classes],
     ]);
     return { text, token: token! };
   }

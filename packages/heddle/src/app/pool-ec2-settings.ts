@@ -65,7 +65,7 @@ export const POOL_EC2_SETTING_GROUPS = {
       item: (given) => (VARIABLE.test(given) ? given : null),
       secret: true,
       description:
-        'Environment variables of runners, such as `DATABASE_URL=…`; anyone who may read the launch template can read them',
+        'Environment variables of runners: `HEDDLE_URL=…,HEDDLE_TOKEN=…`; anyone who may read the launch template can read them',
     }),
     ec2UserData: named(
       'HEDDLE_POOL_EC2_USER_DATA',

@@ -14,7 +14,7 @@ const LINES_PER_REQUEST = 1_000;
 
 export interface ServerAddress {
   url: string;
-  token: string | undefined;
+  token: string | (() => string | undefined) | undefined;
 }
 
 export function clientOf({ url, token }: ServerAddress): HeddleClient {

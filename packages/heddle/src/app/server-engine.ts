@@ -1,6 +1,6 @@
 import type { Logger } from '@heddle/base/log';
 import type { JsonObject } from '@heddle/base/json';
-import type { HeddleClient } from '@heddle/client';
+import type { HeddleClient, WorkDto } from '@heddle/client';
 import { HeddleApiError } from '@heddle/client';
 import type {
   ClaimedTask,
@@ -60,13 +60,13 @@ export class RemoteEngine implements ServerEngine {
 
   async #claim({ lanes, limit, lease_ms }: ClaimRequest, wait_secs: number): Promise<ClaimedTask[]> {
     if (this.#stop.signal.aborted) return [];
-    const kinds = lanes.map((lane) => lane.replace(/^kind:/, ''));
     const lease_secs = Math.max(5, Math.round((lease_ms ?? LEASE_MS) / 1000));
-    const request = { kinds, max: Math.min(limit, TASKS_MAX), lease_secs, wait_secs, holder: this.#holder };
-    const claimed = await this.#client.work.claim(request, this.#stop.signal).catch((error: unknown) => {
-      if (this.#stop.signal.aborted) return [];
-      throw isFinal(error) ? error : unavailable(error);
-    });
+    const claimed = await this.#claimFrom(lanes, { max: Math.min(limit, TASKS_MAX), lease_secs, wait_secs }).catch(
+      (error: unknown) => {
+        if (this.#stop.signal.aborted) return [];
+        throw isFinal(error) ? error : unavailable(error);
+      },
+    );
     // More may be ready; nothing else tells of it.
     if (claimed.length > 0) setImmediate(() => this.#wakes.get(lanes)?.());
     return claimed.map(({ input, root_container_id, parent_id, holder: _, ...task }) => ({
@@ -76,6 +76,17 @@ export class RemoteEngine implements ServerEngine {
       metadata: input as JsonObject,
       linked: true,
     }));
+  }
+
+  /** The lane of a runner has its one task, and its agent says when to look. */
+  #claimFrom(
+    lanes: readonly string[],
+    { max, lease_secs, wait_secs }: { max: number; lease_secs: number; wait_secs: number },
+  ): Promise<WorkDto[]> {
+    const holder = this.#holder;
+    if (lanes[0]!.startsWith('runner:')) return this.#client.runner.claim({ lease_secs, holder });
+    const kinds = lanes.map((lane) => lane.replace(/^kind:/, ''));
+    return this.#client.work.claim({ kinds, max, lease_secs, wait_secs, holder }, this.#stop.signal);
   }
 
   report(reports: readonly Report[]): Promise<TransitionOutcome[]> {

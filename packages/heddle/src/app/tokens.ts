@@ -3,7 +3,7 @@ import { systemClock } from '@heddle/base/clock';
 import { systemRandom } from '@heddle/base/random';
 import { webhookSecretText } from '@heddle/base/signing';
 import { SecretStore } from '@heddle/core/store/secrets';
-import { TokenStore } from '@heddle/core/store/tokens';
+import { TokenStore, type TokenLimits } from '@heddle/core/store/tokens';
 import { commandRecorder, type CommandRecorder } from './command-recorder.ts';
 import type { Configuration } from './config.ts';
 import { withDatabase } from './database-access.ts';
@@ -17,6 +17,8 @@ export interface ListedToken {
   scopes: readonly TokenScope[];
   /** Kinds that it may claim; null: any. */
   kinds: readonly string[] | null;
+  /** Classes of runners that it may register; null: any. */
+  classes: readonly string[] | null;
   state: 'live' | 'expired' | 'revoked';
   created_at: string;
   expires_at: string | null;
@@ -65,13 +67,13 @@ function parseName(name: string): string {
 
 export async function createToken(
   configuration: Configuration,
-  asked: { name: string; scopes: readonly string[]; kinds: readonly string[] | null; expires: string | undefined },
+  asked: TokenLimits & { name: string; scopes: readonly string[]; expires: string | undefined },
 ): Promise<ListedToken & { token: string }> {
   const name = parseName(asked.name);
   const scopes = parseScopes(asked.scopes);
   const expiresAt = asked.expires === undefined ? null : parseExpiry(asked.expires, systemClock.now());
   return withTokens(configuration, true, async (store, record) => {
-    const { text, token } = await store.create(name, scopes, expiresAt, asked.kinds);
+    const { text, token } = await store.create(name, scopes, expiresAt, asked);
     await record('token create', `${token.id} ${name} ${scopes.join(',')}`);
     return { ...listed(token), token: text };
   });
@@ -144,13 +146,14 @@ function withTokens<T>(
 }
 
 function listed(token: ApiToken): ListedToken {
-  const { id, name, scopes, kinds } = token;
+  const { id, name, scopes, kinds, classes } = token;
   const expired = token.expires_at !== null && token.expires_at <= systemClock.now();
   return {
     id,
     name,
     scopes,
     kinds,
+    classes,
     state: token.revoked_at !== null ? 'revoked' : expired ? 'expired' : 'live',
     created_at: isoTime(token.created_at)!,
     expires_at: isoTime(token.expires_at),

@@ -111,9 +111,9 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   };
   const tokensRequired = await requireTokens(settings, stores.tokens, clock);
   const { queue } = await startQueue(base);
-  const { classes } = await writeOrReadPolicy(database, settings, log);
+  const { classes, times } = await writeOrReadPolicy(database, settings, log);
   const engine = startEngine(base, queue, classes);
-  const { pool, desk } = await startPool({ ...base, queue, classes });
+  const { pool, desk, agents } = await startPool({ ...base, queue, classes, times });
   const jobs: JobContext = { database, queue, log, newId, now: () => null };
   // Determined before the server is built, because handles contain it.
   const port = await freePort(settings);
@@ -138,6 +138,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     models,
     executors,
     pool,
+    agents,
     audit,
     namedSecrets,
     artifacts,
@@ -282,6 +283,7 @@ interface HttpParts {
   artifacts: Artifacts;
   namedSecrets: NamedSecrets;
   pool: StartedPool['pool'];
+  agents: StartedPool['agents'];
   queue: MessageQueue;
   classes: readonly ResourceClass[];
   tokens: TokenStore;

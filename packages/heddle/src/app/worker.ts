@@ -1,9 +1,6 @@
 import { hostname } from 'node:os';
 
 import { messageOf } from '@heddle/base/thrown';
-import { createSharedData } from '@heddle/core/engine/data/shared-data';
-import { conditional } from '../kinds/conditional/conditional.ts';
-import { dataKinds } from '../kinds/data/data-kinds.ts';
 import type { KindDefinition } from '@heddle/kit';
 import { engineResults, type ResultReader } from '../dispatch/kind/result-stream.ts';
 import { QueueWorker } from '../dispatch/worker/queue-worker.ts';
@@ -16,30 +13,23 @@ import { systemRandom } from '@heddle/base/random';
 import type { Tracing } from '@heddle/base/trace';
 import type { LogChunk } from '@heddle/base/vocabulary/task-log';
 import type { Database } from '@heddle/core/store/database';
-import { commandKinds } from './command-kinds.ts';
-import { pollAttempts } from './attempt-watch.ts';
 import { warnUnknownVariables, type Configuration } from './config.ts';
 import { requireReachable } from './database-access.ts';
 import { findRunningDatabase } from './embedded.ts';
-import { findingsOf } from './findings.ts';
 import { CommandFailure, ConfigurationError, EXIT, type ExitCode } from '@heddle/base/terminal/failure';
-import { loadKinds, selectKinds } from './kind-modules.ts';
-import { modelsOf } from './models.ts';
+import { loadKinds } from './kind-modules.ts';
 import { readPolicy } from './pool/shared-policy.ts';
 import { processLog, type LogSink } from './process-log.ts';
 import { openProcessDatabase, openProcessEngine, openTracing } from './process-parts.ts';
-import { reconKinds } from './recon-kinds.ts';
-import { openExecutors } from './remote/executors.ts';
-import { remoteKinds } from './remote-kinds.ts';
 import { requireSchema } from './schema-state.ts';
 import { accessServer, type ServerAddress } from './server-access.ts';
-import { workerScanKinds } from './scan-kinds.ts';
 import { workerArtifacts } from './artifacts/open.ts';
 import { startRemoteWorker, type RunningWorker } from './remote-worker.ts';
 import { workerSecrets } from './named-secrets.ts';
 import type { SettingValues } from './settings.ts';
 import { aborted, untilInterrupted } from '@heddle/base/terminal/signals';
 import { StopSequence } from './stop-sequence.ts';
+import { workerKinds } from './worker-kinds.ts';
 import { surviveStrayRejections } from './stray-rejections.ts';
 
 /** Lifecycle events of a worker process, for the terminal and for scripts. */
@@ -121,7 +111,7 @@ async function startWorker(start: Start): Promise<{ worker: RunningWorker; ready
   const database = await openWorkerDatabase(start);
   if (database === null && settings.queueUrl === 'postgres') return startByRequests(start, tracing);
   const { control, results, asks, storeLogs } = await accessOf(start, database, tracing);
-  const kinds = kindsOf(start, database, control, tracing);
+  const kinds = workerKinds({ ...start, database, control, tracing });
   const { queue } = await openQueue({ url: settings.queueUrl, database, ...common }).catch((error: unknown) => {
     throw new CommandFailure(messageOf(error), { cause: error });
   });
@@ -158,7 +148,7 @@ function startByRequests(
   tracing: Tracing,
 ): { worker: RunningWorker; ready: WorkerEvent & { event: 'ready' } } {
   const { settings, server, log } = start;
-  const kinds = kindsOf(start, null, null, tracing);
+  const kinds = workerKinds({ ...start, database: null, control: null, tracing });
   const name = `${hostname()}/${process.pid}`;
   const worker = startRemoteWorker({ settings, kinds, server: server!, name, tracing, log });
   const names = kinds.map((kind) => kind.name);
@@ -183,43 +173,6 @@ function requireKinds(settings: SettingValues, names: readonly string[]): void {
   if (given.some(({ length }) => length > 0)) return;
   throw new ConfigurationError([
     '--module (HEDDLE_MODULES): name at least one module that exports kinds; or set HEDDLE_SCAN_ROOTS (what to scan), HEDDLE_RECON_SCOPE (what may be probed) HEDDLE_EXECUTORS (executors for remote events) or HEDDLE_COMMANDS (how commands are isolated)',
-  ]);
-}
-
-/** A worker scans, probes and sends remote events only if its scope is configured or the kind is named. */
-function kindsOf(
-  { settings, modules, names, log, stopping }: Start,
-  database: Database | null,
-  control: TaskControl | null,
-  tracing: Tracing,
-): readonly KindDefinition[] {
-  const books = database === null ? null : findingsOf(database, settings);
-  const models = database === null ? null : modelsOf(database, settings);
-  const scanning = workerScanKinds({ settings, books, clock: systemClock });
-  const watch = control === null ? null : pollAttempts({ control, clock: systemClock, log });
-  const probing = reconKinds({ settings, models, clock: systemClock, watch });
-  const executors = openExecutors({ settings, clock: systemClock, random: systemRandom, log });
-  stopping.add('the executors', async () => executors?.close());
-  const remote = remoteKinds({ executors, tracing });
-  const running = commandKinds({ settings, jailByDefault: false, clock: systemClock, log, stopping });
-  const withOwn = (own: readonly KindDefinition[]): KindDefinition[] => [
-    ...modules,
-    ...own.filter(({ name }) => modules.every((kind) => kind.name !== name)),
-  ];
-  // Every server decides conditionals and moves data; a worker does so if the kind is named for it.
-  const moving =
-    database === null || models === null
-      ? []
-      : dataKinds({ models, shared: createSharedData({ database }), clock: systemClock });
-  if (names.length > 0) {
-    return selectKinds(withOwn([...scanning, ...probing, ...remote, ...running, ...moving, conditional()]), names);
-  }
-  const { scanRoots, reconScope } = settings;
-  return withOwn([
-    ...(scanRoots.length > 0 ? scanning : []),
-    ...(reconScope.length > 0 ? probing : []),
-    ...remote,
-    ...running,
   ]);
 }
 

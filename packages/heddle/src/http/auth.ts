@@ -6,6 +6,7 @@ import { HeddleError } from '@heddle/base/errors';
 import { grants, isTokenLive, type ApiToken, type TokenScope } from '@heddle/core/domain/token';
 import type { Clock } from '@heddle/base/clock';
 import type { Handles } from './handles.ts';
+import type { RunnerCredentials } from './runner-credentials.ts';
 import type { SignedUrls } from './signed-urls.ts';
 import type { TokenReader } from './ports.ts';
 
@@ -66,25 +67,46 @@ export class TokenGate {
 export function guardRequests(
   app: FastifyInstance,
   gate: TokenGate,
-  { handles, signedUrls }: { handles: Handles; signedUrls: SignedUrls },
+  { handles, signedUrls, runners }: { handles: Handles; signedUrls: SignedUrls; runners: RunnerCredentials },
   options: { authRequired: boolean },
 ): void {
   app.addHook('onRequest', async (request, reply) => {
-    const { scope, handle, signed } = request.routeOptions.config;
+    const { scope, handle, signed, runner } = request.routeOptions.config;
     if (request.is404) return;
     if (handle === true && (await handles.admit(request))) return;
     if (signed === true && (await signedUrls.admit(request))) return;
+    if (await admitRunner(request, runners, runner === true)) return;
     if (!options.authRequired || scope === null || scope === undefined) return;
     const token = await presentedToken(request, reply, gate);
     request.heddle.tokenName = token.name;
     request.heddle.scopes = token.scopes;
     request.heddle.kinds = token.kinds;
+    request.heddle.classes = token.classes;
     if (grants(token.scopes, scope)) return;
     void reply.header('www-authenticate', `Bearer realm="heddle", error="insufficient_scope", scope="${scope}"`);
     throw new HeddleError('FORBIDDEN', `The token does not grant the scope ${scope}`, {
       details: [`authorization: requires the scope ${scope}; the token has ${token.scopes.join(', ') || 'none'}`],
     });
   });
+}
+
+/** Returns whether a runner sends the request. Also where no token is required: it says which runner it is. */
+async function admitRunner(
+  request: FastifyRequest,
+  runners: RunnerCredentials,
+  isForRunners: boolean,
+): Promise<boolean> {
+  const id = await runners.runnerOf(request);
+  if (id === null) return false;
+  if (!isForRunners) {
+    throw new HeddleError('FORBIDDEN', 'The credential is that of a runner', {
+      details: ['authorization: a runner may call /v1/pool/agent and report on its own task; use a token'],
+    });
+  }
+  request.heddle.runner = id;
+  request.heddle.tokenName = `runner ${id}`;
+  request.heddle.scopes = [];
+  return true;
 }
 
 async function presentedToken(request: FastifyRequest, reply: FastifyReply, gate: TokenGate): Promise<ApiToken> {

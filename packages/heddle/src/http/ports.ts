@@ -6,6 +6,8 @@ import type { Findings } from '@heddle/core/engine/findings/port';
 import type { Models } from '@heddle/core/engine/models/port';
 import type { NamedSecrets } from '@heddle/core/engine/port';
 import type { Jobs } from '@heddle/core/engine/schedule/port';
+import type { AgentConnection } from '@heddle/core/pool/agent/agent';
+import type { Orders, Registration } from '@heddle/core/pool/port/store';
 import type { PoolOperations } from '@heddle/core/pool/pool-port';
 import type { BreakerState } from '@heddle/base/breaker';
 import type { Clock } from '@heddle/base/clock';
@@ -123,6 +125,17 @@ interface QueuedDeadLetter {
   dead_lettered_at: number;
 }
 
+/** The pool as agents of runners use it. Times are milliseconds. */
+export interface RunnerAgents extends AgentConnection {
+  readonly times: { readonly heartbeat_ms: number; readonly exit_grace_ms: number; readonly disconnected_ms: number };
+  /** Returns the class of the runner that registers; null if there is none. */
+  classOf(registration: Registration): Promise<string | null>;
+  /** Returns its orders without a heartbeat. */
+  orders(runnerId: string): Promise<Orders | null>;
+  /** Calls `ring` when the orders of a runner may have changed; returns a function that unsubscribes. */
+  onOrders(runnerId: string, ring: () => void): () => void;
+}
+
 export interface ServerDependencies {
   engine: Engine;
   jobs: Jobs;
@@ -130,6 +143,7 @@ export interface ServerDependencies {
   models: Omit<Models, 'retain' | 'latestRuns'>;
   executors: Executors;
   pool: PoolOperations;
+  agents: RunnerAgents;
   queues: Queues;
   artifacts: Omit<Artifacts, 'retain' | 'open'>;
   audit: Omit<AuditLog, 'retain'>;

@@ -19,6 +19,10 @@ export interface RequestState {
   scopes: readonly TokenScope[] | null;
   /** The kinds that the token may claim; null: any. */
   kinds: readonly string[] | null;
+  /** The classes of runners that the token may register; null: any. */
+  classes: readonly string[] | null;
+  /** The runner whose credential authorized it; null: none. */
+  runner: string | null;
   /** The batch that this request would create. */
   batchId: string | null;
   /** What else it created, for the audit log. */
@@ -35,6 +39,8 @@ declare module 'fastify' {
     handle?: boolean;
     /** Whether a signed URL can replace a token. */
     signed?: boolean;
+    /** Whether the credential of a runner can replace a token. */
+    runner?: boolean;
     /** Whether the handler reads the body itself, of any type and length. */
     streamed?: boolean;
     /** Whether its calls are reports of work, which the audit log leaves to attempts. */
@@ -62,6 +68,8 @@ export function newRequestState(startedAt: number): RequestState {
     tokenName: null,
     scopes: null,
     kinds: null,
+    classes: null,
+    runner: null,
     batchId: null,
     created: null,
     bodyFault: null,

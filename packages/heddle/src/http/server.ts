@@ -28,6 +28,7 @@ import { findingRoutes } from './routes/findings.ts';
 import { modelRoutes } from './routes/models.ts';
 import { jobRoutes } from './routes/jobs.ts';
 import { pageRoutes } from './routes/page.ts';
+import { runnerAgentRoutes } from './routes/runner-agents.ts';
 import { poolRoutes } from './routes/pool.ts';
 import { queueRoutes } from './routes/queues.ts';
 import { reportRoutes } from './routes/report.ts';
@@ -43,6 +44,7 @@ import { workArtifactRoutes } from './routes/work-artifacts.ts';
 import { workDataRoutes } from './routes/work-data.ts';
 import { workflowRoutes } from './routes/workflows.ts';
 import { addSecurityHeaders } from './security-headers.ts';
+import { RunnerCredentials } from './runner-credentials.ts';
 import { SignedUrls } from './signed-urls.ts';
 import { answerUnmatched } from './unmatched.ts';
 import { compileValidator } from './validation/compiler.ts';
@@ -76,6 +78,7 @@ export function buildServer(dependencies: ServerDependencies): App {
     ...dependencies,
     operations: new Operations(engine),
     handles: new Handles(dependencies.secrets, clock, config.handleGraceMs),
+    runners: new RunnerCredentials(dependencies.secrets),
     signedUrls: new SignedUrls(dependencies.secrets, clock, config.hostUrl),
     holders: new WorkHolders(engine),
     streams: new EventStreams({ engine, clock, log }, config.maxEventStreams),
@@ -139,6 +142,7 @@ function addRoutes(app: App, context: RouteContext): void {
   executorRoutes(app, context);
   queueRoutes(app, context);
   poolRoutes(app, context);
+  runnerAgentRoutes(app, context);
   eventRoutes(app, context);
   webhookRoutes(app, context);
   definitionRoutes(app, context);

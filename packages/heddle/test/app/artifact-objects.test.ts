@@ -52,7 +52,7 @@ describe('artifacts in S3', { concurrency: false }, () => {
     server = await startHeddle({ flags, scopes: ['admin'] });
     client = new HeddleClient({ baseUrl: server.url, token: server.token! });
     const tokens = new TokenStore({ database: server.database, clock: systemClock, random: systemRandom });
-    const { text: token } = await tokens.create('worker', ['work'], null, ['Command']);
+    const { text: token } = await tokens.create('worker', ['work'], null, { kinds: ['Command'], classes: null });
     // It has no address of the bucket, and no credentials.
     worker = new HeddleProcess(['worker', '--url', server.url, '--json'], {
       HEDDLE_TOKEN: token,

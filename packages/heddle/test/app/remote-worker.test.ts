@@ -39,7 +39,7 @@ describe('a worker without a database', { concurrency: false }, () => {
     server = await startHeddle({ flags, scopes: ['admin'] });
     client = new HeddleClient({ baseUrl: server.url, token: server.token! });
     const tokens = new TokenStore({ database: server.database, clock: systemClock, random: systemRandom });
-    token = (await tokens.create('remote worker', ['work'], null, KINDS)).text;
+    token = (await tokens.create('remote worker', ['work'], null, { kinds: KINDS, classes: null })).text;
     worker = start();
     await worker.ready();
   });

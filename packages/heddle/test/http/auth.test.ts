@@ -36,7 +36,7 @@ test('metrics without a token are served under the names of this machine only, a
 describe('tokens', () => {
   test('each route requires its scope', async () => {
     const server = await createTestServer({ config: { authRequired: true, metricsPublic: false } });
-    const scopes: TokenScope[] = ['read', 'submit', 'work', 'operate', 'admin'];
+    const scopes: TokenScope[] = ['read', 'submit', 'work', 'operate', 'runner', 'admin'];
     for (const scope of scopes) server.tokens.add(`hdl_${scope}`, [scope]);
     const routes: [Method, string, TokenScope][] = [
       ['POST', '/task', 'submit'],
@@ -65,6 +65,7 @@ describe('tokens', () => {
       ['GET', `/v1/tasks/${ID}/attempts`, 'read'],
       ['GET', `/v1/tasks/${ID}/logs`, 'read'],
       ['GET', `/v1/tasks/${ID}/logs/events`, 'read'],
+      ['POST', '/v1/pool/agent/register', 'runner'],
       ['GET', '/v1/webhooks', 'read'],
       ['POST', `/v1/webhooks/${ID}/replay`, 'operate'],
       ['GET', '/v1/rules', 'read'],
@@ -79,6 +80,7 @@ describe('tokens', () => {
       work: ['work'],
       operate: ['operate', 'work', 'read'],
       command: ['command'],
+      runner: ['runner'],
       admin: scopes,
     };
     for (const [method, url, needed] of routes) {

@@ -18,7 +18,7 @@ import { createMetrics } from '@heddle/core/metrics/metrics';
 import { createTracer } from '@heddle/base/trace';
 import { EngineStub } from './engine-stub.ts';
 import { noPool } from './pool-stub.ts';
-import { noArtifacts, noSecrets } from './unused-parts.ts';
+import { noAgents, noArtifacts, noSecrets } from './unused-parts.ts';
 
 export const HANDLE_KEY = Buffer.alloc(32, 7);
 
@@ -36,6 +36,7 @@ export class TokensInMemory {
       token_hash,
       scopes,
       kinds: null,
+      classes: null,
       created_at: 0,
       expires_at: null,
       revoked_at: null,
@@ -141,6 +142,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     models: noModels,
     executors: { list: () => [] },
     pool: noPool,
+    agents: noAgents,
     queues: noQueues,
     audit: { record: () => Promise.resolve(), list: () => Promise.resolve([]) },
     tokens,

@@ -1,3 +1,4 @@
+import type { RunnerAgents } from 'heddle/internal/http/ports';
 import type { Artifacts, NamedSecrets } from '@heddle/core/engine/port';
 
 const unused = (): Promise<never> => Promise.reject(new Error('not needed'));
@@ -22,4 +23,17 @@ export const noSecrets: NamedSecrets = {
   remove: () => Promise.resolve(false),
   rotate: () => Promise.resolve(0),
   use: unused,
+};
+
+/** A pool that no agent calls. */
+export const noAgents: RunnerAgents = {
+  times: { heartbeat_ms: 5_000, exit_grace_ms: 60_000, disconnected_ms: 60_000 },
+  classOf: () => Promise.resolve(null),
+  onOrders: () => () => undefined,
+  orders: () => Promise.resolve(null),
+  register: () => Promise.resolve(null),
+  heartbeat: () => Promise.resolve(null),
+  confirm: () => Promise.resolve(false),
+  release: () => Promise.resolve(false),
+  drain: () => Promise.resolve(0),
 };

@@ -165,9 +165,9 @@ export class RunnerAgent {
   async #ask<T>(call: () => Promise<T>): Promise<T | undefined> {
     const { clock, log } = this.#options;
     try {
-      return await within(clock, ANSWER_MS, 'the database', call());
+      return await within(clock, ANSWER_MS, 'the pool', call());
     } catch (error) {
-      if (!this.#isDisconnected) log.warn({ err: error }, 'could not reach the database; retrying');
+      if (!this.#isDisconnected) log.warn({ err: error }, 'could not reach the pool; retrying');
       this.#isDisconnected = true;
       return undefined;
     }
@@ -258,7 +258,7 @@ export class RunnerAgent {
     if (this.#orders === null) {
       if (clock.monotonic() - this.#startedAt >= register_ms) this.#end('registration timed out');
     } else if (clock.now() >= this.#orders.threshold + exit_grace_ms) {
-      this.#end('the deadline has passed and the database is unreachable');
+      this.#end('the deadline has passed and the pool is unreachable');
     }
   }
 

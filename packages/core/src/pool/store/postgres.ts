@@ -8,7 +8,7 @@ import type { Database } from '../../store/database.ts';
 import { claimIdle, claimNamed, findByInstance, readHeads, type ServedRow } from '../../store/runners/claims.ts';
 import { FitCache } from '../../store/runners/fits.ts';
 import type { StatementContext } from '../../store/runners/moment.ts';
-import { runnersOfRequests } from '../../store/runners/reads.ts';
+import { classOf, runnersOfRequests } from '../../store/runners/reads.ts';
 import {
   askForRunners,
   findRequests,
@@ -241,6 +241,16 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
     const orders = await registerRunner(this.#database, registration, this.#context());
     if (orders?.state !== 'idle' || !(await this.#offer([orders.runner_id]))) return orders;
     return readOrders(this.#database, orders.runner_id, this.#context().now);
+  }
+
+  /** Returns the class of the runner that registers; null if there is none. */
+  classOf({ runner_id, batch_id }: Pick<Registration, 'runner_id' | 'batch_id'>): Promise<string | null> {
+    return classOf(this.#database, runner_id, batch_id);
+  }
+
+  /** Returns its orders without a heartbeat. */
+  orders(runnerId: string): Promise<Orders | null> {
+    return readOrders(this.#database, runnerId, this.#context().now);
   }
 
   heartbeat(runnerId: string): Promise<Orders | null> {

@@ -26,6 +26,14 @@ const LIST: Statement = { name: 'runners.list', text: pageOf('') };
 
 const FIND: Statement = { name: 'runners.find', text: pageOf('r.id = any($6::uuid[]) and') };
 
+/** All runners of a batch have the same class. */
+const CLASS_OF: Statement = {
+  name: 'runners.class_of',
+  text: `select coalesce(y.resource_class, s.resource_class) as resource_class
+    from (select r.type_id, r.shape_id from runner r where r.id = $1 or ($1::uuid is null and r.batch_id = $2) limit 1) r
+    left join runner_type y on y.id = r.type_id left join runner_shape s on s.id = r.shape_id`,
+};
+
 const OF_REQUESTS: Statement = {
   name: 'runners.of_requests',
   text: `select ${RUNNER_COLUMNS} from runner r ${RUNNER_TABLES} where r.request_id = any($1::uuid[]) order by r.number`,
@@ -129,4 +137,10 @@ export function readSamples(
 /** Returns the types that runners have or had, with their number of idle runners. */
 export function readTypes(queryable: Queryable, limit: number): Promise<TypeRow[]> {
   return queryable.query(TYPES, [limit]);
+}
+
+/** Returns the class of a runner, or of the runners of a batch; null if there is none. */
+export async function classOf(queryable: Queryable, id: string | null, batchId: string | null): Promise<string | null> {
+  const [row] = await queryable.query<{ resource_class: string | null }>(CLASS_OF, [id, batchId]);
+  return row?.resource_class ?? null;
 }

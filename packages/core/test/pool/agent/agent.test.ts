@@ -374,7 +374,7 @@ test('without a database, it ends itself a minute after its threshold', async ()
   assert.deepEqual(events, []);
   connection.down = true;
   await clock.advance(HEARTBEAT_MS);
-  assert.deepEqual(events, ['end: the deadline has passed and the database is unreachable']);
+  assert.deepEqual(events, ['end: the deadline has passed and the pool is unreachable']);
 
   const early = sceneOf(ordersOf({ threshold: 1_700_000_030_000 }));
   await settled(early.clock);
@@ -382,7 +382,7 @@ test('without a database, it ends itself a minute after its threshold', async ()
   await early.clock.advance(85_000);
   assert.deepEqual(early.events, []);
   await early.clock.advance(HEARTBEAT_MS);
-  assert.deepEqual(early.events, ['end: the deadline has passed and the database is unreachable']);
+  assert.deepEqual(early.events, ['end: the deadline has passed and the pool is unreachable']);
   await agent.stop();
 });
 

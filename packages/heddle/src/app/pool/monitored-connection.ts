@@ -69,7 +69,7 @@ export function isolationLoop({ connection, server, aloneMs, clock, log, onIsola
     if (!reported && (orphaned || silentMs > aloneMs)) {
       reported = true;
       const secs = Math.round(silentMs / 1_000);
-      onIsolated(`the database did not answer for ${secs} s${orphaned ? ', and the server is gone' : ''}`);
+      onIsolated(`the pool did not answer for ${secs} s${orphaned ? ', and the server is gone' : ''}`);
     }
     return Promise.resolve('idle');
   };

@@ -1,17 +1,17 @@
 import { kindExecutor, type KindTools } from '../../dispatch/kind/in-process.ts';
 import { LocalWorker } from '../../dispatch/local-worker.ts';
 import { ExecutorRegistry, type Executor, type TaskContext } from '../../dispatch/executor-registry.ts';
-import type { TransactionalEngine } from '@heddle/core/engine/engine';
+import type { Engine } from '@heddle/core/engine/port';
 import { type KindDefinition, RunnersLost } from '@heddle/kit';
 import type { GrantedRunner, Orders } from '@heddle/core/pool/port/store';
 import type { Clock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
 import type { Random } from '@heddle/base/random';
 import type { Tracing } from '@heddle/base/trace';
-import { watchedEngine, type Attempt } from './task-watch.ts';
+import { watchedEngine, type Attempt, type WorkerEngine } from './task-watch.ts';
 
 export interface RunnerDutyOptions {
-  engine: TransactionalEngine;
+  engine: WorkerEngine & Pick<Engine, 'createNodes' | 'readResults'>;
   kinds: readonly KindDefinition[];
   holder: string;
   leaseMs: number;
@@ -21,6 +21,7 @@ export interface RunnerDutyOptions {
   random: Random;
   log: Logger;
   tracing: Tracing;
+  results?: NonNullable<KindTools['results']>;
   secrets?: NonNullable<KindTools['secrets']>;
   artifacts?: NonNullable<KindTools['artifacts']>;
   /** The task of this claim is settled, so the runner is free. */

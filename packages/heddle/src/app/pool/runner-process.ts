@@ -1,5 +1,3 @@
-import { artifactsOf } from '../artifacts/open.ts';
-import { secretsOf } from '../named-secrets.ts';
 import { hostname } from 'node:os';
 
 import { END_REASONS, LOSS_REASONS } from '@heddle/core/domain/runner/end-reasons';
@@ -11,22 +9,18 @@ import { systemClock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
 import { Loop } from '@heddle/base/loop';
 import { systemRandom } from '@heddle/base/random';
-import type { Database } from '@heddle/core/store/database';
+import type { Tracing } from '@heddle/base/trace';
 import { warnUnknownVariables, type Configuration } from '../config.ts';
-import { requireReachable } from '../database-access.ts';
-import { findRunningDatabase } from '../embedded.ts';
 import { ConfigurationError, EXIT, type ExitCode } from '@heddle/base/terminal/failure';
 import { processLog, type LogSink } from '../process-log.ts';
-import { openProcessDatabase, openProcessEngine, openTracing } from '../process-parts.ts';
-import { requireSchema } from '../schema-state.ts';
+import { openTracing } from '../process-parts.ts';
+import type { ServerAddress } from '../server-access.ts';
 import type { SettingValues } from '../settings.ts';
 import { untilInterrupted } from '@heddle/base/terminal/signals';
 import { StopSequence } from '../stop-sequence.ts';
 import { isolationLoop, MonitoredConnection } from './monitored-connection.ts';
+import { accessByDatabase, accessByServer, type RunnerAccess } from './runner-access.ts';
 import { RunnerDuty } from './runner-duty.ts';
-import { kindsOfRunner } from './runner-kinds.ts';
-import { PostgresRunnerStore } from '@heddle/core/pool/store/postgres';
-import { readPolicy } from './shared-policy.ts';
 
 /** Lifecycle events of a runner process. */
 export type RunnerEvent =
@@ -41,6 +35,8 @@ export interface RunnerOptions {
   runner: string;
   /** Directory with the record of the runner, for the process provider. */
   home: string | null;
+  /** URL of a server and a token of the scope `runner`, for a runner without a database. */
+  server: ServerAddress | null;
   /** Whether a `heddle up` launched it. */
   development: boolean;
   onEvent: (event: RunnerEvent) => void;
@@ -117,39 +113,36 @@ async function startAgent(
   start: Start,
   onEnded: (reason: string) => void,
 ): Promise<{ agent: RunnerAgent; duty: RunnerDuty }> {
-  const { settings, development, record, log, stopping } = start;
-  const common = { clock: systemClock, random: systemRandom, log };
-  const database = await openRunnerDatabase(start);
-  const { times, classes: resourceClasses } = await readPolicy(database, settings);
+  const { settings, record, log, stopping } = start;
   const tracing = await openTracing(settings, log);
   stopping.add('tracing', () => tracing.shutdown());
-  const engine = openProcessEngine({ role: 'runner', settings }, { database, ...common, tracing, resourceClasses });
-  stopping.add('the engine', () => engine.close());
-  const kinds = await kindsOfRunner({ settings, development, database, engine, log, tracing, stopping });
+  const metadata = start.runner === 'ec2' ? openMetadata() : null;
+  const registration = await registrationOf(start, metadata);
+  const access = await openAccess(start, registration, tracing);
+  const { times, kinds } = access;
   const duty = new RunnerDuty({
-    engine,
+    ...access.tools,
     kinds,
-    holder: `${hostname()}/${process.pid}`,
+    holder: holderName(),
     leaseMs: settings.workerLeaseSecs * 1_000,
     intervalMs: times.heartbeat_ms,
-    ...common,
+    clock: systemClock,
+    random: systemRandom,
+    log,
     tracing,
-    secrets: secretsOf(settings, { database, clock: systemClock, log }),
-    artifacts: artifactsOf(settings, { database, clock: systemClock, log }),
     onDone: (epoch) => void agent.finish(epoch),
     onFree: () => agent.wake(),
     onStuck: () => void endStuck(agent, onEnded),
   });
-  const connection = new MonitoredConnection(new PostgresRunnerStore({ database }), systemClock, (orders) => {
+  const connection = new MonitoredConnection(access.connection, systemClock, (orders) => {
     const { runner_id, number } = orders;
     log.info({ runner: runner_id, number }, 'runner registered');
     const names = kinds.map(({ name }) => name);
     start.onEvent({ event: 'ready', runner: runner_id, number, pid: process.pid, kinds: names });
   });
-  const metadata = start.runner === 'ec2' ? openMetadata() : null;
   const agent = new RunnerAgent({
     connection,
-    registration: await registrationOf(start, metadata),
+    registration,
     clock: systemClock,
     log,
     heartbeat_ms: times.heartbeat_ms,
@@ -160,10 +153,7 @@ async function startAgent(
     onPeersLost: (epoch, lost) => duty.losePeers(epoch, lost),
     onEnd: onEnded,
   });
-  const unlisten = await database.listen('heddle_runner', (payload) => {
-    if (payload === '' || payload === agent.orders?.runner_id) agent.wake();
-  });
-  stopping.add('the wakes of the runner', unlisten);
+  stopping.add('the wakes of the runner', await access.watchOrders(agent));
   agent.start();
   stopping.add('the agent', () => agent.stop());
   const alone = { connection, server: record?.server ?? null, aloneMs: times.disconnected_ms, onIsolated: onEnded };
@@ -179,25 +169,22 @@ async function startAgent(
   return { agent, duty };
 }
 
+function openAccess(start: Start, registration: Registration, tracing: Tracing): Promise<RunnerAccess> {
+  const { settings, server } = start;
+  // A server that was named is meant, even if a database runs here.
+  return server !== null && settings.databaseUrl === null
+    ? accessByServer({ ...start, server, holder: holderName(), tracing }, registration)
+    : accessByDatabase({ ...start, tracing });
+}
+
+function holderName(): string {
+  return `${hostname()}/${process.pid}`;
+}
+
 /** Ends a runner with a handler that does not end, since its process must not be shared with another task. */
 async function endStuck(agent: RunnerAgent, onEnded: (reason: string) => void): Promise<void> {
   await Promise.race([agent.drain(END_REASONS.stuck), systemClock.sleep(EXIT_GRACE_MS)]);
   onEnded(END_REASONS.stuck);
-}
-
-async function openRunnerDatabase({ settings, log, stopping }: Start): Promise<Database> {
-  const url = settings.databaseUrl ?? (await findRunningDatabase(settings.dataDir))?.url ?? null;
-  if (url === null) {
-    throw new ConfigurationError([
-      `DATABASE_URL: is required for a runner unless \`heddle up\` is running with ${settings.dataDir}`,
-    ]);
-  }
-  const common = { clock: systemClock, random: systemRandom, log };
-  const database = openProcessDatabase({ role: 'runner', settings }, { url, ...common });
-  stopping.add('the database pool', () => database.close());
-  await requireReachable(database, url);
-  await requireSchema(database);
-  return database;
 }
 
 /** Uses the same endpoint as the AWS SDK. */

@@ -19,7 +19,9 @@ import type { Database } from '@heddle/core/store/database';
 import { POOL_CHANNEL, SETTLED } from '@heddle/core/store/runners/notice-queue';
 import type { SettingValues } from '../settings.ts';
 import type { StopSequence } from '../stop-sequence.ts';
+import { StoredRunnerAgents } from './runner-agents.ts';
 import { runnerBrokerOf } from './runner-broker.ts';
+import type { SharedTimes } from './shared-policy.ts';
 import { poolPolicyOf } from './policy.ts';
 import { openProvider } from './providers.ts';
 import { PostgresRunnerStore } from '@heddle/core/pool/store/postgres';
@@ -28,6 +30,7 @@ export interface StartPoolOptions {
   settings: SettingValues;
   /** The classes of the policy in the database. */
   classes: PoolPolicy['classes'];
+  times: SharedTimes;
   databaseUrl: string;
   development: boolean;
   /** Values of command-line flags, by variable. */
@@ -45,6 +48,8 @@ export interface StartedPool {
   readonly pool: Pool;
   /** Requests runners for tasks. */
   readonly desk: RunnerBroker;
+  /** For agents without a database. */
+  readonly agents: StoredRunnerAgents;
 }
 
 const WATCH_MS = 1_000;
@@ -75,9 +80,11 @@ export async function startPool(options: StartPoolOptions): Promise<StartedPool>
     if (payload === SETTLED || payload === '') pool.ring();
   });
   stopping.add('the wakes of the runner pool', unlisten);
+  const agents = new StoredRunnerAgents(store, options.times);
+  stopping.add('the wakes of agents', await agents.listen(database));
   startLoops(options, store, provider);
   stopping.add('the runners', () => stopRunners(provider, store, log));
-  return { pool, desk: runnerBrokerOf(store) };
+  return { pool, desk: runnerBrokerOf(store), agents };
 }
 
 function startLoops(

@@ -1,6 +1,6 @@
 import type { LocalWorkerOptions } from '../../dispatch/local-worker.ts';
 
-type WorkerEngine = LocalWorkerOptions['engine'];
+export type WorkerEngine = LocalWorkerOptions['engine'];
 
 export interface Attempt {
   readonly task_id: string;

@@ -26,16 +26,19 @@ function registerCreate(token: Command): void {
     .requiredOption('--name <name>', 'Name of the token')
     .option(
       '--scope <scope...>',
-      'read, submit, work, operate (includes read and work), command (to submit commands) or admin (includes all)',
+      'read, submit, work, operate (includes read and work), command (to submit commands), runner (to register runners) or admin (includes all)',
       ['operate', 'submit'],
     )
     .option('--kind <name>', 'Kind whose tasks it may claim; may be repeated (default any)', collect)
+    .option('--class <name>', 'Class of runners that it may register; may be repeated (default any)', collect)
     .option('--expires <time>', 'Lifetime (90d, 12h) or expiry date (2030-01-31) (default never)');
   addSettingsOptions(command).action(
-    async (options: SettingsOptions & { name: string; scope: string[]; kind?: string[]; expires?: string }) => {
+    async (
+      options: SettingsOptions & { name: string; scope: string[]; kind?: string[]; class?: string[]; expires?: string },
+    ) => {
       const { createToken } = await import('../../app/tokens.ts');
-      const { name, scope: scopes, kind: kinds = null, expires } = options;
-      const made = await createToken(configurationOf(options), { name, scopes, kinds, expires });
+      const { name, scope: scopes, kind: kinds = null, class: classes = null, expires } = options;
+      const made = await createToken(configurationOf(options), { name, scopes, kinds, classes, expires });
       const output = outputOf(options);
       output.result(made, () => {
         output.line(made.token);
@@ -63,6 +66,7 @@ function registerList(token: Command): void {
             { header: 'NAME', value: ({ name }) => name, flexible: true },
             { header: 'SCOPES', value: ({ scopes }) => scopes.join(', ') },
             { header: 'KINDS', value: ({ kinds }) => kinds?.join(', ') ?? 'any', flexible: true },
+            { header: 'CLASSES', value: ({ classes }) => classes?.join(', ') ?? 'any', flexible: true },
             { header: 'STATE', value: ({ state }) => state },
             { header: 'EXPIRES', value: ({ expires_at }) => expires_at ?? 'never' },
             { header: 'LAST USED', value: ({ last_used_at }) => last_used_at ?? 'never' },

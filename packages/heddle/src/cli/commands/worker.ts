@@ -32,14 +32,14 @@ export function registerWorkerCommand(program: Command): void {
       keepNewSpaceSmall();
       const configuration = configurationOf(options);
       const output = outputOf(options);
+      const server = options.url === undefined ? null : { url: options.url, token: options.token };
       if (options.runner !== undefined) {
         const { runRunner } = await import('../../app/pool/runner-process.ts');
         const { runner, runnerHome: home = null, development = false } = options;
         const onEvent = (event: RunnerEvent): void => printRunner(output, event);
-        process.exitCode = await runRunner({ configuration, runner, home, development, onEvent });
+        process.exitCode = await runRunner({ configuration, runner, home, server, development, onEvent });
         return;
       }
-      const server = options.url === undefined ? null : { url: options.url, token: options.token };
       const { runWorker } = await import('../../app/worker.ts');
       const onEvent = (event: WorkerEvent): void => printWorkerEvent(output, event);
       process.exitCode = await runWorker({ configuration, kinds: options.kind ?? [], server, onEvent });
@@ -47,7 +47,7 @@ export function registerWorkerCommand(program: Command): void {
 }
 
 const HELP = `
-With --runner it is a runner of the pool: it registers, takes the tasks that it is claimed for from the database,
+With --runner it is a runner of the pool: it registers with a token of the scope \`runner\`, takes the tasks that it is claimed for,
 and stops when the pool no longer needs it. Providers start it this way; by hand it is useful only for tests.
 QUEUE_URL locates the queues, by default in the database of DATABASE_URL, or in that of a running \`heddle up\` of the
 same data directory. Ctrl-C or SIGTERM: no more is received, running tasks may finish; a second one stops at once.

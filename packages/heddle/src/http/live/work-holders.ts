@@ -14,6 +14,8 @@ export interface WorkCaller {
   holder: string;
   /** The kinds of its token; null: any. */
   kinds: readonly string[] | null;
+  /** Whether it is a runner, which may call about the task that it holds only. */
+  isRunner: boolean;
 }
 
 /**
@@ -22,8 +24,9 @@ export interface WorkCaller {
  */
 export function callerOf({ ip, heddle }: Pick<FastifyRequest, 'ip' | 'heddle'>, named: string | undefined): WorkCaller {
   const worker = named ?? `worker at ${plainAddress(ip)}`;
-  const { tokenName, kinds } = heddle;
-  return { holder: tokenName === null ? worker : `${worker} (token ${tokenName})`, kinds };
+  const { tokenName, kinds, runner } = heddle;
+  const holder = tokenName === null ? worker : `${worker} (token ${tokenName})`;
+  return { holder, kinds, isRunner: runner !== null };
 }
 
 /** End of the holder of a worker with a token. */
@@ -76,6 +79,7 @@ export class WorkHolders {
    */
   async requireWorker(taskId: string, attempt: number, caller: WorkCaller): Promise<void> {
     const found = await this.#find(taskId, caller);
+    if (caller.isRunner) requireOpen(found, attempt);
     if (found === null || found.from_queue || found.attempt !== attempt || found.holder === null) return;
     requireSame(found.holder, caller.holder);
   }
@@ -87,6 +91,7 @@ export class WorkHolders {
    */
   async requireReader(taskId: string, caller: WorkCaller): Promise<void> {
     const found = await this.#find(taskId, caller);
+    if (caller.isRunner) requireOpen(found, null);
     if (found !== null && found.holder !== null && BY_TOKEN.test(found.holder))
       requireSame(found.holder, caller.holder);
   }
@@ -96,24 +101,24 @@ export class WorkHolders {
    * @throws HeddleError HELD_BY_ANOTHER, STALE_ATTEMPT, NOT_FOUND, CONFLICT, FORBIDDEN
    */
   async requireTrusted(taskId: string, attempt: number, caller: WorkCaller): Promise<void> {
-    if (caller.kinds === null) {
+    if (caller.kinds === null && !caller.isRunner) {
       throw new HeddleError('FORBIDDEN', 'The caller may run tasks of every kind', {
         details: [
-          'authorization: secrets are given only to tokens of some kinds; create one with `heddle token create --scope work --kind KIND`',
+          'authorization: secrets are given only to runners, and to tokens of some kinds; create one with `heddle token create --scope work --kind KIND`',
         ],
       });
     }
     const found = await this.#find(taskId, caller);
-    if (found === null) throw new HeddleError('NOT_FOUND', `No such task: ${taskId}`);
-    if (found.attempt !== attempt || found.holder === null) throw staleAttempt();
-    if (!found.from_queue) requireSame(found.holder, caller.holder);
+    const { holder, from_queue } = requireOpen(found, attempt);
+    if (!from_queue) requireSame(holder, caller.holder);
   }
 
-  async #find(taskId: string, { kinds }: WorkCaller): Promise<AttemptHolder | null> {
+  async #find(taskId: string, { holder, kinds, isRunner }: WorkCaller): Promise<AttemptHolder | null> {
     const found = await this.#looks.add(taskId);
     if (found === null) return null;
     requireKindsOfToken(kinds, [found.kind]);
     refuseWebhookTasks(found);
+    if (isRunner && found.holder !== null) requireSame(found.holder, holder);
     return found;
   }
 
@@ -128,6 +133,15 @@ export function staleAttempt(): HeddleError {
   return new HeddleError('STALE_ATTEMPT', undefined, {
     details: [`attempt: has ended, or its lease expired and the task was requeued; ${STOP}`],
   });
+}
+
+/**
+ * @param attempt null: any
+ * @throws HeddleError STALE_ATTEMPT if the attempt is not open
+ */
+function requireOpen(found: AttemptHolder | null, attempt: number | null): AttemptHolder & { holder: string } {
+  if (found === null || found.holder === null || (attempt !== null && found.attempt !== attempt)) throw staleAttempt();
+  return { ...found, holder: found.holder };
 }
 
 function requireSame(held: string, holder: string): void {

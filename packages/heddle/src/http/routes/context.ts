@@ -5,6 +5,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { Handles } from '../handles.ts';
 import type { EventStreams } from '../live/event-streams.ts';
 import type { WorkHolders } from '../live/work-holders.ts';
+import type { RunnerCredentials } from '../runner-credentials.ts';
 import type { SignedUrls } from '../signed-urls.ts';
 import type { Operations } from '../operations.ts';
 import type { ServerDependencies } from '../ports.ts';
@@ -21,6 +22,7 @@ export type App = FastifyInstance<
 export interface RouteContext extends ServerDependencies {
   operations: Operations;
   handles: Handles;
+  runners: RunnerCredentials;
   signedUrls: SignedUrls;
   holders: WorkHolders;
   streams: EventStreams;

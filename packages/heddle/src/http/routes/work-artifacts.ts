@@ -29,7 +29,7 @@ function findRoute(app: App, context: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/v1/work/:task_id/artifact',
-    config: { scope: 'work' },
+    config: onTask.config,
     schema: {
       ...describeWork({
         summary: 'Find an artifact that a task refers to',
@@ -64,7 +64,7 @@ function putRoute(app: App, { artifacts, holders }: RouteContext): void {
   app.route({
     method: 'PUT',
     url: '/v1/work/:task_id/artifacts',
-    config: { scope: 'work', streamed: true },
+    config: { ...onTask.config, streamed: true },
     schema: {
       ...describeWork({
         summary: 'Store an artifact of a task',

@@ -6,6 +6,7 @@ import { KIND_CHARS_MAX, LOCAL_ID_CHARS_MAX } from '@heddle/core/domain/parse/no
 import { WORKFLOW_WIRE_STATE } from '@heddle/base/vocabulary/workflow';
 import type { ClaimedTask, NodeCreationResult, TransitionOutcome } from '@heddle/core/engine/port';
 import { Count, Metadata, nullable, oneOf, Uuid } from './basics.ts';
+import { GrantedRunnerDto } from './runner-agent.ts';
 import type { NewNodeDto } from './new-workflow.ts';
 import { REASON_MAX_CHARS } from './update.ts';
 import { TaskResultDto, WorkflowState } from './workflow.ts';
@@ -83,6 +84,9 @@ export const WorkDto = Type.Object(
     parent_id: nullable(Uuid('Its container; null for a task of a batch.')),
     traceparent: Type.Optional(
       Type.String({ description: 'W3C trace context for the attempt; absent if there is none.' }),
+    ),
+    runners: Type.Optional(
+      Type.Array(GrantedRunnerDto, { description: 'The runners of its requirements; absent if it has none.' }),
     ),
   },
   { additionalProperties: false, title: 'WorkDto' },
@@ -242,6 +246,7 @@ export function workToWire(task: ClaimedTask, holder: string | undefined): WorkD
     timeout_basis: task.timeout_basis,
     root_container_id: task.workflow_id,
     parent_id: task.container_id,
+    ...(task.runners === undefined ? {} : { runners: [...task.runners] }),
     ...(task.traceparent === undefined ? {} : { traceparent: task.traceparent }),
   };
 }

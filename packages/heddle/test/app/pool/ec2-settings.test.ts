@@ -61,8 +61,8 @@ describe('a pool with the provider ec2', () => {
     const { queue } = await openQueue({ url: 'postgres', ...common });
     stopping.add('the queue', () => queue.close());
     const options = { settings, databaseUrl: database.url, development: false, flags: {}, queue, stopping };
-    const { classes } = await writeOrReadPolicy(database.database, settings, silentLogger);
-    started = await startPool({ ...options, ...common, classes, metrics: createMetrics() });
+    const { classes, times } = await writeOrReadPolicy(database.database, settings, silentLogger);
+    started = await startPool({ ...options, ...common, classes, times, metrics: createMetrics() });
   });
 
   after(async () => {

@@ -1,0 +1,32 @@
+import type { FastifyRequest } from 'fastify';
+
+import { HeddleError } from '@heddle/base/errors';
+import { runnerSignature, verifyRunnerSignature } from '@heddle/base/signing';
+import type { SigningKeys } from './ports.ts';
+
+const PREFIX = 'hdr_';
+const CREDENTIAL = /^Bearer +hdr_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([A-Za-z0-9_-]{43})$/;
+
+/** Credentials that let a registered runner act as itself, and do nothing else: `hdr_ID.SIGNATURE`. */
+export class RunnerCredentials {
+  readonly #keys: SigningKeys;
+
+  constructor(keys: SigningKeys) {
+    this.#keys = keys;
+  }
+
+  async make(runnerId: string): Promise<string> {
+    const [key] = await this.#keys.keys('handle');
+    return `${PREFIX}${runnerId}.${runnerSignature(runnerId, key!)}`;
+  }
+
+  /** Returns the runner that sends the request; null if it has no such credential. */
+  async runnerOf({ headers: { authorization } }: Pick<FastifyRequest, 'headers'>): Promise<string | null> {
+    if (authorization?.startsWith(`Bearer ${PREFIX}`) !== true) return null;
+    const [, id = '', signature = ''] = CREDENTIAL.exec(authorization) ?? [];
+    if (verifyRunnerSignature(id, signature, await this.#keys.keys('handle'))) return id;
+    throw new HeddleError('UNAUTHENTICATED', undefined, {
+      details: ['authorization: the credential of the runner is not valid any more; register it again'],
+    });
+  }
+}
