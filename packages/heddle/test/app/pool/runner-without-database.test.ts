@@ -144,9 +144,7 @@ describe('a runner without a database', { concurrency: false }, () => {
       env: { IT: { secret: 'PHRASE' } },
       artifacts: ['made.txt'],
     };
-    const { tasks } = await client.submit([
-      { name: 'command', kind: 'Command', metadata: input, ...ON_LARGE },
-    ]);
+    const { tasks } = await client.submit([{ name: 'command', kind: 'Command', metadata: input, ...ON_LARGE }]);
     const { id } = tasks[0]!;
     const task = await ended(id);
     assert.equal(task.failure_reason, 'it exited with 3: <***>', first.stderr);
