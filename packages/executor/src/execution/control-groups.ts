@@ -52,11 +52,16 @@ export interface ControlGroup {
   remove(): Promise<void>;
 }
 
-/** Memory cgroups, if this process may create them. They cover memory that per-process limits do not count. */
+/** Period of the kernel's scheduler in which a group has its share, microseconds. */
+const PERIOD_US = 100_000;
+
+/** Cgroups, if this process may create them. They cover memory that per-process limits do not count, and processors. */
 export class ControlGroups {
   readonly #directory: string;
   readonly #files: Files;
   readonly #clock: Clock;
+  /** Where groups limit processors: in version 2 the same directory. Null if this process may not limit them. */
+  #processors: string | null = null;
   #created = 0;
 
   private constructor(directory: string, files: Files, clock: Clock) {
@@ -80,6 +85,7 @@ export class ControlGroups {
         if (files === VERSION_2) writeFileSync(join(directory, 'cgroup.subtree_control'), '+memory');
         groups.make(0, 64);
         rmdirSync(join(directory, `0-${groups.#created}`));
+        groups.#processors = files === VERSION_2 ? directoryOfVersion2(directory) : directoryOfVersion1(name);
         return groups;
       } catch {
         // The controller is not delegated to this process.
@@ -89,11 +95,22 @@ export class ControlGroups {
     return null;
   }
 
-  /** @throws Error if the kernel rejects it */
-  make(slot: number, memoryMb: number): ControlGroup {
+  /** Whether `make` limits processors. */
+  get limitsProcessors(): boolean {
+    return this.#processors !== null;
+  }
+
+  /**
+   * @param processors number of them that its processes may use; null: all
+   * @throws Error if the kernel rejects it
+   */
+  make(slot: number, memoryMb: number, processors: number | null = null): ControlGroup {
     this.#created += 1;
-    const directory = join(this.#directory, `${slot}-${this.#created}`);
+    const name = `${slot}-${this.#created}`;
+    const directory = join(this.#directory, name);
     mkdirSync(directory);
+    const second = processors === null ? null : this.#limitProcessors(name, processors);
+    const directories = second === null ? [directory] : [second, directory];
     for (const [file, value] of this.#files.limits) {
       const path = join(directory, file);
       // Swap accounting is not available on every machine.
@@ -104,14 +121,30 @@ export class ControlGroups {
         // Pid 0 would add this process itself, which would then be killed with the task.
         if (!Number.isSafeInteger(pid) || pid < 1) throw new Error(`invalid process id ${pid}`);
         // Takes about 10 ms, because the kernel synchronizes all processors.
-        await writeFile(join(directory, 'cgroup.procs'), String(pid));
+        for (const each of directories) await writeFile(join(each, 'cgroup.procs'), String(pid));
       },
       wasOutOfMemory: () => this.#files.kills(directory) > 0,
       memoryUse: () => memoryUseOf(bytesIn(join(directory, this.#files.peak)), memoryMb * MIB),
       processes: () => processesIn(directory),
       kill: () => killAll(directory),
-      remove: () => this.#remove(directory),
+      remove: async () => {
+        for (const each of directories.toReversed()) await this.#remove(each);
+      },
     };
+  }
+
+  /** Returns the directory of a second group that does it; null if the first one does. */
+  #limitProcessors(name: string, processors: number): string | null {
+    const quotaUs = String(processors * PERIOD_US);
+    if (this.#processors === null) return null;
+    const directory = join(this.#processors, name);
+    if (this.#files === VERSION_2) {
+      writeFileSync(join(directory, 'cpu.max'), `${quotaUs} ${PERIOD_US}`);
+      return null;
+    }
+    mkdirSync(directory);
+    writeFileSync(join(directory, 'cpu.cfs_quota_us'), quotaUs);
+    return directory;
   }
 
   async #remove(directory: string): Promise<void> {
@@ -131,10 +164,12 @@ export class ControlGroups {
   }
 
   close(): void {
-    try {
-      rmdirSync(this.#directory);
-    } catch {
-      // A process in it has not ended yet; only the kernel holds it.
+    for (const directory of new Set([this.#directory, this.#processors ?? this.#directory])) {
+      try {
+        rmdirSync(directory);
+      } catch {
+        // A process in it has not ended yet; only the kernel holds it.
+      }
     }
   }
 }
@@ -157,21 +192,62 @@ function clearStale(parent: string, name: string): void {
   }
 }
 
+/** Returns the directory if its groups may limit processors. */
+function directoryOfVersion2(directory: string): string | null {
+  try {
+    writeFileSync(join(directory, 'cgroup.subtree_control'), '+cpu');
+    return directory;
+  } catch {
+    return null;
+  }
+}
+
+/** Makes the directory of groups that limit processors; null if this process may not. */
+function directoryOfVersion1(name: string): string | null {
+  const mounted = mountedHierarchies().find(({ controllers }) => controllers?.includes('cpu') === true);
+  if (mounted === undefined) return null;
+  clearStale(mounted.path, name);
+  try {
+    const directory = join(mounted.path, name);
+    mkdirSync(directory);
+    if (existsSync(join(directory, 'cpu.cfs_quota_us'))) return directory;
+    rmdirSync(directory);
+  } catch {
+    // The controller is not delegated to this process.
+  }
+  return null;
+}
+
+interface Hierarchy {
+  /** Group of this process. */
+  readonly path: string;
+  /** Null in version 2, where a directory has all controllers. */
+  readonly controllers: readonly string[] | null;
+}
+
+function mountedHierarchies(): Hierarchy[] {
+  const own = readFileSync('/proc/self/cgroup', 'utf8').trim().split('\n');
+  const groups = own.map((line) => line.split(':'));
+  const pathOf = (controller: string): string =>
+    groups.find(([, controllers = '']) => controllers.split(',').includes(controller))?.[2] ?? '/';
+  return readFileSync('/proc/self/mountinfo', 'utf8')
+    .split('\n')
+    .flatMap((line): Hierarchy[] => {
+      const [left = '', right = ''] = line.split(' - ');
+      const mountPoint = left.split(' ')[4] ?? '';
+      const [type, , flags = ''] = right.split(' ');
+      if (type === 'cgroup2') return [{ path: join(mountPoint, pathOf('')), controllers: null }];
+      if (type !== 'cgroup') return [];
+      const controllers = flags.split(',');
+      const known = controllers.find((flag) => groups.some(([, names = '']) => names.split(',').includes(flag)));
+      return known === undefined ? [] : [{ path: join(mountPoint, pathOf(known)), controllers }];
+    });
+}
+
 function* candidates(): Iterable<readonly [string, Files]> {
-  const own = readFileSync('/proc/self/cgroup', 'utf8');
-  const paths = new Map(
-    own
-      .trim()
-      .split('\n')
-      .map((line) => [line.split(':')[1], line.split(':')[2]] as const),
-  );
-  for (const line of readFileSync('/proc/self/mountinfo', 'utf8').split('\n')) {
-    const [left = '', right = ''] = line.split(' - ');
-    const mountPoint = left.split(' ')[4] ?? '';
-    const [type, , flags = ''] = right.split(' ');
-    if (type === 'cgroup' && flags.split(',').includes('memory')) {
-      yield [join(mountPoint, paths.get('memory') ?? '/'), VERSION_1];
-    } else if (type === 'cgroup2') yield [join(mountPoint, paths.get('') ?? '/'), VERSION_2];
+  for (const { path, controllers } of mountedHierarchies()) {
+    if (controllers === null) yield [path, VERSION_2];
+    else if (controllers.includes('memory')) yield [path, VERSION_1];
   }
 }
 

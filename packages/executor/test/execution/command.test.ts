@@ -6,6 +6,7 @@ import { after, before, describe, test } from 'node:test';
 
 import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
+import { ControlGroups } from '../../src/execution/control-groups.ts';
 import { openContainerRunner } from '../../src/execution/command/open-container-runner.ts';
 import { messageOf } from '@heddle/base/thrown';
 import { openRunner, type RunnerOptions } from '../../src/execution/command/open-runner.ts';
@@ -37,6 +38,10 @@ async function runOn(runner: CommandRunner, command: Partial<Command>, host: Par
 
 const script = (text: string): Partial<Command> => ({ argv: ['bash', '-c', text] });
 
+const groups = ControlGroups.open(systemClock, `heddle-command-test-${process.pid}-1`);
+const limitsProcessors = groups?.limitsProcessors ?? false;
+groups?.close();
+
 for (const tier of ['process', 'jail', 'container'] as const) {
   describe(`a command in the tier ${tier}`, { concurrency: false }, () => {
     let runner: CommandRunner | null = null;
@@ -51,7 +56,7 @@ for (const tier of ['process', 'jail', 'container'] as const) {
       directory = await mkdtemp(join(tmpdir(), 'heddle-command-'));
       await chmod(directory, 0o755);
       const options: RunnerOptions = { clock: systemClock, log: silentLogger, directory, graceMs: 300 };
-      const limits = { ...options, diskBytes: 32 * MIB, processes: 64 };
+      const limits = { ...options, diskBytes: 32 * MIB, processes: 64, processors: 1 };
       runner = await (tier === 'container' ? openContainers(limits) : openRunner(tier, limits)).catch(
         (error: unknown) => {
           missing = messageOf(error);
@@ -185,6 +190,26 @@ for (const tier of ['process', 'jail', 'container'] as const) {
       });
       assert.ok(end.exitCode !== 0 || end.outOfMemory || end.stdout === '0\n', JSON.stringify(end));
       assert.doesNotMatch(end.stdout, /^4\d{8}/);
+    });
+
+    test('that computes in several processes has the processors that it may use', async (t) => {
+      if (runner === null || (tier !== 'container' && !limitsProcessors)) {
+        t.skip(runner === null ? missing : 'this process may not create control groups for processors');
+        return;
+      }
+      const busy = [
+        'until=$(( ${EPOCHREALTIME/./} + 1500000 ))',
+        'for n in 1 2 3; do ( while (( ${EPOCHREALTIME/./} < until )); do :; done ) & done',
+        'wait',
+        'times',
+      ];
+      const { stdout, stderr, exitCode } = await runWith(runner, script(busy.join('\n')));
+      assert.equal(exitCode, 0, stderr);
+      const [user, system] = [...stdout.split('\n')[1]!.matchAll(/(\d+)m([\d.]+)s/g)].map(
+        ([, minutes, seconds]) => Number(minutes) * 60 + Number(seconds),
+      ) as [number, number];
+      // Two processors would have been busy for 3 s.
+      assert.ok(user + system < 2.3, `${user + system} s of processor time in 1.5 s`);
     });
 
     it('cannot pass another file off as its result', async (runner) => {

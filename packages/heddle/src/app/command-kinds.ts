@@ -43,7 +43,7 @@ export function commandKinds({ settings, jailByDefault, clock, log, stopping }: 
     const runner =
       tier === 'container'
         ? openContainerRunner({ ...options, container: containerOf(settings) })
-        : openRunner(tier, options);
+        : openRunner(tier, { ...options, processors: settings.commandProcessors });
     opened.set(tier, runner);
     // Another attempt may find that the administrator has installed what was missing.
     runner.catch(() => opened.delete(tier));

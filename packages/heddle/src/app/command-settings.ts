@@ -47,7 +47,8 @@ export const COMMAND_SETTING_GROUPS = {
       fallback: 1,
       min: 1,
       max: 1_024,
-      description: 'Processors that one container may use',
+      description:
+        'Processors that one command may use; outside of containers where the worker may create control groups',
     }),
     commandNetwork: kind.onOff({
       name: 'HEDDLE_COMMAND_NETWORK',

@@ -17,6 +17,8 @@ const STREAMS_CLOSE_MS = 1_000;
 export interface LocalRunnerOptions {
   readonly tier: 'jail' | 'process';
   readonly limits: CommandLimits;
+  /** That a command may use, if there are groups; null: all. */
+  readonly processors: number | null;
   /** Bytes that a working directory may take. */
   readonly diskBytes: number;
   /** Time between two measurements of a working directory. */
@@ -46,7 +48,7 @@ export class LocalRunner implements CommandRunner {
   }
 
   async run(command: Command, host: CommandHost): Promise<CommandEnd> {
-    const { slots, directory, groups } = this.#options;
+    const { slots, directory, groups, processors } = this.#options;
     using slot = slots.take();
     this.#started += 1;
     const marker = `${process.pid}-command-${this.#started}`;
@@ -58,7 +60,7 @@ export class LocalRunner implements CommandRunner {
     );
     let group: ControlGroup | null = null;
     try {
-      group = groups?.make(slot.index, command.memoryMb) ?? null;
+      group = groups?.make(slot.index, command.memoryMb, processors) ?? null;
       const run = new LocalRun({ ...this.#options, command, host, slot, work, group, marker });
       const ended = await run.end();
       await host.onEnd?.(work.path);

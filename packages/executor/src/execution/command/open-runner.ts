@@ -28,6 +28,8 @@ export interface RunnerOptions {
   /** Processes and threads of one command; default 512. */
   readonly processes?: number;
   readonly openFiles?: number;
+  /** Processors that a command may use, where this process may create control groups; default: all. */
+  readonly processors?: number;
   /** Time between SIGTERM and SIGKILL; default 5,000 ms. */
   readonly graceMs?: number;
   readonly environment?: Readonly<Record<string, string>>;
@@ -63,10 +65,21 @@ export async function openRunner(tier: 'jail' | 'process', options: RunnerOption
       clock,
       log,
     });
-    const { graceMs = 5_000 } = options;
+    const { graceMs = 5_000, processors = null } = options;
     const { limits, diskBytes } = limitsOf(options);
     const environment = { ...settings.environment, ...options.environment };
-    const parts = { tier, limits, diskBytes, diskIntervalMs: 500, graceMs, environment, directory, starter, groups };
+    const parts = {
+      tier,
+      limits,
+      processors,
+      diskBytes,
+      diskIntervalMs: 500,
+      graceMs,
+      environment,
+      directory,
+      starter,
+      groups,
+    };
     const runner = new LocalRunner({ ...parts, slots: new Slots(users), clock, log, release });
     await probe(runner, log);
     return runner;
