@@ -410,6 +410,7 @@ create table heddle.named_secret (
   grants text[] not null,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  version bigint generated always as identity not null,
   constraint named_secret_pkey PRIMARY KEY (name)
 );
 
@@ -475,6 +476,16 @@ create table heddle.relay (
   parent_id uuid not null,
   created_at timestamp with time zone not null,
   constraint relay_pkey PRIMARY KEY (parent_id)
+);
+
+create table heddle.retired_secret (
+  version bigint not null,
+  name text not null,
+  key_id text not null,
+  sealed bytea not null,
+  grants text[] not null,
+  retired_at timestamp with time zone not null,
+  constraint retired_secret_pkey PRIMARY KEY (version)
 );
 
 create table heddle.runner (
@@ -675,6 +686,14 @@ create table heddle.secret (
   constraint secret_pkey PRIMARY KEY (id)
 );
 
+create table heddle.sent_secret (
+  task_id uuid not null,
+  name text not null,
+  version bigint not null,
+  constraint sent_secret_pkey PRIMARY KEY (task_id, version)
+);
+CREATE INDEX sent_secret_version ON heddle.sent_secret USING btree (version);
+
 create table heddle.shape (
   id integer generated always as identity not null,
   kind_id integer not null,
@@ -743,6 +762,7 @@ create table heddle.task (
   claimed_by text,
   claimed_at timestamp with time zone,
   exit_code smallint,
+  secrets_sent boolean default false not null,
   constraint task_is_sound CHECK ((
 CASE
     WHEN (state = ANY (ARRAY[2, 3, 4])) THEN ((lease_id IS NOT NULL) AND (attempt > 0) AND (ended_at IS NULL) AND (paused_at IS NULL) AND (paused_from IS NULL))
@@ -1059,6 +1079,8 @@ create sequence heddle.kind_id_seq;
 
 create sequence heddle.lease_id_seq;
 
+create sequence heddle.named_secret_version_seq;
+
 create sequence heddle.queue_outgoing_position_seq;
 
 create sequence heddle.queue_receipt;
@@ -1126,7 +1148,8 @@ create type heddle.reports as (
   states smallint[],
   reasons text[],
   extras jsonb,
-  workflows uuid[]
+  workflows uuid[],
+  redacted uuid[]
 );
 
 create type heddle.runner_bars as (
@@ -1179,7 +1202,8 @@ create type heddle.settling as (
   codes smallint[],
   states smallint[],
   transitions json,
-  lanes integer[]
+  lanes integer[],
+  unredacted boolean
 );
 
 create view heddle.container_all as
@@ -1629,6 +1653,9 @@ UNION ALL
 -- heddle.note_ended_trees(p_workflows uuid[], p_now timestamp with time zone)
 --   returns void, plpgsql, volatile
 
+-- heddle.note_sent_secrets(p_tasks uuid[], p_names text[], p_versions bigint[])
+--   returns void, plpgsql, volatile
+
 -- heddle.open_containers(p_ids uuid[], p_now timestamp with time zone, OUT o_inner uuid[], OUT o_opened integer, OUT o_lanes integer[])
 --   returns record, plpgsql, volatile
 
@@ -1664,6 +1691,9 @@ UNION ALL
 
 -- heddle.put_back_attempts(p_ids uuid[], p_attempts integer[], p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
+
+-- heddle.put_named_secret(p_name text, p_key_id text, p_sealed bytea, p_grants text[], p_now timestamp with time zone)
+--   returns SETOF named_secret, plpgsql, volatile
 
 -- heddle.queue_window(p_concurrency integer)
 --   returns integer, sql, immutable
@@ -2082,7 +2112,7 @@ UNION ALL
 -- heddle.unseal(p_ids uuid[], p_now timestamp with time zone, OUT opened integer, OUT lanes integer[])
 --   returns record, plpgsql, volatile, set plan_cache_mode=force_generic_plan
 
--- heddle.update_tasks(p_ids uuid[], p_attempts integer[], p_extras jsonb, p_now timestamp with time zone)
+-- heddle.update_tasks(p_ids uuid[], p_attempts integer[], p_extras jsonb, p_redacted uuid[], p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
 
 -- heddle.wanted_slots(p_kind integer, p_metadata jsonb)

@@ -7,6 +7,7 @@ import type { Database } from '../store/database.ts';
 import type { KnownClasses } from '../domain/runner/parse-requirements.ts';
 import type { Kinds } from '../store/kinds.ts';
 import type { ClaimSizes } from './flow/claim-sizes.ts';
+import type { SentSecrets } from './secrets/sent-secrets.ts';
 import type { Observer } from './observe.ts';
 import type { KnownKinds } from './known-kinds.ts';
 import type { Offers } from './offers.ts';
@@ -39,6 +40,7 @@ export interface EngineContext {
   offers: Offers;
   claimSizes: ClaimSizes;
   knownKinds: KnownKinds;
+  sentSecrets: SentSecrets;
   settings: EngineSettings;
   /** Runner classes of the pool; null: not known in this process, so any name is accepted. */
   resourceClasses: KnownClasses;

@@ -2,6 +2,7 @@ import { HeddleError } from '@heddle/base/errors';
 import type { KnownClasses } from '../domain/runner/parse-requirements.ts';
 import { newId, type Random } from '@heddle/base/random';
 import { systemClock, type Clock } from '@heddle/base/clock';
+import type { Keyring } from '@heddle/base/keyring';
 import type { Logger } from '@heddle/base/log';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Tracing } from '@heddle/base/trace';
@@ -30,6 +31,7 @@ import * as read from './read.ts';
 import * as tree from './read-tree.ts';
 import { report, update } from './report.ts';
 import { askForRunners } from './runners/request-runners.ts';
+import { SentSecrets } from './secrets/sent-secrets.ts';
 import { Signals } from './signals.ts';
 import { submit } from './submit.ts';
 import { retain, sweep } from './sweep.ts';
@@ -53,6 +55,8 @@ export interface EngineOptions extends Partial<EngineSettings> {
   resourceClasses?: KnownClasses;
   /** Destination of tasks of kinds whose workers read queues; without it `dispatch` does nothing. */
   queue?: Pick<MessageQueue, 'sendIn'>;
+  /** Keys of the secrets that tasks name, to redact what is reported about them; absent: there are none. */
+  secretKeyring?: () => Promise<Keyring>;
 }
 
 const DEFAULTS: EngineSettings = {
@@ -92,6 +96,7 @@ function verbsOf(context: EngineContext): Engine {
     dispatch: (holder, limit) => dispatch(context, holder, limit),
     workersSeen: (workers) => workersSeen(context, workers),
     heartbeat: (beats) => heartbeat(context, beats),
+    secretRedactors: (ids) => context.sentSecrets.redactors(context.database, ids),
     attemptHolders: (ids) => findAttemptHolders(context.database, ids),
     release: (tasks) => release(context, tasks),
     claimForDelivery: (holder, limit) => claims.claimForDelivery(holder, limit),
@@ -171,6 +176,7 @@ function contextOf(options: EngineOptions): EngineContext {
     offers: new Offers(),
     claimSizes: new ClaimSizes(),
     knownKinds: new KnownKinds(options.clock),
+    sentSecrets: new SentSecrets(options.secretKeyring ?? null, log),
     settings: {
       claimTimeoutMs: options.claimTimeoutMs ?? DEFAULTS.claimTimeoutMs,
       workerLeaseMs: options.workerLeaseMs ?? DEFAULTS.workerLeaseMs,

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '@heddle/base/json';
 import type { TaskId, WorkflowId } from '@heddle/base/ids';
+import type { Redactor } from '@heddle/base/redactor';
 import type { TaskAttempt } from '@heddle/base/vocabulary/attempt';
 import type { LogChunk, LogPage } from '@heddle/base/vocabulary/task-log';
 import type { Dependency, NewTask, Task, TaskDetail, WorkflowSummary } from '@heddle/base/vocabulary/task';
@@ -292,6 +293,11 @@ export interface Engine {
   heartbeat(beats: readonly Heartbeat[]): Promise<HeartbeatResult[]>;
   /** Returns the holders of these tasks; archived or unknown tasks are absent. */
   attemptHolders(ids: readonly TaskId[]): Promise<AttemptHolder[]>;
+  /**
+   * Returns a redactor for each of these tasks that secrets were sent for. Reports are redacted by themselves; this is for
+   * the lines that workers log.
+   */
+  secretRedactors(ids: readonly TaskId[]): Promise<ReadonlyMap<TaskId, Redactor>>;
   /** Requeues attempts that their worker will not finish; they are ready at once, as their next attempt. */
   release(tasks: readonly { task_id: TaskId; attempt: number }[]): Promise<TransitionOutcome[]>;
 

@@ -68,7 +68,7 @@ export async function settleReports(
 }
 
 /** Builds the parameters of one set: distinct tasks, in the order of their ids. */
-function settleInput(context: EngineContext, set: readonly Report[]): SettleInput {
+function settleInput(context: EngineContext, set: readonly Report[], redacted: readonly string[] | null): SettleInput {
   return {
     ids: set.map((report) => report.task_id),
     attempts: set.map((report) => report.attempt),
@@ -80,6 +80,7 @@ function settleInput(context: EngineContext, set: readonly Report[]): SettleInpu
     now: context.now(),
     results: resultsOf(set),
     notices: noticesOf(set),
+    redacted,
   };
 }
 
@@ -104,17 +105,26 @@ async function settleSet(
   claim: ClaimStep | null,
 ): Promise<{ outcomes: TransitionOutcome[]; claimed: Claimed<ClaimRow> | null }> {
   const { database, observer } = context;
-  const input = settleInput(context, set);
-  const open = await openAttempts(context, input.ids);
+  const ids = set.map(({ task_id }) => task_id);
+  const open = await openAttempts(context, ids);
   const { moved, claimed } =
     claim === null
-      ? { moved: await settle(database, input), claimed: null }
-      : await settleAndClaim(database, input, claim.lanes, claim.terms);
+      ? { moved: await settleRedacted(context, set, ids), claimed: null }
+      : // Whoever claims with its reports runs tasks in a process of Heddle, which has redacted them.
+        await settleAndClaim(database, settleInput(context, set, null), claim.lanes, claim.terms);
   noteIgnored(context, moved);
   await observer.moved(claim === null || claimed === null ? moved : withoutDrained(moved, claim, claimed));
-  const outcomes = outcomesOf(input.ids, moved, (index) => set[index]!.outcome);
+  const outcomes = outcomesOf(ids, moved, (index) => set[index]!.outcome);
   recordEnds(context, open, outcomes, (index) => set[index]!);
   return { outcomes, claimed };
+}
+
+/** Settles a set. Only if it has a task that secrets were sent for are they looked up, and the set is settled again. */
+async function settleRedacted(context: EngineContext, set: readonly Report[], ids: readonly string[]): Promise<Moved> {
+  const { database, sentSecrets } = context;
+  const moved = await settle(database, settleInput(context, set, []));
+  if (moved.unredacted !== true) return moved;
+  return settle(database, settleInput(context, await sentSecrets.redact(database, set), ids));
 }
 
 function withoutDrained(moved: Moved, { lanes, terms }: ClaimStep, claimed: Claimed<ClaimRow>): Moved {
@@ -149,19 +159,26 @@ export async function update(context: EngineContext, updates: readonly TaskUpdat
   for (const round of distinctRounds(updates)) {
     const set = round.map((index) => updates[index]!);
     const ids = set.map((item) => item.task_id);
-    const moved = await updateTasks(
-      context.database,
-      ids,
-      set.map((item) => item.attempt),
-      extrasOf(set) ?? '[]',
-      context.now(),
-    );
+    const moved = await updateRedacted(context, set, ids);
     await context.observer.moved({ ...moved, codes: null });
     outcomesOf(ids, moved, () => 'running').forEach((outcome, at) => {
       outcomes[round[at]!] = outcome;
     });
   }
   return outcomes;
+}
+
+async function updateRedacted(
+  context: EngineContext,
+  set: readonly TaskUpdate[],
+  ids: readonly string[],
+): Promise<Moved> {
+  const { database, sentSecrets } = context;
+  const attempts = set.map(({ attempt }) => attempt);
+  const apply = (updates: readonly TaskUpdate[], redacted: readonly string[]): Promise<Moved> =>
+    updateTasks(database, ids, attempts, extrasOf(updates) ?? '[]', redacted, context.now());
+  const moved = await apply(set, []);
+  return moved.unredacted === true ? apply(await sentSecrets.redact(database, set), ids) : moved;
 }
 
 function extrasOf(set: readonly (Report | TaskUpdate)[]): string | null {

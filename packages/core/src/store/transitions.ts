@@ -4,6 +4,8 @@ import type { TracedAttempt } from './traces.ts';
 
 /** Result of a transition; absent members mean "none". Kinds and lanes are ids. */
 export interface Moved {
+  /** Nothing moved: secrets were sent for a task that is not among the redacted ones. */
+  unredacted?: boolean;
   /** A code for each id, in order; null if all were applied. */
   codes?: number[] | null;
   /** The state of each id, in order. */
@@ -49,13 +51,14 @@ interface MovedRow {
 
 /** The call of a statement that settles reports, whose first parameters are `settleValues`; `$8` is the time. */
 export const SETTLE_REPORTS = `settle_reports(
-      row($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, $6::uuid[])::reports, $7, $8, $9, $10)`;
+      row($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, $6::uuid[], $11::uuid[])::reports,
+      $7, $8, $9, $10)`;
 
 const SETTLE: Statement = { name: 'tasks.settle', text: `select ${SETTLE_REPORTS} as moved` };
 
 const UPDATE: Statement = {
   name: 'tasks.update',
-  text: `select update_tasks($1::uuid[], $2::integer[], $3::jsonb, $4) as moved`,
+  text: `select update_tasks($1::uuid[], $2::integer[], $3::jsonb, $4::uuid[], $5) as moved`,
 };
 
 const ADD_PROGRESS: Statement = {
@@ -125,9 +128,11 @@ export interface SettleInput {
   results: string | null;
   /** Notices of succeeded tasks as write_task_notices takes them, as a JSON string; or null. */
   notices: string | null;
+  /** Tasks that secrets may have been sent for; null: any. */
+  redacted: readonly string[] | null;
 }
 
-/** Values of `$1` to `$10` of SETTLE_REPORTS. */
+/** Values of `$1` to `$11` of SETTLE_REPORTS. */
 export function settleValues(input: SettleInput): unknown[] {
   const reasons = input.reasons.some((reason) => reason !== null) ? input.reasons : null;
   return [
@@ -141,6 +146,7 @@ export function settleValues(input: SettleInput): unknown[] {
     input.now,
     input.results,
     input.notices,
+    input.redacted === null ? null : uuidArray(input.redacted),
   ];
 }
 
@@ -153,9 +159,10 @@ export function updateTasks(
   ids: readonly string[],
   attempts: readonly (number | null)[],
   extras: string,
+  redacted: readonly string[],
   now: string | null,
 ): Promise<Moved> {
-  return first(queryable, UPDATE, [uuidArray(ids), numberArray(attempts), extras, now]);
+  return first(queryable, UPDATE, [uuidArray(ids), numberArray(attempts), extras, uuidArray(redacted), now]);
 }
 
 export function addProgress(

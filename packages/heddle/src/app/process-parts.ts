@@ -3,6 +3,7 @@ import { createEngine, type EngineOptions, type TransactionalEngine } from '@hed
 import { createTracer, type Tracing } from '@heddle/base/trace';
 import type { Logger } from '@heddle/base/log';
 import { openDatabase, type Database, type DatabaseOptions } from '@heddle/core/store/database';
+import { secretKeyring } from './secret-keys.ts';
 import type { SettingValues } from './settings.ts';
 
 /** The processes that share one system. */
@@ -100,7 +101,7 @@ export function openProcessEngine(
   { role, settings }: Common,
   parts: Omit<EngineOptions, keyof EngineSettings> & Required<Pick<EngineOptions, 'resourceClasses' | 'tracing'>>,
 ): TransactionalEngine {
-  return createEngine({ ...optionsOf(role, settings).engine, ...parts });
+  return createEngine({ ...optionsOf(role, settings).engine, secretKeyring: secretKeyring(settings), ...parts });
 }
 
 /** Also used by an executor, which has neither engine nor database. */

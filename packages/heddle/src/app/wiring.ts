@@ -129,7 +129,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const audit = auditLogOf(settings, base);
   const namedSecrets = secretsOf(settings, base, audit);
   const artifacts = artifactsOf(settings, base);
-  startRecordRetention(base, [findings, models, audit, artifacts]);
+  startRecordRetention(base, [findings, models, audit, artifacts, namedSecrets]);
   const executors = watchExecutors(base);
   const parts = {
     engine,

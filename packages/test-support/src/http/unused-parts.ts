@@ -22,6 +22,7 @@ export const noSecrets: NamedSecrets = {
   list: () => Promise.resolve([]),
   remove: () => Promise.resolve(false),
   rotate: () => Promise.resolve(0),
+  retain: () => Promise.resolve(),
   use: unused,
 };
 

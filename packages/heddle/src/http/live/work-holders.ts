@@ -77,11 +77,13 @@ export class WorkHolders {
    * The same for what a worker adds to an attempt beside its end: one that received the task from a queue may, whose
    * name is unknown here.
    */
-  async requireWorker(taskId: string, attempt: number, caller: WorkCaller): Promise<void> {
+  async requireWorker(taskId: string, attempt: number, caller: WorkCaller): Promise<{ secretsSent: boolean }> {
     const found = await this.#find(taskId, caller);
     if (caller.isRunner) requireOpen(found, attempt);
-    if (found === null || found.from_queue || found.attempt !== attempt || found.holder === null) return;
-    requireSame(found.holder, caller.holder);
+    if (found === null) return { secretsSent: false };
+    const isHeld = !found.from_queue && found.attempt === attempt && found.holder !== null;
+    if (isHeld) requireSame(found.holder!, caller.holder);
+    return { secretsSent: found.secrets_sent };
   }
 
   /**

@@ -63,6 +63,7 @@ begin
   delete from task_attempt where task_id = any(v_tasks);
   delete from task_data where task_id = any(v_tasks);
   delete from task_spec where task_id = any(v_tasks);
+  delete from sent_secret where task_id = any(v_tasks);
   -- A delivery about a workflow has its id in the place of a task's. Those of starts tell of attempts.
   delete from delivery where task_id = any(v_tasks || v_workflows) and state = 'delivered' and trigger <> 'start';
   delete from task where id = any(v_tasks);

@@ -26,9 +26,11 @@ begin
   end if;
   if not p_expire and p_reports.extras is null then
     v_set := accept_as_asked(p_reports, v_now);
+    if v_set.unredacted then return json_build_object('unredacted', true); end if;
     if v_set.ids is not null then return settle_accepted(v_set, p_reports.ids, p_jitter, v_now); end if;
   end if;
   v_set := accept_reports(p_reports, p_expire, v_now);
+  if v_set.unredacted then return json_build_object('unredacted', true); end if;
   if v_set.codes is not null then v_set.lanes := release_canceled(p_reports.ids, v_set.codes); end if;
   if v_set.ids is null then
     return json_build_object('codes', v_set.codes, 'states', v_set.states, 'lanes', v_set.lanes, 'deliveries', 0,
@@ -72,6 +74,7 @@ declare
   v_settled json := settle(p_reports, false, p_jitter, p_now);
   v_written integer;
 begin
+  if (p_results is null and p_notices is null) or v_settled -> 'unredacted' is not null then return v_settled; end if;
   if p_results is not null then perform store_results(p_reports.ids, v_settled -> 'codes', p_results, v_now); end if;
   if p_notices is null then return v_settled; end if;
   v_written := write_task_notices(p_reports.ids, v_settled -> 'codes', p_notices, v_now);
@@ -82,7 +85,8 @@ end $$;
 -- Reports of one outcome.
 create or replace function reports_of(p_ids uuid[], p_attempts integer[], p_state integer, p_reasons text[])
 returns reports language sql immutable as $$
-  select p_ids, p_attempts, array_fill(p_state::smallint, array[cardinality(p_ids)]), p_reasons, null::jsonb, null::uuid[]
+  select p_ids, p_attempts, array_fill(p_state::smallint, array[cardinality(p_ids)]), p_reasons, null::jsonb,
+    null::uuid[], null::uuid[]
 $$;
 
 -- Accepts reports in ascending order that all match running attempts; null if any does not.
@@ -100,13 +104,14 @@ begin
   select array_agg(l.id), array_agg(l.workflow_id), array_agg(l.lease_id), array_agg(l.attempt), array_agg(l.kind_id),
     array_agg(l.state), array_agg(l.started_at), bool_and(l.state in (:claimed, :running)), bool_or(l.linked),
     bool_or(l.has_spec), bool_or(l.has_actions), bool_or(l.holds), array_agg(l.container_id),
-    bool_or(l.container_id is not null)
+    bool_or(l.container_id is not null), bool_or(l.secrets_sent and l.id <> all(p_reports.redacted))
   into v_set.ids, v_set.workflows, v_set.leases, v_attempts, v_kinds, v_froms, v_started, v_open, v_set.linked,
-    v_set.has_spec, v_set.has_actions, v_set.holds, v_set.containers, v_in_trees
+    v_set.has_spec, v_set.has_actions, v_set.holds, v_set.containers, v_in_trees, v_set.unredacted
   from (
     select t.id, t.workflow_id, t.kind_id, t.state, t.attempt, t.lease_id, t.linked, t.has_spec, t.has_actions,
-      t.slots is not null as holds, t.started_at, t.container_id
+      t.slots is not null as holds, t.started_at, t.container_id, t.secrets_sent
     from task t where t.id = any(p_reports.ids) order by t.id for no key update) l;
+  if v_set.unredacted then return v_set; end if;
   if not coalesce(v_open and v_set.ids = p_reports.ids and v_attempts = p_reports.attempts, false) then
     return null;
   end if;
@@ -132,7 +137,8 @@ declare
 begin
   with locked as (
     select t.id, t.workflow_id, t.kind_id, t.state, t.paused_from, t.attempt, t.lease_id, t.linked, t.has_spec, t.has_actions,
-      t.slots is not null as holds, t.started_at, t.deadline_at, t.container_id
+      t.slots is not null as holds, t.started_at, t.deadline_at, t.container_id,
+      t.secrets_sent and t.id <> all(p_reports.redacted) as unredacted
     from task t where t.id = any(p_reports.ids) order by t.id for no key update
   ), decided as (
     select r.ord, r.id, r.target, r.reason, l.workflow_id, l.kind_id, l.state, l.lease_id, l.linked, l.has_spec,
@@ -167,9 +173,11 @@ begin
       select m.kind_id, m.state, m.target,
         json_agg((date_part('epoch', p_now - m.started_at) * 1000)::bigint) filter (where m.started_at is not null)
           as durations
-      from accepted m group by m.kind_id, m.state, m.target) g)
+      from accepted m group by m.kind_id, m.state, m.target) g),
+    (select bool_or(l.unredacted) from locked l)
   into v_set.codes, v_set.states, v_set.ids, v_set.workflows, v_set.leases, v_set.targets, v_set.reasons, v_set.linked,
-    v_set.has_spec, v_set.has_actions, v_set.holds, v_set.containers, v_in_trees, v_set.transitions
+    v_set.has_spec, v_set.has_actions, v_set.holds, v_set.containers, v_in_trees, v_set.transitions,
+    v_set.unredacted
   from accepted a;
   if not v_in_trees then v_set.containers := null; end if;
   v_set.lanes := '{}';
