@@ -196,7 +196,12 @@ describe('artifacts', { concurrency: false }, () => {
     const octets = { 'content-type': 'application/octet-stream' };
     assert.equal((await put('name=a&attempt=7', octets)).status, 409);
     assert.equal((await put('name=a&attempt=1&holder=somebody', octets)).status, 409);
-    assert.equal((await put('name=a&attempt=1', { 'content-type': 'text/plain' })).status, 415);
+    for (const type of ['text/plain', 'application/json']) {
+      const refused = await put('name=a&attempt=1', { 'content-type': type });
+      assert.equal(refused.status, 415, type);
+      assert.match(await refused.text(), /content-type: must be application\/octet-stream; set the header/);
+    }
+    await assert.rejects(client.artifacts.list(task.id, { attempt: 7 }), { status: 404 });
     assert.equal((await put('name=a&attempt=1', { ...octets, authorization: '' })).status, 401);
     const tooLarge = await client.work
       .putArtifact(task, 'a', streamOf(Buffer.alloc(3_000_000)))

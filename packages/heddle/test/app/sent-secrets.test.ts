@@ -18,7 +18,7 @@ import { startHeddle, type Heddle } from '@heddle/test-support/cli/heddle';
 import { eventually } from '@heddle/test-support/eventually';
 import { startTarget, type Target } from '../support/dispatch/targets.ts';
 
-const VALUE = 'correct horse/battery';
+const VALUE = 'correct-horse/battery';
 const BASE64 = Buffer.from(VALUE).toString('base64');
 
 describe('secrets that were sent', { concurrency: false }, () => {
@@ -148,7 +148,7 @@ describe('secrets that were sent', { concurrency: false }, () => {
     await patch({ metadata: { seen: `Bearer ${VALUE}` } });
     await patch({
       status: 'Failure',
-      failure_reason: `401 for Bearer ${VALUE}`,
+      failure_reason: `401 for ${VALUE}`,
       metadata: { also: `Bearer ${VALUE}` },
     });
     const task: Task = await client.getTask(id);

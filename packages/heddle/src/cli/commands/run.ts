@@ -100,7 +100,7 @@ async function run(context: ClientContext, options: RunOptions, argv: readonly s
   const stop = new AbortController();
   const unsubscribe = io.onInterrupt(() => stop.abort());
   try {
-    const writer = new LogWriter(output, false);
+    const writer = new LogWriter(output, { timestamps: false });
     void tellWhatItWaitsFor(context, id, stop.signal).catch(() => undefined);
     for await (const { attempt, lines } of client.followTaskLogs(id, {}, stop.signal)) writer.write(attempt, lines);
     if (stop.signal.aborted) {

@@ -36,6 +36,14 @@ export async function requireTask(engine: Engine, id: string): Promise<TaskDetai
   return task;
 }
 
+/** Throws NOT_FOUND for an attempt that has not begun. */
+export function requireAttempt(task: Pick<Task, 'attempt'>, attempt: number | null): void {
+  if (attempt === null || attempt <= Math.max(task.attempt, 1)) return;
+  throw new HeddleError('NOT_FOUND', `The task has had ${task.attempt} attempts; there is no attempt ${attempt}`, {
+    details: [`attempt: must be at most ${task.attempt}, or absent`],
+  });
+}
+
 /** States that only trees have use the names of trees: a generator that waits for its nodes, a skipped task. */
 function statusOf(state: Task['state']): string {
   return state === 'expanding' || state === 'disabled' ? WORKFLOW_WIRE_STATE[state] : BATCH_WIRE_STATE[state];
