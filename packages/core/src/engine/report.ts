@@ -1,7 +1,8 @@
 import { taskStateOf, TASK_STATE_CODE, type TaskState } from '@heddle/base/vocabulary/task-state';
 import { settleAndClaim, type Claimed, type ClaimRow, type ClaimTerms } from '../store/claims.ts';
 import { TRANSITION_RESULTS } from '../store/sql-names.ts';
-import { settle, updateTasks, type Moved, type SettleInput } from '../store/transitions.ts';
+import { packLogs, type PackEntry } from '../store/task-logs.ts';
+import { settle, updateTasks, type LogPack, type Moved, type SettleInput } from '../store/transitions.ts';
 import type { EngineContext } from './context.ts';
 import { storedAction } from './outbox.ts';
 import type { Report, TaskUpdate, TransitionOutcome } from './port.ts';
@@ -80,6 +81,21 @@ function settleInput(context: EngineContext, set: readonly Report[]): SettleInpu
     now: context.now(),
     results: resultsOf(set),
     notices: noticesOf(set),
+    logs: packOf(set),
+  };
+}
+
+/** Packs the logs that come with reports; null if none does. */
+function packOf(set: readonly Report[]): LogPack | null {
+  const entries: PackEntry[] = [];
+  for (const { task_id, attempt, log } of set) {
+    if (log !== undefined) entries.push({ task_id, attempt: attempt!, lines: log.lines, text: log.text });
+  }
+  if (entries.length === 0) return null;
+  return {
+    data: packLogs(entries),
+    tasks: entries.length === set.length ? null : entries.map(({ task_id }) => task_id),
+    lines: entries.map(({ lines }) => lines),
   };
 }
 

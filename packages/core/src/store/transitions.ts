@@ -49,7 +49,8 @@ interface MovedRow {
 
 /** The call of a statement that settles reports, whose first parameters are `settleValues`; `$8` is the time. */
 export const SETTLE_REPORTS = `settle_reports(
-      row($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, $6::uuid[])::reports, $7, $8, $9, $10)`;
+      row($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, $6::uuid[], null, $12::uuid[])::reports,
+      $7, $8, $9, $10, $11, $13::integer[])`;
 
 const SETTLE: Statement = { name: 'tasks.settle', text: `select ${SETTLE_REPORTS} as moved` };
 
@@ -110,6 +111,15 @@ async function first(queryable: Queryable, statement: Statement, values: readonl
   return row!.moved;
 }
 
+/** The logs of attempts that end together, in one value. */
+export interface LogPack {
+  data: Buffer;
+  /** The tasks whose logs it has; null: those of all reports. */
+  tasks: readonly string[] | null;
+  /** The number of lines of each. */
+  lines: readonly number[];
+}
+
 export interface SettleInput {
   ids: readonly string[];
   attempts: readonly (number | null)[];
@@ -125,10 +135,13 @@ export interface SettleInput {
   results: string | null;
   /** Notices of succeeded tasks as write_task_notices takes them, as a JSON string; or null. */
   notices: string | null;
+  /** Logs that come with the reports; or null. */
+  logs: LogPack | null;
 }
 
-/** Values of `$1` to `$10` of SETTLE_REPORTS. */
+/** Values of `$1` to `$13` of SETTLE_REPORTS. */
 export function settleValues(input: SettleInput): unknown[] {
+  const { logs } = input;
   const reasons = input.reasons.some((reason) => reason !== null) ? input.reasons : null;
   return [
     uuidArray(input.ids),
@@ -141,6 +154,9 @@ export function settleValues(input: SettleInput): unknown[] {
     input.now,
     input.results,
     input.notices,
+    logs === null ? null : logs.data,
+    logs === null || logs.tasks === null ? null : uuidArray(logs.tasks),
+    logs === null ? null : numberArray(logs.lines),
   ];
 }
 

@@ -103,7 +103,11 @@ export class RemoteEngine implements ServerEngine {
     return { outcomes, claimed };
   }
 
-  async #report(report: Report): Promise<TransitionOutcome> {
+  async #report({ log, ...report }: Report): Promise<TransitionOutcome> {
+    if (log !== undefined) {
+      const { task_id, attempt } = report;
+      await this.appendLogs([{ task_id, attempt: attempt ?? 1, first_line: 0, ...log }]);
+    }
     const { task_id, attempt, outcome, reason = 'it failed without a reason', final, exit_code, result } = report;
     const task = this.#held(task_id, attempt);
     const code = exit_code === undefined ? {} : { exit_code };

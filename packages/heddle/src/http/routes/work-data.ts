@@ -45,8 +45,8 @@ function logsRoute(app: App, { engine, clock, holders }: RouteContext): void {
       const task_id = idOf(request.params);
       await holders.requireWorker(task_id, attempt, callerOf(request, request.body.holder));
       const lines = linesOfWork(request.body, clock.now());
-      await engine.appendLogs([{ task_id, attempt, first_line, lines }]);
-      return { next: first_line + lines.length };
+      await engine.appendLogs([{ task_id, attempt, first_line, ...lines }]);
+      return { next: first_line + lines.lines };
     },
   });
 }

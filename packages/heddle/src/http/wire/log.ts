@@ -1,6 +1,13 @@
 import { Type, type Static } from 'typebox';
 
-import { LINE_CHARS_MAX, LOG_LEVELS, LOG_STREAMS, type LogLine, type LogPage } from '@heddle/base/vocabulary/task-log';
+import { encodeLines } from '@heddle/base/log-lines';
+import {
+  LINE_CHARS_MAX,
+  LOG_LEVELS,
+  LOG_STREAMS,
+  type EncodedLines,
+  type LogPage,
+} from '@heddle/base/vocabulary/task-log';
 import { isoTime, nullable, oneOf, Timestamp } from './basics.ts';
 import { Attempt, Holder } from './work.ts';
 
@@ -73,11 +80,13 @@ export function logPageToWire({ attempt, lines, next }: LogPage): LogPageDto {
   return { attempt, lines: lines.map((line) => ({ ...line, at: isoTime(line.at) })), next };
 }
 
-export function linesOfWork({ lines }: WorkLogsDto, nowMs: number): LogLine[] {
-  return lines.map(({ text, at, stream = 'log', level = 'info' }) => ({
-    at: at === undefined ? nowMs : Date.parse(at),
-    stream,
-    level: stream === 'log' ? level : null,
-    text,
-  }));
+export function linesOfWork({ lines }: WorkLogsDto, nowMs: number): EncodedLines {
+  return encodeLines(
+    lines.map(({ text, at, stream = 'log', level = 'info' }) => ({
+      at: at === undefined ? nowMs : Date.parse(at),
+      stream,
+      level: stream === 'log' ? level : null,
+      text,
+    })),
+  );
 }
