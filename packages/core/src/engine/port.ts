@@ -1,7 +1,8 @@
 import type { JsonObject, JsonValue } from '@heddle/base/json';
 import type { TaskId, WorkflowId } from '@heddle/base/ids';
 import type { TaskAttempt } from '@heddle/base/vocabulary/attempt';
-import type { EncodedLines, LogChunk, LogPage } from '@heddle/base/vocabulary/task-log';
+import type { SlabLog } from '@heddle/base/log-slab';
+import type { LogChunk, LogPage } from '@heddle/base/vocabulary/task-log';
 import type { Dependency, NewTask, Task, TaskDetail, WorkflowSummary } from '@heddle/base/vocabulary/task';
 import type { ContainerState, Outcome, TaskState } from '@heddle/base/vocabulary/task-state';
 import type { StartTaskMessage } from '../domain/message.ts';
@@ -156,7 +157,7 @@ export interface Report {
   /** Workflow of the task as given by the claim; saves the report a lookup. */
   workflow?: { id: WorkflowId; linked: boolean };
   /** All lines that the attempt logged, at most REPORTED_CHARS_MAX characters: stored in the same transaction. */
-  log?: EncodedLines;
+  log?: SlabLog;
 }
 
 /**

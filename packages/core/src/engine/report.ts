@@ -1,7 +1,9 @@
+import { linesOf } from '@heddle/base/log-slab';
+import type { LogChunk } from '@heddle/base/vocabulary/task-log';
 import { taskStateOf, TASK_STATE_CODE, type TaskState } from '@heddle/base/vocabulary/task-state';
 import { settleAndClaim, type Claimed, type ClaimRow, type ClaimTerms } from '../store/claims.ts';
 import { TRANSITION_RESULTS } from '../store/sql-names.ts';
-import { packLogs, type PackEntry } from '../store/task-logs.ts';
+import { appendChunks, PACK_BYTES_MAX, packLogs } from '../store/task-logs.ts';
 import { settle, updateTasks, type LogPack, type Moved, type SettleInput } from '../store/transitions.ts';
 import type { EngineContext } from './context.ts';
 import { storedAction } from './outbox.ts';
@@ -69,7 +71,7 @@ export async function settleReports(
 }
 
 /** Builds the parameters of one set: distinct tasks, in the order of their ids. */
-function settleInput(context: EngineContext, set: readonly Report[]): SettleInput {
+function settleInput(context: EngineContext, set: readonly Report[], logs: LogPack | null): SettleInput {
   return {
     ids: set.map((report) => report.task_id),
     attempts: set.map((report) => report.attempt),
@@ -81,21 +83,32 @@ function settleInput(context: EngineContext, set: readonly Report[]): SettleInpu
     now: context.now(),
     results: resultsOf(set),
     notices: noticesOf(set),
-    logs: packOf(set),
+    logs,
   };
 }
 
-/** Packs the logs that come with reports; null if none does. */
-function packOf(set: readonly Report[]): LogPack | null {
-  const entries: PackEntry[] = [];
-  for (const { task_id, attempt, log } of set) {
-    if (log !== undefined) entries.push({ task_id, attempt: attempt!, lines: log.lines, text: log.text });
+/**
+ * Packs the logs that come with reports, except for those beyond the size of a pack, which it stores at once; null if
+ * none comes with any.
+ */
+async function packOf({ database }: EngineContext, set: readonly Report[]): Promise<LogPack | null> {
+  const packed: Report[] = [];
+  const chunks: LogChunk[] = [];
+  let bytes = 0;
+  for (const report of set) {
+    const { task_id, attempt, log } = report;
+    if (log === undefined) continue;
+    bytes += log.end - log.start;
+    if (bytes <= PACK_BYTES_MAX) packed.push(report);
+    else chunks.push({ task_id, attempt: attempt!, first_line: 0, ...linesOf(log) });
   }
-  if (entries.length === 0) return null;
+  if (chunks.length > 0) await appendChunks(database, chunks);
+  if (packed.length === 0) return null;
+  const logs = packed.map(({ log }) => log!);
   return {
-    data: packLogs(entries),
-    tasks: entries.length === set.length ? null : entries.map(({ task_id }) => task_id),
-    lines: entries.map(({ lines }) => lines),
+    data: packLogs(logs),
+    tasks: packed.length === set.length ? null : packed.map(({ task_id }) => task_id),
+    lines: logs.map(({ lines }) => lines),
   };
 }
 
@@ -120,7 +133,7 @@ async function settleSet(
   claim: ClaimStep | null,
 ): Promise<{ outcomes: TransitionOutcome[]; claimed: Claimed<ClaimRow> | null }> {
   const { database, observer } = context;
-  const input = settleInput(context, set);
+  const input = settleInput(context, set, set.some(({ log }) => log !== undefined) ? await packOf(context, set) : null);
   const open = await openAttempts(context, input.ids);
   const { moved, claimed } =
     claim === null

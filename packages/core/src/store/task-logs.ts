@@ -1,7 +1,8 @@
-import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 
 import { decodeLines } from '@heddle/base/log-lines';
-import type { EncodedLines, LogChunk, LogLine } from '@heddle/base/vocabulary/task-log';
+import { findLog, joinLogs, type SlabLog } from '@heddle/base/log-slab';
+import type { LogChunk, LogLine } from '@heddle/base/vocabulary/task-log';
 import type { Queryable, Statement } from './database.ts';
 import { numberArray, uuidArray } from './transitions.ts';
 
@@ -9,7 +10,10 @@ import { numberArray, uuidArray } from './transitions.ts';
 const LOG_BYTES_MAX = 1024 * 1024;
 /** Smaller chunks are stored as they are: compressing them costs more than it saves. */
 const COMPRESSED_FROM_BYTES = 1_024;
+/** Bytes of lines in one pack: what a reader of any of them decompresses. */
+export const PACK_BYTES_MAX = 1024 * 1024;
 const DECOMPRESSED_BYTES_MAX = 4 * LOG_BYTES_MAX;
+const FAST = { params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_windowLog]: 18 } };
 const PLAIN = Buffer.from([0]);
 const ZSTD = Buffer.from([1]);
 
@@ -75,7 +79,7 @@ export async function readLines(
   const lines: (LogLine & { number: number })[] = [];
   let next = from;
   for (const { first_line, data, packed } of rows) {
-    const text = data === null ? packedText(decompressed(packed!), taskId, attempt) : `\n${decompressed(data)}`;
+    const text = data === null ? findLog(decompressed(packed!), taskId, attempt) : `\n${decompressed(data).toString()}`;
     if (text === null) continue;
     for (const [index, line] of decodeLines(text).entries()) {
       // Chunks overlap if they were cut differently when they were sent again.
@@ -87,40 +91,18 @@ export async function readLines(
   return lines;
 }
 
-/** One attempt of a pack. */
-export interface PackEntry extends EncodedLines {
-  task_id: string;
-  attempt: number;
-}
-
-/** Returns the logs of several attempts as one value: of each a line with its task, its number and its length, and its lines. */
-export function packLogs(entries: readonly PackEntry[]): Buffer {
-  let all = '';
-  for (const { task_id, attempt, text } of entries) all += `${task_id} ${attempt} ${text.length}${text}\n`;
-  return compressed(Buffer.from(all)).data;
-}
-
-/** Returns the lines of one attempt in the text of a pack; null if there are none. */
-function packedText(all: string, taskId: string, attempt: number): string | null {
-  const wanted = `${taskId} ${attempt} `;
-  for (let start = 0; start < all.length;) {
-    const textStart = all.indexOf('\n', start);
-    const length = Number(all.slice(all.lastIndexOf(' ', textStart) + 1, textStart));
-    if (all.startsWith(wanted, start)) return all.slice(textStart, textStart + length);
-    start = textStart + length + 1;
-  }
-  return null;
+/** Returns the logs of several attempts as one value. */
+export function packLogs(logs: readonly SlabLog[]): Buffer {
+  return compressed(joinLogs(logs)).data;
 }
 
 /** A byte that tells how it is stored, and the text. */
 function compressed(text: Buffer): { bytes: number; data: Buffer } {
-  const parts = text.length < COMPRESSED_FROM_BYTES ? [PLAIN, text] : [ZSTD, zstdCompressSync(text)];
+  const parts = text.length < COMPRESSED_FROM_BYTES ? [PLAIN, text] : [ZSTD, zstdCompressSync(text, FAST)];
   return { bytes: text.length, data: Buffer.concat(parts) };
 }
 
-function decompressed(data: Buffer): string {
+function decompressed(data: Buffer): Buffer {
   const content = data.subarray(1);
-  const isPlain = data[0] === PLAIN[0];
-  const text = isPlain ? content : zstdDecompressSync(content, { maxOutputLength: DECOMPRESSED_BYTES_MAX });
-  return text.toString();
+  return data[0] === PLAIN[0] ? content : zstdDecompressSync(content, { maxOutputLength: DECOMPRESSED_BYTES_MAX });
 }

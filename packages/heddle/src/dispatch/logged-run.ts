@@ -1,5 +1,5 @@
 import type { Logger } from '@heddle/base/log';
-import type { EncodedLines } from '@heddle/base/vocabulary/task-log';
+import type { SlabLog } from '@heddle/base/log-slab';
 import { RunSignal } from './run-signal.ts';
 import type { CheckedTask } from './task-control.ts';
 import { taskLogger } from './task-logger.ts';
@@ -44,7 +44,7 @@ export abstract class LoggedRun extends RunSignal {
   }
 
   /** Returns what was logged, for the report of this attempt, if that is all and little; else null: `closeLog` stores it. */
-  takeLog(): EncodedLines | null {
+  takeLog(): SlabLog | null {
     return this.#taskLog?.take() ?? null;
   }
 

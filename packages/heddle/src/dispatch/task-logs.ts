@@ -1,9 +1,9 @@
 import { HeddleError } from '@heddle/base/errors';
 import { LineEncoder } from '@heddle/base/log-lines';
+import { LogSlabWriter, type SlabLog } from '@heddle/base/log-slab';
 import {
   LINE_CHARS_MAX,
   REPORTED_CHARS_MAX,
-  type EncodedLines,
   type LineLevel,
   type LogChunk,
   type LogStream,
@@ -41,11 +41,21 @@ export class TaskLogs {
   readonly #options: TaskLogsOptions;
   readonly #chunks: Coalescer<LogChunk, undefined>;
   readonly #open = new Set<TaskLog>();
-  readonly #encoder = new LineEncoder();
+  readonly #parts: TaskLogParts;
   #flushes = false;
 
   constructor(options: TaskLogsOptions) {
     this.#options = options;
+    const { clock } = options;
+    // One for all logs: most have few lines and a short life.
+    this.#parts = {
+      now: () => clock.now(),
+      encoder: new LineEncoder(),
+      slabs: new LogSlabWriter(),
+      send: (chunk) => this.#send(chunk),
+      onLine: (log) => this.#noteLine(log),
+      onClose: (log) => void this.#open.delete(log),
+    };
     this.#chunks = new Coalescer({
       flush: async (chunks) => {
         await options.store(chunks);
@@ -58,22 +68,14 @@ export class TaskLogs {
   }
 
   open(attempt: CheckedTask): TaskLog {
-    const { clock } = this.#options;
-    const onLine = (): void => {
-      this.#open.add(log);
-      if (this.#flushes) return;
-      this.#flushes = true;
-      clock.after(FLUSH_MS, () => this.#flush());
-    };
-    const onClose = (): void => void this.#open.delete(log);
-    const log: TaskLog = new TaskLog(attempt, {
-      now: () => clock.now(),
-      encoder: this.#encoder,
-      send: (chunk) => this.#send(chunk),
-      onLine,
-      onClose,
-    });
-    return log;
+    return new TaskLog(attempt, this.#parts);
+  }
+
+  #noteLine(log: TaskLog): void {
+    this.#open.add(log);
+    if (this.#flushes) return;
+    this.#flushes = true;
+    this.#options.clock.after(FLUSH_MS, () => this.#flush());
   }
 
   #flush(): void {
@@ -102,14 +104,15 @@ export class TaskLogs {
 interface TaskLogParts {
   now: () => number;
   encoder: LineEncoder;
+  slabs: LogSlabWriter;
   send: (chunk: LogChunk) => Promise<boolean>;
   /** Called when there is something to send. */
-  onLine: () => void;
-  onClose: () => void;
+  onLine: (log: TaskLog) => void;
+  onClose: (log: TaskLog) => void;
 }
 
 interface Chunk {
-  readonly firstLine: number;
+  firstLine: number;
   /** Number of its lines. */
   lines: number;
   /** The lines, encoded. */
@@ -125,7 +128,7 @@ export class TaskLog {
   readonly #attempt: CheckedTask;
   readonly #parts: TaskLogParts;
   /** The last one may still grow. */
-  readonly #chunks: Chunk[] = [];
+  #chunks: Chunk[] = [];
   #waitingChars = 0;
   /** `onLine` was called since the last flush. */
   #noted = false;
@@ -147,7 +150,7 @@ export class TaskLog {
     }
     if (this.#noted) return;
     this.#noted = true;
-    this.#parts.onLine();
+    this.#parts.onLine(this);
   }
 
   #push(line: string): void {
@@ -164,7 +167,8 @@ export class TaskLog {
     const firstLine = last === undefined ? 0 : last.firstLine + last.lines;
     const startChar = last === undefined ? 0 : last.startChar + last.text.length;
     const chunk = { firstLine, lines: 0, text: '', startChar, stored: 0 };
-    this.#chunks.push(chunk);
+    if (last === undefined) this.#chunks = [chunk];
+    else this.#chunks.push(chunk);
     return chunk;
   }
 
@@ -180,17 +184,20 @@ export class TaskLog {
    * Returns all lines, if none has been sent yet and they are few enough to travel with the report of the attempt; else
    * null. They then count as stored.
    */
-  take(): EncodedLines | null {
+  take(): SlabLog | null {
     const [chunk] = this.#chunks;
     if (this.#chunks.length !== 1 || this.#sending !== null) return null;
     if (chunk!.stored > 0 || chunk!.text.length > REPORTED_CHARS_MAX) return null;
     this.#noted = false;
-    this.#parts.onClose();
+    this.#parts.onClose(this);
     this.#waitingChars = 0;
     const { lines, text } = chunk!;
     // A handler may log after its end: such lines continue the numbers.
-    this.#chunks[0] = { firstLine: lines, lines: 0, text: '', startChar: text.length, stored: 0 };
-    return { lines, text };
+    chunk!.firstLine = lines;
+    chunk!.lines = 0;
+    chunk!.text = '';
+    const { task_id, attempt } = this.#attempt;
+    return this.#parts.slabs.write(task_id, attempt, { lines, text });
   }
 
   /** Resolves when all lines added so far are stored. */
@@ -203,7 +210,7 @@ export class TaskLog {
 
   /** Resolves when all lines are stored. */
   async close(): Promise<void> {
-    this.#parts.onClose();
+    this.#parts.onClose(this);
     await this.flush();
   }
 
