@@ -12,7 +12,7 @@ const LOG_BYTES_MAX = 1024 * 1024;
 const COMPRESSED_FROM_BYTES = 1_024;
 /** Bytes of lines in one pack: what a reader of any of them decompresses. */
 export const PACK_BYTES_MAX = 1024 * 1024;
-const DECOMPRESSED_BYTES_MAX = 4 * LOG_BYTES_MAX;
+const DECOMPRESSION = { maxOutputLength: 4 * LOG_BYTES_MAX, chunkSize: 128 * 1024 };
 const FAST = { params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_windowLog]: 18 } };
 const PLAIN = Buffer.from([0]);
 const ZSTD = Buffer.from([1]);
@@ -104,5 +104,5 @@ function compressed(text: Buffer): { bytes: number; data: Buffer } {
 
 function decompressed(data: Buffer): Buffer {
   const content = data.subarray(1);
-  return data[0] === PLAIN[0] ? content : zstdDecompressSync(content, { maxOutputLength: DECOMPRESSED_BYTES_MAX });
+  return data[0] === PLAIN[0] ? content : zstdDecompressSync(content, DECOMPRESSION);
 }
