@@ -13,6 +13,6 @@ create sequence log_pack_id owned by log_pack.id;
 alter table task add column log_pack bigint;
 alter table archive_task add column log_pack bigint;
 
--- Either lines, or the pack that they are in.
+-- Either lines, or the pack that they are in. Rows from before have lines, and need not be read to be sure of it.
 alter table task_log add column pack bigint, alter column data drop not null;
 alter table task_log add constraint task_log_place check (num_nonnulls(data, pack) = 1) not valid;
