@@ -122,6 +122,7 @@ create table heddle.archive_task (
   claimed_by text,
   claimed_at timestamp with time zone,
   exit_code smallint,
+  log_pack bigint,
   constraint archive_task_pkey PRIMARY KEY (id)
 );
 CREATE INDEX archive_task_container ON heddle.archive_task USING btree (container_id, "position") WHERE (container_id IS NOT NULL);
@@ -402,6 +403,14 @@ create table heddle.lease (
 ) with (fillfactor=50);
 CREATE INDEX lease_check ON heddle.lease USING btree (check_at);
 CREATE INDEX lease_queued ON heddle.lease USING btree (queued_kind) WHERE (queued_kind IS NOT NULL);
+
+create table heddle.log_pack (
+  id bigint not null,
+  entries integer not null,
+  data bytea not null,
+  constraint log_pack_entries_check CHECK ((entries > 0)),
+  constraint log_pack_pkey PRIMARY KEY (id)
+);
 
 create table heddle.named_secret (
   name text not null,
@@ -762,6 +771,7 @@ create table heddle.task (
   claimed_by text,
   claimed_at timestamp with time zone,
   exit_code smallint,
+  log_pack bigint,
   secrets_sent boolean default false not null,
   constraint task_is_sound CHECK ((
 CASE
@@ -819,12 +829,14 @@ create table heddle.task_log (
   lines integer not null,
   start_byte bigint not null,
   bytes integer not null,
-  data bytea not null,
+  data bytea,
+  pack bigint,
   constraint task_log_attempt_check CHECK ((attempt > 0)),
   constraint task_log_bytes_check CHECK ((bytes >= 0)),
   constraint task_log_first_line_check CHECK ((first_line >= 0)),
   constraint task_log_lines_check CHECK ((lines > 0)),
   constraint task_log_pkey PRIMARY KEY (task_id, attempt, first_line),
+  constraint task_log_place CHECK ((num_nonnulls(data, pack) = 1)) NOT VALID,
   constraint task_log_start_byte_check CHECK ((start_byte >= 0))
 );
 
@@ -1079,6 +1091,8 @@ create sequence heddle.kind_id_seq;
 
 create sequence heddle.lease_id_seq;
 
+create sequence heddle.log_pack_id;
+
 create sequence heddle.named_secret_version_seq;
 
 create sequence heddle.queue_outgoing_position_seq;
@@ -1149,7 +1163,9 @@ create type heddle.reports as (
   reasons text[],
   extras jsonb,
   workflows uuid[],
-  redacted uuid[]
+  redacted uuid[],
+  pack bigint,
+  logged uuid[]
 );
 
 create type heddle.runner_bars as (
@@ -1203,7 +1219,9 @@ create type heddle.settling as (
   states smallint[],
   transitions json,
   lanes integer[],
-  unredacted boolean
+  unredacted boolean,
+  pack bigint,
+  logged uuid[]
 );
 
 create view heddle.container_all as
@@ -1313,6 +1331,7 @@ create view heddle.task_all as
     task.claimed_by,
     task.claimed_at,
     task.exit_code,
+    task.log_pack,
     false AS archived
    FROM task
 UNION ALL
@@ -1363,6 +1382,7 @@ UNION ALL
     archive_task.claimed_by,
     archive_task.claimed_at,
     archive_task.exit_code,
+    archive_task.log_pack,
     true AS archived
    FROM archive_task;
 
@@ -1527,6 +1547,9 @@ UNION ALL
 -- heddle.delete_archived(p_before timestamp with time zone, p_limit integer)
 --   returns integer, plpgsql, volatile
 
+-- heddle.delete_logs(p_tasks uuid[])
+--   returns void, plpgsql, volatile
+
 -- heddle.delete_lost_artifacts(p_limit integer)
 --   returns void, sql, volatile
 
@@ -1633,7 +1656,7 @@ UNION ALL
 --   returns void, plpgsql, volatile, set plan_cache_mode=force_generic_plan
 
 -- heddle.logs_of(p_task uuid, p_attempt integer, p_from integer, p_bytes_max integer)
---   returns TABLE(first_line integer, lines integer, data bytea), sql, stable
+--   returns TABLE(first_line integer, data bytea, packed bytea), sql, stable
 
 -- heddle.make_ready(p_ids uuid[], p_now timestamp with time zone)
 --   returns integer[], sql, volatile
@@ -2034,7 +2057,7 @@ UNION ALL
 -- heddle.settle_deliveries(p_results jsonb, p_jitter double precision, p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off
 
--- heddle.settle_reports(p_reports reports, p_jitter double precision, p_now timestamp with time zone, p_results jsonb, p_notices jsonb)
+-- heddle.settle_reports(p_reports reports, p_jitter double precision, p_now timestamp with time zone, p_results jsonb, p_notices jsonb, p_log bytea, p_lines integer[])
 --   returns json, plpgsql, volatile
 
 -- heddle.slot_amount(p_slot bigint, p_expected bigint, p_success bigint, p_failure bigint)
@@ -2061,8 +2084,14 @@ UNION ALL
 -- heddle.stop_sequences(p_ids uuid[], p_positions integer[], p_causes uuid[], p_reasons text[], p_stops text[], p_now timestamp with time zone, OUT tasks uuid[], OUT workflows uuid[])
 --   returns record, plpgsql, volatile, set plan_cache_mode=force_generic_plan
 
+-- heddle.store_log_pack(p_pack bigint, p_data bytea, p_tasks uuid[], p_attempts integer[], p_lines integer[])
+--   returns void, plpgsql, volatile, set plan_cache_mode=force_generic_plan
+
 -- heddle.store_nodes(p_nodes new_nodes, p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off
+
+-- heddle.store_reported_logs(p_reports reports, p_codes json, p_log bytea, p_lines integer[])
+--   returns void, plpgsql, volatile
 
 -- heddle.store_results(p_ids uuid[], p_codes json, p_results jsonb, p_now timestamp with time zone)
 --   returns void, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off

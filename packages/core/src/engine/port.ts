@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '@heddle/base/json';
 import type { TaskId, WorkflowId } from '@heddle/base/ids';
 import type { Redactor } from '@heddle/base/redactor';
 import type { TaskAttempt } from '@heddle/base/vocabulary/attempt';
+import type { SlabLog } from '@heddle/base/log-slab';
 import type { LogChunk, LogPage } from '@heddle/base/vocabulary/task-log';
 import type { Dependency, NewTask, Task, TaskDetail, WorkflowSummary } from '@heddle/base/vocabulary/task';
 import type { ContainerState, Outcome, TaskState } from '@heddle/base/vocabulary/task-state';
@@ -156,6 +157,8 @@ export interface Report {
   notices?: TaskNotices;
   /** Workflow of the task as given by the claim; saves the report a lookup. */
   workflow?: { id: WorkflowId; linked: boolean };
+  /** All lines that the attempt logged, at most REPORTED_CHARS_MAX characters: stored in the same transaction. */
+  log?: SlabLog;
 }
 
 /**

@@ -1,7 +1,10 @@
+import { linesOf } from '@heddle/base/log-slab';
+import type { LogChunk } from '@heddle/base/vocabulary/task-log';
 import { taskStateOf, TASK_STATE_CODE, type TaskState } from '@heddle/base/vocabulary/task-state';
 import { settleAndClaim, type Claimed, type ClaimRow, type ClaimTerms } from '../store/claims.ts';
 import { TRANSITION_RESULTS } from '../store/sql-names.ts';
-import { settle, updateTasks, type Moved, type SettleInput } from '../store/transitions.ts';
+import { appendChunks, PACK_BYTES_MAX, packLogs } from '../store/task-logs.ts';
+import { settle, updateTasks, type LogPack, type Moved, type SettleInput } from '../store/transitions.ts';
 import type { EngineContext } from './context.ts';
 import { storedAction } from './outbox.ts';
 import type { Report, TaskUpdate, TransitionOutcome } from './port.ts';
@@ -68,7 +71,11 @@ export async function settleReports(
 }
 
 /** Builds the parameters of one set: distinct tasks, in the order of their ids. */
-function settleInput(context: EngineContext, set: readonly Report[], redacted: readonly string[] | null): SettleInput {
+function settleInput(
+  context: EngineContext,
+  set: readonly Report[],
+  { redacted, logs }: Pick<SettleInput, 'redacted' | 'logs'>,
+): SettleInput {
   return {
     ids: set.map((report) => report.task_id),
     attempts: set.map((report) => report.attempt),
@@ -81,6 +88,32 @@ function settleInput(context: EngineContext, set: readonly Report[], redacted: r
     results: resultsOf(set),
     notices: noticesOf(set),
     redacted,
+    logs,
+  };
+}
+
+/**
+ * Packs the logs that come with reports, except for those beyond the size of a pack, which it stores at once; null if
+ * none comes with any.
+ */
+async function packOf({ database }: EngineContext, set: readonly Report[]): Promise<LogPack | null> {
+  const packed: Report[] = [];
+  const chunks: LogChunk[] = [];
+  let bytes = 0;
+  for (const report of set) {
+    const { task_id, attempt, log } = report;
+    if (log === undefined) continue;
+    bytes += log.end - log.start;
+    if (bytes <= PACK_BYTES_MAX) packed.push(report);
+    else chunks.push({ task_id, attempt: attempt!, first_line: 0, ...linesOf(log) });
+  }
+  if (chunks.length > 0) await appendChunks(database, chunks);
+  if (packed.length === 0) return null;
+  const logs = packed.map(({ log }) => log!);
+  return {
+    data: packLogs(logs),
+    tasks: packed.length === set.length ? null : packed.map(({ task_id }) => task_id),
+    lines: logs.map(({ lines }) => lines),
   };
 }
 
@@ -106,12 +139,13 @@ async function settleSet(
 ): Promise<{ outcomes: TransitionOutcome[]; claimed: Claimed<ClaimRow> | null }> {
   const { database, observer } = context;
   const ids = set.map(({ task_id }) => task_id);
+  const logs = set.some(({ log }) => log !== undefined) ? await packOf(context, set) : null;
   const open = await openAttempts(context, ids);
   const { moved, claimed } =
     claim === null
-      ? { moved: await settleRedacted(context, set, ids), claimed: null }
+      ? { moved: await settleRedacted(context, set, ids, logs), claimed: null }
       : // Whoever claims with its reports runs tasks in a process of Heddle, which has redacted them.
-        await settleAndClaim(database, settleInput(context, set, null), claim.lanes, claim.terms);
+        await settleAndClaim(database, settleInput(context, set, { redacted: null, logs }), claim.lanes, claim.terms);
   noteIgnored(context, moved);
   await observer.moved(claim === null || claimed === null ? moved : withoutDrained(moved, claim, claimed));
   const outcomes = outcomesOf(ids, moved, (index) => set[index]!.outcome);
@@ -120,11 +154,16 @@ async function settleSet(
 }
 
 /** Settles a set. Only if it has a task that secrets were sent for are they looked up, and the set is settled again. */
-async function settleRedacted(context: EngineContext, set: readonly Report[], ids: readonly string[]): Promise<Moved> {
+async function settleRedacted(
+  context: EngineContext,
+  set: readonly Report[],
+  ids: readonly string[],
+  logs: LogPack | null,
+): Promise<Moved> {
   const { database, sentSecrets } = context;
-  const moved = await settle(database, settleInput(context, set, []));
+  const moved = await settle(database, settleInput(context, set, { redacted: [], logs }));
   if (moved.unredacted !== true) return moved;
-  return settle(database, settleInput(context, await sentSecrets.redact(database, set), ids));
+  return settle(database, settleInput(context, await sentSecrets.redact(database, set), { redacted: ids, logs }));
 }
 
 function withoutDrained(moved: Moved, { lanes, terms }: ClaimStep, claimed: Claimed<ClaimRow>): Moved {

@@ -57,12 +57,12 @@ const CLAIM: ClaimStatement = {
 
 /** The settle runs before the claim, as the outer side of the join. Claimed kinds are locked before their tasks. */
 const settleAndClaimText = ({ columns, noTask, from }: ClaimText): string => `with settled as materialized (
-      select ${SETTLE_REPORTS} as moved from lock_kinds($12::integer[]))
+      select ${SETTLE_REPORTS} as moved from lock_kinds($15::integer[]))
     select s.moved, ${noTask}
     from settled s
     union all
     select null, ${columns}
-    from ${from("settled s cross join lateral claim($12::integer[], $13, $14, 'run', $15, $16, $8) c")}`;
+    from ${from("settled s cross join lateral claim($15::integer[], $16, $17, 'run', $18, $19, $8) c")}`;
 
 const SETTLE_AND_CLAIM: ClaimStatement = {
   plain: statement('tasks.settle_and_claim', settleAndClaimText(PLAIN)),

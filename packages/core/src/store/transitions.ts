@@ -51,8 +51,8 @@ interface MovedRow {
 
 /** The call of a statement that settles reports, whose first parameters are `settleValues`; `$8` is the time. */
 export const SETTLE_REPORTS = `settle_reports(
-      row($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, $6::uuid[], $11::uuid[])::reports,
-      $7, $8, $9, $10)`;
+      row($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, $6::uuid[], $11::uuid[], null, $13::uuid[])::reports,
+      $7, $8, $9, $10, $12, $14::integer[])`;
 
 const SETTLE: Statement = { name: 'tasks.settle', text: `select ${SETTLE_REPORTS} as moved` };
 
@@ -113,6 +113,15 @@ async function first(queryable: Queryable, statement: Statement, values: readonl
   return row!.moved;
 }
 
+/** The logs of attempts that end together, in one value. */
+export interface LogPack {
+  data: Buffer;
+  /** The tasks whose logs it has; null: those of all reports. */
+  tasks: readonly string[] | null;
+  /** The number of lines of each. */
+  lines: readonly number[];
+}
+
 export interface SettleInput {
   ids: readonly string[];
   attempts: readonly (number | null)[];
@@ -130,10 +139,13 @@ export interface SettleInput {
   notices: string | null;
   /** Tasks that secrets may have been sent for; null: any. */
   redacted: readonly string[] | null;
+  /** Logs that come with the reports; or null. */
+  logs: LogPack | null;
 }
 
-/** Values of `$1` to `$11` of SETTLE_REPORTS. */
+/** Values of `$1` to `$14` of SETTLE_REPORTS. */
 export function settleValues(input: SettleInput): unknown[] {
+  const { logs } = input;
   const reasons = input.reasons.some((reason) => reason !== null) ? input.reasons : null;
   return [
     uuidArray(input.ids),
@@ -147,6 +159,9 @@ export function settleValues(input: SettleInput): unknown[] {
     input.results,
     input.notices,
     input.redacted === null ? null : uuidArray(input.redacted),
+    logs === null ? null : logs.data,
+    logs === null || logs.tasks === null ? null : uuidArray(logs.tasks),
+    logs === null ? null : numberArray(logs.lines),
   ];
 }
 

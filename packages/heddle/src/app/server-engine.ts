@@ -1,5 +1,6 @@
 import type { Logger } from '@heddle/base/log';
 import type { JsonObject } from '@heddle/base/json';
+import { linesOf } from '@heddle/base/log-slab';
 import type { HeddleClient, WorkDto } from '@heddle/client';
 import { HeddleApiError } from '@heddle/client';
 import type {
@@ -103,7 +104,11 @@ export class RemoteEngine implements ServerEngine {
     return { outcomes, claimed };
   }
 
-  async #report(report: Report): Promise<TransitionOutcome> {
+  async #report({ log, ...report }: Report): Promise<TransitionOutcome> {
+    if (log !== undefined) {
+      const { task_id, attempt } = report;
+      await this.appendLogs([{ task_id, attempt: attempt ?? 1, first_line: 0, ...linesOf(log) }]);
+    }
     const { task_id, attempt, outcome, reason = 'it failed without a reason', final, exit_code, result } = report;
     const task = this.#held(task_id, attempt);
     const code = exit_code === undefined ? {} : { exit_code };

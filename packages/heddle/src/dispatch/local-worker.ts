@@ -340,11 +340,15 @@ export class LocalWorker {
   }
 
   #endAtOnce(run: TaskRun, report: Report): true {
-    this.#reportOnceLogged(run, report, run.closeLog());
+    this.#reportWithLog(run, report);
     return true;
   }
 
-  #reportOnceLogged(run: TaskRun, report: Report, logged: Promise<void> | undefined): void {
+  /** A small log goes along with the report; a large one is stored before it. */
+  #reportWithLog(run: TaskRun, report: Report): void {
+    const log = run.takeLog();
+    if (log !== null) report.log = log;
+    const logged = log === null ? run.closeLog() : undefined;
     if (logged === undefined) this.#outbox.push(report);
     else this.#unlogged.add(run, logged, () => this.#outbox.push(report));
   }
@@ -353,7 +357,7 @@ export class LocalWorker {
     // Ended too late; it was released at the stop.
     if (!this.#runs.delete(run)) return;
     if (this.#state === 'stopped' && report.outcome === 'failed') this.#unfinished.push(run.task);
-    else this.#reportOnceLogged(run, report, run.closeLog());
+    else this.#reportWithLog(run, report);
     this.#slots.fill();
     this.#slots.noteEnded(1);
   }

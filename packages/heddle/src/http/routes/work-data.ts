@@ -46,8 +46,8 @@ function logsRoute(app: App, { engine, clock, holders }: RouteContext): void {
       const { secretsSent } = await holders.requireWorker(task_id, attempt, callerOf(request, request.body.holder));
       const redactor = secretsSent ? (await engine.secretRedactors([task_id])).get(task_id) : undefined;
       const lines = linesOfWork(request.body, clock.now(), redactor);
-      await engine.appendLogs([{ task_id, attempt, first_line, lines }]);
-      return { next: first_line + lines.length };
+      await engine.appendLogs([{ task_id, attempt, first_line, ...lines }]);
+      return { next: first_line + lines.lines };
     },
   });
 }

@@ -139,7 +139,7 @@ begin
   v_tasks := array(select id from archive_task where workflow_id = any(v_workflows));
   delete from archive_edge where child_id = any(v_tasks);
   delete from archive_task_attempt where task_id = any(v_tasks);
-  delete from task_log where task_id = any(v_tasks);
+  perform delete_logs(v_tasks);
   delete from artifact where task_id = any(v_tasks) and not pinned;
   delete from archive_task_spec where task_id = any(v_tasks);
   delete from archive_task_data where task_id = any(v_tasks);

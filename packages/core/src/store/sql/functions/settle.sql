@@ -27,10 +27,14 @@ begin
   if not p_expire and p_reports.extras is null then
     v_set := accept_as_asked(p_reports, v_now);
     if v_set.unredacted then return json_build_object('unredacted', true); end if;
+    v_set.pack := p_reports.pack;
+    v_set.logged := p_reports.logged;
     if v_set.ids is not null then return settle_accepted(v_set, p_reports.ids, p_jitter, v_now); end if;
   end if;
   v_set := accept_reports(p_reports, p_expire, v_now);
   if v_set.unredacted then return json_build_object('unredacted', true); end if;
+  v_set.pack := p_reports.pack;
+  v_set.logged := p_reports.logged;
   if v_set.codes is not null then v_set.lanes := release_canceled(p_reports.ids, v_set.codes); end if;
   if v_set.ids is null then
     return json_build_object('codes', v_set.codes, 'states', v_set.states, 'lanes', v_set.lanes, 'deliveries', 0,
@@ -64,17 +68,21 @@ begin
     'unblocked', (v_settled ->> 'unblocked')::integer + v_branches.unblocked))::json;
 end $$;
 
--- settle, with the results and notices of the tasks, or null for none: one statement, so that the locks of the reports
--- are not held for a second round trip.
+-- settle, with the results, notices and logs of the tasks, or null for none: one statement, so that the locks of the
+-- reports are not held for a second round trip. p_log: a pack of the logs of p_reports.logged; p_lines: their lines.
 create or replace function settle_reports(p_reports reports, p_jitter double precision, p_now timestamptz,
-  p_results jsonb, p_notices jsonb)
+  p_results jsonb, p_notices jsonb, p_log bytea, p_lines integer[])
 returns json language plpgsql as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
-  v_settled json := settle(p_reports, false, p_jitter, p_now);
+  v_settled json;
   v_written integer;
 begin
-  if (p_results is null and p_notices is null) or v_settled -> 'unredacted' is not null then return v_settled; end if;
+  if p_log is not null then p_reports.pack := nextval('log_pack_id'); end if;
+  v_settled := settle(p_reports, false, p_jitter, p_now);
+  if v_settled -> 'unredacted' is not null then return v_settled; end if;
+  if p_log is not null then perform store_reported_logs(p_reports, v_settled -> 'codes', p_log, p_lines); end if;
+  if p_results is null and p_notices is null then return v_settled; end if;
   if p_results is not null then perform store_results(p_reports.ids, v_settled -> 'codes', p_results, v_now); end if;
   if p_notices is null then return v_settled; end if;
   v_written := write_task_notices(p_reports.ids, v_settled -> 'codes', p_notices, v_now);
@@ -82,11 +90,26 @@ begin
     coalesce((v_settled ->> 'deliveries')::integer, 0) + v_written))::json;
 end $$;
 
+-- Stores the pack of settled reports. If all of them were first attempts and ended, their tasks have its number.
+create or replace function store_reported_logs(p_reports reports, p_codes json, p_log bytea, p_lines integer[])
+returns void language plpgsql as $$
+begin
+  if coalesce(json_typeof(p_codes), 'null') = 'null' and p_reports.logged is null and 1 = all(p_reports.attempts) then
+    insert into log_pack (id, entries, data) values (p_reports.pack, cardinality(p_reports.ids), p_log);
+  elsif p_reports.logged is null then
+    perform store_log_pack(p_reports.pack, p_log, p_reports.ids, p_reports.attempts, p_lines);
+  else
+    perform store_log_pack(p_reports.pack, p_log, p_reports.logged, array(
+      select r.attempt from unnest(p_reports.logged) with ordinality l(id, ord)
+      join unnest(p_reports.ids, p_reports.attempts) r(id, attempt) on r.id = l.id order by l.ord), p_lines);
+  end if;
+end $$;
+
 -- Reports of one outcome.
 create or replace function reports_of(p_ids uuid[], p_attempts integer[], p_state integer, p_reasons text[])
 returns reports language sql immutable as $$
   select p_ids, p_attempts, array_fill(p_state::smallint, array[cardinality(p_ids)]), p_reasons, null::jsonb,
-    null::uuid[], null::uuid[]
+    null::uuid[], null::uuid[], null::bigint, null::uuid[]
 $$;
 
 -- Accepts reports in ascending order that all match running attempts; null if any does not.
@@ -239,16 +262,19 @@ begin
     end if;
   end if;
 
-  if v_retried is null and p_set.reasons is null and v_ending.succeeded then
+  if v_retried is null and p_set.reasons is null and v_ending.succeeded and p_set.logged is null then
     update task t set state = :succeeded, ended_at = p_now, updated_at = p_now, reason = null, lease_id = null,
-      slots = null, paused_at = null, paused_from = null
+      slots = null, paused_at = null, paused_from = null,
+      log_pack = case when t.attempt = 1 then coalesce(p_set.pack, t.log_pack) else t.log_pack end
     where t.id = any(p_set.ids) and (t.state + 0) in (:claimed, :running, :expanding, :paused);
   else
     update task t set
       state = u.target, ended_at = p_now, updated_at = p_now,
       reason = coalesce(u.reason, case when u.target <> :succeeded then t.reason end),
-      lease_id = null, slots = null, paused_at = null, paused_from = null
-    from unnest(p_set.ids, p_set.targets, p_set.reasons) u(id, target, reason)
+      lease_id = null, slots = null, paused_at = null, paused_from = null,
+      log_pack = case when t.attempt = 1 and (p_set.logged is null or l.id is not null) then coalesce(p_set.pack, t.log_pack)
+        else t.log_pack end
+    from unnest(p_set.ids, p_set.targets, p_set.reasons) u(id, target, reason) left join unnest(p_set.logged) l(id) on l.id = u.id
     where t.id = u.id and (t.state + 0) in (:claimed, :running, :expanding, :paused)
       and (v_retried is null or t.id <> all(v_retried));
   end if;

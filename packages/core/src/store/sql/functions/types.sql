@@ -7,16 +7,17 @@ drop type if exists reports, settling, ending, picked, sequence_steps, new_nodes
 -- whether the failure is permanent, disable: [nodes after the task in its sequence that its success disables]}], applied
 -- to what is accepted. `workflows`: where the caller knows them, the workflows with dependencies that the tasks belong to; null:
 -- they are looked up. `redacted`: the tasks that secrets may have been sent for; null: any, since the reports are Heddle's own.
+-- `pack`: the log pack of the set, or null; `logged`: the tasks that are in it, null: all.
 create type reports as (ids uuid[], attempts integer[], states smallint[], reasons text[], extras jsonb, workflows uuid[],
-  redacted uuid[]);
+  redacted uuid[], pack bigint, logged uuid[]);
 
 -- Accepted reports, whose tasks are locked, and what settle will answer. `containers`: null if none is in a tree.
 -- `linked` to `holds`: whether any of them has dependencies, a spec, actions, slots. `final`: permanent failures, which
 -- are not retried. `codes` and `states`: an entry for each report, or null where all are applied as asked. `unredacted`: whether none is
--- accepted, since secrets were sent for a task that is not in `redacted`.
+-- accepted, since secrets were sent for a task that is not in `redacted`. `pack` and `logged`: as in reports.
 create type settling as (ids uuid[], workflows uuid[], leases bigint[], targets smallint[], reasons text[],
   containers uuid[], linked boolean, has_spec boolean, has_actions boolean, holds boolean, final uuid[],
-  codes smallint[], states smallint[], transitions json, lanes integer[], unredacted boolean);
+  codes smallint[], states smallint[], transitions json, lanes integer[], unredacted boolean, pack bigint, logged uuid[]);
 
 -- Tasks that have just ended, and what they leave. `containers`: null if none is in a tree. `slots` and `amounts`: what
 -- they held. `linked` and `has_actions`: whether any of them has dependencies or actions, so that sets without them pay
