@@ -91,7 +91,8 @@ end $$;
 create or replace function store_reported_logs(p_reports reports, p_as_asked boolean, p_log bytea, p_lines integer[])
 returns void language plpgsql as $$
 begin
-  if p_as_asked and p_reports.logged is null and 1 = all(p_reports.attempts) then
+  if p_as_asked and p_reports.logged is null
+     and (select bool_and(r.attempt < 2) from unnest(p_reports.attempts) r(attempt)) then
     insert into log_pack (id, entries, data) values (p_reports.pack, cardinality(p_reports.ids), p_log);
   elsif p_reports.logged is null then
     perform store_log_pack(p_reports.pack, p_log, p_reports.ids, p_reports.attempts, p_lines);
