@@ -2090,7 +2090,7 @@ UNION ALL
 -- heddle.store_nodes(p_nodes new_nodes, p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off
 
--- heddle.store_reported_logs(p_reports reports, p_codes json, p_log bytea, p_lines integer[])
+-- heddle.store_reported_logs(p_reports reports, p_as_asked boolean, p_log bytea, p_lines integer[])
 --   returns void, plpgsql, volatile
 
 -- heddle.store_results(p_ids uuid[], p_codes json, p_results jsonb, p_now timestamp with time zone)

@@ -55,11 +55,11 @@ test(`an ended task has all lines of its log after kill -9 of the server (HEDDLE
   await submitMore();
   let again = 0;
   for (const [number, id] of ids.entries()) {
-    const ended = async (): Promise<number | false> => {
+    const ended = async (): Promise<number | undefined> => {
       const { status, attempt } = await client.getTask(id);
-      return status === 'Success' ? attempt : false;
+      return status === 'Success' ? attempt : undefined;
     };
-    const attempt = (await eventually(ended, `task ${number} has succeeded`, 120_000)) as number;
+    const attempt = await eventually(ended, `task ${number} has succeeded`, 120_000);
     if (attempt > 1) again += 1;
     const { lines } = await client.taskLogs(id, { attempt });
     assert.deepEqual(

@@ -81,7 +81,7 @@ begin
   if p_log is not null then p_reports.pack := nextval('log_pack_id'); end if;
   v_settled := settle(p_reports, false, p_jitter, p_now);
   if v_settled -> 'unredacted' is not null then return v_settled; end if;
-  if p_log is not null then perform store_reported_logs(p_reports, v_settled -> 'codes', p_log, p_lines); end if;
+  if p_log is not null then perform store_reported_logs(p_reports, v_settled ->> 'codes' is null, p_log, p_lines); end if;
   if p_results is null and p_notices is null then return v_settled; end if;
   if p_results is not null then perform store_results(p_reports.ids, v_settled -> 'codes', p_results, v_now); end if;
   if p_notices is null then return v_settled; end if;
@@ -90,11 +90,13 @@ begin
     coalesce((v_settled ->> 'deliveries')::integer, 0) + v_written))::json;
 end $$;
 
--- Stores the pack of settled reports. If all of them were first attempts and ended, their tasks have its number.
-create or replace function store_reported_logs(p_reports reports, p_codes json, p_log bytea, p_lines integer[])
+-- Stores the pack of settled reports. p_as_asked: whether all of them ended their tasks, which have its number then unless
+-- theirs were later attempts.
+create or replace function store_reported_logs(p_reports reports, p_as_asked boolean, p_log bytea, p_lines integer[])
 returns void language plpgsql as $$
 begin
-  if coalesce(json_typeof(p_codes), 'null') = 'null' and p_reports.logged is null and 1 = all(p_reports.attempts) then
+  if p_as_asked and p_reports.logged is null
+     and (select bool_and(r.attempt < 2) from unnest(p_reports.attempts) r(attempt)) then
     insert into log_pack (id, entries, data) values (p_reports.pack, cardinality(p_reports.ids), p_log);
   elsif p_reports.logged is null then
     perform store_log_pack(p_reports.pack, p_log, p_reports.ids, p_reports.attempts, p_lines);
