@@ -14,7 +14,7 @@ import type { Command, CommandEnd, CommandHost, CommandRunner } from '../../src/
 import { WorkDirectory } from '../../src/execution/command/work-directory.ts';
 import { eventually } from '@heddle/test-support/eventually';
 import { ENGINE, importImage } from '@heddle/test-support/container-image';
-import { processesOfTasks } from '../support/execution/traces.ts';
+import { processesOfTasks } from '@heddle/test-support/executor/execution/traces';
 
 const MIB = 1024 * 1024;
 

@@ -17,6 +17,8 @@ const CHUNK_CHARS = 16 * 1024;
 const WAITING_CHARS_MAX = 1024 * 1024;
 /** The part of them that is kept from the beginning. */
 const FIRST_CHARS = WAITING_CHARS_MAX / 4;
+/** Counted for a line besides its text, so that empty ones have a bound too. */
+const LINE_CHARS = 10;
 const FLUSH_MS = 500;
 const UNPRINTABLE = /[\0\r]/;
 const RETRY_MS = 1_000;
@@ -141,11 +143,12 @@ export class TaskLog {
 
   #push(line: LogLine): void {
     const last = this.#chunks.at(-1);
-    const fits = last !== undefined && last.chars + line.text.length <= CHUNK_CHARS;
+    const chars = line.text.length + LINE_CHARS;
+    const fits = last !== undefined && last.chars + chars <= CHUNK_CHARS;
     const chunk = fits ? last : this.#newChunk(last);
     chunk.lines.push(line);
-    chunk.chars += line.text.length;
-    this.#waitingChars += line.text.length;
+    chunk.chars += chars;
+    this.#waitingChars += chars;
     if (this.#waitingChars > WAITING_CHARS_MAX) this.#dropMiddle();
   }
 

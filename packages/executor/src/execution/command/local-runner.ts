@@ -8,6 +8,7 @@ import type { Slot, Slots } from '../slots.ts';
 import type { Ended, StartedProcess, Starter } from '../starter/starter.ts';
 import { descendantsOf, leftOf, MARKER, nameOf, send, sweepProcesses } from '../sweep.ts';
 import { type CommandLimits, environmentOf, homeOf, jailCommandLine, plainCommandLine } from './command-line.ts';
+import { removeLeftovers } from './leftovers.ts';
 import type { Command, CommandEnd, CommandHost, CommandRunner } from './port.ts';
 import { WorkDirectory } from './work-directory.ts';
 
@@ -66,14 +67,16 @@ export class LocalRunner implements CommandRunner {
       await host.onEnd?.(work.path);
       return { ...ended, result: await work.readResult() };
     } finally {
-      await this.#clear(work, group);
+      await this.#clear(work, group, slot);
     }
   }
 
-  async #clear(work: WorkDirectory, group: ControlGroup | null): Promise<void> {
+  async #clear(work: WorkDirectory, group: ControlGroup | null, { user }: Slot): Promise<void> {
     try {
       await group?.remove();
       await work.remove();
+      // A jail has temporary directories and memory of its own.
+      if (this.tier === 'process' && user !== null) await removeLeftovers(user);
     } catch (error) {
       this.#options.log.error({ err: error }, 'could not clean up after a command');
     }
@@ -111,7 +114,8 @@ class LocalRun {
     const stop = (): void => void this.#stop(started);
     host.signal.addEventListener('abort', stop, { once: true });
     const watch = new AbortController();
-    const watched = work.watch(this.#options, watch.signal, () => {
+    const processes = (): readonly number[] => this.#processes(started);
+    const watched = work.watch({ ...this.#options, processes }, watch.signal, () => {
       this.#outOfDisk = true;
       this.#kill(started);
     });
@@ -178,6 +182,13 @@ class LocalRun {
     await exited;
     await Promise.race([Promise.all(closed), clock.sleep(STREAMS_CLOSE_MS)]);
     for (const stream of streams) stream.destroy();
+  }
+
+  /** Returns its running processes: those of its user or its group, else those that did not detach themselves. */
+  #processes({ pid }: StartedProcess): readonly number[] {
+    const { slot, marker, group } = this.#options;
+    if (group !== null) return group.processes();
+    return slot.user === null ? [pid, ...descendantsOf(pid)] : leftOf(slot, marker, null);
   }
 
   /** Asks all processes to end, and kills them after the grace period. */

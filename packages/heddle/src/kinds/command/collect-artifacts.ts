@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream';
+
 import { messageOf } from '@heddle/base/thrown';
 import { artifactNameFault } from '@heddle/base/vocabulary/artifact';
 import { filesLeftIn, type LeftFile } from '@heddle/executor/execution/commands';
@@ -26,7 +28,9 @@ export async function collectArtifacts(
 async function store(file: LeftFile, artifacts: KindContext['artifacts']): Promise<void> {
   const handle = await file.open();
   try {
-    await artifacts.put(file.path, handle.createReadStream({ autoClose: false }) as AsyncIterable<Uint8Array>);
+    // No more than it had when it was found, even if a process that escaped still writes to it.
+    const content = file.size === 0 ? [] : handle.createReadStream({ autoClose: false, end: file.size - 1 });
+    await artifacts.put(file.path, Readable.from(content));
   } catch (error) {
     throw new Error(`the artifact ${file.path} could not be stored: ${messageOf(error)}`, { cause: error });
   } finally {
