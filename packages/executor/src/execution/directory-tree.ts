@@ -32,8 +32,13 @@ export interface WalkOptions {
  * @throws TreeTooLarge
  */
 export async function* walk(root: string, options: WalkOptions): AsyncGenerator<TreeEntry> {
-  yield* new Walk(options).below(await openDirectory(Buffer.from(root), options), '', 0);
+  yield* new Walk(options).below(await openDirectory(Buffer.from(root), options), ROOT, 0);
 }
+
+/** What the names in a directory continue. */
+type Above = Pick<TreeEntry, 'path' | 'isUtf8'>;
+
+const ROOT: Above = { path: '', isUtf8: true };
 
 class Walk {
   readonly #options: WalkOptions;
@@ -43,14 +48,14 @@ class Walk {
     this.#options = options;
   }
 
-  async *below(directory: FileHandle, prefix: string, depth: number): AsyncGenerator<TreeEntry> {
+  async *below(directory: FileHandle, above: Above, depth: number): AsyncGenerator<TreeEntry> {
     try {
       const names = await namesIn(directory);
       this.#entries += names.length;
       if (this.#entries > ENTRIES_MAX) throw new TreeTooLarge(`it has more than ${ENTRIES_MAX} files`);
       const inner: TreeEntry[] = [];
       for (let at = 0; at < names.length; at += CONCURRENCY) {
-        const set = names.slice(at, at + CONCURRENCY).map((name) => entryOf(directory, name, prefix));
+        const set = names.slice(at, at + CONCURRENCY).map((name) => entryOf(directory, name, above));
         for (const entry of await Promise.all(set)) {
           if (entry?.stats.isDirectory() === true) inner.push(entry);
           else if (entry !== null) yield entry;
@@ -59,9 +64,9 @@ class Walk {
       if (inner.length > 0 && depth === DEPTH_MAX) {
         throw new TreeTooLarge(`its directories are nested more than ${DEPTH_MAX} levels deep`);
       }
-      for (const { place, path } of inner) {
-        const opened = await openDirectory(place, this.#options).catch(() => null);
-        if (opened !== null) yield* this.below(opened, `${path}/`, depth + 1);
+      for (const entry of inner) {
+        const opened = await openDirectory(entry.place, this.#options).catch(() => null);
+        if (opened !== null) yield* this.below(opened, { ...entry, path: `${entry.path}/` }, depth + 1);
       }
     } finally {
       await directory.close();
@@ -69,12 +74,13 @@ class Walk {
   }
 }
 
-async function entryOf(directory: FileHandle, name: Buffer, prefix: string): Promise<TreeEntry | null> {
+async function entryOf(directory: FileHandle, name: Buffer, above: Above): Promise<TreeEntry | null> {
   const place = placeOf(directory, name);
   const stats = await lstat(place).catch(() => null);
   if (stats === null) return null;
   const text = name.toString();
-  return { path: prefix + text, isUtf8: name.equals(Buffer.from(text)), stats, place };
+  const isUtf8 = above.isUtf8 && name.equals(Buffer.from(text));
+  return { path: above.path + text, isUtf8, stats, place };
 }
 
 /** Removes a directory with everything in it; no link is followed. */

@@ -14,6 +14,7 @@ import { processesOf } from '../sweep.ts';
 import type { CommandLimits } from './command-line.ts';
 import { containerArguments, variablesOf } from './container-line.ts';
 import type { Command, CommandEnd, CommandHost, CommandRunner } from './port.ts';
+import { readOutput } from './read-output.ts';
 import { WorkDirectory } from './work-directory.ts';
 
 /** Exit code of an engine's client if the engine failed, not the command. */
@@ -137,12 +138,13 @@ class ContainerRun {
   }
 
   async #read(client: ChildProcess): Promise<void> {
-    const { host } = this.#options;
-    client.stdout!.on('data', (chunk: Buffer) => host.onOutput('stdout', chunk));
-    client.stderr!.on('data', (chunk: Buffer) => {
+    const { host, clock } = this.#options;
+    const onError = (chunk: Buffer): void => {
       this.#said = (this.#said + chunk.toString()).slice(-1_000);
       host.onOutput('stderr', chunk);
-    });
+    };
+    void readOutput(client.stdout!, (chunk) => host.onOutput('stdout', chunk), clock);
+    void readOutput(client.stderr!, onError, clock);
     await once(client, 'close').catch((error: unknown) => {
       throw new Error(`${this.#options.container.command} cannot be started`, { cause: error });
     });

@@ -38,7 +38,10 @@ export async function removeLeftovers(user: number): Promise<void> {
 /** Returns the options of `ipcrm` that remove the objects of a user. */
 async function removalOptions({ file, id, option }: (typeof OBJECTS)[number], user: number): Promise<string[]> {
   const text = await readFile(join('/proc/sysvipc', file), 'utf8').catch(() => '');
-  const [head = [], ...rows] = text.trim().split('\n').map((line) => line.trim().split(/\s+/));
+  const [head = [], ...rows] = text
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/));
   const [idColumn, userColumn] = [head.indexOf(id), head.indexOf('uid')];
   return rows.filter((row) => row[userColumn] === String(user)).flatMap((row) => [option, row[idColumn]!]);
 }

@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 
 import type { Clock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
@@ -9,11 +9,13 @@ import type { Ended, StartedProcess, Starter } from '../starter/starter.ts';
 import { descendantsOf, leftOf, MARKER, nameOf, send, sweepProcesses } from '../sweep.ts';
 import { type CommandLimits, environmentOf, homeOf, jailCommandLine, plainCommandLine } from './command-line.ts';
 import { removeLeftovers } from './leftovers.ts';
-import type { Command, CommandEnd, CommandHost, CommandRunner } from './port.ts';
+import type { Command, CommandEnd, CommandHost, CommandRunner, OutputStream } from './port.ts';
+import { readOutput } from './read-output.ts';
 import { WorkDirectory } from './work-directory.ts';
 
-/** Time for streams to close after all processes are gone. */
+/** Time for streams to close after the end, from the last output on, and in all. */
 const STREAMS_CLOSE_MS = 1_000;
+const STREAMS_CLOSE_MS_MAX = 10_000;
 
 export interface LocalRunnerOptions {
   readonly tier: 'jail' | 'process';
@@ -172,15 +174,25 @@ class LocalRun {
   async #read({ streams, exited }: StartedProcess): Promise<void> {
     const { host, clock } = this.#options;
     const [, stdout, stderr] = streams;
-    stdout!.on('data', (chunk: Buffer) => host.onOutput('stdout', chunk));
-    stderr!.on('data', (chunk: Buffer) => host.onOutput('stderr', chunk));
-    const closed = [stdout!, stderr!].map((stream) => {
-      stream.on('error', () => undefined);
-      return once(stream, 'close').catch(() => undefined);
-    });
-    for (const stream of [stdout!, stderr!]) stream.once('end', () => stream.destroy());
+    let reads = 0;
+    const read = (stream: OutputStream, from: Readable): Promise<void> => {
+      const onChunk = (chunk: Buffer): void => {
+        reads += 1;
+        host.onOutput(stream, chunk);
+      };
+      return readOutput(
+        from.on('error', () => undefined),
+        onChunk,
+        clock,
+      );
+    };
+    const closed = Promise.all([read('stdout', stdout!), read('stderr', stderr!)]).then(() => true);
     await exited;
-    await Promise.race([Promise.all(closed), clock.sleep(STREAMS_CLOSE_MS)]);
+    const until = clock.monotonic() + STREAMS_CLOSE_MS_MAX;
+    for (let before = -1; before !== reads && clock.monotonic() < until;) {
+      before = reads;
+      if (await Promise.race([closed, clock.sleep(STREAMS_CLOSE_MS).then(() => false)])) break;
+    }
     for (const stream of streams) stream.destroy();
   }
 

@@ -10,11 +10,12 @@ import { pathFilter } from '@heddle/scan/path-filter';
 export async function collectArtifacts(
   directory: string,
   globs: readonly string[],
-  { artifacts, log }: Pick<KindContext, 'artifacts' | 'log'>,
+  { artifacts, log, signal }: Pick<KindContext, 'artifacts' | 'log' | 'signal'>,
 ): Promise<void> {
   const matches = pathFilter({ include: globs.map((glob) => `/${glob.replace(/^(\.?\/)+/, '')}`), exclude: [] });
   let stored = 0;
   for await (const file of filesLeftIn(directory)) {
+    if (signal.aborted) return;
     if (!matches(file.path)) continue;
     const fault = file.irregular === null ? artifactNameFault(file.path) : `is ${file.irregular}`;
     if (fault === null) {
