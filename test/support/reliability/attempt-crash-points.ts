@@ -22,7 +22,8 @@ export const ATTEMPT_CRASH_CALLS: Readonly<Record<string, readonly number[]>> = 
 /** Those of the transactions and of the end of the attempt, which other tests have too. */
 export const ATTEMPT_SHARED_CALLS: Readonly<Record<string, readonly number[]>> = {
   commit: [1, 2, 3, 4, 5],
-  'tasks.settle_and_claim': [1],
+  // By itself or with a claim.
+  report: [1],
 };
 
 /** Steps of the store of contents, by store. */

@@ -35,7 +35,8 @@ const inner = openDatabase({
 const database = new CrashingDatabase(inner, JSON.parse(point) as CrashPoint | null, die);
 countFiles(database.counter, store.artifactsDir);
 countRequests(database.counter);
-await new AttemptWorld(run, { database, clock: systemClock, store, note }).play();
+const aroundReport = <T>(report: () => Promise<T>): Promise<T> => database.counter.around('report', report);
+await new AttemptWorld(run, { database, clock: systemClock, store, note, aroundReport }).play();
 note({ event: 'done', calls: Object.fromEntries(database.calls) });
 process.exit(0);
 

@@ -43,6 +43,8 @@ export interface AttemptParts {
   clock: Clock;
   store: StorePlace;
   note: (line: AttemptLine) => void;
+  /** Called with what reports the end of an attempt. */
+  aroundReport?: <T>(report: () => Promise<T>) => Promise<T>;
 }
 
 /** One process: a server with a worker for the scenario's kind, and what it stores contents in. */
@@ -113,7 +115,7 @@ export class AttemptWorld {
   async #submit(): Promise<string> {
     const retry = { max_attempts: ATTEMPTS_MAX, base_ms: 5, factor: 1, max_ms: 5, jitter: 0 };
     const metadata = { secret: { secret: this.#secretName } };
-    const task = newTask(this.#kind, 'attempt', { starts: false, timeout_secs: 60, retry, metadata });
+    const task = newTask(this.#kind, 'attempt', { starts: false, timeout_secs: 3_600, retry, metadata });
     const idempotency = { key: `attempt-${this.#run}`, body_hash: 'attempt' };
     const submission = {
       workflow_id: newId(),
@@ -146,10 +148,12 @@ export class AttemptWorld {
   }
 
   #notingEngine(): Engine {
-    const { note } = this.#parts;
+    const { note, aroundReport = (report) => report() } = this.#parts;
     const { engine } = this;
     return {
       ...engine,
+      report: (...given) => aroundReport(() => engine.report(...given)),
+      reportAndClaim: (...given) => aroundReport(() => engine.reportAndClaim(...given)),
       appendLogs: async (...[chunks]: Parameters<Engine['appendLogs']>) => {
         await engine.appendLogs(chunks);
         for (const { attempt, first_line: first, lines } of chunks) {
