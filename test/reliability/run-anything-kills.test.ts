@@ -57,7 +57,11 @@ class Fleet {
 
   /** A worker without a database. */
   async #startWorker(): Promise<void> {
-    const environment = { HEDDLE_DATA_DIR: join(this.data.path, 'none'), HEDDLE_COMMANDS: TIER, WORKER_LEASE_SECS: '5' };
+    const environment = {
+      HEDDLE_DATA_DIR: join(this.data.path, 'none'),
+      HEDDLE_COMMANDS: TIER,
+      WORKER_LEASE_SECS: '5',
+    };
     this.#worker = new HeddleProcess(['worker', '--url', this.url, '--json'], environment);
     await this.#worker.ready();
   }

@@ -101,10 +101,15 @@ export async function removeTree(path: string | Buffer): Promise<void> {
 
 /** @returns whether directories were moved to the root, since too many would be open */
 async function removeIn(root: FileHandle, directory: FileHandle, depth: number): Promise<boolean> {
+  const places = (await namesIn(directory)).map((name) => placeOf(directory, name));
+  const folders: Buffer[] = [];
+  for (let at = 0; at < places.length; at += CONCURRENCY) {
+    const set = places.slice(at, at + CONCURRENCY);
+    const removed = await Promise.all(set.map(isUnlinked));
+    folders.push(...set.filter((_, index) => !removed[index]));
+  }
   let moved = false;
-  for (const [index, name] of (await namesIn(directory)).entries()) {
-    const place = placeOf(directory, name);
-    if (await isUnlinked(place)) continue;
+  for (const [index, place] of folders.entries()) {
     if (depth === DEPTH_MAX) {
       await rename(place, placeOf(root, Buffer.from(`.heddle-removed-${process.hrtime.bigint()}-${index}`)));
       moved = true;

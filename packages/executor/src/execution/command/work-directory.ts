@@ -9,6 +9,8 @@ import type { CommandFile } from './port.ts';
 
 export const RESULT_FILE = '.heddle-result';
 const RESULT_BYTES_MAX = 1024 * 1024;
+/** Time between two measurements, relative to that of one: those of many files take a share of this process's time. */
+const PAUSE_SHARE = 3;
 /** Of what `stat` counts the space of a file in. */
 const BLOCK_BYTES = 512;
 
@@ -107,10 +109,14 @@ export class WorkDirectory {
     onOver: () => void | Promise<void>,
   ): Promise<void> {
     const isOver = (): boolean => signal.aborted;
+    let pauseMs = diskIntervalMs;
     while (!isOver()) {
-      await clock.sleep(diskIntervalMs, signal).catch(() => undefined);
-      if (isOver()) continue;
-      if ((await this.size()) + (await deletedBytesOf(processes(), this.path)) <= diskBytes) continue;
+      await clock.sleep(pauseMs, signal).catch(() => undefined);
+      if (isOver()) return;
+      const began = clock.monotonic();
+      const bytes = (await this.size()) + (await deletedBytesOf(processes(), this.path));
+      pauseMs = Math.max(diskIntervalMs, PAUSE_SHARE * (clock.monotonic() - began));
+      if (bytes <= diskBytes) continue;
       await onOver();
       return;
     }

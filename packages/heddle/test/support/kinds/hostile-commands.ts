@@ -10,6 +10,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 import { systemClock } from '@heddle/base/clock';
+import { newId } from '@heddle/base/random';
 import { messageOf } from '@heddle/base/thrown';
 import { HeddleClient, type Task } from '@heddle/client';
 import { ControlGroups } from '@heddle/executor/internal/execution/control-groups';
@@ -175,7 +176,7 @@ class Bench {
       },
       timeout ?? CORPUS.defaults.timeout,
     );
-    const peak = this.#watchMemory();
+    const peak = command.meanwhile === true ? this.#watchMemory() : heldBytes;
     if (command.cancel_at !== undefined) await this.#cancelAt(id, command.cancel_at);
     if (command.meanwhile === true) await this.#requireHealthy();
     const task = await this.#end(id);
@@ -199,10 +200,14 @@ class Bench {
 
   async #submit(input: Record<string, unknown>, timeout = CORPUS.defaults.timeout): Promise<string> {
     const metadata = { ...input, ...(this.#image === null ? {} : { image: this.#image }) };
-    const { tasks } = await this.#client.submit([
-      { name: 'hostile', kind: 'Command', metadata, timeout, timeout_basis: 'start' },
-    ]);
-    return tasks[0]!.id;
+    const task = { name: 'hostile', kind: 'Command', metadata, timeout, timeout_basis: 'start' as const };
+    const idempotencyKey = newId();
+    // On a busy machine the server may close an idle connection that the client is about to use.
+    const submitted = await eventually(
+      () => this.#client.submit([task], { idempotencyKey }).catch((error: unknown) => unlessDisconnected(error)),
+      'the submission is answered',
+    );
+    return submitted.tasks[0]!.id;
   }
 
   #end(id: string): Promise<Task> {
@@ -212,7 +217,7 @@ class Bench {
         return task.ended_at === null ? undefined : task;
       },
       `task ${id} has ended`,
-      120_000,
+      1_200_000,
     );
   }
 
@@ -283,14 +288,22 @@ class Bench {
       (await readdir(this.#directory)).filter((name) => name !== 'artifacts'),
       ['canary'],
     );
+    // A canceled task has ended before its command is cleared away.
+    await eventually(async () => (await this.#directories()).length === 0, 'its directory is removed');
     assert.deepEqual(filesOfTasks(), [], 'files outside of its directory');
     assert.deepEqual(sharedMemoryOfTasks(), [], 'shared memory, queues and semaphores');
-    const own = readdirSync(tmpdir()).filter((name) => name.includes(`-${process.pid}-`));
-    for (const stage of own) {
-      const left = await readdir(join(tmpdir(), stage, 'commands')).catch(() => []);
-      assert.deepEqual(left, [], `directories of commands in ${stage}`);
-    }
   }
+
+  /** Working directories of commands of this process. */
+  async #directories(): Promise<string[]> {
+    const stages = readdirSync(tmpdir()).filter((name) => name.includes(`-${process.pid}-`));
+    const names = stages.map((stage) => readdir(join(tmpdir(), stage, 'commands')).catch(() => []));
+    return (await Promise.all(names)).flat();
+  }
+}
+
+function unlessDisconnected(error: unknown): undefined {
+  if (!(error instanceof TypeError)) throw error;
 }
 
 function isSlotUser(user: number): boolean {
