@@ -6,14 +6,15 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-const IMAGE = 'localhost/heddle-test-commands:1';
+const IMAGE = 'localhost/heddle-test-commands:2';
 const ENVIRONMENT = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '/root' };
 /** The engine of Debian; its images never come from a network here. */
 export const ENGINE = { command: 'podman', environment: ENVIRONMENT, parameters: ['--pull=never'] };
 
 const PROGRAMS = [
-  ...['bash', 'cat', 'cut', 'dd', 'env', 'head', 'ln', 'ls', 'mkdir', 'mkfifo', 'mount', 'nohup', 'seq', 'setsid'],
-  ...['sh', 'sleep', 'sort', 'touch', 'tr', 'true', 'unshare', 'wc', 'yes'],
+  ...['bash', 'cat', 'chmod', 'cut', 'dd', 'env', 'head', 'ln', 'ls', 'mkdir', 'mkfifo', 'mknod', 'mount'],
+  ...['mv', 'nice', 'nohup', 'perl', 'renice', 'rm', 'seq', 'setsid', 'sh', 'sleep', 'sort', 'touch', 'tr'],
+  ...['true', 'truncate', 'unshare', 'wc', 'yes'],
 ];
 
 /**

@@ -11,6 +11,7 @@ import { after, before, describe, test } from 'node:test';
 import { ATTEMPT_OUTCOME_CODE } from '@heddle/base/vocabulary/attempt';
 import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
+import { newId } from '@heddle/base/random';
 import { HeddleClient, type Artifact, type Task } from '@heddle/client';
 import type { WorkDto } from '@heddle/client';
 import { eventually } from '@heddle/test-support/eventually';
@@ -286,10 +287,11 @@ describe('artifacts', { concurrency: false }, () => {
     const orphan = sha256('orphan');
     await mkdir(join(stored, orphan.slice(0, 2)), { recursive: true });
     await writeFile(join(stored, orphan.slice(0, 2), orphan), 'orphan');
-    await writeFile(join(stored, 'unfinished', 'half'), 'half');
+    const unfinished = join(stored, 'unfinished', newId());
+    await writeFile(unfinished, 'half');
     const old = new Date(systemClock.now() - 48 * HOUR_MS);
     await utimes(join(stored, orphan.slice(0, 2), orphan), old, old);
-    await utimes(join(stored, 'unfinished', 'half'), old, old);
+    await utimes(unfinished, old, old);
 
     await query(`delete from heddle.artifact where task_id = '${deleted.id}'`);
     await query(`update heddle.artifact_blob set stored_at = now() - interval '2 hours'`);

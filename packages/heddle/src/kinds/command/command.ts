@@ -9,6 +9,7 @@ import { TaskSuccess } from '../definition/task-success.ts';
 import { collectArtifacts } from './collect-artifacts.ts';
 import { commandSchema, type CommandInput } from './input.ts';
 import { OutputLines } from './output-lines.ts';
+import { ProgressCount } from './progress-count.ts';
 
 const RESULT_BYTES_MAX = 1024 * 1024;
 const REASON_LINE_CHARS = 300;
@@ -46,7 +47,7 @@ class CommandTask {
   readonly #stdout: Buffer[] = [];
   #stdoutBytes = 0;
   readonly #lastLines = { stdout: '', stderr: '' };
-  #counted = 0;
+  readonly #progress: ProgressCount;
   #activeAt = 0;
   /** Why artifacts could not be stored. */
   #uncollected: Error | null = null;
@@ -55,6 +56,7 @@ class CommandTask {
     this.#input = input;
     this.#context = context;
     this.#options = options;
+    this.#progress = new ProgressCount((more) => context.progress(more));
   }
 
   async run(): Promise<TaskSuccess> {
@@ -83,6 +85,7 @@ class CommandTask {
       },
     );
     for (const each of Object.values(lines)) each.end();
+    await this.#progress.stored();
     // Only now, when none of its processes runs any more.
     signal.throwIfAborted();
     this.#requireSuccess(end);
@@ -143,7 +146,7 @@ class CommandTask {
         if (line.trim() !== '') this.#lastLines[stream] = line.trim();
         this.#context.output(stream, line);
       },
-      ...(stream === 'stdout' ? { onProgress: (done) => this.#count(done) } : {}),
+      ...(stream === 'stdout' ? { onProgress: (done) => this.#progress.reach(done) } : {}),
     });
   }
 
@@ -152,12 +155,6 @@ class CommandTask {
     if (this.#input.result === 'file' || this.#stdoutBytes > RESULT_BYTES_MAX) return;
     this.#stdoutBytes += chunk.length;
     this.#stdout.push(chunk);
-  }
-
-  #count(done: number): void {
-    if (done <= this.#counted) return;
-    void this.#context.progress(done - this.#counted).catch(() => undefined);
-    this.#counted = done;
   }
 
   #noteActive(): void {

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 
-import { processesOf } from '../../../src/execution/sweep.ts';
-import { firstSlotUser } from '../../../src/execution/slots.ts';
+import { processesOf } from '@heddle/executor/internal/execution/sweep';
+import { firstSlotUser } from '@heddle/executor/internal/execution/slots';
 
 const USERS = 64;
 
