@@ -30,9 +30,7 @@ export interface CommandKindsOptions {
 
 /** Returns the kind that runs programs, if any isolation is enabled. What runs them is opened by the first command. */
 export function commandKinds({ settings, jailByDefault, clock, log, stopping }: CommandKindsOptions): KindDefinition[] {
-  if (settings.commands.includes('off')) return [];
-  const given = settings.commands as readonly CommandTier[];
-  const tiers = given.length === 0 && jailByDefault && hasBubblewrap() ? (['jail'] as const) : given;
+  const tiers = commandTiersOf(settings, jailByDefault);
   if (tiers.length === 0) return [];
   const opened = new Map<CommandTier, Promise<CommandRunner>>();
   const open = (tier: CommandTier): Promise<CommandRunner> => {
@@ -71,6 +69,16 @@ export function commandKinds({ settings, jailByDefault, clock, log, stopping }: 
       clock,
     }),
   ];
+}
+
+/**
+ * Returns how commands may be isolated; empty: they are off.
+ * @param jailByDefault whether they run in a jail although the settings enable nothing
+ */
+export function commandTiersOf({ commands }: SettingValues, jailByDefault: boolean): readonly CommandTier[] {
+  if (commands.includes('off')) return [];
+  if (commands.length === 0 && jailByDefault && hasBubblewrap()) return ['jail'];
+  return commands as readonly CommandTier[];
 }
 
 function containerOf({ commandEngine, commandParameters, commandProcessors: cpus }: SettingValues): ContainerOptions {

@@ -17,6 +17,7 @@ import type { Artifacts, Engine, Findings, Models, NamedSecrets } from '@heddle/
 import type { JobContext } from '@heddle/core/engine/schedule/context';
 import { createJobs } from '@heddle/core/engine/schedule/jobs';
 import type { Jobs } from '@heddle/core/engine/schedule/port';
+import { RunnerCredentials } from '../http/runner-credentials.ts';
 import { buildServer, type App } from '../http/server.ts';
 import { openQueue, type OpenedQueue } from '@heddle/core/queue/open';
 import type { MessageQueue } from '@heddle/core/queue/port';
@@ -32,11 +33,12 @@ import { SecretStore } from '@heddle/core/store/secrets';
 import { TokenStore } from '@heddle/core/store/tokens';
 import { artifactsOf } from './artifacts/open.ts';
 import { requireTokens } from './access.ts';
+import { commandTiersOf } from './command-kinds.ts';
 import type { Configuration } from './config.ts';
 import { EXAMPLE_NAMES } from './example-names.ts';
 import { findingsOf } from './findings.ts';
 import { gaugeLoop } from './gauges.ts';
-import { startKinds } from './kinds.ts';
+import { startKinds, type ServerKindsOptions } from './kinds.ts';
 import { indexUpkeepLoop } from './index-upkeep.ts';
 import { freePort, listenFailure, localUrl } from './listener.ts';
 import { mailServerOf } from './mail.ts';
@@ -51,7 +53,7 @@ import { openProcessDatabase, openProcessEngine, openTracing } from './process-p
 import { watchExecutors, type ConfiguredExecutors } from './remote/executors.ts';
 import { requireSchema } from './schema-state.ts';
 import { auditLogOf, secretsOf } from './named-secrets.ts';
-import type { SettingValues } from './settings.ts';
+import { SETTINGS, type SettingValues } from './settings.ts';
 import { SigningIdentity } from './signing-keys.ts';
 import type { StopSequence } from './stop-sequence.ts';
 
@@ -113,11 +115,18 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const { queue } = await startQueue(base);
   const { classes, times } = await writeOrReadPolicy(database, settings, log);
   const engine = startEngine(base, queue, classes);
-  const { pool, desk, agents } = await startPool({ ...base, queue, classes, times });
-  const jobs: JobContext = { database, queue, log, newId, now: () => null };
-  // Determined before the server is built, because handles contain it.
+  // Determined before the pool is started and the server is built: runners are given it, and handles contain it.
   const port = await freePort(settings);
-  const hostUrl = settings.hostUrl ?? localUrl(settings.host, port);
+  const url = localUrl(settings.host, port);
+  const hostUrl = settings.hostUrl ?? url;
+  const credentials = new RunnerCredentials(stores.secrets);
+  const credentialOf = (runnerId: string): Promise<string> => credentials.make(runnerId);
+  const runnerVariables = runnerVariablesOf(base);
+  const { pool, desk, agents, stopRunners } = await startPool({
+    ...{ ...base, queue, classes, times, url },
+    ...{ credentialOf, runnerVariables },
+  });
+  const jobs: JobContext = { database, queue, log, newId, now: () => null };
   const policy = ssrfPolicy(base);
   const { secrets } = stores;
   const { webhookSecrets: webhookKeys } = settings;
@@ -144,12 +153,10 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     artifacts,
     ...stores,
   };
-  await startHttp(base, { ...parts, queue, classes, hostUrl, port, policy, tokensRequired });
+  await startHttp(base, { ...parts, queue, classes, hostUrl, port, policy, tokensRequired, stopRunners });
   startLoops(base, { engine, queue, namedSecrets }, identity, policy);
   startManager(base, { engine, queue, jobs, desk });
   announceQueuedKinds({ ...base, kinds: settings.queuedKinds, engine });
-  // Anyone who can reach a loopback listener can read the working directory anyway.
-  const defaultScanRoot = base.development && isLoopbackHost(settings.host) ? process.cwd() : null;
   const followedNames = base.development && settings.examples ? EXAMPLE_NAMES : [];
   const notices = createNotices({ database: base.database, log: base.log });
   const ssrf = (url: string): string | null => validateWebhookUrl(url, policy);
@@ -165,12 +172,32 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     models,
     secrets: namedSecrets,
     artifacts,
-    jailByDefault: base.development && isLoopbackHost(settings.host),
-    defaultScanRoot,
+    ...defaultsOf(base),
     followedNames,
     remote,
   });
-  return { port, url: localUrl(settings.host, port), hostUrl, tokensRequired, engine, tokens: stores.tokens };
+  return { port, url, hostUrl, tokensRequired, engine, tokens: stores.tokens };
+}
+
+/** What kinds may do where nothing is configured. */
+function defaultsOf({ settings, development }: Base): Pick<ServerKindsOptions, 'jailByDefault' | 'defaultScanRoot'> {
+  const isPrivate = development && isLoopbackHost(settings.host);
+  // Anyone who can reach a loopback listener can read the working directory anyway.
+  return { jailByDefault: isPrivate, defaultScanRoot: isPrivate ? process.cwd() : null };
+}
+
+/** The settings of runner processes by which they run the kinds of this server as it does. */
+function runnerVariablesOf(base: Base): Configuration['flags'] {
+  const { settings, flags } = base;
+  const { jailByDefault, defaultScanRoot } = defaultsOf(base);
+  const tiers = commandTiersOf(settings, jailByDefault);
+  return {
+    ...flags,
+    ...(settings.commands.length === 0 && tiers.length > 0 ? { [SETTINGS.commands.name]: tiers.join(',') } : {}),
+    ...(settings.scanRoots.length === 0 && defaultScanRoot !== null
+      ? { [SETTINGS.scanRoots.name]: defaultScanRoot }
+      : {}),
+  };
 }
 
 async function startBase(options: SystemOptions): Promise<Base> {
@@ -293,11 +320,12 @@ interface HttpParts {
   port: number;
   policy: SsrfPolicy;
   tokensRequired: boolean;
+  stopRunners: StartedPool['stopRunners'];
 }
 
 async function startHttp(base: Base, parts: HttpParts): Promise<void> {
   const { settings, database, breaker, metrics, tracing, log, clock, stopping } = base;
-  const { executors, queue, classes, hostUrl, port, policy, tokensRequired, ...handed } = parts;
+  const { executors, queue, classes, hostUrl, port, policy, tokensRequired, stopRunners, ...handed } = parts;
   const app: App = buildServer({
     ...handed,
     executors: { list: () => executors?.list() ?? [] },
@@ -323,6 +351,7 @@ async function startHttp(base: Base, parts: HttpParts): Promise<void> {
     },
   });
   stopping.add('the HTTP server', () => app.close());
+  stopping.add('the runners', stopRunners);
   try {
     await app.listen({ host: settings.host, port });
   } catch (error) {

@@ -25,6 +25,10 @@ export class HeddlePool {
   readonly databaseUrl: string;
   client!: HeddleClient;
   server!: HeddleProcess;
+  /** Of the server. */
+  port = 0;
+  /** Of the client. */
+  token: string | undefined;
   readonly #started: HeddleProcess[] = [];
 
   constructor(databaseUrl: string) {
@@ -52,8 +56,9 @@ export class HeddlePool {
       ...environment,
     });
     this.#started.push(server);
-    const { url } = await server.event<Ready>('ready');
-    this.client = new HeddleClient({ baseUrl: url });
+    const { url, port } = await server.event<Ready>('ready');
+    this.client = new HeddleClient({ baseUrl: url, token: () => this.token });
+    this.port = port;
     this.server = server;
     return server;
   }
