@@ -36,12 +36,7 @@ export function commandKinds({ settings, jailByDefault, clock, log, stopping }: 
   const open = (tier: CommandTier): Promise<CommandRunner> => {
     const known = opened.get(tier);
     if (known !== undefined) return known;
-    const diskBytes = settings.commandDiskMb * MIB;
-    const options = { clock, log, directory: tmpdir(), diskBytes };
-    const runner =
-      tier === 'container'
-        ? openContainerRunner({ ...options, container: containerOf(settings) })
-        : openRunner(tier, { ...options, processors: settings.commandProcessors });
+    const runner = openCommandRunner(tier, settings, { clock, log });
     opened.set(tier, runner);
     // Another attempt may find that the administrator has installed what was missing.
     runner.catch(() => opened.delete(tier));
@@ -69,6 +64,18 @@ export function commandKinds({ settings, jailByDefault, clock, log, stopping }: 
       clock,
     }),
   ];
+}
+
+/** @throws HeddleError VALIDATION_FAILED if the machine does not support the tier */
+export function openCommandRunner(
+  tier: CommandTier,
+  settings: SettingValues,
+  parts: Pick<CommandKindsOptions, 'clock' | 'log'>,
+): Promise<CommandRunner> {
+  const options = { ...parts, directory: tmpdir(), diskBytes: settings.commandDiskMb * MIB };
+  return tier === 'container'
+    ? openContainerRunner({ ...options, container: containerOf(settings) })
+    : openRunner(tier, { ...options, processors: settings.commandProcessors });
 }
 
 /**

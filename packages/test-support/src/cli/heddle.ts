@@ -14,6 +14,7 @@ export interface Heddle {
   readonly system: System;
   readonly url: string;
   readonly database: Database;
+  readonly databaseUrl: string;
   /** The requested token. */
   readonly token: string | null;
   stop(): Promise<void>;
@@ -43,6 +44,7 @@ export async function startHeddle({ flags = {}, scopes }: HeddleOptions = {}): P
     system,
     url: system.url,
     database,
+    databaseUrl,
     token,
     stop: async () => {
       await stopping.stop();

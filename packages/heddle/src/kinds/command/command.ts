@@ -58,10 +58,12 @@ class CommandTask {
   }
 
   async run(): Promise<TaskSuccess> {
-    const { argv, env, stdin, files, image, memory_mb, network } = this.#input;
+    const { argv, env, stdin, files, image, memory_mb, network, timeout_secs } = this.#input;
     const runner = await this.#runner();
     const lines = { stdout: this.#lines('stdout'), stderr: this.#lines('stderr') };
     const { signal } = this.#context;
+    const late = new AbortController();
+    const cancel = timeout_secs === null ? null : this.#options.clock.after(timeout_secs * 1000, () => late.abort());
     const end = await runner.run(
       {
         argv,
@@ -73,7 +75,7 @@ class CommandTask {
         network,
       },
       {
-        signal,
+        signal: AbortSignal.any([signal, late.signal]),
         onOutput: (stream, chunk) => {
           lines[stream].push(chunk);
           if (stream === 'stdout') this.#keep(chunk);
@@ -82,9 +84,11 @@ class CommandTask {
         onEnd: (directory) => this.#collect(directory),
       },
     );
+    cancel?.();
     for (const each of Object.values(lines)) each.end();
     // Only now, when none of its processes runs any more.
     signal.throwIfAborted();
+    if (late.signal.aborted) throw new Error(`it ran for longer than its timeout_secs, ${timeout_secs!}`);
     this.#requireSuccess(end);
     if (this.#uncollected !== null) throw this.#uncollected;
     const result = this.#resultOf(end);
