@@ -19,7 +19,7 @@ const REMEDIES: Readonly<Record<CommandTier, string>> = {
 
 /** Checks each way to isolate commands that is enabled, by opening what runs them: it runs one. */
 export async function checkCommands(settings: SettingValues): Promise<Check[]> {
-  // As `heddle up` decides, the only one without a database of its own.
+  // `heddle up` enables the jail by itself, and without DATABASE_URL nothing else can start.
   const jailByDefault = settings.databaseUrl === null && isLoopbackHost(settings.host);
   const tiers = commandTiersOf(settings, jailByDefault);
   if (tiers.length === 0) return [ok(NAME, 'off; HEDDLE_COMMANDS enables them')];

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 
 import type { Keyring } from '@heddle/base/keyring';
+import { count } from '@heddle/base/terminal/text';
 import { messageOf } from '@heddle/base/thrown';
 import { unreadableSecrets } from '@heddle/core/engine/secrets/named-secrets';
 import type { Queryable } from '@heddle/core/store/database';
@@ -35,8 +36,8 @@ export async function checkSecretKeys(settings: SettingValues, database: Queryab
   if (isFile && settings.secretKeyFile !== '' && found === null) {
     return fail(NAME, `${path} (HEDDLE_SECRET_KEY_FILE) does not exist`, `heddle secret new-key ${path}`);
   }
-  const { unreadable, count } =
-    database === null ? { unreadable: [], count: 0 } : await unreadableSecrets(database, keyring);
+  const { unreadable, total } =
+    database === null ? { unreadable: [], total: 0 } : await unreadableSecrets(database, keyring);
   if (unreadable.length > 0) {
     const shown = unreadable.slice(0, SHOWN_MAX).join('; ');
     const more = unreadable.length > SHOWN_MAX ? ` and ${unreadable.length - SHOWN_MAX} more` : '';
@@ -44,5 +45,5 @@ export async function checkSecretKeys(settings: SettingValues, database: Queryab
   }
   if (keyring.current === null) return ok(NAME, 'none, and no secrets');
   const source = isFile ? path : 'HEDDLE_SECRET_KEYS';
-  return ok(NAME, `${source}, ${count === 0 ? 'no secrets yet' : `opens all ${count} secrets`}`);
+  return ok(NAME, `${source}, ${total === 0 ? 'no secrets yet' : `opens ${count(total, 'secret')}`}`);
 }

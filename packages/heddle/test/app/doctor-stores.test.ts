@@ -105,7 +105,7 @@ describe('heddle doctor', { concurrency: false }, () => {
     await new HeddleClient({ baseUrl: server.url }).secrets.set('PHRASE', 'correct horse', ['Command']);
     const DATABASE_URL = server.databaseUrl;
     const environment = { DATABASE_URL, HEDDLE_SECRET_KEY_FILE: keyFile };
-    assert.deepEqual(await checksOf('secret keys', environment), [`ok ${keyFile}, opens all 1 secrets; null`]);
+    assert.deepEqual(await checksOf('secret keys', environment), [`ok ${keyFile}, opens 1 secret; null`]);
     await chmod(keyFile, 0o644);
     assert.deepEqual(await checksOf('secret keys', environment), [
       `fail ${keyFile} is readable by other users; chmod 600 ${keyFile}`,

@@ -121,7 +121,7 @@ class StoredSecrets implements NamedSecrets {
 export async function unreadableSecrets(
   database: Queryable,
   keyring: Keyring,
-): Promise<{ count: number; unreadable: string[] }> {
+): Promise<{ total: number; unreadable: string[] }> {
   const rows = await listNamedSecrets(database);
   const unreadable = rows.flatMap((row) => {
     try {
@@ -131,7 +131,7 @@ export async function unreadableSecrets(
       return [messageOf(error)];
     }
   });
-  return { count: rows.length, unreadable };
+  return { total: rows.length, unreadable };
 }
 
 function refusalOf(row: NamedSecretRow | null, name: string, grantee: string): string | null {

@@ -10,13 +10,13 @@ export interface LaunchingServerOptions {
   record: RunnerRecord;
   /** What the server gave to this runner. */
   credential: string;
-  /** Public URL of the servers; null if none is configured. */
+  /** Public URL of the servers, for when none is left on this machine; null if none is configured. */
   publicUrl: string | null;
 }
 
 /**
- * The address of a server for a runner process: of the one that launched it, of another one on this machine, or the
- * public one. A connection that fails leads to the next.
+ * The address of a server for a runner process: of the one that launched it, else of another one on this machine, else
+ * the public one. A connection that fails leads to the next.
  */
 export class LaunchingServer implements ServerAddress {
   readonly token: string;
@@ -62,6 +62,7 @@ export class LaunchingServer implements ServerAddress {
     const servers = localServers(dirname(home)).sort(
       (one, other) => Number(isLauncher(other)) - Number(isLauncher(one)),
     );
-    return [...new Set([...servers.map(({ url }) => url), ...(publicUrl === null ? [] : [publicUrl])])];
+    if (servers.length > 0) return servers.map(({ url }) => url);
+    return publicUrl === null ? [] : [publicUrl];
   }
 }

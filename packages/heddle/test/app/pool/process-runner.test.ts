@@ -10,6 +10,7 @@ import { eventually } from '@heddle/test-support/eventually';
 import { createTestDatabase } from '@heddle/test-support/postgres';
 import { DEADLINE_MS, HeddlePool } from '../../support/app/pool/heddle-pool.ts';
 
+const ONE_RUNNER = { HEDDLE_POOL_MAX_RUNNERS: '1' };
 const ON_LARGE = { requirements: { resource_class: 'large' } };
 
 /** Remote ports of the TCP connections of a process, and the number of its other sockets. */
@@ -47,6 +48,7 @@ describe('a runner process', () => {
     heddle.token = token;
     await heddle.start({
       HOST: '0.0.0.0',
+      ...ONE_RUNNER,
       HOST_URL: 'http://heddle.invalid',
       PGPASSWORD: 'of-the-database',
       HEDDLE_TOKEN: token,
@@ -101,7 +103,7 @@ describe('a runner process', () => {
     const id = await heddle.submit('continued', 'pool-patient');
     await heddle.run('continued');
     const { server: launcher } = heddle;
-    await heddle.start({ HOST: '127.0.0.1' });
+    await heddle.start({ HOST: '127.0.0.1', ...ONE_RUNNER });
     await launcher.end('SIGKILL');
     heddle.letGo('continued');
     assert.deepEqual(await heddle.ended(id), { status: 'Success', attempt: 1 });
