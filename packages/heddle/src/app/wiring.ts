@@ -33,12 +33,11 @@ import { SecretStore } from '@heddle/core/store/secrets';
 import { TokenStore } from '@heddle/core/store/tokens';
 import { artifactsOf } from './artifacts/open.ts';
 import { requireTokens } from './access.ts';
-import { commandTiersOf } from './command-kinds.ts';
 import type { Configuration } from './config.ts';
-import { EXAMPLE_NAMES } from './example-names.ts';
 import { findingsOf } from './findings.ts';
 import { gaugeLoop } from './gauges.ts';
-import { startKinds, type ServerKindsOptions } from './kinds.ts';
+import { kindDefaultsOf, runnerVariablesOf } from './kind-defaults.ts';
+import { startKinds } from './kinds.ts';
 import { indexUpkeepLoop } from './index-upkeep.ts';
 import { freePort, listenFailure, localUrl } from './listener.ts';
 import { mailServerOf } from './mail.ts';
@@ -53,7 +52,7 @@ import { openProcessDatabase, openProcessEngine, openTracing } from './process-p
 import { watchExecutors, type ConfiguredExecutors } from './remote/executors.ts';
 import { requireSchema } from './schema-state.ts';
 import { auditLogOf, secretsOf } from './named-secrets.ts';
-import { SETTINGS, type SettingValues } from './settings.ts';
+import type { SettingValues } from './settings.ts';
 import { SigningIdentity } from './signing-keys.ts';
 import type { StopSequence } from './stop-sequence.ts';
 
@@ -121,11 +120,8 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const hostUrl = settings.hostUrl ?? url;
   const credentials = new RunnerCredentials(stores.secrets);
   const credentialOf = (runnerId: string): Promise<string> => credentials.make(runnerId);
-  const runnerVariables = runnerVariablesOf(base);
-  const { pool, desk, agents, stopRunners } = await startPool({
-    ...{ ...base, queue, classes, times, url },
-    ...{ credentialOf, runnerVariables },
-  });
+  const forRunners = { url, credentialOf, runnerVariables: runnerVariablesOf(base) };
+  const { pool, desk, agents, stopRunners } = await startPool({ ...base, queue, classes, times, ...forRunners });
   const jobs: JobContext = { database, queue, log, newId, now: () => null };
   const policy = ssrfPolicy(base);
   const { secrets } = stores;
@@ -157,7 +153,6 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   startLoops(base, { engine, queue, namedSecrets }, identity, policy);
   startManager(base, { engine, queue, jobs, desk });
   announceQueuedKinds({ ...base, kinds: settings.queuedKinds, engine });
-  const followedNames = base.development && settings.examples ? EXAMPLE_NAMES : [];
   const notices = createNotices({ database: base.database, log: base.log });
   const ssrf = (url: string): string | null => validateWebhookUrl(url, policy);
   const shared = createSharedData(base);
@@ -172,32 +167,10 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     models,
     secrets: namedSecrets,
     artifacts,
-    ...defaultsOf(base),
-    followedNames,
+    ...kindDefaultsOf(base),
     remote,
   });
   return { port, url, hostUrl, tokensRequired, engine, tokens: stores.tokens };
-}
-
-/** What kinds may do where nothing is configured. */
-function defaultsOf({ settings, development }: Base): Pick<ServerKindsOptions, 'jailByDefault' | 'defaultScanRoot'> {
-  const isPrivate = development && isLoopbackHost(settings.host);
-  // Anyone who can reach a loopback listener can read the working directory anyway.
-  return { jailByDefault: isPrivate, defaultScanRoot: isPrivate ? process.cwd() : null };
-}
-
-/** The settings of runner processes by which they run the kinds of this server as it does. */
-function runnerVariablesOf(base: Base): Configuration['flags'] {
-  const { settings, flags } = base;
-  const { jailByDefault, defaultScanRoot } = defaultsOf(base);
-  const tiers = commandTiersOf(settings, jailByDefault);
-  return {
-    ...flags,
-    ...(settings.commands.length === 0 && tiers.length > 0 ? { [SETTINGS.commands.name]: tiers.join(',') } : {}),
-    ...(settings.scanRoots.length === 0 && defaultScanRoot !== null
-      ? { [SETTINGS.scanRoots.name]: defaultScanRoot }
-      : {}),
-  };
 }
 
 async function startBase(options: SystemOptions): Promise<Base> {

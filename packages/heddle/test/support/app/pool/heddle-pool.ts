@@ -47,6 +47,9 @@ export class HeddlePool {
       WORKER_LOOP_INTERVAL_MS: '100',
       HEDDLE_POOL_HEARTBEAT_SECS: '0.5',
       HEDDLE_POOL_HEARTBEAT_MAX_AGE_SECS: '8',
+      // Longer than a server takes to start on a busy machine.
+      HEDDLE_POOL_HEARTBEAT_TIMEOUT_SECS: '120',
+      HEDDLE_POOL_DISCONNECT_TIMEOUT_SECS: '240',
     };
     const database = args[0] === 'server' ? { DATABASE_URL: this.databaseUrl } : {};
     const server = new HeddleProcess([...args, '--json', '--module', KINDS], {
