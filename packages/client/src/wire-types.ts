@@ -1352,9 +1352,11 @@ export interface GrantedRunnerDto {
   address: string | null;
 }
 
+/** `orders` is null if they have not changed, or if the runner is to end. */
 export interface OrdersChangedDto {
   /** Whether the orders are others than those of the request. */
   changed: boolean;
+  orders: OrdersDto | null;
 }
 
 export interface OrdersDto {

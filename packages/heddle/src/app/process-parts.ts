@@ -7,7 +7,7 @@ import { secretKeyring } from './secret-keys.ts';
 import type { SettingValues } from './settings.ts';
 
 /** The processes that share one system. */
-export const PROCESS_ROLES = ['server', 'worker', 'runner', 'lambda'] as const;
+export const PROCESS_ROLES = ['server', 'worker', 'lambda'] as const;
 
 export type ProcessRole = (typeof PROCESS_ROLES)[number];
 
@@ -21,7 +21,6 @@ interface Role {
 const ROLES: Readonly<Record<ProcessRole, Role>> = {
   server: { connectionsMax: Infinity, keepsIdleConnections: true, applicationName: 'heddle' },
   worker: { connectionsMax: 6, keepsIdleConnections: false, applicationName: 'heddle worker' },
-  runner: { connectionsMax: 3, keepsIdleConnections: false, applicationName: 'heddle runner' },
   lambda: { connectionsMax: Infinity, keepsIdleConnections: false, applicationName: 'heddle lambda' },
 };
 

@@ -14,12 +14,14 @@ import type { WorkflowWireState } from '@heddle/base/vocabulary/workflow';
 const LINES_PER_REQUEST = 1_000;
 
 export interface ServerAddress {
-  url: string;
+  url: string | (() => string);
   token: string | (() => string | undefined) | undefined;
+  fetch?: typeof fetch;
 }
 
-export function clientOf({ url, token }: ServerAddress): HeddleClient {
-  return new HeddleClient({ baseUrl: url, ...(token === undefined ? {} : { token }) });
+export function clientOf({ url, token, fetch }: ServerAddress): HeddleClient {
+  const given = { ...(token === undefined ? {} : { token }), ...(fetch === undefined ? {} : { fetch }) };
+  return new HeddleClient({ baseUrl: url, ...given });
 }
 
 /** Requests of a worker without a database to a server. */

@@ -17,6 +17,7 @@ import type { Artifacts, Engine, Findings, Models, NamedSecrets } from '@heddle/
 import type { JobContext } from '@heddle/core/engine/schedule/context';
 import { createJobs } from '@heddle/core/engine/schedule/jobs';
 import type { Jobs } from '@heddle/core/engine/schedule/port';
+import { RunnerCredentials } from '../http/runner-credentials.ts';
 import { buildServer, type App } from '../http/server.ts';
 import { openQueue, type OpenedQueue } from '@heddle/core/queue/open';
 import type { MessageQueue } from '@heddle/core/queue/port';
@@ -33,9 +34,9 @@ import { TokenStore } from '@heddle/core/store/tokens';
 import { artifactsOf } from './artifacts/open.ts';
 import { requireTokens } from './access.ts';
 import type { Configuration } from './config.ts';
-import { EXAMPLE_NAMES } from './example-names.ts';
 import { findingsOf } from './findings.ts';
 import { gaugeLoop } from './gauges.ts';
+import { kindDefaultsOf, runnerVariablesOf } from './kind-defaults.ts';
 import { startKinds } from './kinds.ts';
 import { indexUpkeepLoop } from './index-upkeep.ts';
 import { freePort, listenFailure, localUrl } from './listener.ts';
@@ -113,11 +114,15 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const { queue } = await startQueue(base);
   const { classes, times } = await writeOrReadPolicy(database, settings, log);
   const engine = startEngine(base, queue, classes);
-  const { pool, desk, agents } = await startPool({ ...base, queue, classes, times });
-  const jobs: JobContext = { database, queue, log, newId, now: () => null };
-  // Determined before the server is built, because handles contain it.
+  // Determined before the pool is started and the server is built: runners are given it, and handles contain it.
   const port = await freePort(settings);
-  const hostUrl = settings.hostUrl ?? localUrl(settings.host, port);
+  const url = localUrl(settings.host, port);
+  const hostUrl = settings.hostUrl ?? url;
+  const credentials = new RunnerCredentials(stores.secrets);
+  const credentialOf = (runnerId: string): Promise<string> => credentials.make(runnerId);
+  const forRunners = { url, credentialOf, runnerVariables: runnerVariablesOf(base) };
+  const { pool, desk, agents, stopRunners } = await startPool({ ...base, queue, classes, times, ...forRunners });
+  const jobs: JobContext = { database, queue, log, newId, now: () => null };
   const policy = ssrfPolicy(base);
   const { secrets } = stores;
   const { webhookSecrets: webhookKeys } = settings;
@@ -144,13 +149,10 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     artifacts,
     ...stores,
   };
-  await startHttp(base, { ...parts, queue, classes, hostUrl, port, policy, tokensRequired });
+  await startHttp(base, { ...parts, queue, classes, hostUrl, port, policy, tokensRequired, stopRunners });
   startLoops(base, { engine, queue, namedSecrets }, identity, policy);
   startManager(base, { engine, queue, jobs, desk });
   announceQueuedKinds({ ...base, kinds: settings.queuedKinds, engine });
-  // Anyone who can reach a loopback listener can read the working directory anyway.
-  const defaultScanRoot = base.development && isLoopbackHost(settings.host) ? process.cwd() : null;
-  const followedNames = base.development && settings.examples ? EXAMPLE_NAMES : [];
   const notices = createNotices({ database: base.database, log: base.log });
   const ssrf = (url: string): string | null => validateWebhookUrl(url, policy);
   const shared = createSharedData(base);
@@ -165,12 +167,10 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     models,
     secrets: namedSecrets,
     artifacts,
-    jailByDefault: base.development && isLoopbackHost(settings.host),
-    defaultScanRoot,
-    followedNames,
+    ...kindDefaultsOf(base),
     remote,
   });
-  return { port, url: localUrl(settings.host, port), hostUrl, tokensRequired, engine, tokens: stores.tokens };
+  return { port, url, hostUrl, tokensRequired, engine, tokens: stores.tokens };
 }
 
 async function startBase(options: SystemOptions): Promise<Base> {
@@ -293,11 +293,12 @@ interface HttpParts {
   port: number;
   policy: SsrfPolicy;
   tokensRequired: boolean;
+  stopRunners: StartedPool['stopRunners'];
 }
 
 async function startHttp(base: Base, parts: HttpParts): Promise<void> {
   const { settings, database, breaker, metrics, tracing, log, clock, stopping } = base;
-  const { executors, queue, classes, hostUrl, port, policy, tokensRequired, ...handed } = parts;
+  const { executors, queue, classes, hostUrl, port, policy, tokensRequired, stopRunners, ...handed } = parts;
   const app: App = buildServer({
     ...handed,
     executors: { list: () => executors?.list() ?? [] },
@@ -323,6 +324,7 @@ async function startHttp(base: Base, parts: HttpParts): Promise<void> {
     },
   });
   stopping.add('the HTTP server', () => app.close());
+  stopping.add('the runners', stopRunners);
   try {
     await app.listen({ host: settings.host, port });
   } catch (error) {

@@ -321,7 +321,7 @@ export class LocalWorker {
   #execute(task: ClaimedTask): boolean {
     const executor = this.#options.registry.executorOf(task.kind);
     if (executor === undefined) {
-      this.#outbox.push(failureOf(task, `no executor for the kind ${task.kind} in this process`));
+      this.#outbox.push(failureOf(task, missingKind(task.kind)));
       return true;
     }
     const run = new TaskRun(task, this.#environment);
@@ -361,6 +361,14 @@ export class LocalWorker {
     this.#slots.fill();
     this.#slots.noteEnded(1);
   }
+}
+
+function missingKind(kind: string): string {
+  const remedy =
+    kind === 'Command'
+      ? 'set HEDDLE_COMMANDS where it runs'
+      : 'name the module that defines it (--module), or correct the kind of the task';
+  return `no kind ${kind} in this process: ${remedy}`;
 }
 
 function isThenable(value: ExecutorResult | Promise<ExecutorResult>): value is Promise<ExecutorResult> {

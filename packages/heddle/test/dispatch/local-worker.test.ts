@@ -64,7 +64,7 @@ describe('running tasks in this process', () => {
     const { reason = '' } = byId.get('rejects')!;
     assert.equal(reason.length, 1000);
     assert.ok(reason.startsWith('\ufffdxxx') && reason.endsWith('…'));
-    assert.match(byId.get('stranger')!.reason!, /no executor for the kind stranger/);
+    assert.match(byId.get('stranger')!.reason!, /no kind stranger in this process: name the module/);
     assert.deepEqual(tasks.claims[0]!.lanes, [
       'kind:sync',
       'kind:nothing',

@@ -2,6 +2,7 @@ import type { Clock } from '@heddle/base/clock';
 import { Coalescer } from '@heddle/base/coalescer';
 import { HeddleError } from '@heddle/base/errors';
 import type { Keyring } from '@heddle/base/keyring';
+import { messageOf } from '@heddle/base/thrown';
 import type { Queryable } from '../../store/database.ts';
 import {
   findNamedSecrets,
@@ -151,6 +152,23 @@ class StoredSecrets implements NamedSecrets {
   #now(): string {
     return new Date(this.#options.clock.now()).toISOString();
   }
+}
+
+/** Tries to open all secrets; returns how many there are, and why some cannot be opened. */
+export async function unreadableSecrets(
+  database: Queryable,
+  keyring: Keyring,
+): Promise<{ total: number; unreadable: string[] }> {
+  const rows = await listNamedSecrets(database);
+  const unreadable = rows.flatMap((row) => {
+    try {
+      opened(row, keyring);
+      return [];
+    } catch (error) {
+      return [messageOf(error)];
+    }
+  });
+  return { total: rows.length, unreadable };
 }
 
 function refusalOf(row: NamedSecretRow | null, name: string, grantee: string): string | null {

@@ -60,34 +60,41 @@ class CommandTask {
   }
 
   async run(): Promise<TaskSuccess> {
-    const { argv, env, stdin, files, image, memory_mb, network } = this.#input;
+    const { argv, env, stdin, files, image, memory_mb, network, timeout_secs } = this.#input;
     const runner = await this.#runner();
     const lines = { stdout: this.#lines('stdout'), stderr: this.#lines('stderr') };
     const { signal } = this.#context;
-    const end = await runner.run(
-      {
-        argv,
-        environment: env,
-        stdin: Buffer.from(stdin),
-        files: Object.entries(files).map(([path, file]) => ({ path, content: this.#contentOf(file) })),
-        ...(image === null ? {} : { image }),
-        memoryMb: memory_mb,
-        network,
-      },
-      {
-        signal,
-        onOutput: (stream, chunk) => {
-          lines[stream].push(chunk);
-          if (stream === 'stdout') this.#keep(chunk);
-          this.#noteActive();
+    const late = new AbortController();
+    const cancelTimeout =
+      timeout_secs === null ? undefined : this.#options.clock.after(timeout_secs * 1000, () => late.abort());
+    const end = await runner
+      .run(
+        {
+          argv,
+          environment: env,
+          stdin: Buffer.from(stdin),
+          files: Object.entries(files).map(([path, file]) => ({ path, content: this.#contentOf(file) })),
+          ...(image === null ? {} : { image }),
+          memoryMb: memory_mb,
+          network,
         },
-        onEnd: (directory) => this.#collect(directory),
-      },
-    );
+        {
+          signal: AbortSignal.any([signal, late.signal]),
+          onOutput: (stream, chunk) => {
+            lines[stream].push(chunk);
+            if (stream === 'stdout') this.#keep(chunk);
+            this.#noteActive();
+          },
+          onEnd: (directory) => this.#collect(directory),
+        },
+      )
+      .finally(cancelTimeout);
     for (const each of Object.values(lines)) each.end();
     await this.#progress.stored();
     // Only now, when none of its processes runs any more.
     signal.throwIfAborted();
+    if (late.signal.aborted && end.stopped)
+      throw new Error(`it ran for longer than its timeout_secs, ${timeout_secs!}`);
     this.#requireSuccess(end);
     if (this.#uncollected !== null) throw this.#uncollected;
     const result = this.#resultOf(end);
