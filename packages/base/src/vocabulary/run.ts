@@ -70,9 +70,17 @@ export function runOutcome(counts: Omit<RunCounts, 'total' | 'remaining'>, root:
  * @param outcome state in which it ended; null while tasks are open
  * @param begun whether an attempt of any of its tasks has started
  */
-export function runState(
-  { outcome, counts, paused, begun }: { outcome: TerminalState | null; counts: RunCounts; paused: boolean; begun: boolean },
-): RunState {
+export function runState({
+  outcome,
+  counts,
+  paused,
+  begun,
+}: {
+  outcome: TerminalState | null;
+  counts: RunCounts;
+  paused: boolean;
+  begun: boolean;
+}): RunState {
   if (outcome !== null) return outcome;
   if (paused) return 'paused';
   return begun || counts.succeeded + counts.failed + counts.canceled > 0 ? 'running' : 'waiting';

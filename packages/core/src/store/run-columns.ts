@@ -4,6 +4,7 @@ import {
   runTitle,
   type Run,
   type RunCounts,
+  type RunState,
 } from '@heddle/base/vocabulary/run';
 import { taskStateOf, type TerminalState } from '@heddle/base/vocabulary/task-state';
 import { withCodes } from './sql-names.ts';
@@ -27,10 +28,14 @@ const failureOf = (tasks: string): string =>
   `(select s.id from (select t.id, t.state from ${tasks} t where t.workflow_id = w.id limit ${FAILURE_LOOK_TASKS}) s
     where s.state in (:failed, :timed_out, :partially_failed) limit 1)`;
 
-/** What a run is shown with, of rows of RUN_BASE as `w`; `joins` belong to the columns. */
-export const RUN_COLUMNS = withCodes(`w.id, w.name, w.is_tree, w.task_count, w.remaining, coalesce(w.succeeded, 0) as succeeded,
+/** What the state of a run follows from, but for its start. */
+export const RUN_COUNTS = `w.task_count, w.remaining, coalesce(w.succeeded, 0) as succeeded,
   coalesce(w.failed, 0) as failed, coalesce(w.canceled, 0) as canceled, coalesce(w.skipped, 0) as skipped, w.outcome,
-  w.paused, w.created_at, w.ended_at, w.archived, ${RUN_START} as started_at, failure.id as failed_task,
+  w.paused`;
+
+/** What a run is shown with, of rows of RUN_BASE as `w`; `joins` belong to the columns. */
+export const RUN_COLUMNS = withCodes(`w.id, w.name, w.is_tree, ${RUN_COUNTS}, w.created_at, w.ended_at, w.archived,
+  ${RUN_START} as started_at, failure.id as failed_task,
   failure.name as failed_name, failure.reason, job.id as job_id, job.name as job_name,
   array(select k.name from unnest(w.kinds[1:${RUN_KINDS_SHOWN}]) with ordinality u(id, ord) join kind k on k.id = u.id
     order by u.ord) as kinds,
@@ -45,10 +50,8 @@ export const RUN_JOINS = withCodes(`left join lateral (
     select j.id, j.name from recon.job_history h join recon.jobs j on j.id = h.job_id
     where h.id = w.job_run_id limit 1) job on true`);
 
-export interface RunRecord {
-  id: string;
-  name: string | null;
-  is_tree: boolean;
+/** What the state of a run follows from. */
+export interface RunStateRecord {
   task_count: number;
   remaining: number;
   succeeded: number;
@@ -57,8 +60,14 @@ export interface RunRecord {
   skipped: number;
   outcome: number | null;
   paused: boolean;
-  created_at: number;
   started_at: number | null;
+}
+
+export interface RunRecord extends RunStateRecord {
+  id: string;
+  name: string | null;
+  is_tree: boolean;
+  created_at: number;
   ended_at: number | null;
   archived: boolean;
   failed_task: string | null;
@@ -73,22 +82,13 @@ export interface RunRecord {
 
 export function runOf(row: RunRecord): Run {
   const type = row.is_tree ? 'workflow' : 'batch';
-  const counts: RunCounts = {
-    total: row.task_count,
-    remaining: row.remaining,
-    succeeded: row.succeeded,
-    failed: row.failed,
-    canceled: row.canceled,
-    skipped: row.skipped,
-  };
-  const outcome = row.outcome === null ? null : (taskStateOf(row.outcome) as TerminalState);
   return {
     id: row.id,
     type,
     name: row.name,
     title: runTitle(row.name, type, row.kinds, row.kind_count),
-    state: runState({ outcome, counts, paused: row.paused, begun: row.started_at !== null }),
-    counts,
+    state: stateOf(row),
+    counts: countsOf(row),
     reason: row.reason,
     failed_task: row.failed_task === null ? null : { id: row.failed_task, name: row.failed_name! },
     job: row.job_id === null ? null : { id: row.job_id, name: row.job_name! },
@@ -98,6 +98,15 @@ export function runOf(row: RunRecord): Run {
     ended_at: row.ended_at,
     archived: row.archived,
   };
+}
+
+function countsOf({ task_count, remaining, succeeded, failed, canceled, skipped }: RunStateRecord): RunCounts {
+  return { total: task_count, remaining, succeeded, failed, canceled, skipped };
+}
+
+export function stateOf(row: RunStateRecord): RunState {
+  const outcome = row.outcome === null ? null : (taskStateOf(row.outcome) as TerminalState);
+  return runState({ outcome, counts: countsOf(row), paused: row.paused, begun: row.started_at !== null });
 }
 
 /** A place in the order of runs: newest first, by creation and id. */
@@ -112,4 +121,3 @@ export function cursorTime({ created_us }: RunCursor): string {
   const micros = String(created_us % 1000).padStart(3, '0');
   return new Date(Math.floor(created_us / 1000)).toISOString().replace('Z', `${micros}Z`);
 }
-

@@ -5,10 +5,13 @@ import {
   cursorTime,
   RUN_BASE,
   RUN_COLUMNS,
+  RUN_COUNTS,
   RUN_JOINS,
   RUN_START,
+  stateOf,
   type RunCursor,
   type RunRecord,
+  type RunStateRecord,
 } from './run-columns.ts';
 
 /** Runs that one page examines, if an index does not lead to those wanted. */
@@ -93,7 +96,11 @@ function conditionsOf(filter: RunFilter): Condition[] {
   if (job !== undefined) given.push(...jobConditions(job));
   if (type !== undefined) {
     // Workflows have an index, but not in this order.
-    given.push({ key: type === 'workflow' ? 'wf' : 'b', text: () => (type === 'workflow' ? 'w.is_tree' : 'not w.is_tree'), examines: true });
+    given.push({
+      key: type === 'workflow' ? 'wf' : 'b',
+      text: () => (type === 'workflow' ? 'w.is_tree' : 'not w.is_tree'),
+      examines: true,
+    });
   }
   if (q !== undefined) {
     given.push({ key: 'q', text: (p) => `position(lower(${p}) in lower(w.name)) > 0`, values: [q], examines: true });
@@ -106,7 +113,8 @@ function conditionsOf(filter: RunFilter): Condition[] {
     given.push({
       key: METADATA,
       // One by one, since the planner may hash all tasks for "exists".
-      text: (p) => `coalesce(case when w.archived then ${metadataOf('archive_task', p)} else ${metadataOf('task', p)} end, false)`,
+      text: (p) =>
+        `coalesce(case when w.archived then ${metadataOf('archive_task', p)} else ${metadataOf('task', p)} end, false)`,
       values: [metadata],
       examines: true,
     });
@@ -220,4 +228,37 @@ const GET_RUN: Statement = {
 
 export async function findRun(queryable: Queryable, id: string): Promise<RunRecord | null> {
   return (await queryable.query<RunRecord>(GET_RUN, [id]))[0] ?? null;
+}
+
+/** Only open runs need a look at their start, for their state. */
+const RECENT_RUNS: Statement = {
+  name: 'runs.recent',
+  text: `select n.name, w.id, w.created_at, w.ended_at, ${RUN_COUNTS},
+      case when w.ended_at is null then ${RUN_START} end as started_at
+    from unnest($1::text[]) n(name) cross join lateral (
+      select ${RUN_BASE} from workflow_all w where w.name = n.name order by ${NEWEST_FIRST} limit $2) w
+    order by ${NEWEST_FIRST}`,
+};
+
+export interface RecentRun {
+  id: string;
+  state: RunState;
+  created_at: number;
+  ended_at: number | null;
+}
+
+/** Returns the newest runs of each name, newest first. */
+export async function findRecentRuns(
+  queryable: Queryable,
+  names: readonly string[],
+  limit: number,
+): Promise<Map<string, RecentRun[]>> {
+  const found = new Map<string, RecentRun[]>(names.map((name) => [name, []]));
+  if (names.length === 0) return found;
+  type Row = RunStateRecord & Omit<RecentRun, 'state'> & { name: string };
+  for (const row of await queryable.query<Row>(RECENT_RUNS, [names, limit])) {
+    const { id, created_at, ended_at } = row;
+    found.get(row.name)!.push({ id, state: stateOf(row), created_at, ended_at });
+  }
+  return found;
 }

@@ -33,6 +33,22 @@ export interface RunList {
   examined: number;
 }
 
+/** A name that runs have, with the newest of them. */
+export interface RunName {
+  name: string;
+  last: Run;
+  /** Newest first, `last` included; at most RECENT_RUNS. */
+  recent: Pick<Run, 'id' | 'state' | 'created_at' | 'ended_at'>[];
+}
+
+export interface RunNameList {
+  names: RunName[];
+  next: string | null;
+  examined: number;
+}
+
+export const RECENT_RUNS = 20;
+
 /** Reads of runs for lists. A run is a batch or a workflow. */
 export interface Runs {
   /**
@@ -42,4 +58,6 @@ export interface Runs {
    */
   list(query: RunQuery, page: PageAfter): Promise<RunList>;
   get(id: WorkflowId): Promise<Run | null>;
+  /** Names by their newest run; with `q` those that contain it, case-insensitive. */
+  names(q: string | undefined, page: PageAfter): Promise<RunNameList>;
 }

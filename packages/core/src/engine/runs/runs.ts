@@ -2,8 +2,8 @@ import { HeddleError } from '@heddle/base/errors';
 import { findKind } from '../../store/kinds.ts';
 import type { Queryable } from '../../store/database.ts';
 import { runOf, type RunCursor } from '../../store/run-columns.ts';
-import { findRun, findRuns, type RunFilter } from '../../store/run-lists.ts';
-import type { PageAfter, RunList, RunQuery, Runs } from './port.ts';
+import { findRecentRuns, findRun, findRuns, type RunFilter } from '../../store/run-lists.ts';
+import { RECENT_RUNS, type PageAfter, type RunList, type RunNameList, type RunQuery, type Runs } from './port.ts';
 
 /** Runs of one database. */
 export function createRuns(database: Queryable): Runs {
@@ -13,6 +13,7 @@ export function createRuns(database: Queryable): Runs {
       const row = await findRun(database, id);
       return row === null ? null : runOf(row);
     },
+    names: (q, page) => listNames(database, q, page),
   };
 }
 
@@ -31,6 +32,22 @@ async function listRuns(database: Queryable, query: RunQuery, { after, limit }: 
   };
   const { rows, next, examined } = await findRuns(database, filter, cursor, limit);
   return { runs: rows.map(runOf), next: next === null ? null : writeCursor(next), examined };
+}
+
+async function listNames(
+  database: Queryable,
+  q: string | undefined,
+  { after, limit }: PageAfter,
+): Promise<RunNameList> {
+  const cursor = after === null ? null : readCursor(after);
+  const { rows, next, examined } = await findRuns(database, { q, newest_of_name: true }, cursor, limit);
+  const names = rows.map((row) => row.name!);
+  const recent = await findRecentRuns(database, names, RECENT_RUNS);
+  return {
+    names: rows.map((row) => ({ name: row.name!, last: runOf(row), recent: recent.get(row.name!) ?? [] })),
+    next: next === null ? null : writeCursor(next),
+    examined,
+  };
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
