@@ -136,10 +136,14 @@ const declareTasks = (name: string, tasks: string, edges: string, linked: boolea
 });
 
 const DECLARE = {
-  batch: declareTasks('batch', 'task', 'edge', true),
-  workflow: declareTasks('workflow', 'task', 'edge', false),
-  archived_batch: declareTasks('archived_batch', 'archive_task', 'archive_edge', true),
-  archived_workflow: declareTasks('archived_workflow', 'archive_task', 'archive_edge', false),
+  batch: {
+    live: declareTasks('batch', 'task', 'edge', true),
+    archived: declareTasks('archived_batch', 'archive_task', 'archive_edge', true),
+  },
+  workflow: {
+    live: declareTasks('workflow', 'task', 'edge', false),
+    archived: declareTasks('archived_workflow', 'archive_task', 'archive_edge', false),
+  },
 } as const;
 
 const FETCH: Statement = { name: 'runs.fetch', text: `fetch ${FETCHED_ROWS} from tasks_of_run` };
@@ -166,7 +170,7 @@ export async function* streamTasks(
   tx: Queryable,
   run: { id: string; archived: boolean; type: 'batch' | 'workflow' },
 ): AsyncGenerator<StreamedTask> {
-  await tx.query(DECLARE[run.archived ? `archived_${run.type}` : run.type], [run.id]);
+  await tx.query(DECLARE[run.type][run.archived ? 'archived' : 'live'], [run.id]);
   for (;;) {
     const rows = await tx.query<Omit<StreamedTask, 'state'> & { state: number }>(FETCH);
     for (const row of rows) yield { ...row, state: taskStateOf(row.state) };
