@@ -181,11 +181,10 @@ create table heddle.archive_workflow (
   kinds integer[],
   constraint archive_workflow_pkey PRIMARY KEY (id)
 );
-CREATE INDEX archive_workflow_created ON heddle.archive_workflow USING btree (created_at, id);
 CREATE INDEX archive_workflow_ended ON heddle.archive_workflow USING btree (ended_at);
-CREATE INDEX archive_workflow_failing ON heddle.archive_workflow USING btree (created_at, id) WHERE failing;
-CREATE INDEX archive_workflow_name ON heddle.archive_workflow USING btree (name, created_at, id) WHERE (name IS NOT NULL);
-CREATE INDEX archive_workflow_outcome ON heddle.archive_workflow USING btree (outcome, created_at, id) WHERE (outcome > 10);
+CREATE INDEX archive_workflow_failing ON heddle.archive_workflow USING btree (id) WHERE failing;
+CREATE INDEX archive_workflow_name ON heddle.archive_workflow USING btree (name, id) WHERE (name IS NOT NULL);
+CREATE INDEX archive_workflow_outcome ON heddle.archive_workflow USING btree (outcome, id) WHERE (outcome > 10);
 CREATE INDEX archive_workflow_trees ON heddle.archive_workflow USING btree (id) WHERE is_tree;
 CREATE INDEX archive_workflow_uncounted ON heddle.archive_workflow USING btree (id) WHERE (kinds IS NULL);
 
@@ -859,12 +858,11 @@ create table heddle.workflow (
   constraint workflow_pkey PRIMARY KEY (id),
   constraint workflow_task_count_check CHECK ((task_count >= 0))
 ) with (fillfactor=50);
-CREATE INDEX workflow_created ON heddle.workflow USING btree (created_at, id);
 CREATE INDEX workflow_ended ON heddle.workflow USING btree (ended_at) WHERE (ended_at IS NOT NULL);
-CREATE INDEX workflow_failing ON heddle.workflow USING btree (created_at, id) WHERE failing;
-CREATE INDEX workflow_name ON heddle.workflow USING btree (name, created_at, id) WHERE (name IS NOT NULL);
-CREATE INDEX workflow_open ON heddle.workflow USING btree (created_at, id) WHERE (ended_at IS NULL);
-CREATE INDEX workflow_outcome ON heddle.workflow USING btree (outcome, created_at, id) WHERE (outcome > 10);
+CREATE INDEX workflow_failing ON heddle.workflow USING btree (id) WHERE failing;
+CREATE INDEX workflow_name ON heddle.workflow USING btree (name, id) WHERE (name IS NOT NULL);
+CREATE INDEX workflow_open ON heddle.workflow USING btree (id) WHERE (ended_at IS NULL);
+CREATE INDEX workflow_outcome ON heddle.workflow USING btree (outcome, id) WHERE (outcome > 10);
 CREATE INDEX workflow_trees ON heddle.workflow USING btree (id) WHERE is_tree;
 CREATE INDEX workflow_uncounted ON heddle.workflow USING btree (id) WHERE (kinds IS NULL);
 
@@ -1541,6 +1539,9 @@ UNION ALL
 
 -- heddle.count_skipped(p_workflows uuid[], p_now timestamp with time zone)
 --   returns uuid[], plpgsql, volatile
+
+-- heddle.count_succeeded(p_workflows uuid[], p_now timestamp with time zone)
+--   returns uuid[], plpgsql, volatile, set plan_cache_mode=force_generic_plan
 
 -- heddle.count_tasks_before(p_task uuid, p_kinds text[])
 --   returns TABLE(state smallint, n bigint), plpgsql, stable, set plan_cache_mode=force_generic_plan, enable_seqscan=off

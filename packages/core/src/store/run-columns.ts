@@ -39,8 +39,7 @@ export const RUN_COLUMNS = withCodes(`w.id, w.name, w.is_tree, ${RUN_COUNTS}, w.
   failure.name as failed_name, failure.reason, job.id as job_id, job.name as job_name,
   array(select k.name from unnest(w.kinds[1:${RUN_KINDS_SHOWN}]) with ordinality u(id, ord) join kind k on k.id = u.id
     order by u.ord) as kinds,
-  coalesce(cardinality(w.kinds), 0) as kind_count,
-  (extract(epoch from w.created_at) * 1000000)::bigint as created_us`);
+  coalesce(cardinality(w.kinds), 0) as kind_count`);
 
 export const RUN_JOINS = withCodes(`left join lateral (
     select t.id, t.name, t.reason from task_all t
@@ -77,7 +76,6 @@ export interface RunRecord extends RunStateRecord {
   job_name: string | null;
   kinds: string[];
   kind_count: number;
-  created_us: number;
 }
 
 export function runOf(row: RunRecord): Run {
@@ -107,17 +105,4 @@ function countsOf({ task_count, remaining, succeeded, failed, canceled, skipped 
 export function stateOf(row: RunStateRecord): RunState {
   const outcome = row.outcome === null ? null : (taskStateOf(row.outcome) as TerminalState);
   return runState({ outcome, counts: countsOf(row), paused: row.paused, begun: row.started_at !== null });
-}
-
-/** A place in the order of runs: newest first, by creation and id. */
-export interface RunCursor {
-  /** Microseconds since the epoch. */
-  created_us: number;
-  id: string;
-}
-
-/** Returns the time of a cursor as the database takes it. */
-export function cursorTime({ created_us }: RunCursor): string {
-  const micros = String(created_us % 1000).padStart(3, '0');
-  return new Date(Math.floor(created_us / 1000)).toISOString().replace('Z', `${micros}Z`);
 }

@@ -2,14 +2,12 @@ import type { RunState, RunType } from '@heddle/base/vocabulary/run';
 import { TASK_STATE_CODE } from '@heddle/base/vocabulary/task-state';
 import type { Queryable, Statement } from './database.ts';
 import {
-  cursorTime,
   RUN_BASE,
   RUN_COLUMNS,
   RUN_COUNTS,
   RUN_JOINS,
   RUN_START,
   stateOf,
-  type RunCursor,
   type RunRecord,
   type RunStateRecord,
 } from './run-columns.ts';
@@ -20,6 +18,12 @@ export const EXAMINED_RUNS_MAX = 5000;
 export const EXAMINED_TASKS_MAX = 100_000;
 /** Runs of a job that are listed, its latest. */
 export const RUNS_OF_JOB_MAX = 10_000;
+
+/** How long after its id was made a run may be stored, for a search by time to find it. */
+const STORED_WITHIN_MS = 86_400_000;
+const CLOCKS_DIFFER_MS = 600_000;
+/** Of 48 bits. */
+const MAX_ID_TIME = 2 ** 48 - 1;
 
 export interface RunFilter {
   /** `open`: with open tasks; `failing`: with failed ones, whether it has ended or not. */
@@ -32,16 +36,17 @@ export interface RunFilter {
   job?: { id: string | null; name: string } | undefined;
   /** JSON that the metadata of one of its tasks contains. */
   metadata?: string | undefined;
-  since?: string | undefined;
-  until?: string | undefined;
+  /** Created at or after, and before; milliseconds since the epoch. */
+  since?: number | undefined;
+  until?: number | undefined;
   /** Only the newest run of each name. */
   newest_of_name?: boolean;
 }
 
 export interface RunPage {
   rows: RunRecord[];
-  /** Null if there are no more. */
-  next: RunCursor | null;
+  /** Id after which the next page begins; null if there are no more. */
+  next: string | null;
   examined: number;
 }
 
@@ -91,17 +96,11 @@ function conditionsOf(filter: RunFilter): Condition[] {
   const { name, q, type, kind_id, job, metadata, since, until } = filter;
   const given = stateConditions(filter.state);
   if (name !== undefined) given.push({ key: 'n', text: (p) => `w.name = ${p}`, values: [name] });
-  if (since !== undefined) given.push({ key: 's', text: (p) => `w.created_at >= ${p}`, values: [since] });
-  if (until !== undefined) given.push({ key: 'u', text: (p) => `w.created_at < ${p}`, values: [until] });
+  given.push(...timeConditions(since, until));
   if (job !== undefined) given.push(...jobConditions(job));
-  if (type !== undefined) {
-    // Workflows have an index, but not in this order.
-    given.push({
-      key: type === 'workflow' ? 'wf' : 'b',
-      text: () => (type === 'workflow' ? 'w.is_tree' : 'not w.is_tree'),
-      examines: true,
-    });
-  }
+  // Workflows have an index of their own.
+  if (type === 'workflow') given.push({ key: 'wf', text: () => 'w.is_tree' });
+  if (type === 'batch') given.push({ key: 'b', text: () => 'not w.is_tree', examines: true });
   if (q !== undefined) {
     given.push({ key: 'q', text: (p) => `position(lower(${p}) in lower(w.name)) > 0`, values: [q], examines: true });
   }
@@ -122,6 +121,33 @@ function conditionsOf(filter: RunFilter): Condition[] {
   return given.sort((a, b) => Number(a.examines ?? false) - Number(b.examines ?? false));
 }
 
+/**
+ * Ids contain the time at which they were made, which leads near the times of creation: a run is stored at once, or when
+ * its job lets it start, and clocks of servers differ.
+ */
+function timeConditions(since: number | undefined, until: number | undefined): Condition[] {
+  const given: Condition[] = [];
+  if (since !== undefined) {
+    given.push({ key: 's0', text: (p) => `w.id >= ${p}::uuid`, values: [firstIdOf(since - STORED_WITHIN_MS)] });
+    const values = [new Date(since).toISOString()];
+    given.push({ key: 's', text: (p) => `w.created_at >= ${p}::timestamptz`, values, examines: true });
+  }
+  if (until !== undefined) {
+    given.push({ key: 'u0', text: (p) => `w.id < ${p}::uuid`, values: [firstIdOf(until + CLOCKS_DIFFER_MS)] });
+    const values = [new Date(until).toISOString()];
+    given.push({ key: 'u', text: (p) => `w.created_at < ${p}::timestamptz`, values, examines: true });
+  }
+  return given;
+}
+
+/** Returns the lowest UUIDv7 of a time. */
+function firstIdOf(ms: number): string {
+  const time = Math.min(Math.max(Math.floor(ms), 0), MAX_ID_TIME)
+    .toString(16)
+    .padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`;
+}
+
 function jobConditions({ id, name }: NonNullable<RunFilter['job']>): Condition[] {
   const runs = (job: string): string => `w.id = any(array(select h.workflow_id from recon.job_history h
     where h.job_id = ${job} and h.workflow_id is not null order by h.scheduled_for desc, h.id desc limit ${RUNS_OF_JOB_MAX}))`;
@@ -132,8 +158,8 @@ function jobConditions({ id, name }: NonNullable<RunFilter['job']>): Condition[]
 const NEWEST_OF_NAME: Condition = {
   key: 'new',
   text: () => `w.name is not null and coalesce(
-    (select false from workflow n where n.name = w.name and (n.created_at, n.id) > (w.created_at, w.id) limit 1),
-    (select false from archive_workflow n where n.name = w.name and (n.created_at, n.id) > (w.created_at, w.id) limit 1), true)`,
+    (select false from workflow n where n.name = w.name and n.id > w.id limit 1),
+    (select false from archive_workflow n where n.name = w.name and n.id > w.id limit 1), true)`,
   examines: true,
 };
 
@@ -155,7 +181,8 @@ function statementsOf(conditions: readonly Condition[]): Statements {
   return made;
 }
 
-const NEWEST_FIRST = 'w.created_at desc, w.id desc';
+/** Ids grow with time. */
+const NEWEST_FIRST = 'w.id desc';
 
 function buildStatements(key: string, conditions: readonly Condition[]): Statements {
   let parameters = 0;
@@ -178,7 +205,7 @@ function buildStatements(key: string, conditions: readonly Condition[]): Stateme
       order by ${NEWEST_FIRST} limit $${parameters + 1}) w
     ${RUN_JOINS} order by ${NEWEST_FIRST}`;
   const examined = `with looked as materialized (${looked})
-    select w.id, (extract(epoch from w.created_at) * 1000000)::bigint as created_us, w.nth,
+    select w.id, w.nth,
       (select count(*) from looked) as total
     from looked w ${whereAll(within)} order by w.nth desc limit 1`;
   return {
@@ -195,7 +222,7 @@ function whereAll(conditions: readonly string[]): string {
 export async function findRuns(
   queryable: Queryable,
   filter: RunFilter,
-  after: RunCursor | null,
+  after: string | null,
   limit: number,
 ): Promise<RunPage> {
   const conditions = [...cursorConditions(after), ...conditionsOf(filter)];
@@ -205,20 +232,18 @@ export async function findRuns(
   const rows = await queryable.query<RunRecord & { nth: number }>(page, [...values, limit + 1]);
   if (rows.length > limit) {
     const last = rows[limit - 1]!;
-    return { rows: rows.slice(0, limit), next: last, examined: last.nth };
+    return { rows: rows.slice(0, limit), next: last.id, examined: last.nth };
   }
   if (examined === null) return { rows, next: null, examined: rows.length };
   const looking = conditions.filter((each) => each.examines !== true).flatMap((each) => each.values ?? []);
-  const [last] = await queryable.query<RunCursor & { nth: number; total: number }>(examined, looking);
+  const [last] = await queryable.query<{ id: string; nth: number; total: number }>(examined, looking);
   if (last === undefined) return { rows, next: null, examined: 0 };
   const isDone = last.nth === last.total && last.total < EXAMINED_RUNS_MAX;
-  return { rows, next: isDone ? null : { created_us: last.created_us, id: last.id }, examined: last.nth };
+  return { rows, next: isDone ? null : last.id, examined: last.nth };
 }
 
-function cursorConditions(after: RunCursor | null): Condition[] {
-  if (after === null) return [];
-  const text = (time: string, id: string): string => `(w.created_at, w.id) < (${time}::timestamptz, ${id}::uuid)`;
-  return [{ key: 'after', text, values: [cursorTime(after), after.id] }];
+function cursorConditions(after: string | null): Condition[] {
+  return after === null ? [] : [{ key: 'after', text: (id) => `w.id < ${id}::uuid`, values: [after] }];
 }
 
 const GET_RUN: Statement = {

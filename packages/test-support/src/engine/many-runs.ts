@@ -9,8 +9,9 @@ const KINDS = ['fetch', 'parse', 'index', 'invoice', 'clean'];
 
 /** Ids that grow with time. */
 const RUN_IDS = [
-  `create or replace function run_id(n integer) returns uuid language sql immutable as $$
-     select ('01900000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid $$`,
+  `create or replace function run_id(n integer, at timestamptz) returns uuid language sql immutable as $$
+     select (left(t, 8) || '-' || right(t, 4) || '-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid
+     from (select lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') as t) x $$`,
   `create or replace function task_id(n integer, i integer) returns uuid language sql immutable as $$
      select ('01900000-0001-7000-' || lpad(to_hex(32768 + i % 16384), 4, '0') || '-' || lpad(to_hex(n), 12, '0'))::uuid $$`,
 ];
@@ -31,7 +32,7 @@ export async function storeManyRuns(database: Database, { runs, tasks_per_run }:
       `${prefix}workflows`,
       `insert into ${prefix}workflow (id, name, linked, task_count, remaining, succeeded, failed, canceled, skipped,
           failing, failed_task, outcome, kinds, created_at, ended_at ${archived ? ', archived_at' : ''})
-        select run_id(n), case when n % 2 = 0 then 'nightly ' || n % 100 end, false, $2, open,
+        select run_id(n, at), case when n % 2 = 0 then 'nightly ' || n % 100 end, false, $2, open,
           $2 - open - failed - canceled, failed, canceled, 0, failed > 0, case when failed > 0 then task_id(n, 1) end,
           case when open = 0 then case when failed > 0 then 13 when canceled > 0 then 14 else 10 end end,
           array(select id from kind order by id limit 1 + n % 3), at, case when open = 0 then at + interval '1 minute' end
@@ -46,7 +47,7 @@ export async function storeManyRuns(database: Database, { runs, tasks_per_run }:
       `${prefix}tasks`,
       `insert into ${prefix}task (id, workflow_id, kind_id, state, attempt, timeout_secs, created_at, updated_at, started_at,
           ended_at, name, metadata, reason)
-        select task_id(n, i), run_id(n), (array(select id from kind order by id))[1 + n % 3],
+        select task_id(n, i), run_id(n, at), (array(select id from kind order by id))[1 + n % 3],
           case when i = 1 and n % 50 = 0 then 11 when i = 1 and n % 100 = 1 then 14
             when i = 2 and n > $1 * 0.99 then 1 else 10 end, 1, 3600, at, at, at + interval '1 second',
           case when i = 2 and n > $1 * 0.99 then null else at + i * interval '500 ms' end,

@@ -24,15 +24,15 @@ export interface RunQuery {
 }
 
 export interface PageAfter {
-  /** The `next` of the page before; null for the first. */
-  after: string | null;
+  /** Id of a run: the `next` of the page before; null for the first. */
+  after: WorkflowId | null;
   limit: number;
 }
 
 export interface RunList {
   runs: Run[];
   /** Null if there are no more. A page may have fewer runs than its limit and still have a next one. */
-  next: string | null;
+  next: WorkflowId | null;
   /** Runs that were looked at. */
   examined: number;
 }
@@ -47,7 +47,7 @@ export interface RunName {
 
 export interface RunNameList {
   names: RunName[];
-  next: string | null;
+  next: WorkflowId | null;
   examined: number;
 }
 
@@ -89,11 +89,7 @@ export interface SearchHits {
 
 /** Reads of runs for lists. A run is a batch or a workflow. */
 export interface Runs {
-  /**
-   * Newest first. A page ends after some thousand runs, found or not.
-   *
-   * @throws HeddleError INVALID_QUERY if the cursor is malformed
-   */
+  /** Newest first. A page ends after some thousand runs, found or not. */
   list(query: RunQuery, page: PageAfter): Promise<RunList>;
   get(id: WorkflowId): Promise<Run | null>;
   /** Names by their newest run; with `q` those that contain it, case-insensitive. */

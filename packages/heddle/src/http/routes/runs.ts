@@ -19,7 +19,6 @@ import { metadataFilter, readMetadataFilter, textFilter, timeFilter, timeOf } fr
 import { NoQuery, pageProperties } from './parameters.ts';
 
 const NAME_MAX_CHARS = 255;
-const CURSOR_MAX_CHARS = 60;
 
 export const RunParameters = Type.Object({ run_id: Uuid('The batch or workflow.') }, { additionalProperties: false });
 
@@ -30,9 +29,7 @@ const RunState = Type.Unsafe<'open' | 'failing' | RunWireState>(
   }),
 );
 
-const after = Type.Optional(
-  Type.String({ maxLength: CURSOR_MAX_CHARS, description: 'The `next` of the page before.' }),
-);
+const after = Type.Optional(Uuid('The `next` of the page before.'));
 
 const filters = {
   state: Type.Optional(RunState),
@@ -53,7 +50,7 @@ export function runRoutes(app: App, context: RouteContext): void {
   getRoute(app, context);
 }
 
-const listDescription = `Batches and workflows, newest first. A search by part of the name, type, kind, metadata, or the
+const listDescription = `Batches and workflows, newest first. A search for batches, part of the name, kind, metadata, time, or the
 states \`Waiting\`, \`Running\`, \`Paused\` and \`Succeeded\` examines at most 5,000 runs for a page (by metadata: runs of at
 most 100,000 tasks), so a page may have few runs or none although \`next\` leads to more.`;
 
@@ -77,7 +74,7 @@ function listRoute(app: App, { runs, config }: RouteContext): void {
       querystring,
     },
     handler: async ({ query }) => {
-      const page = { after: query.after ?? null, limit: query.page_size ?? config.pagination.default };
+      const page = { after: query.after?.toLowerCase() ?? null, limit: query.page_size ?? config.pagination.default };
       return runListToWire(await runs.list(queryOf(query), page));
     },
   });
@@ -121,7 +118,7 @@ function namesRoute(app: App, { runs, config }: RouteContext): void {
       ),
     },
     handler: async ({ query }) => {
-      const page = { after: query.after ?? null, limit: query.page_size ?? config.pagination.default };
+      const page = { after: query.after?.toLowerCase() ?? null, limit: query.page_size ?? config.pagination.default };
       return runNamesToWire(await runs.names(query.q, page));
     },
   });

@@ -54,7 +54,7 @@ export const RunDetailDto = Type.Object(
 export type RunDetailDto = Static<typeof RunDetailDto>;
 
 const listProperties = {
-  next: nullable(Type.String({ description: 'The `after` of the next page; null if this is the last.' })),
+  next: nullable(Uuid('The `after` of the next page; null if this is the last.')),
   examined: Count('Runs that were examined for this page.'),
 };
 

@@ -28,14 +28,12 @@ alter table archive_workflow
 
 -- None of these columns changes more than a few times in the life of a run, so that updates of its counts stay
 -- heap-only. Most runs end well: those are found without an index on their outcome.
-create index workflow_created on workflow (created_at, id);
-create index workflow_open on workflow (created_at, id) where ended_at is null;
-create index workflow_name on workflow (name, created_at, id) where name is not null;
-create index workflow_failing on workflow (created_at, id) where failing;
-create index workflow_outcome on workflow (outcome, created_at, id) where outcome > 10;
+create index workflow_open on workflow (id) where ended_at is null;
+create index workflow_name on workflow (name, id) where name is not null;
+create index workflow_failing on workflow (id) where failing;
+create index workflow_outcome on workflow (outcome, id) where outcome > 10;
 create index workflow_uncounted on workflow (id) where kinds is null;
-create index archive_workflow_created on archive_workflow (created_at, id);
-create index archive_workflow_name on archive_workflow (name, created_at, id) where name is not null;
-create index archive_workflow_failing on archive_workflow (created_at, id) where failing;
-create index archive_workflow_outcome on archive_workflow (outcome, created_at, id) where outcome > 10;
+create index archive_workflow_name on archive_workflow (name, id) where name is not null;
+create index archive_workflow_failing on archive_workflow (id) where failing;
+create index archive_workflow_outcome on archive_workflow (outcome, id) where outcome > 10;
 create index archive_workflow_uncounted on archive_workflow (id) where kinds is null;
