@@ -39,7 +39,7 @@ export const RUN_WIRE_STATE = {
   disabled: 'Disabled',
 } as const satisfies Record<RunState, RunWireState>;
 
-export const RUN_STATES = Object.keys(RUN_WIRE_STATE) as readonly RunState[];
+const RUN_STATES = Object.keys(RUN_WIRE_STATE) as readonly RunState[];
 export const RUN_WIRE_STATES = Object.values(RUN_WIRE_STATE) as readonly RunWireState[];
 
 export function runStateOfWire(wire: RunWireState): RunState {

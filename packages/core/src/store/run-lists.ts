@@ -13,11 +13,11 @@ import {
 } from './run-columns.ts';
 
 /** Runs that one page examines, if an index does not lead to those wanted. */
-export const EXAMINED_RUNS_MAX = 5000;
+const EXAMINED_RUNS_MAX = 5000;
 /** Tasks that one page examines, if runs are searched for the metadata of their tasks; of one run all. */
-export const EXAMINED_TASKS_MAX = 100_000;
+const EXAMINED_TASKS_MAX = 100_000;
 /** Runs of a job that are listed, its latest. */
-export const RUNS_OF_JOB_MAX = 10_000;
+const RUNS_OF_JOB_MAX = 10_000;
 
 /** How long after its id was made a run may be stored, for a search by time to find it. */
 const STORED_WITHIN_MS = 86_400_000;
@@ -86,7 +86,11 @@ function stateConditions(state: RunFilter['state']): Condition[] {
     case 'succeeded':
       // Most runs: a search for them soon finds some.
       return [{ key: state, text: () => `w.outcome = ${TASK_STATE_CODE[state]}`, examines: true }];
-    default:
+    case 'failed':
+    case 'timed_out':
+    case 'partially_failed':
+    case 'canceled':
+    case 'disabled':
       // A constant, from which the planner can tell that the partial index applies.
       return [{ key: state, text: () => `w.outcome = ${TASK_STATE_CODE[state]}` }];
   }

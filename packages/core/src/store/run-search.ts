@@ -2,7 +2,7 @@ import { taskStateOf, type TaskState } from '@heddle/base/vocabulary/task-state'
 import type { Queryable, Statement } from './database.ts';
 
 /** Tasks, models and findings that a search looks at, the newest of each. */
-export const SEARCHED_ROWS_MAX = 10_000;
+const SEARCHED_ROWS_MAX = 10_000;
 
 const RUNS_BY_ID: Statement = {
   name: 'search.runs_by_id',

@@ -5,6 +5,7 @@ export interface ManyRuns {
   tasks_per_run: number;
 }
 
+const RUNS_PER_STATEMENT = 1000;
 const KINDS = ['fetch', 'parse', 'index', 'invoice', 'clean'];
 
 /** Ids that grow with time. */
@@ -26,6 +27,11 @@ export async function storeManyRuns(database: Database, { runs, tasks_per_run }:
   };
   for (const [index, text] of RUN_IDS.entries()) await run(`ids.${index}`, text);
   await run('kinds', `insert into kind (name) select unnest($1::text[]) on conflict do nothing`, [KINDS]);
+  // One time for all statements, since ids are made of it.
+  const [{ now } = { now: '' }] = await database.query<{ now: string }>({
+    name: 'many_runs.now',
+    text: 'select now()::text as now',
+  });
   for (const archived of [true, false]) {
     const prefix = archived ? 'archive_' : '';
     await run(
@@ -39,24 +45,25 @@ export async function storeManyRuns(database: Database, { runs, tasks_per_run }:
           ${archived ? ', now()' : ''}
         from generate_series(1, $1::integer) n cross join lateral (
           select case when n > $1 * 0.99 then 1 else 0 end as open, case when n % 50 = 0 then 1 else 0 end as failed,
-            case when n % 100 = 1 then 1 else 0 end as canceled, now() - ($1 - n) * interval '1 minute' as at) x
+            case when n % 100 = 1 then 1 else 0 end as canceled, $3::timestamptz - ($1 - n) * interval '1 minute' as at) x
         where (n <= $1 / 2) = ${archived}`,
-      [runs, tasks_per_run],
+      [runs, tasks_per_run, now],
     );
-    await run(
-      `${prefix}tasks`,
-      `insert into ${prefix}task (id, workflow_id, kind_id, state, attempt, timeout_secs, created_at, updated_at, started_at,
+    for (let from = 1; from <= runs; from += RUNS_PER_STATEMENT)
+      await run(
+        `${prefix}tasks`,
+        `insert into ${prefix}task (id, workflow_id, kind_id, state, attempt, timeout_secs, created_at, updated_at, started_at,
           ended_at, name, metadata, reason)
         select task_id(n, i), run_id(n, at), (array(select id from kind order by id))[1 + n % 3],
           case when i = 1 and n % 50 = 0 then 11 when i = 1 and n % 100 = 1 then 14
             when i = 2 and n > $1 * 0.99 then 1 else 10 end, 1, 3600, at, at, at + interval '1 second',
           case when i = 2 and n > $1 * 0.99 then null else at + i * interval '500 ms' end,
           'step ' || i, jsonb_build_object('shop', n % 1000), case when i = 1 and n % 50 = 0 then 'no paper' end
-        from generate_series(1, $1::integer) n cross join generate_series(1, $2::integer) i
-        cross join lateral (select now() - ($1 - n) * interval '1 minute' as at) x
+        from generate_series($3::integer, least($3 + ${RUNS_PER_STATEMENT - 1}, $1::integer)) n cross join generate_series(1, $2::integer) i
+        cross join lateral (select $4::timestamptz - ($1 - n) * interval '1 minute' as at) x
         where (n <= $1 / 2) = ${archived}`,
-      [runs, tasks_per_run],
-    );
+        [runs, tasks_per_run, from, now],
+      );
   }
   await run('analyze', `analyze workflow, archive_workflow, task, archive_task`);
 }

@@ -5,7 +5,7 @@ import { findRuns } from '../../store/run-lists.ts';
 import { findTasksOfRuns } from '../../store/run-tasks.ts';
 import type { RunGrid } from './port.ts';
 
-export const GRID_ROWS_MAX = 200;
+const GRID_ROWS_MAX = 200;
 /** Tasks that a grid reads of all its runs. */
 const GRID_TASKS_MAX = 20_000;
 

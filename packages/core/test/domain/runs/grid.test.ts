@@ -13,18 +13,16 @@ const task = fc.record({
 });
 
 let n = 0;
-const runs = fc
-  .array(fc.array(task, { maxLength: 20 }), { maxLength: 6 })
-  .map((list) =>
-    list.map((tasks) =>
-      tasks.map((each): GridTask => ({
-        ...each,
-        id: `${(n += 1)}`,
-        started_at: n,
-        ended_at: isTerminal(each.state) ? n + 5 : null,
-      })),
-    ),
-  );
+const runs = fc.array(fc.array(task, { maxLength: 20 }), { maxLength: 6 }).map((list) =>
+  list.map((tasks) =>
+    tasks.map((each): GridTask => ({
+      ...each,
+      id: `${(n += 1)}`,
+      started_at: n,
+      ended_at: isTerminal(each.state) ? n + 5 : null,
+    })),
+  ),
+);
 
 test('each task of each run is counted in one cell of its column', () => {
   fc.assert(
