@@ -19,6 +19,7 @@ import { registerQueueCommands } from './commands/queue.ts';
 import { registerRecoverCommand } from './commands/recover.ts';
 import { registerReconCommand } from '@heddle/recon/command/recon-command';
 import { registerRunCommand } from './commands/run.ts';
+import { registerRunsCommands } from './commands/runs.ts';
 import { registerScanCommand } from '@heddle/scan/command/scan-command';
 import { registerSecretCommands } from './commands/secret.ts';
 import { registerServerCommand } from './commands/server.ts';
@@ -43,6 +44,7 @@ export function createProgram(): Command {
   registerConfigCommand(program);
   registerTokenCommand(program);
   registerRunCommand(program);
+  registerRunsCommands(program);
   registerBatchCommands(program);
   registerTaskCommands(program);
   registerWorkflowCommands(program);

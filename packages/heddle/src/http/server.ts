@@ -32,6 +32,8 @@ import { runnerAgentRoutes } from './routes/runner-agents.ts';
 import { poolRoutes } from './routes/pool.ts';
 import { queueRoutes } from './routes/queues.ts';
 import { reportRoutes } from './routes/report.ts';
+import { runRoutes } from './routes/runs.ts';
+import { runViewRoutes } from './routes/run-views.ts';
 import { secretRoutes } from './routes/secrets.ts';
 import { serviceRoutes } from './routes/service.ts';
 import { submitRoutes } from './routes/submit.ts';
@@ -131,6 +133,8 @@ function addRoutes(app: App, context: RouteContext): void {
   taskRoutes(app, context);
   logRoutes(app, context);
   reportRoutes(app, context);
+  runRoutes(app, context);
+  runViewRoutes(app, context);
   batchRoutes(app, context);
   workflowRoutes(app, context);
   workRoutes(app, context);

@@ -103,6 +103,16 @@ const noFindings: ServerDependencies['findings'] = {
   targets: () => Promise.resolve([]),
 };
 
+/** No runs; tests of runs use a real database. */
+const noRuns: ServerDependencies['runs'] = {
+  list: () => Promise.resolve({ runs: [], next: null, examined: 0 }),
+  get: () => Promise.resolve(null),
+  names: () => Promise.resolve({ names: [], next: null, examined: 0 }),
+  grid: () => Promise.resolve({ runs: [], tasks: [], cells: [], tasks_left_out: 0, partial: false }),
+  timeline: () => Promise.resolve(null),
+  search: () => Promise.resolve({ runs: [], tasks: [], others: [], tasks_examined: 0 }),
+};
+
 /** No models; tests of models use a real database. */
 const noModels: ServerDependencies['models'] = {
   list: () => Promise.resolve([]),
@@ -137,6 +147,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
   const definitions = new DefinitionsInMemory();
   const dependencies: ServerDependencies = {
     engine: stub.engine,
+    runs: noRuns,
     jobs: noJobs,
     findings: noFindings,
     models: noModels,

@@ -13,6 +13,7 @@ import { registerModelsCommands } from '../../../src/cli/commands/models.ts';
 import { registerJobCommands } from '../../../src/cli/commands/job.ts';
 import { registerPoolCommands } from '../../../src/cli/commands/pool.ts';
 import { registerRunCommand } from '../../../src/cli/commands/run.ts';
+import { registerRunsCommands } from '../../../src/cli/commands/runs.ts';
 import { registerSecretCommands } from '../../../src/cli/commands/secret.ts';
 import { registerTaskCommands } from '../../../src/cli/commands/task.ts';
 import { registerWebhookCommands } from '../../../src/cli/commands/webhook.ts';
@@ -90,6 +91,7 @@ export async function heddle(args: readonly string[], options: RunOptions = {}):
   registerBatchCommands(program, io);
   registerTaskCommands(program, io);
   registerRunCommand(program, io);
+  registerRunsCommands(program, io);
   registerWorkflowCommands(program, io);
   registerEventCommands(program, io);
   registerArtifactCommands(program, io);
