@@ -36,6 +36,7 @@ import { ModelsClient } from './models.ts';
 import { follow } from './follow.ts';
 import { JobsClient } from './jobs.ts';
 import { PoolClient } from './pool.ts';
+import { OverviewClient } from './overview.ts';
 import { QueuesClient } from './queues.ts';
 import { SecretsClient } from './secrets.ts';
 import type {
@@ -75,6 +76,7 @@ export class HeddleClient {
   readonly findings: FindingsClient;
   readonly jobs: JobsClient;
   readonly models: ModelsClient;
+  readonly overview: OverviewClient;
   readonly pool: PoolClient;
   readonly queues: QueuesClient;
   readonly secrets: SecretsClient;
@@ -94,6 +96,7 @@ export class HeddleClient {
     this.findings = new FindingsClient(this.#transport);
     this.jobs = new JobsClient(this.#transport);
     this.models = new ModelsClient(this.#transport);
+    this.overview = new OverviewClient(this.#transport);
     this.pool = new PoolClient(this.#transport);
     this.secrets = new SecretsClient(this.#transport);
     this.queues = new QueuesClient(this.#transport);
