@@ -339,6 +339,7 @@ create table heddle.delivery (
   constraint delivery_task_id_attempt_trigger_ordinal_key UNIQUE (task_id, attempt, trigger, ordinal),
   constraint delivery_trigger_check CHECK ((trigger = ANY (ARRAY['start'::text, 'success'::text, 'failure'::text, 'cancel'::text, 'notify'::text])))
 ) with (fillfactor=70);
+CREATE INDEX delivery_created ON heddle.delivery USING btree (created_at, id);
 CREATE INDEX delivery_dead ON heddle.delivery USING btree (created_at, id) WHERE (state = 'dead'::text);
 CREATE INDEX delivery_due ON heddle.delivery USING btree (origin, next_try_at, id) WHERE (state = 'due'::text);
 CREATE INDEX delivery_held ON heddle.delivery USING btree (created_at) WHERE (state = 'held'::text);
@@ -856,6 +857,7 @@ create table heddle.worker (
   concurrency integer,
   started_at timestamp with time zone not null,
   seen_at timestamp with time zone not null,
+  left_at timestamp with time zone,
   constraint worker_pkey PRIMARY KEY (holder),
   constraint worker_type_check CHECK ((type = ANY (ARRAY['server'::text, 'worker'::text, 'queue_worker'::text, 'runner'::text])))
 ) with (fillfactor=50);

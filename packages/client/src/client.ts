@@ -316,7 +316,9 @@ export class HeddleClient {
     yield* follow<WorkflowChangeDto>(this.#transport, `${workflowPath(id)}/events`, this.#sleep, signal);
   }
 
-  listWebhooks(filter: Page & { state?: DeliveryDto['state']; task_id?: string } = {}): Promise<DeliveryDto[]> {
+  listWebhooks(
+    filter: Page & { state?: DeliveryDto['state']; task_id?: string; origin?: string; after?: string } = {},
+  ): Promise<DeliveryDto[]> {
     return this.#transport.json('GET', '/v1/webhooks', { query: { ...filter } });
   }
 

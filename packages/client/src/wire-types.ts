@@ -228,6 +228,10 @@ export interface DeliveryDto {
   task_id: string | null;
   /** The batch or workflow of the task. */
   batch_id: string;
+  task_name: string | null;
+  task_kind: string | null;
+  /** Scheme, host and port of the target; `smtp:` for mail. */
+  origin: string;
   attempt: number;
   action: ActionDto | NoticeDto;
   state: 'held' | 'due' | 'delivered' | 'dead';
@@ -618,7 +622,7 @@ export interface AttentionDto {
   run_id?: string;
   /** One of the tasks, or the task that holds a slot. */
   task_id?: string;
-  /** Scheme, host and port of a webhook target, or `mailto:`. */
+  /** Scheme, host and port of a webhook target, or `smtp:`. */
   origin?: string;
   executor?: string;
   resource_class?: string;
@@ -1156,6 +1160,88 @@ export interface WorkflowNotificationDto {
   text?: string;
   /** Replaces the whole default body; its strings are templates. */
   payload?: unknown;
+}
+
+export interface ListedQueueDto {
+  /** A kind, or a queue: `manager`, `worker:KIND`. */
+  name: string;
+  /** `kind`: tasks of a kind; `messages`: a queue in PostgreSQL. */
+  type: 'kind' | 'messages';
+  ready: CappedCountDto;
+  /** Running tasks, or received messages that are not settled. */
+  in_flight: number;
+  /** Tasks or messages whose time has not come. */
+  delayed: number;
+  /** Dead letters, up to 10,000. */
+  dead: number;
+  oldest_at: string | null;
+  /** Workers of the kind that were seen in the last minute. */
+  workers: number;
+}
+
+export interface SlotDto {
+  /** 16 hexadecimal digits. */
+  id: string;
+  rule: 'Concurrency' | 'Capacity';
+  kind: string;
+  /** The values of the fields of the rule that the tasks of this slot have in common. */
+  fields: Record<string, unknown>;
+  /** Limit of the rule; the lowest if the rules of tasks differ. */
+  max: number;
+  /** How much of it is taken: tasks, or units of work that are left. */
+  used: number;
+  full: boolean;
+  waiting: CappedCountDto;
+  waiting_since: string | null;
+  /** Tasks that hold it, the longest first: at most 20. */
+  holders: {
+    /** The task. */
+    id: string;
+    name: string;
+    /** Status of a task. */
+    status: Status;
+    claimed_at: string | null;
+  }[];
+  /** Tasks that wait for it, the next ones first: at most 20. */
+  waiters: {
+    /** The task. */
+    id: string;
+    name: string;
+  }[];
+}
+
+export interface SlotPageDto {
+  slots: SlotDto[];
+  next: string | null;
+}
+
+export interface WorkerDto {
+  /** Name in its claims, with that of its token. */
+  id: string;
+  name: string;
+  /** `worker`: `heddle worker` without a database; `queue_worker`: one that reads queues; `pull`: a client of the pull API. */
+  type: 'server' | 'worker' | 'queue_worker' | 'runner' | 'pull';
+  version: string | null;
+  host: string | null;
+  /** Kinds that it runs. */
+  kinds: string[];
+  concurrency: number | null;
+  /** Tasks that it runs now. */
+  running: number;
+  started_at: string | null;
+  /** Its last heartbeat or claim, or the last heartbeat of one of its tasks (RFC 3339, UTC) */
+  last_seen_at: string;
+  /** `stale`: not seen for 30 s; `lost`: not for a minute, although it did not stop in order. */
+  state: 'live' | 'stale' | 'lost';
+  /** The first 20 of its running tasks. */
+  tasks: {
+    /** The task. */
+    id: string;
+    name: string;
+    kind: string;
+    /** When it claimed the task (RFC 3339, UTC) */
+    claimed_at: string;
+  }[];
 }
 
 export interface CensusDto {
@@ -1874,6 +1960,16 @@ export interface ClaimWorkDto {
   wait_secs?: number;
   /** Name of the worker (default its address). All calls about the tasks must include it. */
   holder?: string;
+  /** What `/v1/workers` shows of this worker. */
+  worker?: {
+    /** Its version. */
+    version?: string;
+    /** Its machine. */
+    host?: string;
+    /** Maximum number of concurrent tasks. */
+    concurrency?: number;
+    started_at?: string;
+  };
 }
 
 export interface ClaimedWorkDto {
@@ -1945,6 +2041,11 @@ export interface HeartbeatAnswerDto {
 
 /** The `holder` of the claim, if it named one. */
 export type Holder = string;
+
+export interface LeaveWorkDto {
+  /** Name of the worker in its claims (default its address). */
+  holder?: string;
+}
 
 export interface ReleaseWorkDto {
   /** The claimed attempt; one that has ended is rejected. */

@@ -15,6 +15,7 @@ export type {
   JobDto as Job,
   JobRunDto as JobRun,
   LinkDto as Link,
+  ListedQueueDto as ListedQueue,
   LogLineDto as LogLine,
   LogPageDto as LogPage,
   ModelDto as Model,
@@ -24,6 +25,7 @@ export type {
   RunnerDto as Runner,
   SampleDto as Sample,
   ScanTargetDto as ScanTarget,
+  SlotDto as Slot,
   ArtifactDto as Artifact,
   TaskAttemptDto as TaskAttempt,
   TaskDto as Task,
@@ -32,6 +34,7 @@ export type {
   WorkflowTreeNode as TreeNode,
   TreeTaskDto as TreeTask,
   WorkflowChangeDto as WorkflowChange,
+  WorkerDto as Worker,
   WorkflowDto as Workflow,
   WorkflowTreeDto as WorkflowTree,
 } from './wire-types.ts';

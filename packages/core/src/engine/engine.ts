@@ -27,6 +27,7 @@ import { Offers } from './offers.ts';
 import * as operate from './operate.ts';
 import * as outbox from './outbox.ts';
 import type { Engine } from './port.ts';
+import { leave, present } from './presence.ts';
 import * as read from './read.ts';
 import * as tree from './read-tree.ts';
 import { report, update } from './report.ts';
@@ -136,6 +137,8 @@ function verbsOf(context: EngineContext): Engine {
     explain: (id) => explain(context, id),
     explainContainer: (id, containerId) => explainContainer(context, id, containerId),
     gauges: (kindLimit) => read.gauges(context, kindLimit),
+    present: (workers) => present(context, workers),
+    leave: (holder) => leave(context, holder),
     flushActivity: () => context.activity.flush(context.database),
     onReady: (lanes, wake) => onReady(context, lanes, wake),
     offerToClaim: (lanes, claimAlong) => context.offers.add(lanes, claimAlong),

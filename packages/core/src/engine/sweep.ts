@@ -1,5 +1,6 @@
 import { forgetClaimers } from '../store/claims.ts';
 import { forgetActivity } from '../store/overview/activity.ts';
+import { forgetWorkers } from '../store/overview/workers.ts';
 import { releaseStuck } from '../store/deliveries.ts';
 import { archiveWorkflows, deleteArchived, deleteIdleSlots } from '../store/retention.ts';
 import { forgetIdempotencyKeys } from '../store/submissions.ts';
@@ -91,6 +92,7 @@ export async function retain(context: EngineContext, limit: number): Promise<Ret
   await forgetIdempotencyKeys(database, now);
   await forgetClaimers(database, now);
   await forgetActivity(database, now);
+  await forgetWorkers(database, now);
   await deleteIdleSlots(database, IDLE_SLOTS_MAX);
   return { archived, deleted };
 }

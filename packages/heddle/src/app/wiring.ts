@@ -15,7 +15,6 @@ import { createManager } from '@heddle/core/engine/manager/manager';
 import { createOverview } from '@heddle/core/engine/overview/overview';
 import { createNotices } from '@heddle/core/engine/notices/notices';
 import type { Artifacts, Engine, Findings, Models, NamedSecrets } from '@heddle/core/engine/port';
-import type { UnreachableExecutor } from '@heddle/core/engine/overview/port';
 import type { JobContext } from '@heddle/core/engine/schedule/context';
 import { createJobs } from '@heddle/core/engine/schedule/jobs';
 import type { Jobs } from '@heddle/core/engine/schedule/port';
@@ -37,7 +36,6 @@ import { requireTokens } from './access.ts';
 import type { Configuration } from './config.ts';
 import { EXAMPLE_NAMES } from './example-names.ts';
 import { findingsOf } from './findings.ts';
-import { activityLoop } from './activity.ts';
 import { gaugeLoop } from './gauges.ts';
 import { startKinds } from './kinds.ts';
 import { indexUpkeepLoop } from './index-upkeep.ts';
@@ -50,6 +48,7 @@ import { startPool, type StartedPool } from './pool/start.ts';
 import { announceQueuedKinds } from './queued-kinds.ts';
 import { startRecordRetention } from './record-retention.ts';
 import { pageDirectory, VERSION } from './package.ts';
+import { startPresence } from './presence.ts';
 import { openProcessDatabase, openProcessEngine, openTracing } from './process-parts.ts';
 import { watchExecutors, type ConfiguredExecutors } from './remote/executors.ts';
 import { requireSchema } from './schema-state.ts';
@@ -116,6 +115,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const { queue } = await startQueue(base);
   const { classes, times } = await writeOrReadPolicy(database, settings, log);
   const engine = startEngine(base, queue, classes);
+  const runsKinds = startPresence({ ...base, engine, type: 'server', concurrency: settings.workerConcurrency });
   const { pool, desk, agents } = await startPool({ ...base, queue, classes, times });
   const jobs: JobContext = { database, queue, log, newId, now: () => null };
   // Determined before the server is built, because handles contain it.
@@ -158,7 +158,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const ssrf = (url: string): string | null => validateWebhookUrl(url, policy);
   const shared = createSharedData(base);
   const remote = { executors, tracing: base.tracing };
-  await startKinds({
+  const kinds = await startKinds({
     ...base,
     engine,
     notices,
@@ -173,6 +173,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     followedNames,
     remote,
   });
+  runsKinds(kinds);
   return { port, url: localUrl(settings.host, port), hostUrl, tokensRequired, engine, tokens: stores.tokens };
 }
 
@@ -304,7 +305,7 @@ async function startHttp(base: Base, parts: HttpParts): Promise<void> {
   const app: App = buildServer({
     ...handed,
     executors: { list: () => executors?.list() ?? [] },
-    overview: createOverview({ database, clock, unreachable: () => unreachableOf(executors) }),
+    overview: createOverview({ database, clock, unreachable: () => executors?.unreachable() ?? [] }),
     queues: queue,
     metrics,
     tracing,
@@ -332,13 +333,6 @@ async function startHttp(base: Base, parts: HttpParts): Promise<void> {
   } catch (error) {
     throw listenFailure(error, settings.host, port);
   }
-}
-
-function unreachableOf(executors: ConfiguredExecutors | null): UnreachableExecutor[] {
-  const silent = (executors?.list() ?? []).filter(({ state }) => state === 'unreachable');
-  return silent.map(({ executor, endpoint, answered_at, last_error }) => {
-    return { executor, endpoint, since: answered_at, message: last_error?.message ?? null };
-  });
 }
 
 /** Names that requests may address the server by, beside those of loopback. */
@@ -382,7 +376,6 @@ function startLoops(
   });
   const retentionMs = Math.max(1000, Math.min(RETENTION_INTERVAL_MS, (settings.archiveAfterSecs * 1000) / 2));
   const services = {
-    activity: activityLoop(common),
     gauges: gaugeLoop({ ...common, queue, database: base.database }),
     'index upkeep': indexUpkeepLoop(base),
     retention: retentionLoop({ ...common, intervalMs: retentionMs, limit: RETENTION_ROWS }),

@@ -20,6 +20,7 @@ import { CommandFailure, ConfigurationError, EXIT, type ExitCode } from '@heddle
 import { loadKinds } from './kind-modules.ts';
 import { readPolicy } from './pool/shared-policy.ts';
 import { processLog, type LogSink } from './process-log.ts';
+import { startPresence } from './presence.ts';
 import { openProcessDatabase, openProcessEngine, openTracing } from './process-parts.ts';
 import { requireSchema } from './schema-state.ts';
 import { accessServer, type ServerAddress } from './server-access.ts';
@@ -110,8 +111,9 @@ async function startWorker(start: Start): Promise<{ worker: RunningWorker; ready
   stopping.add('tracing', () => tracing.shutdown());
   const database = await openWorkerDatabase(start);
   if (database === null && settings.queueUrl === 'postgres') return startByRequests(start, tracing);
-  const { control, results, asks, storeLogs } = await accessOf(start, database, tracing);
+  const { control, results, asks, storeLogs, runsKinds } = await accessOf(start, database, tracing);
   const kinds = workerKinds({ ...start, database, control, tracing });
+  runsKinds?.(kinds.map((kind) => kind.name));
   const { queue } = await openQueue({ url: settings.queueUrl, database, ...common }).catch((error: unknown) => {
     throw new CommandFailure(messageOf(error), { cause: error });
   });
@@ -200,6 +202,8 @@ interface Access {
   results: ResultReader | null;
   asks: 'database' | 'server' | null;
   storeLogs?: (chunks: readonly LogChunk[]) => Promise<void>;
+  /** Records the kinds that this worker runs. */
+  runsKinds?: (kinds: readonly string[]) => void;
 }
 
 async function accessOf(
@@ -212,8 +216,10 @@ async function accessOf(
     const parts = { database, clock: systemClock, random: systemRandom, log, tracing, resourceClasses };
     const engine = openProcessEngine({ role: 'worker', settings }, parts);
     stopping.add('the engine', () => engine.close());
+    const { workerConcurrency: concurrency } = settings;
+    const runsKinds = startPresence({ ...parts, engine, type: 'queue_worker', concurrency, stopping });
     const storeLogs = (chunks: readonly LogChunk[]): Promise<void> => engine.appendLogs(chunks);
-    return { control: engineControl(engine), results: engineResults(engine), storeLogs, asks: 'database' };
+    return { control: engineControl(engine), results: engineResults(engine), storeLogs, runsKinds, asks: 'database' };
   }
   if (server !== null) return { ...accessServer(server, log), asks: 'server' };
   log.warn(

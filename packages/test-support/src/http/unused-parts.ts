@@ -20,6 +20,10 @@ export const noArtifacts: Omit<Artifacts, 'open' | 'retain'> = {
 /** An overview of nothing. */
 export const noOverview: Overview = {
   home: unused,
+  workers: unused,
+  queues: unused,
+  slots: unused,
+  slot: unused,
   failures: unused,
 };
 

@@ -1,3 +1,4 @@
+import { hashToText } from '../../domain/stored-hash.ts';
 import { COUNT_CAP } from '../../store/overview/counts.ts';
 import * as troubles from '../../store/overview/troubles.ts';
 import { counted } from '../explain-summary.ts';
@@ -115,7 +116,7 @@ function slotItem({ row, obstacle, holders }: FullSlot, now: number): Attention[
       since: row.since,
       count: row.tasks,
       count_capped: row.more,
-      slot_id: row.slot,
+      slot_id: hashToText(row.slot),
       kind: obstacle.kind,
       ...(holder === undefined ? {} : { task_id: holder.id }),
     },

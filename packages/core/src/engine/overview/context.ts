@@ -1,5 +1,6 @@
 import type { Clock } from '@heddle/base/clock';
 import type { Database } from '../../store/database.ts';
+import type { Kinds } from '../../store/kinds.ts';
 import type { KnownKinds } from '../known-kinds.ts';
 import type { UnreachableExecutor } from './port.ts';
 
@@ -7,6 +8,7 @@ import type { UnreachableExecutor } from './port.ts';
 export interface OverviewContext {
   database: Database;
   clock: Clock;
+  kinds: Kinds;
   knownKinds: KnownKinds;
   /** Executors that do not respond to this server. */
   unreachable: () => readonly UnreachableExecutor[];

@@ -1,4 +1,4 @@
-import { fingerprintOfText, fingerprintToText } from '../../domain/fingerprint.ts';
+import { hashOfText, hashToText } from '../../domain/stored-hash.ts';
 import type { Queryable } from '../../store/database.ts';
 import { COUNT_CAP } from '../../store/overview/counts.ts';
 import { findFailing, findFailures } from '../../store/overview/failures.ts';
@@ -11,7 +11,7 @@ const NO_REASON = 'it failed without a reason';
 export async function failingGroups(database: Queryable, now: number): Promise<FailingGroup[]> {
   const rows = await findFailing(database, now);
   return rows.map((row) => ({
-    fingerprint: fingerprintToText(row.fingerprint),
+    fingerprint: hashToText(row.fingerprint),
     kind: row.kind,
     reason: row.reason ?? NO_REASON,
     pattern: row.pattern ?? NO_REASON,
@@ -37,7 +37,7 @@ export async function listFailures(
   limit: number,
 ): Promise<FailedTasks> {
   const before = after === null ? null : positionOf(after);
-  const rows = await findFailures(database, fingerprintOfText(fingerprint), before, limit + 1);
+  const rows = await findFailures(database, hashOfText(fingerprint), before, limit + 1);
   const page = rows.slice(0, limit);
   const last = page.at(-1);
   return {

@@ -1,4 +1,5 @@
 import type { JsonObject } from '@heddle/base/json';
+import type { TaskState } from '@heddle/base/vocabulary/task-state';
 
 /** Number, capped: with `n_capped` there are more. */
 export interface CappedCount {
@@ -120,13 +121,70 @@ export interface UnreachableExecutor {
   message: string | null;
 }
 
+/** A process that runs tasks, or a client of the pull API. */
+export interface ListedWorker {
+  /** Name in its claims, with that of its token. */
+  id: string;
+  name: string;
+  type: 'server' | 'worker' | 'queue_worker' | 'runner' | 'pull';
+  version: string | null;
+  host: string | null;
+  kinds: string[];
+  concurrency: number | null;
+  running: number;
+  started_at: number | null;
+  last_seen_at: number;
+  /** `stale`: not seen for 30 s; `lost`: not for a minute, although it did not stop in order. */
+  state: 'live' | 'stale' | 'lost';
+  /** The first 20 running tasks. */
+  tasks: { id: string; name: string; kind: string; claimed_at: number }[];
+}
+
+/** Ready tasks of a kind, or messages of a queue. */
+export interface ListedQueue {
+  name: string;
+  type: 'kind' | 'messages';
+  ready: CappedCount;
+  in_flight: number;
+  delayed: number;
+  dead: number;
+  oldest_at: number | null;
+  workers: number;
+}
+
+/** A slot of a rule: a rule applied to one set of values. */
+export interface ListedSlot {
+  /** 16 hexadecimal digits. */
+  id: string;
+  rule: 'Concurrency' | 'Capacity';
+  kind: string;
+  fields: JsonObject;
+  max: number;
+  used: number;
+  full: boolean;
+  waiting: CappedCount;
+  waiting_since: number | null;
+  /** The first 20. */
+  holders: { id: string; name: string; state: TaskState; claimed_at: number | null }[];
+  /** The first 20. */
+  waiters: { id: string; name: string }[];
+}
+
+export interface SlotPage {
+  slots: ListedSlot[];
+  next: string | null;
+}
+
 /** What an operator sees of the whole system. */
 export interface Overview {
   /** At most two seconds old; concurrent callers share it. */
   home(): Promise<Home>;
+  workers(): Promise<ListedWorker[]>;
+  queues(): Promise<ListedQueue[]>;
+  /** A page of the slots in use, the fullest first. */
+  slots(after: string | null, limit: number): Promise<SlotPage>;
+  /** Null if no task holds it or waits for it. */
+  slot(id: string): Promise<ListedSlot | null>;
   /** Failed tasks of a fingerprint, newest first. */
   failures(fingerprint: string, after: string | null, limit: number): Promise<FailedTasks>;
 }
-
-/** The values of a slot's fields, as JSON. */
-export type SlotFields = JsonObject;

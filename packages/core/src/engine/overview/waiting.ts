@@ -1,5 +1,6 @@
 import { USAGE_CLASSES } from '@heddle/base/vocabulary/resource-class';
 import { taskStateOf } from '@heddle/base/vocabulary/task-state';
+import { hashToText } from '../../domain/stored-hash.ts';
 import { COUNT_CAP } from '../../store/overview/counts.ts';
 import * as store from '../../store/overview/waiting.ts';
 import { CLAIMER_GONE_MS, slotFields } from '../explain.ts';
@@ -92,7 +93,13 @@ export function laneGroup({ row, lane, kind, obstacle }: LaneState): WaitingGrou
 }
 
 export function slotGroup({ row, obstacle }: FullSlot): WaitingGroup {
-  return { ...groupOf(row), type: 'rule', text: ruleSentence(obstacle), kind: obstacle.kind, slot_id: row.slot };
+  return {
+    ...groupOf(row),
+    type: 'rule',
+    text: ruleSentence(obstacle),
+    kind: obstacle.kind,
+    slot_id: hashToText(row.slot),
+  };
 }
 
 function groupOf(row: store.LaneRow | store.ContendedSlotRow): Omit<WaitingGroup, 'type' | 'text'> {

@@ -20,7 +20,22 @@ const CLAIMERS: Statement = {
 
 const SLOTS: Statement = {
   name: 'home.slots',
-  text: `select s.*, s.slot_id::text as slot from contended_slots($1, $2, $3::text::bigint) s`,
+  text: `select s.*, s.slot_id::text as slot from contended_slots($1, $2, null) s`,
+};
+
+const SLOT: Statement = {
+  name: 'slots.contended',
+  text: `select s.*, s.slot_id::text as slot from contended_slots(1, $2, $1::text::bigint - 1) s
+    where s.slot_id = $1::text::bigint`,
+};
+
+const WAITERS: Statement = {
+  name: 'slots.waiters',
+  text: withCodes(`select u.slot::text as slot, w.id, w.name from unnest($1::text[]::bigint[]) u(slot)
+    cross join lateral (
+      select t.id, t.name from (select b.rank, b.task_id from blocked b where b.slot_id = u.slot
+        order by b.rank, b.task_id limit 5 * $2) b
+      join task t on t.id = b.task_id and (t.state + 0) = :pending order by b.rank, b.task_id limit $2) w`),
 };
 
 const SLOT_DETAILS: Statement = {
@@ -132,8 +147,22 @@ export function findClaimersOf(
 }
 
 /** Returns slots with waiting tasks, at most 1,000. */
-export function findContendedSlots(queryable: Queryable, after: string | null = null): Promise<ContendedSlotRow[]> {
-  return queryable.query(SLOTS, [SLOTS_MAX, TASKS_MAX, after]);
+export function findContendedSlots(queryable: Queryable): Promise<ContendedSlotRow[]> {
+  return queryable.query(SLOTS, [SLOTS_MAX, TASKS_MAX]);
+}
+
+/** Returns the slot, if tasks wait for it. */
+export function findContendedSlot(queryable: Queryable, slot: string): Promise<ContendedSlotRow[]> {
+  return queryable.query(SLOT, [slot, TASKS_MAX]);
+}
+
+/** Returns the first tasks that wait for each of these slots. */
+export function findSlotWaiters(
+  queryable: Queryable,
+  slots: readonly string[],
+  limit: number,
+): Promise<{ slot: string; id: string; name: string }[]> {
+  return queryable.query(WAITERS, [slots, limit]);
 }
 
 export function findSlotDetails(queryable: Queryable, slots: readonly string[]): Promise<SlotDetailRow[]> {

@@ -17,6 +17,7 @@ import { requireReachable } from '../database-access.ts';
 import { findRunningDatabase } from '../embedded.ts';
 import { loadKinds } from '../kind-modules.ts';
 import { secretsOf } from '../named-secrets.ts';
+import { startPresence } from '../presence.ts';
 import { openProcessDatabase, openProcessEngine } from '../process-parts.ts';
 import { requireSchema } from '../schema-state.ts';
 import { clientOf, serverResults, type ServerAddress } from '../server-access.ts';
@@ -56,10 +57,13 @@ export async function accessByDatabase(options: AccessOptions & { development: b
   const { times, classes: resourceClasses } = await readPolicy(database, settings);
   const engine = openProcessEngine({ role: 'runner', settings }, { database, ...common, tracing, resourceClasses });
   stopping.add('the engine', () => engine.close());
+  const runsKinds = startPresence({ engine, type: 'runner', concurrency: 1, clock: systemClock, log, stopping });
+  const kinds = await kindsOfRunner({ settings, development, database, engine, log, tracing, stopping });
+  runsKinds(kinds.map(({ name }) => name));
   return {
     times,
     connection: new PostgresRunnerStore({ database }),
-    kinds: await kindsOfRunner({ settings, development, database, engine, log, tracing, stopping }),
+    kinds,
     tools: {
       engine,
       secrets: secretsOf(settings, { database, clock: systemClock, log }),

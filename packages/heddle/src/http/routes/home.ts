@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 
-import { FINGERPRINT_PATTERN } from '@heddle/core/domain/fingerprint';
+import { HASH_PATTERN } from '@heddle/core/domain/stored-hash';
 import { seesSecrets } from '../request-state.ts';
 import { FailedTasksDto, failuresToWire, HomeDto, homeToWire } from '../wire/home.ts';
 import type { App, RouteContext } from './context.ts';
@@ -42,7 +42,7 @@ export function homeRoutes(app: App, { overview, config }: RouteContext): void {
       querystring: Type.Object(
         {
           fingerprint: Type.String({
-            pattern: FINGERPRINT_PATTERN,
+            pattern: HASH_PATTERN,
             patternMeaning: '16 hexadecimal digits, as in `failing` of /v1/home',
             description: 'The group.',
           }),

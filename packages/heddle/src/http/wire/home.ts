@@ -104,7 +104,7 @@ export const AttentionDto = Type.Object(
     job_id: Type.Optional(Uuid('The job.')),
     run_id: Type.Optional(Uuid('The batch or workflow.')),
     task_id: Type.Optional(Uuid('One of the tasks, or the task that holds a slot.')),
-    origin: Type.Optional(Type.String({ description: 'Scheme, host and port of a webhook target, or `mailto:`.' })),
+    origin: Type.Optional(Type.String({ description: 'Scheme, host and port of a webhook target, or `smtp:`.' })),
     executor: Type.Optional(Type.String()),
     resource_class: Type.Optional(Type.String()),
   },

@@ -23,7 +23,8 @@ create table activity_minute (
   waits bigint[] not null
 ) with (fillfactor = 50);
 
--- A process that runs tasks, by the name in its claims. It removes its row when it stops in order.
+-- A process that runs tasks, by the name in its claims. `left_at`: it stopped in order; what it sent before may be
+-- handled later.
 create table worker (
   holder text primary key,
   type text not null check (type in ('server', 'worker', 'queue_worker', 'runner')),
@@ -32,7 +33,8 @@ create table worker (
   kinds text[] not null,
   concurrency integer,
   started_at timestamptz not null,
-  seen_at timestamptz not null
+  seen_at timestamptz not null,
+  left_at timestamptz
 ) with (fillfactor = 50);
 
 -- A task that was paused. A hint, as `ready` is: the task may have continued since.
@@ -41,6 +43,9 @@ create table paused_task (
   paused_at timestamptz not null
 );
 insert into paused_task (task_id, paused_at) select id, paused_at from task where state + 0 = 5;
+
+-- Lists of deliveries, newest first.
+create index delivery_created on delivery (created_at, id);
 
 create index workflow_open on workflow (id) where ended_at is null;
 -- 20: lost.
