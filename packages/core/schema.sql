@@ -855,6 +855,7 @@ create table heddle.worker (
   host text,
   kinds text[] not null,
   concurrency integer,
+  running integer,
   started_at timestamp with time zone not null,
   seen_at timestamp with time zone not null,
   left_at timestamp with time zone,

@@ -19,6 +19,9 @@ export interface PresenceOptions {
   stopping: StopSequence;
 }
 
+/** Says what a process runs. */
+export type RunsKinds = (kinds: readonly string[], running?: () => number) => void;
+
 /** Name of this process in its claims. */
 export function processHolder(): string {
   return `${hostname()}/${process.pid}`;
@@ -27,15 +30,16 @@ export function processHolder(): string {
 /**
  * Records every few seconds that this process is alive, and what it did since: a killed process loses seconds of that.
  * When it stops in order, others do not take it for lost.
- * @returns sets the kinds that it runs
+ * @returns sets the kinds that it runs and, for a reader of queues, what counts its running tasks
  */
-export function startPresence(options: PresenceOptions): (kinds: readonly string[]) => void {
+export function startPresence(options: PresenceOptions): RunsKinds {
   const { engine, type, concurrency, clock, log, stopping } = options;
   const holder = processHolder();
   const own = { holder, type, version: VERSION, host: hostname(), concurrency, started_at: clock.now() };
   let kinds: readonly string[] = [];
+  let running: (() => number) | undefined;
   const runOnce = async (): Promise<'idle'> => {
-    await engine.present([{ ...own, kinds }]);
+    await engine.present([{ ...own, kinds, running: running?.() ?? null }]);
     await engine.flushActivity();
     return 'idle';
   };
@@ -46,8 +50,9 @@ export function startPresence(options: PresenceOptions): (kinds: readonly string
     await engine.flushActivity();
     await engine.leave(holder);
   });
-  return (names) => {
+  return (names, count) => {
     kinds = names;
+    running = count;
     loop.wake();
   };
 }

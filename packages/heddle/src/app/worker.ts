@@ -20,7 +20,7 @@ import { CommandFailure, ConfigurationError, EXIT, type ExitCode } from '@heddle
 import { loadKinds } from './kind-modules.ts';
 import { readPolicy } from './pool/shared-policy.ts';
 import { processLog, type LogSink } from './process-log.ts';
-import { startPresence } from './presence.ts';
+import { startPresence, type RunsKinds } from './presence.ts';
 import { openProcessDatabase, openProcessEngine, openTracing } from './process-parts.ts';
 import { requireSchema } from './schema-state.ts';
 import { accessServer, type ServerAddress } from './server-access.ts';
@@ -113,7 +113,6 @@ async function startWorker(start: Start): Promise<{ worker: RunningWorker; ready
   if (database === null && settings.queueUrl === 'postgres') return startByRequests(start, tracing);
   const { control, results, asks, storeLogs, runsKinds } = await accessOf(start, database, tracing);
   const kinds = workerKinds({ ...start, database, control, tracing });
-  runsKinds?.(kinds.map((kind) => kind.name));
   const { queue } = await openQueue({ url: settings.queueUrl, database, ...common }).catch((error: unknown) => {
     throw new CommandFailure(messageOf(error), { cause: error });
   });
@@ -140,6 +139,7 @@ async function startWorker(start: Start): Promise<{ worker: RunningWorker; ready
   health.start();
   stopping.add('the health line', () => health.stop());
   const names = kinds.map((kind) => kind.name);
+  runsKinds?.(names, () => worker.counts().running);
   const { pid } = process;
   return { worker, ready: { event: 'ready', worker: name, pid, kinds: names, concurrency, queue: queue.driver, asks } };
 }
@@ -202,8 +202,7 @@ interface Access {
   results: ResultReader | null;
   asks: 'database' | 'server' | null;
   storeLogs?: (chunks: readonly LogChunk[]) => Promise<void>;
-  /** Records the kinds that this worker runs. */
-  runsKinds?: (kinds: readonly string[]) => void;
+  runsKinds?: RunsKinds;
 }
 
 async function accessOf(

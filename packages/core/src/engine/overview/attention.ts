@@ -88,11 +88,11 @@ function lostItem({ holder, n, last_at, since, task_id }: troubles.LostAttemptsR
   return {
     type: 'lost_worker',
     severity: 'warning',
-    title: `The worker ${holder} sent no more heartbeats; ${attempts}, the last one at ${new Date(last_at).toISOString()}.`,
+    title: `${holder === null ? 'Workers that read queues' : `The worker ${holder}`} sent no more heartbeats; ${attempts}, the last one at ${new Date(last_at).toISOString()}.`,
     remedy: 'Look at its log and at the memory of its machine, and start it again if it is gone.',
     since,
     ...capped(n),
-    worker: holder,
+    ...(holder === null ? {} : { worker: holder }),
     task_id,
   };
 }

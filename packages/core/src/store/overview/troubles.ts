@@ -13,12 +13,13 @@ const DEAD_LETTERS: Statement = {
 
 const LOST_ATTEMPTS: Statement = {
   name: 'home.lost_attempts',
-  text: withCodes(`select claimed_by as holder, count(*) as n, min(ended_at) as since, max(ended_at) as last_at,
+  text: withCodes(`select holder, count(*) as n, min(ended_at) as since, max(ended_at) as last_at,
       (array_agg(task_id order by ended_at desc))[1] as task_id
-    from (select task_id, claimed_by, ended_at from task_attempt
-      where outcome = :attempt_lost and ended_at > $1::timestamptz - interval '1 hour'
+    from (
+      select task_id, case when not starts_with(claimed_by, 'queue of ') then claimed_by end as holder, ended_at
+      from task_attempt where outcome = :attempt_lost and ended_at > $1::timestamptz - interval '1 hour'
       order by ended_at desc limit $2 + 1) a
-    where claimed_by is not null group by claimed_by order by max(ended_at) desc limit $3`),
+    group by holder order by max(ended_at) desc limit $3`),
 };
 
 /** The latest runs of each job: failed ones since the last success, and the latest skipped one. */
@@ -90,7 +91,8 @@ export interface DeadLettersRow {
 }
 
 export interface LostAttemptsRow {
-  holder: string;
+  /** Null: workers that read queues, whose names attempts do not keep. */
+  holder: string | null;
   n: number;
   since: number;
   last_at: number;

@@ -3,14 +3,14 @@ import { withCodes } from '../sql-names.ts';
 
 const PRESENT: Statement = {
   name: 'workers.present',
-  text: `insert into worker as w (holder, type, version, host, kinds, concurrency, started_at, seen_at)
+  text: `insert into worker as w (holder, type, version, host, kinds, concurrency, running, started_at, seen_at)
     select u.holder, u.type, u.version, u.host, array(select jsonb_array_elements_text(u.kinds)), u.concurrency,
-      u.started_at, coalesce($2::timestamptz, clock_timestamp())
+      u.running, u.started_at, coalesce($2::timestamptz, clock_timestamp())
     from jsonb_to_recordset($1::jsonb) u(holder text, type text, version text, host text, kinds jsonb,
-      concurrency integer, started_at timestamptz)
+      concurrency integer, running integer, started_at timestamptz)
     order by u.holder
     on conflict (holder) do update set type = excluded.type, version = excluded.version, host = excluded.host,
-      kinds = excluded.kinds, concurrency = excluded.concurrency, started_at = excluded.started_at,
+      kinds = excluded.kinds, concurrency = excluded.concurrency, running = excluded.running, started_at = excluded.started_at,
       seen_at = excluded.seen_at, left_at = null`,
 };
 
@@ -39,7 +39,7 @@ const LIST: Statement = {
       from (
         select l.holder, t.id, t.name, t.kind_id, t.claimed_at, t.updated_at,
           row_number() over (partition by l.holder order by t.claimed_at, t.id) as place
-        from (select id, holder, task_ids from lease order by id desc limit 10000) l cross join unnest(l.task_ids) u(id)
+        from (select id, holder, queued_kind, task_ids from lease order by id desc limit 10000) l cross join unnest(l.task_ids) u(id)
         join task t on t.id = u.id and t.lease_id = l.id and (t.state + 0) in (:claimed, :running, :expanding)
         where l.queued_kind is null or (t.state + 0) = :running
         limit 10000) r
@@ -49,7 +49,7 @@ const LIST: Statement = {
       from claimer c group by c.holder
     )
     select n.holder, w.type, w.version, w.host, w.kinds, w.concurrency, w.started_at, c.lanes,
-      c.concurrency as queue_concurrency, coalesce(h.running, 0) as running, h.tasks,
+      c.concurrency as queue_concurrency, coalesce(h.running, w.running, 0) as running, h.tasks,
       greatest(w.seen_at, c.seen_at, h.heard_at) as seen_at
     from (select holder from worker where left_at is null union select holder from claims union select holder from held) n
     left join worker w on w.holder = n.holder left join claims c on c.holder = n.holder
@@ -66,6 +66,8 @@ export interface PresenceRow {
   host: string | null;
   kinds: readonly string[];
   concurrency: number | null;
+  /** Tasks that it runs, of one that reads queues; null: its leases tell. */
+  running: number | null;
   /** Milliseconds since the epoch. */
   started_at: number;
 }

@@ -12,14 +12,14 @@ const REMEMBERED_MAX = 10_000;
 export class WorkerPresences {
   readonly #clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly #notedAt = new Map<string, { at: number; started_at: number }>();
-  readonly #presences: Coalescer<WorkerPresence, void>;
+  readonly #presences: Coalescer<WorkerPresence, null>;
 
   constructor(engine: Pick<Engine, 'present'>, clock: Pick<Clock, 'now' | 'monotonic'>) {
     this.#clock = clock;
     this.#presences = new Coalescer({
       flush: async (workers) => {
         await engine.present(workers);
-        return workers.map(() => undefined);
+        return workers.map(() => null);
       },
       maxItems: 1_000,
       maxWaiting: 10_000,
@@ -35,6 +35,15 @@ export class WorkerPresences {
     const given = Date.parse(started_at ?? '');
     const started = Number.isFinite(given) ? given : (noted?.started_at ?? this.#clock.now());
     this.#notedAt.set(holder, { at: now, started_at: started });
-    await this.#presences.add({ holder, type: 'worker', version, host, kinds, concurrency, started_at: started });
+    await this.#presences.add({
+      holder,
+      type: 'worker',
+      version,
+      host,
+      kinds,
+      concurrency,
+      running: null,
+      started_at: started,
+    });
   }
 }

@@ -121,6 +121,7 @@ describe('workers', () => {
         host: 'h',
         kinds: ['read'],
         concurrency: 7,
+        running: 2,
         started_at: 0,
       },
     ]);

@@ -25,16 +25,18 @@ $$;
 -- Remembers those of these tasks that ended failed or timed out.
 create or replace function record_failures(p_ids uuid[])
 returns void language sql as $$
-  with ended as materialized (
-    select t.id, t.workflow_id, t.kind_id, t.ended_at, left(t.reason, 300) as reason
-    from task t where t.id = any(p_ids) and (t.state + 0) in (:failed, :timed_out)
-  ), alike as materialized (
-    select e.kind_id, e.reason, failure_fingerprint(e.kind_id, e.reason) as fingerprint
-    from (select distinct kind_id, reason from ended) e
+  -- The pattern of a reason is the expensive part: once for all tasks that have it.
+  with alike as (
+    select e.kind_id, failure_fingerprint(e.kind_id, e.reason) as fingerprint, array_agg(e.id) as ids,
+      array_agg(e.workflow_id) as workflows, array_agg(e.ended_at) as ends
+    from (
+      select t.id, t.workflow_id, t.kind_id, t.ended_at, left(t.reason, 300) as reason
+      from task t where t.id = any(p_ids) and (t.state + 0) in (:failed, :timed_out)) e
+    group by e.kind_id, e.reason
   )
   insert into failure as f (task_id, workflow_id, kind_id, fingerprint, ended_at)
-  select e.id, e.workflow_id, e.kind_id, a.fingerprint, e.ended_at
-  from ended e join alike a on a.kind_id = e.kind_id and a.reason is not distinct from e.reason
+  select u.id, u.workflow_id, a.kind_id, a.fingerprint, u.ended_at
+  from alike a cross join unnest(a.ids, a.workflows, a.ends) u(id, workflow_id, ended_at)
   on conflict (task_id) do update set fingerprint = excluded.fingerprint, ended_at = excluded.ended_at
 $$;
 

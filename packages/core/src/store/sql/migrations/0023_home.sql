@@ -32,6 +32,8 @@ create table worker (
   host text,
   kinds text[] not null,
   concurrency integer,
+  -- As a reader of queues reports it: leases do not name it.
+  running integer,
   started_at timestamptz not null,
   seen_at timestamptz not null,
   left_at timestamptz
