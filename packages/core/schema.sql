@@ -365,7 +365,7 @@ create table heddle.failure (
   constraint failure_pkey PRIMARY KEY (task_id)
 );
 CREATE INDEX failure_alike ON heddle.failure USING btree (fingerprint, ended_at, task_id);
-CREATE INDEX failure_ended ON heddle.failure USING btree (ended_at, task_id);
+CREATE INDEX failure_ended ON heddle.failure USING btree (ended_at, task_id) INCLUDE (fingerprint, kind_id, workflow_id);
 
 create table heddle.finalization (
   workflow_id uuid not null,
@@ -1518,8 +1518,8 @@ UNION ALL
 -- heddle.conclude(p_ending ending, p_now timestamp with time zone, OUT cascaded uuid[], OUT unblocked integer, OUT lanes integer[], OUT deliveries integer, OUT ended uuid[], OUT propagations jsonb)
 --   returns record, plpgsql, volatile, set plan_cache_mode=force_generic_plan
 
--- heddle.contended_slots(p_slots_max integer, p_tasks_max integer, p_after bigint)
---   returns TABLE(slot_id bigint, tasks integer, more boolean, max bigint, task_id uuid, name text, since timestamp with time zone), plpgsql, stable, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_hashjoin=off, enable_mergejoin=off
+-- heddle.contended_slots(p_slots_max integer, p_shown integer, p_tasks_max integer, p_after bigint)
+--   returns TABLE(slot_id bigint, tasks bigint, more boolean, max bigint, task_id uuid, name text, since timestamp with time zone), sql, stable, set enable_seqscan=off, enable_hashjoin=off, enable_mergejoin=off
 
 -- heddle.copy_rows(p_from regclass, p_to regclass, p_key name, p_ids uuid[])
 --   returns void, plpgsql, volatile
@@ -1644,6 +1644,9 @@ UNION ALL
 -- heddle.leave_containers(p_ids uuid[], p_containers uuid[], p_succeeded boolean, p_now timestamp with time zone, OUT disabled uuid[], OUT workflows uuid[], OUT unblocked integer, OUT lanes integer[])
 --   returns record, plpgsql, volatile, set plan_cache_mode=force_generic_plan
 
+-- heddle.leave_lanes(p_ids uuid[])
+--   returns void, plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off
+
 -- heddle.leave_queues(p_tasks uuid[], p_leases bigint[], p_lease_ms integer, p_now timestamp with time zone, OUT o_ids uuid[], OUT o_lease bigint)
 --   returns record, plpgsql, volatile
 
@@ -1744,7 +1747,7 @@ UNION ALL
 --   returns boolean, sql, stable
 
 -- heddle.ready_lanes(p_lanes_max integer, p_tasks_max integer)
---   returns TABLE(lane integer, tasks integer, more boolean, task_id uuid, name text, since timestamp with time zone), plpgsql, stable, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_hashjoin=off, enable_mergejoin=off
+--   returns TABLE(lane integer, tasks bigint, more boolean, task_id uuid, name text, since timestamp with time zone), sql, stable, set enable_seqscan=off, enable_hashjoin=off, enable_mergejoin=off
 
 -- heddle.reason_of(p_cause uuid)
 --   returns text, sql, stable

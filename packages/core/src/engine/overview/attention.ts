@@ -1,5 +1,4 @@
 import { hashToText } from '../../domain/stored-hash.ts';
-import { COUNT_CAP } from '../../store/overview/counts.ts';
 import * as troubles from '../../store/overview/troubles.ts';
 import { counted } from '../explain-summary.ts';
 import type { OverviewContext } from './context.ts';
@@ -11,32 +10,35 @@ const ITEMS_MAX = 100;
 /** A rule at its limit is normal; tasks that wait this long for it are not. */
 const RULE_WAIT_MS = 60_000;
 
-/** Everything that needs an operator, errors first, then by the number of tasks. */
-export async function attentionItems(
-  context: OverviewContext,
-  now: number,
-  lanes: readonly LaneState[],
-  slots: readonly FullSlot[],
-): Promise<Attention[]> {
+/** What is wrong beside tasks that wait. */
+export async function findTroubles(context: OverviewContext, now: number): Promise<Attention[]> {
   const { database } = context;
-  const items = [
-    ...lanes.flatMap(laneItem),
+  return [
     ...(await troubles.findDeadLetters(database)).map(deadLetterItem),
     ...(await troubles.findLostAttempts(database, now)).map(lostItem),
-    ...slots.flatMap((slot) => slotItem(slot, now)),
     ...jobItems(await troubles.findJobTroubles(database, now), now),
     ...(await troubles.findDeadDeliveries(database)).map(deadDeliveryItem),
     ...(await troubles.findFailingOrigins(database)).map(failingOriginItem),
     ...(await troubles.findFailedLaunches(database)).map(launchItem),
     ...executorItems(context.unreachable()),
   ];
-  const rank = ({ severity, count }: Attention): number => (severity === 'error' ? COUNT_CAP * 2 : 0) + count;
-  return items.sort((left, right) => rank(right) - rank(left)).slice(0, ITEMS_MAX);
+}
+
+/** Everything that needs an operator, errors first, then by the number of tasks. */
+export function attentionItems(
+  others: readonly Attention[],
+  lanes: readonly LaneState[],
+  slots: readonly FullSlot[],
+  now: number,
+): Attention[] {
+  const items = [...lanes.flatMap(laneItem), ...slots.flatMap((slot) => slotItem(slot, now)), ...others];
+  const isError = ({ severity }: Attention): number => Number(severity === 'error');
+  return items.sort((left, right) => isError(right) - isError(left) || right.count - left.count).slice(0, ITEMS_MAX);
 }
 
 /** Caps a number of rows that was counted up to one more than the cap. */
-export function capped(n: number): { count: number; count_capped: boolean } {
-  return { count: Math.min(n, COUNT_CAP), count_capped: n > COUNT_CAP };
+function capped(n: number): { count: number; count_capped: boolean } {
+  return { count: Math.min(n, troubles.TROUBLE_CAP), count_capped: n > troubles.TROUBLE_CAP };
 }
 
 /** `1 task waits`, `2 tasks wait`. */
@@ -75,7 +77,7 @@ function deadLetterItem({ queue, n, since, reason }: troubles.DeadLettersRow): A
   return {
     type: 'dead_letters',
     severity: 'error',
-    title: `The queue ${queue} has ${counted(Math.min(n, COUNT_CAP), 'dead letter')}, the latest because: ${reason}.`,
+    title: `The queue ${queue} has ${counted(Math.min(n, troubles.TROUBLE_CAP), 'dead letter')}, the latest because: ${reason}.`,
     remedy: `Fix the cause, then return them to the queue: heddle queue redrive ${queue}`,
     since,
     ...capped(n),
@@ -84,7 +86,7 @@ function deadLetterItem({ queue, n, since, reason }: troubles.DeadLettersRow): A
 }
 
 function lostItem({ holder, n, last_at, since, task_id }: troubles.LostAttemptsRow): Attention {
-  const attempts = `${counted(Math.min(n, COUNT_CAP), 'attempt')} of its tasks ${n === 1 ? 'was' : 'were'} requeued`;
+  const attempts = `${counted(Math.min(n, troubles.TROUBLE_CAP), 'attempt')} of its tasks ${n === 1 ? 'was' : 'were'} requeued`;
   return {
     type: 'lost_worker',
     severity: 'warning',
@@ -132,7 +134,7 @@ function slotRemedy(holder: { id: string; name: string } | undefined, isCanceled
 }
 
 function deadDeliveryItem({ origin, n, since, error, task_id }: troubles.OriginRow): Attention {
-  const deliveries = `${Math.min(n, COUNT_CAP)} ${n === 1 ? 'delivery' : 'deliveries'}`;
+  const deliveries = `${Math.min(n, troubles.TROUBLE_CAP)} ${n === 1 ? 'delivery' : 'deliveries'}`;
   return {
     type: 'webhook_dead',
     severity: 'error',

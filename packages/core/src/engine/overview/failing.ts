@@ -1,22 +1,29 @@
 import { hashOfText, hashToText } from '../../domain/stored-hash.ts';
 import type { Queryable } from '../../store/database.ts';
 import { COUNT_CAP } from '../../store/overview/counts.ts';
-import { findFailing, findFailures } from '../../store/overview/failures.ts';
+import { findFailing, findFailures, type FailingRow } from '../../store/overview/failures.ts';
 import { HeddleError } from '@heddle/base/errors';
 import type { FailedTasks, FailingGroup } from './port.ts';
 
 const NO_REASON = 'it failed without a reason';
 
-/** Groups the latest 10,000 failures of a day. */
-export async function failingGroups(database: Queryable, now: number): Promise<FailingGroup[]> {
+/** Groups the latest 10,000 failures of a day; `total` is one more if there are more. */
+export async function failingGroups(
+  database: Queryable,
+  now: number,
+): Promise<{ groups: FailingGroup[]; total: number }> {
   const rows = await findFailing(database, now);
-  return rows.map((row) => ({
+  return { groups: rows.map(groupOf), total: rows[0]?.examined ?? 0 };
+}
+
+function groupOf(row: FailingRow): FailingGroup {
+  return {
     fingerprint: hashToText(row.fingerprint),
     kind: row.kind,
     reason: row.reason ?? NO_REASON,
     pattern: row.pattern ?? NO_REASON,
     tasks: row.tasks,
-    tasks_capped: row.examined >= COUNT_CAP,
+    tasks_capped: row.examined > COUNT_CAP,
     runs: row.runs,
     first_at: row.first_at,
     last_at: row.last_at,
@@ -26,7 +33,7 @@ export async function failingGroups(database: Queryable, now: number): Promise<F
       run_id: row.workflow_id ?? row.task_id,
       run_name: row.workflow_name,
     },
-  }));
+  };
 }
 
 /** Lists the failed tasks of a group. */

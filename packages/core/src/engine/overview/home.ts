@@ -1,8 +1,7 @@
 import { waitQuantile } from '../../domain/wait-histogram.ts';
 import * as counts from '../../store/overview/counts.ts';
 import { findReadyLanes, type LaneRow } from '../../store/overview/waiting.ts';
-import { countFailedLastDay } from '../../store/overview/failures.ts';
-import { attentionItems } from './attention.ts';
+import { attentionItems, findTroubles } from './attention.ts';
 import type { OverviewContext } from './context.ts';
 import { failingGroups } from './failing.ts';
 import type { CappedCount, Home, Minute, WaitingGroup } from './port.ts';
@@ -17,22 +16,22 @@ export async function computeHome(context: OverviewContext): Promise<Home> {
   const { database } = context;
   const now = await counts.timeOfDatabase(database, context.now());
   const ready = await findReadyLanes(database);
-  const [numbers, failing, [lanes, slots, runners], last_hour] = await Promise.all([
-    countNow(context, ready, now),
+  const [numbers, failing, [lanes, slots, runners], last_hour, others] = await Promise.all([
+    countNow(context, ready),
     failingGroups(database, now),
     waitingParts(context, ready, now),
     lastHour(context, now),
+    findTroubles(context, now),
   ]);
   const groups = [...lanes.map(laneGroup), ...slots.map(slotGroup), ...runners, ...numbers.groups];
-  const attention = await attentionItems(context, now, lanes, slots);
   return {
     at: now,
-    now: numbers.now,
+    now: { ...numbers.now, failed_last_day: cap(failing.total) },
     open_runs: numbers.open_runs,
     last_hour,
-    failing,
+    failing: failing.groups,
     waiting: groups.sort((left, right) => right.tasks - left.tasks).slice(0, GROUPS_MAX),
-    attention,
+    attention: attentionItems(others, lanes, slots, now),
   };
 }
 
@@ -47,14 +46,12 @@ function cap(n: number, atLeast = false): CappedCount {
 async function countNow(
   { database }: OverviewContext,
   lanes: readonly LaneRow[],
-  now: number,
-): Promise<{ now: Home['now']; open_runs: CappedCount; groups: WaitingGroup[] }> {
+): Promise<{ now: Omit<Home['now'], 'failed_last_day'>; open_runs: CappedCount; groups: WaitingGroup[] }> {
   const open = await counts.countOpen(database);
   const running = await counts.countRunning(database);
-  // A ready row may be of a task that was canceled or paused; only small numbers can be checked.
-  const ready = lanes.some(({ more }) => more)
-    ? await counts.countReady(database)
-    : lanes.reduce((sum, { tasks }) => sum + tasks, 0);
+  const listed = lanes.reduce((sum, { tasks }) => sum + tasks, 0);
+  const isPart = lanes.some(({ more }) => more) && listed <= counts.COUNT_CAP;
+  const ready = isPart ? await counts.countReady(database) : listed;
   const delayed = await counts.findDelayed(database);
   const paused = await counts.findPaused(database);
   // Nothing lists the tasks that wait: they are the open ones that do nothing else.
@@ -67,7 +64,6 @@ async function countNow(
       waiting: cap(waiting, open.runs > counts.COUNT_CAP),
       delayed: cap(delayed?.n ?? 0),
       paused: cap(paused?.n ?? 0),
-      failed_last_day: cap(await countFailedLastDay(database, now)),
     },
     open_runs: cap(open.runs),
     groups: [

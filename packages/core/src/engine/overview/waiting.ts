@@ -58,8 +58,7 @@ export async function laneStates(
 
 /** Full slots with the most waiting tasks, and who holds them. */
 export async function fullSlots({ database }: OverviewContext): Promise<FullSlot[]> {
-  const contended = await store.findContendedSlots(database);
-  const rows = contended.sort((left, right) => right.tasks - left.tasks).slice(0, SLOTS_SHOWN);
+  const rows = await store.findContendedSlots(database, SLOTS_SHOWN);
   if (rows.length === 0) return [];
   const ids = rows.map(({ slot }) => slot);
   const details = new Map((await store.findSlotDetails(database, ids)).map((each) => [each.slot, each]));

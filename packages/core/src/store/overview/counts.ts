@@ -29,12 +29,12 @@ const READY: Statement = {
 
 const DELAYED: Statement = {
   name: 'home.delayed',
-  text: withCodes(`select count(*) as n, min(d.run_at) as since, s.task_id, s.name
-    from (select run_at from delayed order by run_at, task_id limit $1 + 1) d
+  text: withCodes(`select d.n, s.since, s.task_id, s.name
+    from (select count(*) as n from (select 1 from delayed limit $1 + 1) x) d
     left join lateral (
-      select t.id as task_id, t.name from (select task_id from delayed order by run_at, task_id limit 100) f
-      join task t on t.id = f.task_id and (t.state + 0) = :pending limit 1) s on true
-    group by s.task_id, s.name`),
+      select t.id as task_id, t.name, f.run_at as since
+      from (select run_at, task_id from delayed order by run_at, task_id limit 100) f
+      join task t on t.id = f.task_id and (t.state + 0) = :pending order by f.run_at, f.task_id limit 1) s on true`),
 };
 
 const PAUSED: Statement = {

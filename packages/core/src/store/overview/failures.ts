@@ -8,27 +8,25 @@ const FAILING: Statement = {
   name: 'home.failing',
   text: `with latest as materialized (
       select task_id, workflow_id, kind_id, fingerprint, ended_at from failure
-      where ended_at > $1::timestamptz - interval '1 day' order by ended_at desc, task_id desc limit $2
+      where ended_at > $1::timestamptz - interval '1 day' order by ended_at desc, task_id desc limit $2 + 1
+    ), by_run as (
+      select fingerprint, kind_id, workflow_id, count(*) as tasks, max(ended_at) as last_at
+      from latest group by fingerprint, kind_id, workflow_id
     ), alike as (
-      select fingerprint, min(kind_id) as kind_id, count(*) as tasks, count(distinct workflow_id) as runs,
-        max(ended_at) as last_at, (array_agg(task_id order by ended_at desc, task_id desc))[1] as task_id
-      from latest group by fingerprint order by count(*) desc, max(ended_at) desc limit $3
+      select fingerprint, kind_id, sum(tasks)::bigint as tasks, count(*) as runs, max(last_at) as last_at
+      from by_run group by fingerprint, kind_id order by sum(tasks) desc, max(last_at) desc limit $3
     )
-    select a.fingerprint::text as fingerprint, k.name as kind, a.tasks, a.runs, a.last_at, a.task_id,
+    select a.fingerprint::text as fingerprint, k.name as kind, a.tasks, a.runs, a.last_at, s.task_id,
       (select min(f.ended_at) from failure f where f.fingerprint = a.fingerprint
         and f.ended_at > $1::timestamptz - interval '1 day') as first_at,
       t.name, t.reason, failure_pattern(t.reason) as pattern, t.workflow_id, w.name as workflow_name,
       (select count(*) from latest) as examined
     from alike a join kind k on k.id = a.kind_id
-    left join lateral (select t.name, t.reason, t.workflow_id from task_all t where t.id = a.task_id limit 1) t on true
+    cross join lateral (select f.task_id from failure f where f.fingerprint = a.fingerprint
+      order by f.ended_at desc, f.task_id desc limit 1) s
+    left join lateral (select t.name, t.reason, t.workflow_id from task_all t where t.id = s.task_id limit 1) t on true
     left join lateral (select w.name from workflow_all w where w.id = t.workflow_id limit 1) w on true
     order by a.tasks desc, a.last_at desc`,
-};
-
-const FAILED_LAST_DAY: Statement = {
-  name: 'home.failed_last_day',
-  text: `select count(*) as n from (
-    select 1 from failure where ended_at > $1::timestamptz - interval '1 day' limit $2 + 1) x`,
 };
 
 const LIST: Statement = {
@@ -60,7 +58,7 @@ export interface FailingRow {
   pattern: string | null;
   workflow_id: string | null;
   workflow_name: string | null;
-  /** Failures that were grouped. */
+  /** Failures that were grouped, of all groups: one more than the cap if there are more. */
   examined: number;
 }
 
@@ -78,11 +76,6 @@ export interface FailureRow {
 
 export function findFailing(queryable: Queryable, now: number): Promise<FailingRow[]> {
   return queryable.query(FAILING, [new Date(now).toISOString(), COUNT_CAP, GROUPS_MAX]);
-}
-
-export async function countFailedLastDay(queryable: Queryable, now: number): Promise<number> {
-  const [row] = await queryable.query<{ n: number }>(FAILED_LAST_DAY, [new Date(now).toISOString(), COUNT_CAP]);
-  return row!.n;
 }
 
 /** The failures of a fingerprint before a position, newest first. */

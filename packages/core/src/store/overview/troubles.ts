@@ -1,6 +1,8 @@
 import type { Queryable, Statement } from '../database.ts';
 import { withCodes } from '../sql-names.ts';
-import { COUNT_CAP } from './counts.ts';
+
+/** Rows of each trouble that are counted. */
+export const TROUBLE_CAP = 1_000;
 
 const ROWS_MAX = 20;
 
@@ -70,7 +72,7 @@ const FAILING_ORIGINS: Statement = {
       (array_agg(d.task_id order by d.tries desc))[1] as task_id
     from origins o cross join lateral (
       select x.tries, x.last_error, x.first_try_at, x.task_id from delivery x
-      where x.state = 'due' and x.origin = o.origin order by x.next_try_at, x.id limit 500) d
+      where x.state = 'due' and x.origin = o.origin order by x.next_try_at, x.id limit 100) d
     where o.origin is not null and d.tries >= 3 and d.last_error is not null
     group by o.origin order by count(*) desc, o.origin limit $1`,
 };
@@ -134,12 +136,12 @@ export interface FailedLaunchRow {
 }
 
 export function findDeadLetters(queryable: Queryable): Promise<DeadLettersRow[]> {
-  return queryable.query(DEAD_LETTERS, [COUNT_CAP, ROWS_MAX]);
+  return queryable.query(DEAD_LETTERS, [TROUBLE_CAP, ROWS_MAX]);
 }
 
 /** Attempts of the last hour whose workers were lost, by worker. */
 export function findLostAttempts(queryable: Queryable, now: number): Promise<LostAttemptsRow[]> {
-  return queryable.query(LOST_ATTEMPTS, [new Date(now).toISOString(), COUNT_CAP, ROWS_MAX]);
+  return queryable.query(LOST_ATTEMPTS, [new Date(now).toISOString(), TROUBLE_CAP, ROWS_MAX]);
 }
 
 export function findJobTroubles(queryable: Queryable, now: number): Promise<JobTroubleRow[]> {
@@ -147,7 +149,7 @@ export function findJobTroubles(queryable: Queryable, now: number): Promise<JobT
 }
 
 export function findDeadDeliveries(queryable: Queryable): Promise<OriginRow[]> {
-  return queryable.query(DEAD_DELIVERIES, [COUNT_CAP, ROWS_MAX]);
+  return queryable.query(DEAD_DELIVERIES, [TROUBLE_CAP, ROWS_MAX]);
 }
 
 /** Targets with deliveries that failed three times or more and are tried again. */

@@ -1,12 +1,12 @@
 import type { JsonValue } from '@heddle/base/json';
 import { numberArray } from '../transitions.ts';
 import type { Queryable, Statement } from '../database.ts';
+import { COUNT_CAP } from './counts.ts';
 import { withCodes } from '../sql-names.ts';
 
 const LANES_MAX = 200;
 const SLOTS_MAX = 1_000;
-/** Tasks of lanes, and of slots, that are checked together. */
-const TASKS_MAX = 10_000;
+const SLOT_TASKS_MAX = 100;
 
 const LANES: Statement = { name: 'home.lanes', text: `select * from ready_lanes($1, $2)` };
 
@@ -20,12 +20,12 @@ const CLAIMERS: Statement = {
 
 const SLOTS: Statement = {
   name: 'home.slots',
-  text: `select s.*, s.slot_id::text as slot from contended_slots($1, $2, null) s`,
+  text: `select s.*, s.slot_id::text as slot from contended_slots($1, $2, $3, null) s`,
 };
 
 const SLOT: Statement = {
   name: 'slots.contended',
-  text: `select s.*, s.slot_id::text as slot from contended_slots(1, $2, $1::text::bigint - 1) s
+  text: `select s.*, s.slot_id::text as slot from contended_slots(1, 1, $2, $1::text::bigint - 1) s
     where s.slot_id = $1::text::bigint`,
 };
 
@@ -133,7 +133,7 @@ export interface RunnerWaitRow {
 
 /** Returns the lanes with ready tasks, at most 200. */
 export function findReadyLanes(queryable: Queryable): Promise<LaneRow[]> {
-  return queryable.query(LANES, [LANES_MAX, TASKS_MAX]);
+  return queryable.query(LANES, [LANES_MAX, COUNT_CAP]);
 }
 
 /** Returns who claims from these lanes; live ones were seen within `goneMs`. */
@@ -146,14 +146,14 @@ export function findClaimersOf(
   return queryable.query(CLAIMERS, [numberArray(lanes), new Date(now).toISOString(), goneMs]);
 }
 
-/** Returns slots with waiting tasks, at most 1,000. */
-export function findContendedSlots(queryable: Queryable): Promise<ContendedSlotRow[]> {
-  return queryable.query(SLOTS, [SLOTS_MAX, TASKS_MAX]);
+/** Of the first 1,000 slots that tasks wait for returns those with the most tasks, each counted up to 100. */
+export function findContendedSlots(queryable: Queryable, limit = SLOTS_MAX): Promise<ContendedSlotRow[]> {
+  return queryable.query(SLOTS, [SLOTS_MAX, limit, SLOT_TASKS_MAX]);
 }
 
-/** Returns the slot, if tasks wait for it. */
+/** Returns the slot, if tasks wait for it, with their number up to 10,000. */
 export function findContendedSlot(queryable: Queryable, slot: string): Promise<ContendedSlotRow[]> {
-  return queryable.query(SLOT, [slot, TASKS_MAX]);
+  return queryable.query(SLOT, [slot, COUNT_CAP]);
 }
 
 /** Returns the first tasks that wait for each of these slots. */
@@ -175,5 +175,5 @@ export function findSlotHolders(queryable: Queryable, slots: readonly string[] |
 }
 
 export function findRunnerWaits(queryable: Queryable): Promise<RunnerWaitRow[]> {
-  return queryable.query(RUNNERS, [TASKS_MAX]);
+  return queryable.query(RUNNERS, [COUNT_CAP]);
 }

@@ -14,6 +14,7 @@ import { registerJobCommands } from '../../../src/cli/commands/job.ts';
 import { registerPoolCommands } from '../../../src/cli/commands/pool.ts';
 import { registerRunCommand } from '../../../src/cli/commands/run.ts';
 import { registerSecretCommands } from '../../../src/cli/commands/secret.ts';
+import { registerStatusCommand } from '../../../src/cli/commands/status.ts';
 import { registerTaskCommands } from '../../../src/cli/commands/task.ts';
 import { registerWebhookCommands } from '../../../src/cli/commands/webhook.ts';
 import { registerWorkflowCommands } from '../../../src/cli/commands/workflow.ts';
@@ -89,6 +90,7 @@ export async function heddle(args: readonly string[], options: RunOptions = {}):
   });
   registerBatchCommands(program, io);
   registerTaskCommands(program, io);
+  registerStatusCommand(program, io);
   registerRunCommand(program, io);
   registerWorkflowCommands(program, io);
   registerEventCommands(program, io);

@@ -31,6 +31,7 @@ begin
   )
   insert into paused_task as p (task_id, paused_at) select id, v_now from paused
   on conflict (task_id) do update set paused_at = excluded.paused_at;
+  perform leave_lanes(v_pending);
   return json_build_object('codes', v_codes, 'transitions', v_transitions, 'workflows', v_workflows,
     'lanes', yield_slots(v_pending));
 end $$;

@@ -9,7 +9,7 @@ create table failure (
   fingerprint bigint not null,
   ended_at timestamptz not null
 );
-create index failure_ended on failure (ended_at, task_id);
+create index failure_ended on failure (ended_at, task_id) include (fingerprint, kind_id, workflow_id);
 create index failure_alike on failure (fingerprint, ended_at, task_id);
 
 -- What all processes did in a minute. `waits`: how many tasks waited how long before they started, by bucket
