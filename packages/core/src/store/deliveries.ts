@@ -37,13 +37,13 @@ type Filter = keyof typeof FILTERS;
 const EXAMINED_MAX = 20_000;
 
 /** @param isDead the index of dead deliveries needs a literal */
-function listStatement(present: readonly Filter[], isDead: boolean): Statement {
+function listStatement(family: string, present: readonly Filter[], isDead: boolean): Statement {
   const conditions = present.map((filter, index) => FILTERS[filter](`$${index + 4}`));
   if (isDead) conditions.push("state = 'dead'");
   const latest = `select * from delivery ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`}
     order by created_at desc, id desc`;
   return {
-    name: ['deliveries.list', ...present, ...(isDead ? ['dead'] : [])].join('.'),
+    name: [family, ...present, ...(isDead ? ['dead'] : [])].join('.'),
     text: `select d.id, d.task_id, d.workflow_id, d.attempt, d.trigger, d.ordinal, d.origin, d.action, d.tries,
         d.first_try_at, d.traceparent, d.idempotency_key, d.state, d.next_try_at, d.last_status, d.last_error,
         d.created_at, d.delivered_at, t.name as task_name, k.name as task_kind
@@ -189,7 +189,7 @@ export function findDeliveries(queryable: Queryable, filter: DeliveryListFilter)
     return filter[name] !== undefined && !(isDead && name === 'state');
   });
   const values = [filter.limit, filter.offset, filter.origin ?? null, ...present.map((name) => filter[name])];
-  return queryable.query(listStatement(present, isDead), values);
+  return queryable.query(listStatement('deliveries.list', present, isDead), values);
 }
 
 export async function deliveryExists(queryable: Queryable, id: string): Promise<boolean> {

@@ -34,7 +34,7 @@ const RUNNING_BY_KIND: Statement = {
   name: 'queues.running_by_kind',
   text: `select k.name as kind, count(*) as n
     from (select id, task_ids from lease order by id desc limit $1) l cross join unnest(l.task_ids) u(id)
-    join task t on t.id = u.id and t.lease_id = l.id join kind k on k.id = t.kind_id group by k.name`,
+    cross join lateral (select t.kind_id from task t where t.id = u.id and t.lease_id = l.id offset 0) t join kind k on k.id = t.kind_id group by k.name`,
 };
 
 /** Kinds that workers claimed in the last minute. */
@@ -48,7 +48,7 @@ const LIVE_KINDS: Statement = {
 const DELAYED_BY_KIND: Statement = {
   name: 'queues.delayed_by_kind',
   text: `select k.name as kind, count(*) as n from (select task_id from delayed order by run_at, task_id limit $1) d
-    join task t on t.id = d.task_id join kind k on k.id = t.kind_id group by k.name`,
+    cross join lateral (select t.kind_id from task t where t.id = d.task_id offset 0) t join kind k on k.id = t.kind_id group by k.name`,
 };
 
 export interface QueueRow {

@@ -35,7 +35,8 @@ const WAITERS: Statement = {
     cross join lateral (
       select t.id, t.name from (select b.rank, b.task_id from blocked b where b.slot_id = u.slot
         order by b.rank, b.task_id limit 5 * $2) b
-      join task t on t.id = b.task_id and (t.state + 0) = :pending order by b.rank, b.task_id limit $2) w`),
+      cross join lateral (select t.id, t.name from task t where t.id = b.task_id and (t.state + 0) = :pending offset 0) t
+      order by b.rank, b.task_id limit $2) w`),
 };
 
 const SLOT_DETAILS: Statement = {
@@ -55,7 +56,8 @@ const HOLDERS: Statement = {
         select t.id, t.name, t.state, t.claimed_at, t.slots, t.rule_slots, t.rule_max
         from (select l.id, unnest(l.task_ids) as task_id from (select id, task_ids from lease order by id limit 10000) l
           limit 20000) o
-        join task t on t.id = o.task_id and t.lease_id = o.id and t.slots is not null) t, unnest(t.slots) u(slot)
+        cross join lateral (select t.id, t.name, t.state, t.claimed_at, t.slots, t.rule_slots, t.rule_max from task t
+          where t.id = o.task_id and t.lease_id = o.id and t.slots is not null offset 0) t) t, unnest(t.slots) u(slot)
       where $1::text[] is null or u.slot = any($1::text[]::bigint[])) h
     where h.place <= 20`),
 };

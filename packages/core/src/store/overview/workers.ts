@@ -40,7 +40,8 @@ const LIST: Statement = {
         select l.holder, t.id, t.name, t.kind_id, t.claimed_at, t.updated_at,
           row_number() over (partition by l.holder order by t.claimed_at, t.id) as place
         from (select id, holder, queued_kind, task_ids from lease order by id desc limit 10000) l cross join unnest(l.task_ids) u(id)
-        join task t on t.id = u.id and t.lease_id = l.id and (t.state + 0) in (:claimed, :running, :expanding)
+        cross join lateral (select t.* from task t where t.id = u.id and t.lease_id = l.id
+          and (t.state + 0) in (:claimed, :running, :expanding) offset 0) t
         where l.queued_kind is null or (t.state + 0) = :running
         limit 10000) r
       where not starts_with(r.holder, 'queue of ') group by r.holder
