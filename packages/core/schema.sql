@@ -1,6 +1,16 @@
 -- The schema after all migrations, with the signatures of its functions: an overview for readers, and a record of
 -- changes for reviews. Written by `node scripts/dump-schema.ts`; nothing executes it.
 
+create table heddle.activity_minute (
+  minute timestamp with time zone not null,
+  started bigint not null,
+  succeeded bigint not null,
+  failed bigint not null,
+  canceled bigint not null,
+  waits bigint[] not null,
+  constraint activity_minute_pkey PRIMARY KEY (minute)
+) with (fillfactor=50);
+
 create table heddle.api_token (
   id uuid not null,
   name text not null,
@@ -342,6 +352,7 @@ create table heddle.delivery (
   constraint delivery_task_id_attempt_trigger_ordinal_key UNIQUE (task_id, attempt, trigger, ordinal),
   constraint delivery_trigger_check CHECK ((trigger = ANY (ARRAY['start'::text, 'success'::text, 'failure'::text, 'cancel'::text, 'notify'::text])))
 ) with (fillfactor=70);
+CREATE INDEX delivery_created ON heddle.delivery USING btree (created_at, id);
 CREATE INDEX delivery_dead ON heddle.delivery USING btree (created_at, id) WHERE (state = 'dead'::text);
 CREATE INDEX delivery_due ON heddle.delivery USING btree (origin, next_try_at, id) WHERE (state = 'due'::text);
 CREATE INDEX delivery_held ON heddle.delivery USING btree (created_at) WHERE (state = 'held'::text);
@@ -357,6 +368,17 @@ create table heddle.edge (
   constraint edge_pkey PRIMARY KEY (parent_id, child_id)
 );
 CREATE INDEX edge_child ON heddle.edge USING btree (child_id);
+
+create table heddle.failure (
+  task_id uuid not null,
+  workflow_id uuid not null,
+  kind_id integer not null,
+  fingerprint bigint not null,
+  ended_at timestamp with time zone not null,
+  constraint failure_pkey PRIMARY KEY (task_id)
+);
+CREATE INDEX failure_alike ON heddle.failure USING btree (fingerprint, ended_at, task_id);
+CREATE INDEX failure_ended ON heddle.failure USING btree (ended_at, task_id) INCLUDE (fingerprint, kind_id, workflow_id);
 
 create table heddle.finalization (
   workflow_id uuid not null,
@@ -433,6 +455,12 @@ create table heddle.named_secret (
   updated_at timestamp with time zone not null,
   version bigint generated always as identity not null,
   constraint named_secret_pkey PRIMARY KEY (name)
+);
+
+create table heddle.paused_task (
+  task_id uuid not null,
+  paused_at timestamp with time zone not null,
+  constraint paused_task_pkey PRIMARY KEY (task_id)
 );
 
 create table heddle.queue_body (
@@ -812,6 +840,7 @@ create table heddle.task_attempt (
   constraint task_attempt_attempt_check CHECK ((attempt > 0)),
   constraint task_attempt_pkey PRIMARY KEY (task_id, attempt)
 );
+CREATE INDEX task_attempt_lost ON heddle.task_attempt USING btree (ended_at) WHERE (outcome = 20);
 
 create table heddle.task_collection_data (
   workflow_id uuid not null,
@@ -862,6 +891,21 @@ create table heddle.task_spec (
   requirements jsonb,
   constraint task_spec_pkey PRIMARY KEY (task_id)
 );
+
+create table heddle.worker (
+  holder text not null,
+  type text not null,
+  version text,
+  host text,
+  kinds text[] not null,
+  concurrency integer,
+  running integer,
+  started_at timestamp with time zone not null,
+  seen_at timestamp with time zone not null,
+  left_at timestamp with time zone,
+  constraint worker_pkey PRIMARY KEY (holder),
+  constraint worker_type_check CHECK ((type = ANY (ARRAY['server'::text, 'worker'::text, 'queue_worker'::text, 'runner'::text])))
+) with (fillfactor=50);
 
 create table heddle.workflow (
   id uuid not null,
@@ -1569,6 +1613,9 @@ UNION ALL
 -- heddle.conclude(p_ending ending, p_now timestamp with time zone, OUT cascaded uuid[], OUT unblocked integer, OUT lanes integer[], OUT deliveries integer, OUT ended uuid[], OUT propagations jsonb)
 --   returns record, plpgsql, volatile, set plan_cache_mode=force_generic_plan
 
+-- heddle.contended_slots(p_slots_max integer, p_shown integer, p_tasks_max integer, p_after bigint)
+--   returns TABLE(slot_id bigint, tasks bigint, more boolean, max bigint, task_id uuid, name text, since timestamp with time zone), sql, stable, set enable_seqscan=off, enable_hashjoin=off, enable_mergejoin=off
+
 -- heddle.copy_rows(p_from regclass, p_to regclass, p_key name, p_ids uuid[])
 --   returns void, plpgsql, volatile
 
@@ -1635,6 +1682,12 @@ UNION ALL
 -- heddle.end_containers(p_ids uuid[], p_now timestamp with time zone, OUT o_ended uuid[], OUT o_parents uuid[])
 --   returns record, plpgsql, volatile
 
+-- heddle.failure_fingerprint(p_kind integer, p_reason text)
+--   returns bigint, sql, immutable
+
+-- heddle.failure_pattern(p_reason text)
+--   returns text, sql, immutable
+
 -- heddle.falling_below(p_id uuid)
 --   returns uuid[], plpgsql, volatile, set enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off
 
@@ -1648,6 +1701,9 @@ UNION ALL
 --   returns TABLE(n integer, name text, id uuid, before boolean), plpgsql, stable, set plan_cache_mode=force_generic_plan, enable_seqscan=off
 
 -- heddle.forget_audit(p_before_ms bigint, p_limit integer)
+--   returns void, sql, volatile
+
+-- heddle.forget_failures(p_ids uuid[])
 --   returns void, sql, volatile
 
 -- heddle.freed_by_progress(p_holders uuid[], p_ids uuid[], p_success bigint[], p_failure bigint[], OUT slots bigint[], OUT amounts bigint[])
@@ -1691,6 +1747,9 @@ UNION ALL
 
 -- heddle.leave_containers(p_ids uuid[], p_containers uuid[], p_succeeded boolean, p_now timestamp with time zone, OUT disabled uuid[], OUT workflows uuid[], OUT unblocked integer, OUT lanes integer[])
 --   returns record, plpgsql, volatile, set plan_cache_mode=force_generic_plan
+
+-- heddle.leave_lanes(p_ids uuid[])
+--   returns void, plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off
 
 -- heddle.leave_queues(p_tasks uuid[], p_leases bigint[], p_lease_ms integer, p_now timestamp with time zone, OUT o_ids uuid[], OUT o_lease bigint)
 --   returns record, plpgsql, volatile
@@ -1797,11 +1856,17 @@ UNION ALL
 -- heddle.reads_queue(p_kind integer, p_now timestamp with time zone)
 --   returns boolean, sql, stable
 
+-- heddle.ready_lanes(p_lanes_max integer, p_tasks_max integer)
+--   returns TABLE(lane integer, tasks bigint, more boolean, task_id uuid, name text, since timestamp with time zone), sql, stable, set enable_seqscan=off, enable_hashjoin=off, enable_mergejoin=off
+
 -- heddle.reason_of(p_cause uuid)
 --   returns text, sql, stable
 
 -- heddle.receive_messages(p_queue text, p_max integer, p_visibility_ms bigint, p_max_receives integer, p_bytes bigint, p_from_ms bigint, p_now timestamp with time zone)
 --   returns TABLE(id uuid, receipt bigint, receive_count integer, sent_at timestamp with time zone, body text, mark timestamp with time zone, seen_at timestamp with time zone), plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off
+
+-- heddle.record_failures(p_ids uuid[])
+--   returns void, sql, volatile
 
 -- heddle.record_tries(p_results jsonb, p_over uuid[], p_now timestamp with time zone)
 --   returns void, plpgsql, volatile

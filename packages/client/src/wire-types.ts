@@ -228,6 +228,10 @@ export interface DeliveryDto {
   task_id: string | null;
   /** The batch or workflow of the task. */
   batch_id: string;
+  task_name: string | null;
+  task_kind: string | null;
+  /** Scheme, host and port of the target; `smtp:` for mail. */
+  origin: string;
   attempt: number;
   action: ActionDto | NoticeDto;
   state: 'held' | 'due' | 'delivered' | 'dead';
@@ -583,6 +587,159 @@ export interface LiveDto {
 
 export interface ReadyDto {
   status: 'ready';
+}
+
+export interface AttentionDto {
+  type:
+    | 'no_worker'
+    | 'dead_letters'
+    | 'lost_worker'
+    | 'full_rule'
+    | 'job_failed'
+    | 'job_missed'
+    | 'webhook_dead'
+    | 'webhook_failing'
+    | 'runner_launch_failed'
+    | 'executor_unreachable';
+  severity: 'error' | 'warning';
+  /** What is wrong. */
+  title: string;
+  /** What to do. */
+  remedy: string;
+  since: string | null;
+  /** How many it concerns. */
+  count: number;
+  /** Whether there are more of them than the number says. */
+  count_capped: boolean;
+  kind?: string;
+  queue?: string;
+  /** Name of the worker. */
+  worker?: string;
+  slot_id?: string;
+  /** The job. */
+  job_id?: string;
+  /** The batch or workflow. */
+  run_id?: string;
+  /** One of the tasks, or the task that holds a slot. */
+  task_id?: string;
+  /** Scheme, host and port of a webhook target, or `smtp:`. */
+  origin?: string;
+  executor?: string;
+  resource_class?: string;
+}
+
+export interface CappedCountDto {
+  /** Number, up to 10,000. */
+  n: number;
+  /** Whether there are more. */
+  n_capped: boolean;
+}
+
+export interface FailedTaskDto {
+  /** The task. */
+  task_id: string;
+  name: string;
+  kind: string;
+  /** Why it failed. */
+  reason: string;
+  /** Its batch or workflow. */
+  run_id: string;
+  run_name: string | null;
+  /** When it failed (RFC 3339, UTC) */
+  ended_at: string;
+}
+
+export interface FailedTasksDto {
+  tasks: FailedTaskDto[];
+  next: string | null;
+}
+
+export interface FailingGroupDto {
+  /** The same for tasks of a kind that failed alike: 16 hexadecimal digits. */
+  fingerprint: string;
+  kind: string;
+  /** Reason of the latest one. */
+  reason: string;
+  /** Reason without its variable parts. */
+  pattern: string;
+  /** Failed tasks. */
+  tasks: number;
+  /** Whether there are more tasks than the number says. */
+  tasks_capped: boolean;
+  /** Batches and workflows that they belong to. */
+  runs: number;
+  /** When the first one of the last 24 hours failed (RFC 3339, UTC) */
+  first_at: string;
+  /** When the latest one failed (RFC 3339, UTC) */
+  last_at: string;
+  /** The latest one. */
+  sample: {
+    /** One of the tasks. */
+    task_id: string;
+    /** Its name. */
+    name: string;
+    /** Its batch or workflow. */
+    run_id: string;
+    run_name: string | null;
+  };
+}
+
+export interface HomeDto {
+  /** When it was computed, by the clock of the database (RFC 3339, UTC) */
+  at: string;
+  /** `waiting`: for dependencies, their turn, or a rule. */
+  now: {
+    running: CappedCountDto;
+    ready: CappedCountDto;
+    waiting: CappedCountDto;
+    delayed: CappedCountDto;
+    paused: CappedCountDto;
+    failed_last_day: CappedCountDto;
+  };
+  open_runs: CappedCountDto;
+  /** The last 60 minutes, oldest first. */
+  last_hour: MinuteDto[];
+  /** The failures of the last 24 hours, the latest 10,000, by kind and reason: the 20 largest groups. */
+  failing: FailingGroupDto[];
+  /** Why tasks do not run: the 50 largest groups. */
+  waiting: WaitingGroupDto[];
+  /** What needs an operator, errors first: at most 100. */
+  attention: AttentionDto[];
+}
+
+export interface MinuteDto {
+  /** Its beginning (RFC 3339, UTC) */
+  minute: string;
+  /** Tasks that started. */
+  started: number;
+  /** Tasks that succeeded. */
+  succeeded: number;
+  /** Tasks that failed, timed out or failed partially, those that failed by dependency included. */
+  failed: number;
+  /** Tasks that were canceled. */
+  canceled: number;
+  wait_p50_ms: number | null;
+  wait_p95_ms: number | null;
+}
+
+export interface WaitingGroupDto {
+  /** `queued`: the workers are busy; the others as in explanations of tasks. */
+  type: 'no_worker' | 'queued' | 'rule' | 'runner' | 'paused' | 'delayed';
+  /** Why they wait. */
+  text: string;
+  /** Tasks. */
+  tasks: number;
+  /** Whether there are more tasks than the number says. */
+  tasks_capped: boolean;
+  since: string | null;
+  kind: string | null;
+  slot_id: string | null;
+  sample: {
+    /** One of the tasks. */
+    task_id: string;
+    /** Its name. */
+    name: string;
+  } | null;
 }
 
 /** Absent members stay unchanged. */
@@ -1003,6 +1160,88 @@ export interface WorkflowNotificationDto {
   text?: string;
   /** Replaces the whole default body; its strings are templates. */
   payload?: unknown;
+}
+
+export interface ListedQueueDto {
+  /** A kind, or a queue: `manager`, `worker:KIND`. */
+  name: string;
+  /** `kind`: tasks of a kind; `messages`: a queue in PostgreSQL. */
+  type: 'kind' | 'messages';
+  ready: CappedCountDto;
+  /** Running tasks, or received messages that are not settled. */
+  in_flight: number;
+  /** Tasks or messages whose time has not come. */
+  delayed: number;
+  /** Dead letters, up to 10,000. */
+  dead: number;
+  oldest_at: string | null;
+  /** Workers of the kind that were seen in the last minute. */
+  workers: number;
+}
+
+export interface SlotDto {
+  /** 16 hexadecimal digits. */
+  id: string;
+  rule: 'Concurrency' | 'Capacity';
+  kind: string;
+  /** The values of the fields of the rule that the tasks of this slot have in common. */
+  fields: Record<string, unknown>;
+  /** Limit of the rule; the lowest if the rules of tasks differ. */
+  max: number;
+  /** How much of it is taken: tasks, or units of work that are left. */
+  used: number;
+  full: boolean;
+  waiting: CappedCountDto;
+  waiting_since: string | null;
+  /** Tasks that hold it, the longest first: at most 20. */
+  holders: {
+    /** The task. */
+    id: string;
+    name: string;
+    /** Status of a task. */
+    status: Status;
+    claimed_at: string | null;
+  }[];
+  /** Tasks that wait for it, the next ones first: at most 20. */
+  waiters: {
+    /** The task. */
+    id: string;
+    name: string;
+  }[];
+}
+
+export interface SlotPageDto {
+  slots: SlotDto[];
+  next: string | null;
+}
+
+export interface WorkerDto {
+  /** Name in its claims, with that of its token. */
+  id: string;
+  name: string;
+  /** `worker`: `heddle worker` without a database; `queue_worker`: one that reads queues; `pull`: a client of the pull API. */
+  type: 'server' | 'worker' | 'queue_worker' | 'runner' | 'pull';
+  version: string | null;
+  host: string | null;
+  /** Kinds that it runs. */
+  kinds: string[];
+  concurrency: number | null;
+  /** Tasks that it runs now. */
+  running: number;
+  started_at: string | null;
+  /** Its last heartbeat or claim, or the last heartbeat of one of its tasks (RFC 3339, UTC) */
+  last_seen_at: string;
+  /** `stale`: not seen for 30 s; `lost`: not for a minute, although it did not stop in order. */
+  state: 'live' | 'stale' | 'lost';
+  /** The first 20 of its running tasks. */
+  tasks: {
+    /** The task. */
+    id: string;
+    name: string;
+    kind: string;
+    /** When it claimed the task (RFC 3339, UTC) */
+    claimed_at: string;
+  }[];
 }
 
 export interface CensusDto {
@@ -1978,6 +2217,16 @@ export interface ClaimWorkDto {
   wait_secs?: number;
   /** Name of the worker (default its address). All calls about the tasks must include it. */
   holder?: string;
+  /** What `/v1/workers` shows of this worker. */
+  worker?: {
+    /** Its version. */
+    version?: string;
+    /** Its machine. */
+    host?: string;
+    /** Maximum number of concurrent tasks. */
+    concurrency?: number;
+    started_at?: string;
+  };
 }
 
 export interface ClaimedWorkDto {
@@ -2049,6 +2298,11 @@ export interface HeartbeatAnswerDto {
 
 /** The `holder` of the claim, if it named one. */
 export type Holder = string;
+
+export interface LeaveWorkDto {
+  /** Name of the worker in its claims (default its address). */
+  holder?: string;
+}
 
 export interface ReleaseWorkDto {
   /** The claimed attempt; one that has ended is rejected. */

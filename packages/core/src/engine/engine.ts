@@ -11,6 +11,7 @@ import type { Database, Queryable } from '../store/database.ts';
 import { findAttempts } from '../store/attempts.ts';
 import { findAttemptHolders } from '../store/claims.ts';
 import { Kinds } from '../store/kinds.ts';
+import { Activity } from './activity.ts';
 import { Claims } from './claim.ts';
 import type { EngineContext, EngineSettings } from './context.ts';
 import { progress } from './counters.ts';
@@ -27,6 +28,7 @@ import { Offers } from './offers.ts';
 import * as operate from './operate.ts';
 import * as outbox from './outbox.ts';
 import type { Engine } from './port.ts';
+import { leave, present } from './presence.ts';
 import * as read from './read.ts';
 import * as tree from './read-tree.ts';
 import { report, update } from './report.ts';
@@ -140,6 +142,9 @@ function verbsOf(context: EngineContext): Engine {
     explain: (id) => explain(context, id),
     explainContainer: (id, containerId) => explainContainer(context, id, containerId),
     gauges: (kindLimit) => read.gauges(context, kindLimit),
+    present: (workers) => present(context, workers),
+    leave: (holder) => leave(context, holder),
+    flushActivity: () => context.activity.flush(context.database),
     onReady: (lanes, wake) => onReady(context, lanes, wake),
     offerToClaim: (lanes, claimAlong) => context.offers.add(lanes, claimAlong),
     onDeliveryDue: (wake) => signals.onDeliveryDue(wake),
@@ -162,6 +167,7 @@ function contextOf(options: EngineOptions): EngineContext {
   const { database, clock, random, log, metrics, tracing } = options;
   const kinds = new Kinds(database);
   const signals = new Signals(database, clock, log, newId(), () => metrics?.notifications.inc());
+  const activity = new Activity(clock);
   const traces = tracing?.enabled === true ? new Traces(tracing, database, log) : null;
   return {
     database,
@@ -171,7 +177,8 @@ function contextOf(options: EngineOptions): EngineContext {
     metrics,
     kinds,
     signals,
-    observer: new Observer({ metrics, kinds, signals, traces }),
+    observer: new Observer({ metrics, kinds, signals, traces, activity }),
+    activity,
     traces,
     offers: new Offers(),
     claimSizes: new ClaimSizes(),

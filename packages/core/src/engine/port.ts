@@ -10,6 +10,7 @@ import type { StartTaskMessage } from '../domain/message.ts';
 import type { WorkflowNotification } from '../domain/notification/notification.ts';
 import type { Delivery, DeliveryClaimRequest, DeliveryFilter, DeliveryRecord, DeliveryResult } from './delivery.ts';
 import type { ContainerExplanation, Explanation } from './explanation.ts';
+import type { WorkerPresence } from './presence.ts';
 import type { TaskNotices } from './notices/port.ts';
 import type { LogQuery } from './task-logs.ts';
 import type { RunnerBroker, RunnerRequestCounts } from './runners/port.ts';
@@ -44,6 +45,7 @@ export type {
 export type { ChunkKey, Findings, ScanBooks } from './findings/port.ts';
 export type { SharedData, SharedEntry } from './data/port.ts';
 export type * from './work-port.ts';
+export type { WorkerPresence } from './presence.ts';
 export type { BadEnd, Notices, TaskNotices, NoticeRequest, NotifyingTask } from './notices/port.ts';
 export type { Artifact } from '@heddle/base/vocabulary/artifact';
 export type {
@@ -383,6 +385,12 @@ export interface Engine {
   /** Explains why a container has not started or not ended; null if the workflow has no such container. */
   explainContainer(id: WorkflowId, container_id: string): Promise<ContainerExplanation | null>;
   gauges(kind_limit: number): Promise<Gauges>;
+  /** Records that these workers are alive. */
+  present(workers: readonly WorkerPresence[]): Promise<void>;
+  /** Records that a worker stopped in order, so that it is not taken for lost. */
+  leave(holder: string): Promise<void>;
+  /** Adds what this process started and ended since the last call to the activity of all processes. */
+  flushActivity(): Promise<void>;
 
   /** Calls back after a commit, in this or another process, that made tasks ready in one of these lanes. */
   onReady(lanes: readonly string[], wake: () => void): () => void;

@@ -60,11 +60,13 @@ export interface ServerKindsOptions extends KindsOptions {
   remote: RemoteKindsOptions;
 }
 
-/** Runs the built-in kinds and those of the configured modules in this process. */
-export async function startKinds(options: ServerKindsOptions): Promise<void> {
+/** Runs the built-in kinds and those of the configured modules in this process; returns their names. */
+export async function startKinds(options: ServerKindsOptions): Promise<string[]> {
   const kinds = await kindsOfServer(options);
   runKinds(kinds, options);
-  options.log.info({ kinds: kinds.map(({ name }) => name) }, `running tasks of ${kinds.length} kinds`);
+  const names = kinds.map(({ name }) => name);
+  options.log.info({ kinds: names }, `running tasks of ${kinds.length} kinds`);
+  return names;
 }
 
 /** The built-in kinds and those of the configured modules, as a server and its runners run them. */

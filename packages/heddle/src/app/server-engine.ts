@@ -29,6 +29,7 @@ const CONCURRENT = 16;
 
 const NODES_MAX = 500;
 
+type WorkerInfo = NonNullable<Parameters<HeddleClient['work']['claim']>[0]['worker']>;
 type NewNodes = Parameters<HeddleClient['work']['createChildren']>[1]['nodes'];
 type ServerEngine = LocalWorkerOptions['engine'] & Pick<Engine, 'createNodes' | 'readResults'>;
 
@@ -36,6 +37,7 @@ type ServerEngine = LocalWorkerOptions['engine'] & Pick<Engine, 'createNodes' | 
 export class RemoteEngine implements ServerEngine {
   readonly #client: HeddleClient;
   readonly #holder: string;
+  readonly #worker: WorkerInfo;
   readonly #stop = new AbortController();
   /** Of the workers, by their lanes. */
   readonly #wakes = new Map<readonly string[], () => void>();
@@ -43,11 +45,20 @@ export class RemoteEngine implements ServerEngine {
   /** Ends that the server has accepted, by outcome. */
   readonly ended = { succeeded: 0, partially_failed: 0, failed: 0, timed_out: 0 };
 
-  /** @param holder name of the worker */
-  constructor(client: HeddleClient, holder: string, log: Logger) {
+  /**
+   * @param holder name of the worker
+   * @param worker what the list of workers shows of it
+   */
+  constructor(client: HeddleClient, holder: string, log: Logger, worker: WorkerInfo = {}) {
     this.#client = client;
     this.#holder = holder;
+    this.#worker = worker;
     this.appendLogs = serverLogs(client, log, holder);
+  }
+
+  /** Reports that the worker stops; without an answer it is shown as lost. */
+  async leave(): Promise<void> {
+    await this.#client.work.leave(this.#holder).catch(() => undefined);
   }
 
   /** Ends claims that wait. */
@@ -87,7 +98,10 @@ export class RemoteEngine implements ServerEngine {
     const holder = this.#holder;
     if (lanes[0]!.startsWith('runner:')) return this.#client.runner.claim({ lease_secs, holder });
     const kinds = lanes.map((lane) => lane.replace(/^kind:/, ''));
-    return this.#client.work.claim({ kinds, max, lease_secs, wait_secs, holder }, this.#stop.signal);
+    return this.#client.work.claim(
+      { kinds, max, lease_secs, wait_secs, holder, worker: this.#worker },
+      this.#stop.signal,
+    );
   }
 
   report(reports: readonly Report[]): Promise<TransitionOutcome[]> {

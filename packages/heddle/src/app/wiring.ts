@@ -12,6 +12,7 @@ import type { AuditLog } from '@heddle/core/engine/audit-log';
 import { createSharedData } from '@heddle/core/engine/data/shared-data';
 import type { TransactionalEngine } from '@heddle/core/engine/engine';
 import { createManager } from '@heddle/core/engine/manager/manager';
+import { createOverview } from '@heddle/core/engine/overview/overview';
 import { createNotices } from '@heddle/core/engine/notices/notices';
 import type { Artifacts, Engine, Findings, Models, NamedSecrets } from '@heddle/core/engine/port';
 import type { JobContext } from '@heddle/core/engine/schedule/context';
@@ -50,6 +51,7 @@ import { startPool, type StartedPool } from './pool/start.ts';
 import { announceQueuedKinds } from './queued-kinds.ts';
 import { startRecordRetention } from './record-retention.ts';
 import { pageDirectory, VERSION } from './package.ts';
+import { startPresence } from './presence.ts';
 import { openProcessDatabase, openProcessEngine, openTracing } from './process-parts.ts';
 import { watchExecutors, type ConfiguredExecutors } from './remote/executors.ts';
 import { requireSchema } from './schema-state.ts';
@@ -116,6 +118,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const { queue } = await startQueue(base);
   const { classes, times } = await writeOrReadPolicy(database, settings, log);
   const engine = startEngine(base, queue, classes);
+  const runsKinds = startPresence({ ...base, engine, type: 'server', concurrency: settings.workerConcurrency });
   // Determined before the pool is started and the server is built: runners are given it, and handles contain it.
   const port = await freePort(settings);
   const url = localUrl(settings.host, port);
@@ -160,7 +163,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const ssrf = (url: string): string | null => validateWebhookUrl(url, policy);
   const shared = createSharedData(base);
   const remote = { executors, tracing: base.tracing };
-  await startKinds({
+  const kinds = await startKinds({
     ...base,
     engine,
     notices,
@@ -173,6 +176,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     ...kindDefaultsOf(base),
     remote,
   });
+  runsKinds(kinds);
   return { port, url, hostUrl, tokensRequired, engine, tokens: stores.tokens };
 }
 
@@ -306,6 +310,7 @@ async function startHttp(base: Base, parts: HttpParts): Promise<void> {
   const app: App = buildServer({
     ...handed,
     executors: { list: () => executors?.list() ?? [] },
+    overview: createOverview({ database, clock, unreachable: () => executors?.unreachable() ?? [] }),
     queues: queue,
     metrics,
     tracing,

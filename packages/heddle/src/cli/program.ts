@@ -23,6 +23,7 @@ import { registerRunsCommands } from './commands/runs.ts';
 import { registerScanCommand } from '@heddle/scan/command/scan-command';
 import { registerSecretCommands } from './commands/secret.ts';
 import { registerServerCommand } from './commands/server.ts';
+import { registerStatusCommand } from './commands/status.ts';
 import { registerTaskCommands } from './commands/task.ts';
 import { registerTokenCommand } from './commands/token.ts';
 import { registerUpCommand } from './commands/up.ts';
@@ -43,6 +44,7 @@ export function createProgram(): Command {
   registerDoctorCommand(program);
   registerConfigCommand(program);
   registerTokenCommand(program);
+  registerStatusCommand(program);
   registerRunCommand(program);
   registerRunsCommands(program);
   registerBatchCommands(program);

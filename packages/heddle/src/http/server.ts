@@ -26,9 +26,11 @@ import { eventRoutes } from './routes/events.ts';
 import { executorRoutes } from './routes/executors.ts';
 import { findingRoutes } from './routes/findings.ts';
 import { modelRoutes } from './routes/models.ts';
+import { homeRoutes } from './routes/home.ts';
 import { jobRoutes } from './routes/jobs.ts';
 import { pageRoutes } from './routes/page.ts';
 import { runnerAgentRoutes } from './routes/runner-agents.ts';
+import { placeRoutes } from './routes/places.ts';
 import { poolRoutes } from './routes/pool.ts';
 import { queueRoutes } from './routes/queues.ts';
 import { reportRoutes } from './routes/report.ts';
@@ -128,6 +130,8 @@ function refuseWhileClosing(app: App, streams: EventStreams): void {
 }
 
 function addRoutes(app: App, context: RouteContext): void {
+  homeRoutes(app, context);
+  placeRoutes(app, context);
   submitRoutes(app, context);
   taskListRoutes(app, context);
   taskRoutes(app, context);

@@ -15,6 +15,7 @@ import { registerPoolCommands } from '../../../src/cli/commands/pool.ts';
 import { registerRunCommand } from '../../../src/cli/commands/run.ts';
 import { registerRunsCommands } from '../../../src/cli/commands/runs.ts';
 import { registerSecretCommands } from '../../../src/cli/commands/secret.ts';
+import { registerStatusCommand } from '../../../src/cli/commands/status.ts';
 import { registerTaskCommands } from '../../../src/cli/commands/task.ts';
 import { registerWebhookCommands } from '../../../src/cli/commands/webhook.ts';
 import { registerWorkflowCommands } from '../../../src/cli/commands/workflow.ts';
@@ -90,6 +91,7 @@ export async function heddle(args: readonly string[], options: RunOptions = {}):
   });
   registerBatchCommands(program, io);
   registerTaskCommands(program, io);
+  registerStatusCommand(program, io);
   registerRunCommand(program, io);
   registerRunsCommands(program, io);
   registerWorkflowCommands(program, io);

@@ -279,6 +279,7 @@ begin
     from unnest(p_set.ids, p_set.targets, p_set.reasons) u(id, target, reason) left join unnest(p_set.logged) l(id) on l.id = u.id
     where t.id = u.id and (t.state + 0) in (:claimed, :running, :expanding, :paused)
       and (v_retried is null or t.id <> all(v_retried));
+    if v_ending.states is not null then perform record_failures(v_ending.ids); end if;
   end if;
 
   select * into v_after from conclude(v_ending, p_now);
