@@ -1,6 +1,9 @@
 import { isLoopbackHost } from '@heddle/base/net/classify';
 import { isTokenLive } from '@heddle/core/domain/token';
 import type { Clock } from '@heddle/base/clock';
+import type { Random } from '@heddle/base/random';
+import type { Database } from '@heddle/core/store/database';
+import { SessionStore } from '@heddle/core/store/sessions';
 import type { TokenStore } from '@heddle/core/store/tokens';
 import { CommandFailure } from '@heddle/base/terminal/failure';
 import type { SettingValues } from './settings.ts';
@@ -21,4 +24,19 @@ export async function requireTokens(settings: SettingValues, tokens: TokenStore,
       'create one with `heddle token create --name NAME --scope admin`' +
       (beyondLoopback ? ', or listen on loopback (HOST=127.0.0.1)' : ''),
   );
+}
+
+/** The logins of browsers. */
+export function sessionsOf(
+  { sessionIdleSecs, sessionMaxSecs }: SettingValues,
+  parts: { database: Database; clock: Clock; random: Random },
+): SessionStore {
+  const { database, clock, random } = parts;
+  return new SessionStore({
+    database,
+    clock,
+    random,
+    idleMs: sessionIdleSecs * 1000,
+    maxMs: sessionMaxSecs * 1000,
+  });
 }

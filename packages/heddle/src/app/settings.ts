@@ -1,5 +1,5 @@
 import { DEFAULT_BLOCKED_HOSTNAMES, DEFAULT_BLOCKED_SUFFIXES } from '../dispatch/ssrf.ts';
-import { ACCESS_SETTINGS } from './access-settings.ts';
+import { ACCESS_SETTINGS, LOGIN_SETTING_GROUPS } from './access-settings.ts';
 import { ARTIFACT_SETTING_GROUPS } from './artifacts/settings.ts';
 import { DATABASE_SETTING_GROUPS } from './database-settings.ts';
 import { EXECUTOR_SETTING_GROUPS } from './executor-settings.ts';
@@ -194,6 +194,7 @@ export const SETTING_GROUPS = {
     }),
     ...ACCESS_SETTINGS,
   },
+  ...LOGIN_SETTING_GROUPS,
   Webhooks: {
     webhookSecrets: kind.signingKeys({
       name: 'HEDDLE_WEBHOOK_SECRETS',
