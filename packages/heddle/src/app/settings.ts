@@ -4,6 +4,7 @@ import { ARTIFACT_SETTING_GROUPS } from './artifacts/settings.ts';
 import { DATABASE_SETTING_GROUPS } from './database-settings.ts';
 import { EXECUTOR_SETTING_GROUPS } from './executor-settings.ts';
 import { MAIL_SETTING_GROUPS } from './mail-settings.ts';
+import { OIDC_SETTING_GROUPS } from './oidc/settings.ts';
 import { POOL_EC2_SETTING_GROUPS } from './pool-ec2-settings.ts';
 import { POOL_SETTING_GROUPS } from './pool-settings.ts';
 import { REMOTE_CLIENT_SETTING_GROUPS } from './remote-client-settings.ts';
@@ -195,6 +196,7 @@ export const SETTING_GROUPS = {
     ...ACCESS_SETTINGS,
   },
   ...LOGIN_SETTING_GROUPS,
+  ...OIDC_SETTING_GROUPS,
   Webhooks: {
     webhookSecrets: kind.signingKeys({
       name: 'HEDDLE_WEBHOOK_SECRETS',

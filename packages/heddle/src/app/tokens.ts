@@ -72,7 +72,9 @@ export async function createToken(
 }
 
 export function listTokens(configuration: Configuration): Promise<TokenDto[]> {
-  return withTokens(configuration, false, async (store) => (await store.list()).map((token) => tokenToWire(token, systemClock.now())));
+  return withTokens(configuration, false, async (store) =>
+    (await store.list()).map((token) => tokenToWire(token, systemClock.now())),
+  );
 }
 
 /** Revokes by id, or by the name of one live token. Servers apply it within seconds. */

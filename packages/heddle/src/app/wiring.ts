@@ -41,6 +41,7 @@ import { freePort, listenFailure, localUrl } from './listener.ts';
 import { mailServerOf } from './mail.ts';
 import { inboxKeepMs, ManagerLoop } from './manager-loop.ts';
 import { modelsOf } from './models.ts';
+import { openIdentityProvider } from './oidc/open.ts';
 import { writeOrReadPolicy } from './pool/shared-policy.ts';
 import { startPool, type StartedPool } from './pool/start.ts';
 import { announceQueuedKinds } from './queued-kinds.ts';
@@ -143,7 +144,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     namedSecrets,
     artifacts,
     sessionRepository,
-    identityProvider: null,
+    identityProvider: await openIdentityProvider(settings, policy, base),
     ...stores,
   };
   await startHttp(base, { ...parts, queue, classes, hostUrl, port, policy, tokensRequired });

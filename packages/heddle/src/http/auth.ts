@@ -75,7 +75,9 @@ export function guardRequests(
     void reply.header('www-authenticate', `Bearer realm="heddle", error="insufficient_scope", scope="${scope}"`);
     const [what, where] = isOfBrowser ? ['user', 'session'] : ['token', 'authorization'];
     throw new HeddleError('FORBIDDEN', `The ${what} does not have the scope ${scope}`, {
-      details: [`${where}: requires the scope ${scope}; the ${what} has ${request.heddle.scopes!.join(', ') || 'none'}`],
+      details: [
+        `${where}: requires the scope ${scope}; the ${what} has ${request.heddle.scopes!.join(', ') || 'none'}`,
+      ],
     });
   });
 }
@@ -142,7 +144,10 @@ export function actorOf({ token_id, name }: Pick<Session, 'token_id' | 'name'>):
   return token_id === null ? `oidc:${name}` : name;
 }
 
-function unauthenticated(reply: FastifyReply, { error, detail }: { error: string | null; detail: string }): HeddleError {
+function unauthenticated(
+  reply: FastifyReply,
+  { error, detail }: { error: string | null; detail: string },
+): HeddleError {
   void reply.header('www-authenticate', `Bearer realm="heddle"${error === null ? '' : `, error="${error}"`}`);
   return new HeddleError('UNAUTHENTICATED', undefined, { details: [detail] });
 }

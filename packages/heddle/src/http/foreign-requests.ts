@@ -18,8 +18,10 @@ export function refuseForeignRequests(app: FastifyInstance, config: HttpConfig):
   app.addHook('onRequest', (request, _reply, done) => {
     const needsNoToken = !authRequired || routeOf(request) === '/metrics';
     if (!needsNoToken && !isLogin(request)) done();
-    else if (needsNoToken && known !== null && !known.has(request.headers.host)) done(unknownHost(request.headers.host));
-    else if (isGuarded(request) && isCrossOrigin(request.headers, ownOrigin)) done(crossOrigin(request, remedyOf(authRequired)));
+    else if (needsNoToken && known !== null && !known.has(request.headers.host))
+      done(unknownHost(request.headers.host));
+    else if (isGuarded(request) && isCrossOrigin(request.headers, ownOrigin))
+      done(crossOrigin(request, remedyOf(authRequired)));
     else done();
   });
 }

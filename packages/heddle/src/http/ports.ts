@@ -55,11 +55,35 @@ export interface SessionRepository {
   end(id: string): Promise<boolean>;
 }
 
-/** The identity provider that users log in at. */
+/** What ties the response of an identity provider to one login of one browser. */
+export interface LoginChecks {
+  readonly state: string;
+  readonly nonce: string;
+  /** Of PKCE. */
+  readonly verifier: string;
+}
+
+/** A user that the provider vouches for. */
+export interface Identity {
+  /** Stable id at the provider. */
+  readonly subject: string;
+  readonly name: string;
+  /** Scopes of the user's role; null: no role. */
+  readonly scopes: readonly TokenScope[] | null;
+}
+
+/**
+ * The identity provider that users log in at. Both methods throw IDENTITY_PROVIDER_UNAVAILABLE if it cannot be used, and
+ * `finish` LOGIN_REJECTED if the response does not prove an identity.
+ */
 export interface IdentityProvider {
   readonly issuer: string;
   /** What users call it. */
   readonly label: string;
+  /** Returns the URL at which the user logs in; it leads back to `redirectUri`. */
+  begin(redirectUri: string): Promise<{ url: string; checks: LoginChecks }>;
+  /** @param callback the redirect URI with the parameters that the provider added */
+  finish(callback: URL, checks: LoginChecks): Promise<Identity>;
 }
 
 export type DefinitionType = 'rule' | 'action';

@@ -30,6 +30,7 @@ import { executorRoutes } from './routes/executors.ts';
 import { findingRoutes } from './routes/findings.ts';
 import { modelRoutes } from './routes/models.ts';
 import { jobRoutes } from './routes/jobs.ts';
+import { oidcRoutes } from './routes/oidc.ts';
 import { pageRoutes } from './routes/page.ts';
 import { runnerAgentRoutes } from './routes/runner-agents.ts';
 import { poolRoutes } from './routes/pool.ts';
@@ -166,6 +167,7 @@ function addRoutes(app: App, context: RouteContext): void {
   sessionRoutes(app, context);
   sessionsRoutes(app, context);
   tokenRoutes(app, context);
+  oidcRoutes(app, context);
   secretRoutes(app, context);
   serviceRoutes(app, context);
 }

@@ -14,6 +14,7 @@ export interface Heddle {
   readonly system: System;
   readonly url: string;
   readonly database: Database;
+  readonly databaseUrl: string;
   /** The requested token. */
   readonly token: string | null;
   stop(): Promise<void>;
@@ -24,10 +25,13 @@ export interface HeddleOptions {
   flags?: Readonly<Record<string, string>>;
   /** Creates a token of these scopes before the start. */
   scopes?: readonly TokenScope[];
+  /** Another one, whose database it shares: a second server. */
+  beside?: Heddle;
 }
 
-export async function startHeddle({ flags = {}, scopes }: HeddleOptions = {}): Promise<Heddle> {
-  const testDatabase = await createTestDatabase();
+export async function startHeddle({ flags = {}, scopes, beside }: HeddleOptions = {}): Promise<Heddle> {
+  const shared = beside && { url: beside.databaseUrl, database: beside.database, drop: () => Promise.resolve() };
+  const testDatabase = shared ?? (await createTestDatabase());
   const { url: databaseUrl, database } = testDatabase;
   const tokens = new TokenStore({ database, clock: systemClock, random: systemRandom });
   const token = scopes === undefined ? null : (await tokens.create('test', scopes, null)).text;
@@ -43,6 +47,7 @@ export async function startHeddle({ flags = {}, scopes }: HeddleOptions = {}): P
     system,
     url: system.url,
     database,
+    databaseUrl,
     token,
     stop: async () => {
       await stopping.stop();

@@ -70,7 +70,8 @@ function revokeRoute(app: App, { tokens }: RouteContext): void {
     schema: {
       ...documented({
         summary: 'Revoke a token',
-        description: 'It stops working within seconds, and so do the sessions that it opened. Revoking it again has no effect.',
+        description:
+          'It stops working within seconds, and so do the sessions that it opened. Revoking it again has no effect.',
         tag: TAG,
         ...ADMIN,
         answers: { 204: { description: 'Revoked.' } },

@@ -69,7 +69,11 @@ export const NewTokenDto = Type.Object(
     classes: Type.Optional(Classes),
     expires_in_secs: Type.Optional(
       nullable(
-        Type.Integer({ minimum: 1, maximum: 100 * YEAR_SECS, description: 'Its lifetime; null, the default: forever.' }),
+        Type.Integer({
+          minimum: 1,
+          maximum: 100 * YEAR_SECS,
+          description: 'Its lifetime; null, the default: forever.',
+        }),
       ),
     ),
   },
