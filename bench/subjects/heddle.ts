@@ -25,6 +25,8 @@ import { createTracer } from '@heddle/base/trace';
 import { noAgents, noArtifacts, noSecrets } from '@heddle/test-support/http/unused-parts';
 import { openDatabase } from '@heddle/core/store/database';
 import type { Database } from '@heddle/core/store/database';
+import { SessionStore } from '@heddle/core/store/sessions';
+import { TokenStore } from '@heddle/core/store/tokens';
 import { DefinitionStore } from '@heddle/core/store/definitions';
 import { migrate } from '@heddle/core/store/migrate';
 import { chain, chunks } from '../src/graphs.ts';
@@ -221,6 +223,7 @@ class HeddleSubject implements Subject {
     const tasks = Array.from({ length: running }, () => newTask([], 'none'));
     await this.#engine.submit([submission(tasks)]);
     await this.#engine.claim({ lanes: [`kind:${KIND}`], limit: running, holder: 'bench' });
+    const login = { database: this.#database, clock: systemClock, random: systemRandom };
     this.#server = buildServer({
       engine: this.#engine,
       runs: createRuns(this.#database),
@@ -242,7 +245,9 @@ class HeddleSubject implements Subject {
       overview: createOverview({ database: this.#database, clock: systemClock }),
       queues: new PostgresQueue({ database: this.#database, clock: systemClock, log: silentLogger }),
       // No request of the benches has a token or a handle: on loopback none is needed.
-      tokens: { findByHash: () => Promise.resolve(null), touch: () => Promise.resolve() },
+      tokens: new TokenStore(login),
+      sessionRepository: new SessionStore({ ...login, idleMs: 1, maxMs: 1 }),
+      identityProvider: null,
       secrets: { keys: () => Promise.resolve([]) },
       definitions: new DefinitionStore({ database: this.#database, clock: systemClock }),
       metrics: this.#metrics,

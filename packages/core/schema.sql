@@ -742,6 +742,32 @@ create table heddle.sent_secret (
   constraint sent_secret_pkey PRIMARY KEY (task_id, version)
 );
 CREATE INDEX sent_secret_version ON heddle.sent_secret USING btree (version);
+create table heddle.session (
+  id uuid not null,
+  secret_hash bytea not null,
+  token_id uuid,
+  issuer text,
+  subject text,
+  name text,
+  scopes text[],
+  created_at timestamp with time zone not null,
+  last_used_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  address text,
+  browser text,
+  constraint session_check CHECK ((num_nulls(issuer, subject, name, scopes) =
+CASE
+    WHEN (token_id IS NULL) THEN 0
+    ELSE 4
+END)),
+  constraint session_pkey PRIMARY KEY (id),
+  constraint session_secret_hash_key UNIQUE (secret_hash),
+  constraint session_token_id_fkey FOREIGN KEY (token_id) REFERENCES api_token(id) ON DELETE CASCADE
+);
+CREATE INDEX session_expires ON heddle.session USING btree (expires_at);
+CREATE INDEX session_identity ON heddle.session USING btree (issuer, subject, last_used_at) WHERE (token_id IS NULL);
+CREATE INDEX session_last_used ON heddle.session USING btree (last_used_at);
+CREATE INDEX session_token ON heddle.session USING btree (token_id, last_used_at) WHERE (token_id IS NOT NULL);
 
 create table heddle.shape (
   id integer generated always as identity not null,

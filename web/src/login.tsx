@@ -1,26 +1,38 @@
 import { useState } from 'react';
-import { login } from './api/session.ts';
+import { login, useSession } from './api/session.ts';
 import { TopBar } from './top-bar.tsx';
 
-/** Asks for a token if the server requires one. */
+/** Asks for a login if the server requires one. */
 export function Login({ refused }: { refused: boolean }) {
+  const { logins, refusal } = useSession();
   const [token, setToken] = useState('');
+  const [isBusy, setBusy] = useState(false);
   const submit = (event: React.SyntheticEvent): void => {
     event.preventDefault();
-    if (token.trim() !== '') login(token.trim());
+    if (token.trim() === '' || isBusy) return;
+    setBusy(true);
+    void login(token.trim()).finally(() => setBusy(false));
   };
+  const oidc = logins?.oidc ?? null;
   return (
     <div className="page">
       <TopBar />
       <main className="card login">
         <h1>Log in</h1>
+        {oidc !== null && (
+          <p>
+            <a className="primary" href={`${oidc.path}?return_to=${encodeURIComponent(currentPath())}`}>
+              Log in with {oidc.label}
+            </a>
+          </p>
+        )}
         <p>
-          This server requires a token. Create one with <code>heddle token create</code>; viewing needs the scope{' '}
+          Log in with a token. Create one with <code>heddle token create</code>; viewing needs the scope{' '}
           <code>read</code>, canceling, pausing or retrying also <code>operate</code>.
         </p>
         {refused && (
           <p className="problem" role="alert">
-            Invalid token: it may be mistyped, expired or revoked.
+            {refusal}
           </p>
         )}
         <form onSubmit={submit}>
@@ -34,12 +46,16 @@ export function Login({ refused }: { refused: boolean }) {
             value={token}
             onChange={(event) => setToken(event.target.value)}
           />
-          <button type="submit" className="primary" disabled={token.trim() === ''}>
+          <button type="submit" className="primary" disabled={token.trim() === '' || isBusy}>
             Log in
           </button>
         </form>
-        <p className="quiet">Stored in this tab only and deleted when the tab closes.</p>
+        <p className="quiet">The browser stays logged in, on all tabs, until you log out or the login expires.</p>
       </main>
     </div>
   );
+}
+
+function currentPath(): string {
+  return `${location.pathname}${location.search}${location.hash}`;
 }

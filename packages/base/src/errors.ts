@@ -9,7 +9,8 @@ export const ERROR_CATALOGUE = {
   INVALID_QUERY: { status: 400, retryable: false, title: 'A query parameter is not valid' },
   SSRF_BLOCKED: { status: 400, retryable: false, title: 'A webhook address is not allowed' },
   UNAUTHENTICATED: { status: 401, retryable: false, title: 'A valid bearer token is required' },
-  FORBIDDEN: { status: 403, retryable: false, title: 'The token does not grant this operation' },
+  LOGIN_REJECTED: { status: 401, retryable: false, title: 'The identity provider does not confirm this login' },
+  FORBIDDEN: { status: 403, retryable: false, title: 'The token or user may not do this' },
   HOST_NOT_ALLOWED: { status: 403, retryable: false, title: 'The server does not answer by this name' },
   CROSS_ORIGIN: { status: 403, retryable: false, title: 'Pages of other sites may not send this request' },
   INVALID_HANDLE: { status: 403, retryable: false, title: 'The handle is forged, expired or of an older attempt' },
@@ -28,6 +29,7 @@ export const ERROR_CATALOGUE = {
   DATABASE_UNAVAILABLE: { status: 503, retryable: true, title: 'The database cannot be reached' },
   DATABASE_BUSY: { status: 503, retryable: true, title: 'The database cannot do this now; try again' },
   QUEUE_UNAVAILABLE: { status: 503, retryable: true, title: 'The queue service cannot be reached' },
+  IDENTITY_PROVIDER_UNAVAILABLE: { status: 503, retryable: true, title: 'The identity provider cannot be used' },
   SHUTTING_DOWN: { status: 503, retryable: true, title: 'The server is stopping' },
 } as const;
 

@@ -4,6 +4,8 @@ export interface Rate {
   readonly burst: number;
   /** Maximum debt beyond the capacity; 0 by default. */
   readonly debt?: number;
+  /** Buckets that are kept at most: beyond them, those that were created first are full again. Unlimited by default. */
+  readonly bucketsMax?: number;
 }
 
 /** Number of buckets below which cleanup is not worthwhile. */
@@ -18,12 +20,14 @@ export class RateBuckets {
   readonly #intervalMs: number;
   readonly #burstMs: number;
   readonly #debtMs: number;
+  readonly #bucketsMax: number;
   #sweepAt = SWEPT_MIN;
 
-  constructor({ perSecond, burst, debt = 0 }: Rate) {
+  constructor({ perSecond, burst, debt = 0, bucketsMax = Infinity }: Rate) {
     this.#intervalMs = 1000 / perSecond;
     this.#burstMs = burst * this.#intervalMs;
     this.#debtMs = debt * this.#intervalMs;
+    this.#bucketsMax = bucketsMax;
   }
 
   /**
@@ -45,6 +49,18 @@ export class RateBuckets {
     this.#set(key, Math.min(fullAt, now + this.#burstMs + this.#debtMs), now);
   }
 
+  /** Returns a token that was taken. */
+  refund(key: string, now: number): void {
+    const fullAt = this.#from(key, now) - this.#intervalMs;
+    if (fullAt > now) this.#fullAt.set(key, fullAt);
+    else this.#fullAt.delete(key);
+  }
+
+  /** Whether nothing is missing from the bucket. */
+  isFull(key: string, now: number): boolean {
+    return this.#from(key, now) === now;
+  }
+
   /** Whether more was taken than available. */
   isOverdrawn(key: string, now: number): boolean {
     return this.#from(key, now) - now > this.#burstMs + 1e-6;
@@ -57,6 +73,7 @@ export class RateBuckets {
   #set(key: string, fullAt: number, now: number): void {
     this.#fullAt.set(key, fullAt);
     if (this.#fullAt.size > this.#sweepAt) this.#sweep(now);
+    if (this.#fullAt.size > this.#bucketsMax) this.#fullAt.delete(this.#fullAt.keys().next().value!);
   }
 
   #sweep(now: number): void {

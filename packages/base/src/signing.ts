@@ -132,3 +132,20 @@ function isOneOf(signature: string, macs: readonly Buffer[]): boolean {
   const given = Buffer.from(signature, 'base64url');
   return macs.map((mac) => given.length === mac.length && timingSafeEqual(given, mac)).includes(true);
 }
+
+/** Signature of the text of a login that is under way. */
+export function loginSignature(text: string, key: Uint8Array): string {
+  return loginMac(text, key).toString('base64url');
+}
+
+/** Returns in constant time whether the signature was made with one of the keys. */
+export function verifyLoginSignature(text: string, signature: string, keys: readonly Uint8Array[]): boolean {
+  return isOneOf(
+    signature,
+    keys.map((key) => loginMac(text, key)),
+  );
+}
+
+function loginMac(text: string, key: Uint8Array): Buffer {
+  return createHmac('sha256', key).update(`login:v1:${text}`).digest();
+}

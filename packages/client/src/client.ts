@@ -27,6 +27,7 @@ import type {
   WorkflowDto,
   WorkflowTreeDto,
 } from './wire-types.ts';
+import { AccessClient } from './access.ts';
 import { ArtifactsClient } from './artifacts.ts';
 import { AuditClient } from './audit.ts';
 import { HeddleApiError } from './error.ts';
@@ -71,6 +72,7 @@ const RESULTS_PER_PAGE = 100;
  * unreachable.
  */
 export class HeddleClient {
+  readonly access: AccessClient;
   readonly artifacts: ArtifactsClient;
   readonly audit: AuditClient;
   readonly executors: ExecutorsClient;
@@ -92,6 +94,7 @@ export class HeddleClient {
     this.#transport = new Transport(options);
     this.runner = new RunnerClient(this.#transport);
     this.work = new WorkClient(this.#transport);
+    this.access = new AccessClient(this.#transport);
     this.artifacts = new ArtifactsClient(this.#transport);
     this.audit = new AuditClient(this.#transport);
     this.executors = new ExecutorsClient(this.#transport);

@@ -2075,6 +2075,63 @@ export interface WorkSecretsDto {
   secrets: Record<string, string>;
 }
 
+export interface LoginStateDto {
+  /** Whether this server requires a login. */
+  authentication: 'none' | 'required';
+  user: UserDto | null;
+  logins: {
+    /** Whether a token opens a session. */
+    token: boolean;
+    oidc: {
+      /** What the provider is called. */
+      label: string;
+      /** Where a login begins; `?return_to=` has the path to come back to. */
+      path: string;
+    } | null;
+  };
+}
+
+export interface NewSessionDto {
+  /** A token with the scope `read`. */
+  token: string;
+}
+
+export interface SessionDto {
+  /** Id of the session. */
+  id: string;
+  /** Name of the token, or of the user at the identity provider. */
+  user: string;
+  role: 'viewer' | 'operator' | 'admin' | null;
+  /** What opened it. */
+  login: 'token' | 'oidc';
+  token_id: string | null;
+  /** Whether it is the session of this request. */
+  current: boolean;
+  /** When it was opened (RFC 3339, UTC) */
+  created_at: string;
+  /** When it was last used, to the minute (RFC 3339, UTC) */
+  last_used_at: string;
+  /** When it ends, if it does not before for want of use (RFC 3339, UTC) */
+  expires_at: string;
+  address: string | null;
+  browser: string | null;
+}
+
+export interface SessionParameters {
+  /** The session. */
+  session_id: string;
+}
+
+export interface UserDto {
+  /** Name of the token, or of the user at the identity provider. */
+  name: string;
+  role: 'viewer' | 'operator' | 'admin' | null;
+  /** Scopes. */
+  scopes: TokenScopes;
+  session_id: string | null;
+  expires_at: string | null;
+}
+
 export interface SubmissionWarningDto {
   /** No worker has ever requested tasks of this kind. */
   code: 'UNKNOWN_KIND';
@@ -2165,6 +2222,60 @@ export interface TaskIdDto {
   /** The task. */
   id: string;
 }
+
+export interface CreatedTokenDto {
+  /** Id of the token. */
+  id: string;
+  /** Its name, in lists and in the audit log. */
+  name: string;
+  /** Scopes. */
+  scopes: TokenScopes;
+  kinds: string[] | null;
+  classes: string[] | null;
+  /** Whether it is usable, and why not. */
+  state: 'live' | 'expired' | 'revoked';
+  /** When it was created (RFC 3339, UTC) */
+  created_at: string;
+  expires_at: string | null;
+  last_used_at: string | null;
+  /** The token itself, which no other response returns. */
+  token: string;
+}
+
+export interface NewTokenDto {
+  /** Its name. */
+  name: string;
+  /** Its scopes. */
+  scopes: ('read' | 'submit' | 'work' | 'operate' | 'command' | 'runner' | 'admin')[];
+  kinds?: string[] | null;
+  classes?: string[] | null;
+  expires_in_secs?: number | null;
+}
+
+export interface TokenDto {
+  /** Id of the token. */
+  id: string;
+  /** Its name, in lists and in the audit log. */
+  name: string;
+  /** Scopes. */
+  scopes: TokenScopes;
+  kinds: string[] | null;
+  classes: string[] | null;
+  /** Whether it is usable, and why not. */
+  state: 'live' | 'expired' | 'revoked';
+  /** When it was created (RFC 3339, UTC) */
+  created_at: string;
+  expires_at: string | null;
+  last_used_at: string | null;
+}
+
+export interface TokenParameters {
+  /** The token. */
+  token_id: string;
+}
+
+/** Scopes. */
+export type TokenScopes = ('read' | 'submit' | 'work' | 'operate' | 'command' | 'runner' | 'admin')[];
 
 /** At least one of the two must not be zero. */
 export interface ProgressDto {

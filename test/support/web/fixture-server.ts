@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { extname, join, normalize } from 'node:path';
 import { NOTHING_LOGGED, sendJson, sendProblem } from './fixture-answers.ts';
 import type { FixtureApi } from './fixture-answers.ts';
+import { answerSession, isLoggedIn } from './fixture-session.ts';
 
 /** A stand-in for the server: the built console, canned responses, a stream of events. */
 
@@ -62,7 +63,7 @@ export class FixtureServer {
   readonly batches = new Map<string, FixtureBatch>();
   /** Method and path of every request that changes something. */
   readonly operations: string[] = [];
-  /** If set, every data request requires this bearer token. */
+  /** If set, every data request requires a session, which this token opens. */
   token: string | null = null;
   /** If set, the next operation is rejected with this problem. */
   refusal: { status: number; error: string; details: string[] } | null = null;
@@ -130,7 +131,8 @@ export class FixtureServer {
     response.setHeader('content-security-policy', CONTENT_SECURITY_POLICY);
     if (PAGES.has(url.pathname)) return sendFile(response, 'index.html');
     if (url.pathname.startsWith('/assets/')) return sendFile(response, url.pathname);
-    if (this.token !== null && request.headers.authorization !== `Bearer ${this.token}`) {
+    if (url.pathname === '/v1/session') return answerSession(request, response, this.token);
+    if (this.token !== null && !isLoggedIn(request)) {
       sendProblem(response, 401, 'A valid bearer token is required');
       return;
     }

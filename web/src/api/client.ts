@@ -1,4 +1,4 @@
-import { readToken, requireLogin } from './session.ts';
+import { requireLogin, sessionEpoch } from './session.ts';
 import type { Artifact, Batch, Dag, Explanation, LogPage, Task, TaskAttempt } from '@heddle/client';
 
 /** A request that did not succeed. `status` 0: the server was unreachable. */
@@ -19,20 +19,18 @@ export class ApiError extends Error {
   }
 }
 
-/** Fetches with the token, converts every failure to an ApiError and requests a login on 401. */
+/** Fetches with the cookie of the session, converts every failure to an ApiError and requests a login on 401. */
 export async function request(path: string, init: RequestInit = {}): Promise<Response> {
-  const token = readToken();
-  const headers = new Headers(init.headers);
-  if (token !== null) headers.set('authorization', `Bearer ${token}`);
+  const epoch = sessionEpoch();
   let response: Response;
   try {
-    response = await fetch(path, { ...init, headers, cache: 'no-store', credentials: 'omit' });
+    response = await fetch(path, { ...init, cache: 'no-store', credentials: 'same-origin' });
   } catch (error) {
     if (init.signal?.aborted === true) throw error;
     throw new ApiError(0, 'The server is unreachable');
   }
   if (response.ok) return response;
-  if (response.status === 401) requireLogin(token);
+  if (response.status === 401) requireLogin(epoch);
   throw await errorOf(response);
 }
 

@@ -15,8 +15,8 @@ export interface StreamOptions {
 }
 
 /**
- * Reads one server-sent stream until it ends, with fetch, because EventSource cannot send a token. Resolves when the
- * server closes it; throws an ApiError when it breaks or is silent for `silenceMs`.
+ * Reads one server-sent stream until it ends, with fetch, because EventSource does not tell why a stream failed. Resolves
+ * when the server closes it; throws an ApiError when it breaks or is silent for `silenceMs`.
  */
 export async function readEventStream(
   path: string,

@@ -1,44 +1,92 @@
 import { useSyncExternalStore } from 'react';
+import type { LoginState, User } from '@heddle/client';
 
-/** The token lives as long as the tab: in sessionStorage, never in a cookie that other sites could use. */
-const STORAGE_KEY = 'heddle.token';
+const PATH = '/v1/session';
 
 export interface SessionState {
-  /** Set while the server requires a token; says whether one was given and rejected. */
+  /** Set while the server requires a login; `refused` after a login that failed. */
   locked: 'no' | 'needed' | 'refused';
+  /** Why the last login failed; null: it did not. */
+  refusal: string | null;
+  /** Who is logged in; null: no one, or not known yet. */
+  user: User | null;
+  /** How one can log in; null: not known yet. */
+  logins: LoginState['logins'] | null;
+  /** Whether there is a session to log out of. */
   hasToken: boolean;
   /** Counts logins: a page keyed by it is reset after each. */
   epoch: number;
 }
 
-let state: SessionState = { locked: 'no', hasToken: readToken() !== null, epoch: 0 };
+let state: SessionState = { locked: 'no', refusal: null, user: null, logins: null, hasToken: false, epoch: 0 };
 const listeners = new Set<() => void>();
 
-function update(next: SessionState): void {
-  state = next;
+function update(change: Partial<SessionState>): void {
+  state = { ...state, ...change };
   for (const listener of listeners) listener();
 }
 
-export function readToken(): string | null {
-  return sessionStorage.getItem(STORAGE_KEY);
+/** The cookie of the session is sent by the browser; scripts cannot read it. */
+function send(method: string, body?: object): Promise<Response> {
+  return fetch(PATH, {
+    method,
+    cache: 'no-store',
+    credentials: 'same-origin',
+    ...(body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+  });
 }
 
-export function login(token: string): void {
-  sessionStorage.setItem(STORAGE_KEY, token);
-  update({ locked: 'no', hasToken: true, epoch: state.epoch + 1 });
+function accept({ authentication, user, logins }: LoginState, isLogin: boolean): void {
+  const isLocked = authentication === 'required' && user === null;
+  const kept = state.locked === 'refused' ? 'refused' : 'needed';
+  const epoch = isLogin ? state.epoch + 1 : state.epoch;
+  const hasToken = user?.session_id !== undefined && user.session_id !== null;
+  update({ locked: isLocked ? kept : 'no', user, logins, hasToken, epoch });
 }
 
-export function logout(): void {
-  sessionStorage.removeItem(STORAGE_KEY);
-  update({ locked: 'no', hasToken: false, epoch: state.epoch + 1 });
+/** Asks the server who is logged in. Without an answer nothing changes: other requests show what is wrong. */
+export async function refreshSession(): Promise<void> {
+  const { epoch, locked } = state;
+  try {
+    const response = await send('GET');
+    if (!response.ok) return;
+    const found = (await response.json()) as LoginState;
+    if (epoch === state.epoch) accept(found, locked !== 'no' && found.user !== null);
+  } catch {
+    // The server is unreachable.
+  }
 }
 
-/** Called when the server returned 401 to a request with `token`; ignored if the token was replaced meanwhile. */
-export function requireLogin(token: string | null): void {
-  if (token !== readToken()) return;
-  if (token !== null) sessionStorage.removeItem(STORAGE_KEY);
-  const locked = token !== null || state.locked === 'refused' ? 'refused' : 'needed';
-  update({ locked, hasToken: false, epoch: state.epoch });
+/** Logs in with a token; a failure is in the state. */
+export async function login(token: string): Promise<void> {
+  try {
+    const response = await send('POST', { token });
+    const answer = (await response.json()) as LoginState & { error?: string };
+    if (response.ok) accept(answer, true);
+    else update({ locked: 'refused', refusal: answer.error ?? `The server responded with ${response.status}` });
+  } catch {
+    update({ locked: 'refused', refusal: 'The server is unreachable' });
+  }
+}
+
+export async function logout(): Promise<void> {
+  try {
+    if (!(await send('DELETE')).ok) return;
+  } catch {
+    return;
+  }
+  update({ locked: 'needed', refusal: null, user: null, hasToken: false, epoch: state.epoch + 1 });
+}
+
+export function sessionEpoch(): number {
+  return state.epoch;
+}
+
+/** Called when the server returned 401 to a request that began in `epoch`; ignored after a login in the meantime. */
+export function requireLogin(epoch: number): void {
+  if (epoch !== state.epoch || state.locked !== 'no') return;
+  update({ locked: 'needed', refusal: null, user: null, hasToken: false });
+  void refreshSession();
 }
 
 export function useSession(): SessionState {
@@ -50,3 +98,9 @@ export function useSession(): SessionState {
     () => state,
   );
 }
+
+void refreshSession();
+// Perhaps the user has logged in on another tab.
+document.addEventListener('visibilitychange', () => {
+  if (document.visibilityState === 'visible' && state.locked !== 'no') void refreshSession();
+});

@@ -110,6 +110,12 @@ export function parseZonedAddress(text: string): Address | null {
   return value === null ? null : { family: 6, value };
 }
 
+/** Returns the IPv4 address that an IPv6 address such as `::ffff:10.0.0.1` stands for; any other address unchanged. */
+export function unmapped(address: Address): Address {
+  if (address.family === 4 || address.value >> 32n !== 0xffffn) return address;
+  return { family: 4, value: Number(address.value & 0xffff_ffffn) };
+}
+
 /** Returns a host in lower case, without the brackets of IPv6 addresses in URLs. */
 export function bareHost(host: string): string {
   return host.replace(/^\[(.*)\]$/, '$1').toLowerCase();

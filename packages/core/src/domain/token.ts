@@ -37,6 +37,32 @@ export function grants(scopes: readonly TokenScope[], needed: TokenScope): boole
   return INCLUDED[needed].some((scope) => scopes.includes(scope));
 }
 
+/** Returns every scope that these include. */
+export function grantedScopes(scopes: readonly TokenScope[]): TokenScope[] {
+  return TOKEN_SCOPES.filter((scope) => grants(scopes, scope));
+}
+
+/** Roles of users, the least powerful first. */
+export const ROLES = ['viewer', 'operator', 'admin'] as const;
+
+export type Role = (typeof ROLES)[number];
+
+/** The scopes of each role. */
+export const SCOPES_OF_ROLE = {
+  viewer: ['read'],
+  operator: ['read', 'submit', 'operate'],
+  admin: ['admin'],
+} as const satisfies Record<Role, readonly TokenScope[]>;
+
+/** Returns the most powerful role whose scopes are all granted; null if not even those of a viewer are. */
+export function roleOf(scopes: readonly TokenScope[]): Role | null {
+  return ROLES.findLast((role) => SCOPES_OF_ROLE[role].every((scope) => grants(scopes, scope))) ?? null;
+}
+
+export const TOKEN_NAME_MAX_CHARS = 255;
+/** A name identifies a token in lists and for revocation. */
+export const TOKEN_NAME = '^(?!\\s)[^\\u0000-\\u001f\\u007f-\\u009f]+(?<!\\s)$';
+
 export function isTokenScope(text: string): text is TokenScope {
   return (TOKEN_SCOPES as readonly string[]).includes(text);
 }
@@ -44,4 +70,10 @@ export function isTokenScope(text: string): text is TokenScope {
 /** Returns whether the token is neither expired nor revoked. */
 export function isTokenLive(token: ApiToken, nowMs: number): boolean {
   return token.revoked_at === null && (token.expires_at === null || token.expires_at > nowMs);
+}
+
+/** Returns whether the token is usable, and why not. */
+export function tokenState(token: ApiToken, nowMs: number): 'live' | 'expired' | 'revoked' {
+  if (token.revoked_at !== null) return 'revoked';
+  return isTokenLive(token, nowMs) ? 'live' : 'expired';
 }

@@ -15,7 +15,7 @@ const INSERT_TOKEN: Statement = {
 
 const FIND_TOKEN: Statement = {
   name: 'tokens.find',
-  text: `select ${COLUMNS} from api_token where token_hash = $1`,
+  text: `select ${COLUMNS} from api_token where token_hash = any($1::bytea[])`,
 };
 
 const LIST_TOKENS: Statement = {
@@ -25,7 +25,7 @@ const LIST_TOKENS: Statement = {
 
 const REVOKE_TOKEN: Statement = {
   name: 'tokens.revoke',
-  text: `update api_token set revoked_at = $2 where id = $1 and revoked_at is null returning id`,
+  text: `update api_token set revoked_at = $2 where id = $1 and revoked_at is null returning ${COLUMNS}`,
 };
 
 const TOUCH_TOKEN: Statement = {
@@ -89,19 +89,18 @@ export class TokenStore {
     return { text, token: token! };
   }
 
-  async findByHash(hash: Uint8Array): Promise<ApiToken | null> {
-    const [token] = await this.#database.query<ApiToken>(FIND_TOKEN, [hash]);
-    return token ?? null;
+  findByHashes(hashes: readonly Uint8Array[]): Promise<ApiToken[]> {
+    return this.#database.query<ApiToken>(FIND_TOKEN, [hashes]);
   }
 
   list(): Promise<ApiToken[]> {
     return this.#database.query<ApiToken>(LIST_TOKENS);
   }
 
-  /** Revokes a token; returns whether one with this id was not revoked yet. */
-  async revoke(id: string): Promise<boolean> {
-    const revoked = await this.#database.query(REVOKE_TOKEN, [id, timestamp(this.#clock.now())]);
-    return revoked.length > 0;
+  /** Revokes a token, and with it the sessions that it opened; returns null if none with this id was left to revoke. */
+  async revoke(id: string): Promise<ApiToken | null> {
+    const [revoked] = await this.#database.query<ApiToken>(REVOKE_TOKEN, [id, timestamp(this.#clock.now())]);
+    return revoked ?? null;
   }
 
   async touch(id: string, atMs: number): Promise<void> {

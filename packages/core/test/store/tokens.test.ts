@@ -13,17 +13,17 @@ test('a token is shown once and kept by its hash', async () => {
   const { text, token } = await tokens.create('ci', ['submit', 'read', 'read'], clock.now() + 1000);
   assert.match(text, /^hdl_[A-Za-z0-9_-]{43}$/);
   assert.deepEqual([token.name, token.scopes, token.expires_at], ['ci', ['submit', 'read'], clock.now() + 1000]);
-  const found = await tokens.findByHash(hashToken(text));
+  const [found] = await tokens.findByHashes([hashToken(text), hashToken(`${text}x`)]);
   assert.deepEqual(found, token);
   assert.deepEqual(Buffer.from(found.token_hash), hashToken(text));
-  assert.equal(await tokens.findByHash(hashToken(`${text}x`)), null);
+  assert.deepEqual(await tokens.findByHashes([hashToken(`${text}x`)]), []);
 
   await tokens.touch(token.id, clock.now() + 5);
   await tokens.touch(token.id, clock.now());
-  assert.equal((await tokens.findByHash(hashToken(text)))!.last_used_at, clock.now() + 5);
+  assert.equal((await tokens.findByHashes([hashToken(text)]))[0]!.last_used_at, clock.now() + 5);
 
-  assert.equal(await tokens.revoke(token.id), true);
-  assert.equal(await tokens.revoke(token.id), false);
+  assert.equal((await tokens.revoke(token.id))!.revoked_at, clock.now());
+  assert.equal(await tokens.revoke(token.id), null);
   const [listed] = await tokens.list();
   assert.equal(listed!.revoked_at, clock.now());
 });

@@ -4,6 +4,7 @@ import { readConfigurationFile } from './config-file.ts';
 import type { Logger } from '@heddle/base/log';
 import { ConfigurationError } from '@heddle/base/terminal/failure';
 import { artifactFaults } from './artifacts/open.ts';
+import { oidcFaults } from './oidc/settings.ts';
 import { ec2Faults } from './pool/ec2.ts';
 import { poolFaults } from './pool/policy.ts';
 import type { Setting } from './setting.ts';
@@ -130,7 +131,7 @@ function contradictions(values: SettingValues): string[] {
     );
   }
   const { pathname = '/', search = '' } = values.hostUrl === null ? {} : new URL(values.hostUrl);
-  faults.push(...poolFaults(values), ...ec2Faults(values), ...artifactFaults(values));
+  faults.push(...poolFaults(values), ...ec2Faults(values), ...artifactFaults(values), ...oidcFaults(values));
   if (search !== '') faults.push('HOST_URL: must be a base URL without a query');
   if (pathname.includes('//')) faults.push('HOST_URL: must be a base URL without empty path segments');
   return faults;

@@ -1,9 +1,10 @@
 import { DEFAULT_BLOCKED_HOSTNAMES, DEFAULT_BLOCKED_SUFFIXES } from '../dispatch/ssrf.ts';
-import { ACCESS_SETTINGS } from './access-settings.ts';
+import { ACCESS_SETTINGS, LOGIN_SETTING_GROUPS } from './access-settings.ts';
 import { ARTIFACT_SETTING_GROUPS } from './artifacts/settings.ts';
 import { DATABASE_SETTING_GROUPS } from './database-settings.ts';
 import { EXECUTOR_SETTING_GROUPS } from './executor-settings.ts';
 import { MAIL_SETTING_GROUPS } from './mail-settings.ts';
+import { OIDC_SETTING_GROUPS } from './oidc/settings.ts';
 import { POOL_EC2_SETTING_GROUPS } from './pool-ec2-settings.ts';
 import { POOL_SETTING_GROUPS } from './pool-settings.ts';
 import { REMOTE_CLIENT_SETTING_GROUPS } from './remote-client-settings.ts';
@@ -194,6 +195,8 @@ export const SETTING_GROUPS = {
     }),
     ...ACCESS_SETTINGS,
   },
+  ...LOGIN_SETTING_GROUPS,
+  ...OIDC_SETTING_GROUPS,
   Webhooks: {
     webhookSecrets: kind.signingKeys({
       name: 'HEDDLE_WEBHOOK_SECRETS',

@@ -1,29 +1,22 @@
-import { isTokenLive, isTokenScope, TOKEN_SCOPES, type ApiToken, type TokenScope } from '@heddle/core/domain/token';
+import {
+  isTokenLive,
+  isTokenScope,
+  TOKEN_NAME,
+  TOKEN_NAME_MAX_CHARS,
+  TOKEN_SCOPES,
+  type TokenScope,
+} from '@heddle/core/domain/token';
 import { systemClock } from '@heddle/base/clock';
 import { systemRandom } from '@heddle/base/random';
 import { webhookSecretText } from '@heddle/base/signing';
 import { SecretStore } from '@heddle/core/store/secrets';
 import { TokenStore, type TokenLimits } from '@heddle/core/store/tokens';
+import { tokenToWire, type CreatedTokenDto, type TokenDto } from '../http/wire/token.ts';
 import { commandRecorder, type CommandRecorder } from './command-recorder.ts';
 import type { Configuration } from './config.ts';
 import { withDatabase } from './database-access.ts';
 import { CommandFailure, EXIT } from '@heddle/base/terminal/failure';
 import { commandLog } from './process-log.ts';
-
-/** A token as it is listed; its secret is shown once, when it is created. */
-export interface ListedToken {
-  id: string;
-  name: string;
-  scopes: readonly TokenScope[];
-  /** Kinds that it may claim; null: any. */
-  kinds: readonly string[] | null;
-  /** Classes of runners that it may register; null: any. */
-  classes: readonly string[] | null;
-  state: 'live' | 'expired' | 'revoked';
-  created_at: string;
-  expires_at: string | null;
-  last_used_at: string | null;
-}
 
 const DURATION = /^(\d{1,6})([smhdw])$/;
 const UNIT_MS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
@@ -55,36 +48,37 @@ function parseScopes(scopes: readonly string[]): TokenScope[] {
   return words as TokenScope[];
 }
 
-const NAME_MAX_CHARS = 255;
+const NAME = new RegExp(TOKEN_NAME, 'u');
 
-/** A name identifies a token in lists and for revocation. */
 function parseName(name: string): string {
-  if (/^[^\p{Cc}]+$/u.test(name) && name.trim() === name && name.length <= NAME_MAX_CHARS) return name;
+  if (NAME.test(name) && name.length <= TOKEN_NAME_MAX_CHARS) return name;
   throw usage(
-    `--name: must be 1 to ${NAME_MAX_CHARS} characters, no control characters and no space at its ends, not ${JSON.stringify(name.slice(0, 80))}`,
+    `--name: must be 1 to ${TOKEN_NAME_MAX_CHARS} characters, no control characters and no space at its ends, not ${JSON.stringify(name.slice(0, 80))}`,
   );
 }
 
 export async function createToken(
   configuration: Configuration,
   asked: TokenLimits & { name: string; scopes: readonly string[]; expires: string | undefined },
-): Promise<ListedToken & { token: string }> {
+): Promise<CreatedTokenDto> {
   const name = parseName(asked.name);
   const scopes = parseScopes(asked.scopes);
   const expiresAt = asked.expires === undefined ? null : parseExpiry(asked.expires, systemClock.now());
   return withTokens(configuration, true, async (store, record) => {
     const { text, token } = await store.create(name, scopes, expiresAt, asked);
     await record('token create', `${token.id} ${name} ${scopes.join(',')}`);
-    return { ...listed(token), token: text };
+    return { ...tokenToWire(token, systemClock.now()), token: text };
   });
 }
 
-export function listTokens(configuration: Configuration): Promise<ListedToken[]> {
-  return withTokens(configuration, false, async (store) => (await store.list()).map(listed));
+export function listTokens(configuration: Configuration): Promise<TokenDto[]> {
+  return withTokens(configuration, false, async (store) =>
+    (await store.list()).map((token) => tokenToWire(token, systemClock.now())),
+  );
 }
 
 /** Revokes by id, or by the name of one live token. Servers apply it within seconds. */
-export function revokeToken(configuration: Configuration, idOrName: string): Promise<ListedToken> {
+export function revokeToken(configuration: Configuration, idOrName: string): Promise<TokenDto> {
   return withTokens(configuration, false, async (store, record) => {
     const all = await store.list();
     const live = all.filter((token) => isTokenLive(token, systemClock.now()));
@@ -97,9 +91,9 @@ export function revokeToken(configuration: Configuration, idOrName: string): Pro
         `${named.length} live tokens are named ${JSON.stringify(idOrName)}: revoke one by its id`,
       );
     }
-    await store.revoke(token.id);
+    const revoked = (await store.revoke(token.id)) ?? token;
     await record('token revoke', `${token.id} ${token.name}`);
-    return { ...listed(token), state: 'revoked' };
+    return tokenToWire(revoked, systemClock.now());
   });
 }
 
@@ -143,24 +137,4 @@ function withTokens<T>(
   return withDatabase({ settings: values, log, create }, (database) =>
     run(new TokenStore({ database, clock: systemClock, random: systemRandom }), commandRecorder(database)),
   );
-}
-
-function listed(token: ApiToken): ListedToken {
-  const { id, name, scopes, kinds, classes } = token;
-  const expired = token.expires_at !== null && token.expires_at <= systemClock.now();
-  return {
-    id,
-    name,
-    scopes,
-    kinds,
-    classes,
-    state: token.revoked_at !== null ? 'revoked' : expired ? 'expired' : 'live',
-    created_at: isoTime(token.created_at)!,
-    expires_at: isoTime(token.expires_at),
-    last_used_at: isoTime(token.last_used_at),
-  };
-}
-
-function isoTime(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
 }

@@ -8,18 +8,17 @@ import { DEFAULT_RETRY_SCHEDULES, type RetrySchedules } from '../dispatch/retry-
 import { SsrfGuard, validateWebhookUrl, type SsrfPolicy } from '../dispatch/ssrf.ts';
 import { StartLoop } from '../dispatch/start-loop.ts';
 import type { ResourceClass } from '@heddle/base/vocabulary/resource-class';
-import type { AuditLog } from '@heddle/core/engine/audit-log';
 import { createSharedData } from '@heddle/core/engine/data/shared-data';
 import type { TransactionalEngine } from '@heddle/core/engine/engine';
 import { createManager } from '@heddle/core/engine/manager/manager';
 import { createOverview } from '@heddle/core/engine/overview/overview';
 import { createNotices } from '@heddle/core/engine/notices/notices';
-import type { Artifacts, Engine, Findings, Models, NamedSecrets } from '@heddle/core/engine/port';
+import type { Engine } from '@heddle/core/engine/port';
 import type { JobContext } from '@heddle/core/engine/schedule/context';
 import { createRuns } from '@heddle/core/engine/runs/runs';
 import type { Runs } from '@heddle/core/engine/runs/port';
 import { createJobs } from '@heddle/core/engine/schedule/jobs';
-import type { Jobs } from '@heddle/core/engine/schedule/port';
+import type { ServerDependencies } from '../http/ports.ts';
 import { RunnerCredentials } from '../http/runner-credentials.ts';
 import { buildServer, type App } from '../http/server.ts';
 import { openQueue, type OpenedQueue } from '@heddle/core/queue/open';
@@ -35,7 +34,7 @@ import { DefinitionStore } from '@heddle/core/store/definitions';
 import { SecretStore } from '@heddle/core/store/secrets';
 import { TokenStore } from '@heddle/core/store/tokens';
 import { artifactsOf } from './artifacts/open.ts';
-import { requireTokens } from './access.ts';
+import { requireTokens, sessionsOf } from './access.ts';
 import type { Configuration } from './config.ts';
 import { findingsOf } from './findings.ts';
 import { gaugeLoop } from './gauges.ts';
@@ -46,6 +45,7 @@ import { freePort, listenFailure, localUrl } from './listener.ts';
 import { mailServerOf } from './mail.ts';
 import { inboxKeepMs, ManagerLoop } from './manager-loop.ts';
 import { modelsOf } from './models.ts';
+import { openIdentityProvider } from './oidc/open.ts';
 import { writeOrReadPolicy } from './pool/shared-policy.ts';
 import { startPool, type StartedPool } from './pool/start.ts';
 import { announceQueuedKinds } from './queued-kinds.ts';
@@ -115,6 +115,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     secrets: new SecretStore({ database, clock, random }),
   };
   const tokensRequired = await requireTokens(settings, stores.tokens, clock);
+  const sessionRepository = sessionsOf(settings, base);
   const { queue } = await startQueue(base);
   const { classes, times } = await writeOrReadPolicy(database, settings, log);
   const engine = startEngine(base, queue, classes);
@@ -139,7 +140,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const audit = auditLogOf(settings, base);
   const namedSecrets = secretsOf(settings, base, audit);
   const artifacts = artifactsOf(settings, base);
-  startRecordRetention(base, [findings, models, audit, artifacts, namedSecrets]);
+  startRecordRetention(base, [findings, models, audit, artifacts, namedSecrets, sessionRepository]);
   const executors = watchExecutors(base);
   const parts = {
     engine,
@@ -153,6 +154,8 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     audit,
     namedSecrets,
     artifacts,
+    sessionRepository,
+    identityProvider: await openIdentityProvider(settings, policy, base),
     ...stores,
   };
   await startHttp(base, { ...parts, queue, classes, hostUrl, port, policy, tokensRequired, stopRunners });
@@ -280,29 +283,16 @@ function ssrfPolicy({ settings, development, log }: Base): SsrfPolicy {
   };
 }
 
-interface HttpParts {
-  engine: Engine;
-  runs: Runs;
-  jobs: Jobs;
-  findings: Findings;
-  models: Models;
+type HttpParts = Omit<ServerDependencies, keyof Base | 'executors' | 'queues' | 'newId' | 'config' | 'overview'> & {
   executors: ConfiguredExecutors | null;
-  audit: AuditLog;
-  artifacts: Artifacts;
-  namedSecrets: NamedSecrets;
-  pool: StartedPool['pool'];
-  agents: StartedPool['agents'];
   queue: MessageQueue;
   classes: readonly ResourceClass[];
-  tokens: TokenStore;
-  definitions: DefinitionStore;
-  secrets: SecretStore;
   hostUrl: string;
   port: number;
   policy: SsrfPolicy;
   tokensRequired: boolean;
   stopRunners: StartedPool['stopRunners'];
-}
+};
 
 async function startHttp(base: Base, parts: HttpParts): Promise<void> {
   const { settings, database, breaker, metrics, tracing, log, clock, stopping } = base;
@@ -325,6 +315,7 @@ async function startHttp(base: Base, parts: HttpParts): Promise<void> {
       bodyLimitBytes: settings.bodyLimitBytes,
       authRequired: tokensRequired,
       metricsPublic: settings.metricsPublic,
+      trustedProxies: settings.trustedProxies,
       ssrf: (url) => validateWebhookUrl(url, policy),
       resourceClasses: classes,
       pageDirectory: pageDirectory(),

@@ -14,6 +14,8 @@ export interface GuardedAgentOptions {
   connectTimeoutMs: number;
   /** How long an idle connection is kept unless the target says otherwise. */
   keepAliveMs?: number;
+  /** Maximum size of the body of a response; unlimited by default. */
+  responseBytesMax?: number;
   /** The system's resolver by default; for tests. */
   resolve?: ResolveHost;
   /** PEM certificates that are trusted in addition to the system's. */
@@ -114,5 +116,6 @@ export function createGuardedAgent(options: GuardedAgentOptions): Agent {
     bodyTimeout: 0,
     keepAliveTimeout: options.keepAliveMs ?? KEEP_ALIVE_MS,
     maxHeaderSize: 32 * 1024,
+    ...(options.responseBytesMax === undefined ? {} : { maxResponseSize: options.responseBytesMax }),
   });
 }

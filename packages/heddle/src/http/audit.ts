@@ -25,9 +25,11 @@ export function auditCalls(app: FastifyInstance, audit: Pick<AuditLog, 'record'>
 }
 
 function isAction(request: FastifyRequest, reply: FastifyReply): boolean {
-  if (READING.has(request.method) || request.is404) return false;
-  const { scope, reportsWork } = request.routeOptions.config;
+  if (request.is404) return false;
+  const { scope, reportsWork, audited } = request.routeOptions.config;
   const { handleAttempt, tokenName } = request.heddle;
+  if (audited === true) return reply.statusCode < 400 && tokenName !== null;
+  if (READING.has(request.method)) return false;
   if (scope === 'work' || scope === 'read' || scope === null || reportsWork === true || handleAttempt !== null)
     return false;
   // Pages of other sites and forged handles are refused with 403 as well: a stranger must not fill the log.

@@ -1,91 +1,83 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
-
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 import { HeddleError } from '@heddle/base/errors';
 import { grants, isTokenLive, type ApiToken, type TokenScope } from '@heddle/core/domain/token';
 import type { Clock } from '@heddle/base/clock';
+import type { Session } from '@heddle/core/domain/session';
+import { CredentialCache } from './access/credential-cache.ts';
+import type { Sessions } from './access/sessions.ts';
+import { requireOwnOrigin } from './foreign-requests.ts';
 import type { Handles } from './handles.ts';
 import type { RunnerCredentials } from './runner-credentials.ts';
 import type { SignedUrls } from './signed-urls.ts';
-import type { TokenReader } from './ports.ts';
+import type { HttpConfig, TokenReader } from './ports.ts';
 
-/** A revoked token stops working within this time. */
-const TOKEN_CACHE_MS = 2000;
-const TOKEN_CACHE_SIZE = 10_000;
 const TOUCH_INTERVAL_MS = 60_000;
 
-interface CachedToken {
-  token: ApiToken | null;
-  readAt: number;
-  touchedAt: number;
-}
-
-/** Finds tokens by their hash, with a cache short enough for a revocation to take effect within seconds. */
+/** Finds tokens by their secret. */
 export class TokenGate {
   readonly #tokens: TokenReader;
   readonly #clock: Clock;
-  readonly #cache = new Map<string, CachedToken>();
+  readonly #cache: CredentialCache<ApiToken>;
 
   constructor(tokens: TokenReader, clock: Clock) {
     this.#tokens = tokens;
     this.#clock = clock;
+    this.#cache = new CredentialCache({
+      clock,
+      lookUp: (hashes) => tokens.findByHashes(hashes),
+      hashOf: ({ token_hash }) => token_hash,
+      isLive: (token) => isTokenLive(token, clock.now()),
+      touchIntervalMs: TOUCH_INTERVAL_MS,
+    });
   }
 
   /** Returns the live token with this secret; null if it is unknown, expired or revoked. */
-  async find(text: string): Promise<ApiToken | null> {
-    const hash = createHash('sha256').update(text).digest();
-    const key = hash.toString('base64');
-    const now = this.#clock.monotonic();
-    let entry = this.#cache.get(key);
-    if (entry === undefined || now - entry.readAt >= TOKEN_CACHE_MS) {
-      const found = await this.#tokens.findByHash(hash);
-      const token = found && timingSafeEqual(hash, Buffer.from(found.token_hash)) ? found : null;
-      entry = { token, readAt: now, touchedAt: entry?.touchedAt ?? -Infinity };
-      this.#remember(key, entry);
-    }
-    if (entry.token === null || !isTokenLive(entry.token, this.#clock.now())) return null;
-    this.#touch(entry, entry.token, now);
-    return entry.token;
+  find(text: string): Promise<ApiToken | null> {
+    return this.#cache.find(text, ({ id }) => this.#tokens.touch(id, this.#clock.now()));
   }
 
-  #remember(key: string, entry: CachedToken): void {
-    this.#cache.delete(key);
-    this.#cache.set(key, entry);
-    if (this.#cache.size > TOKEN_CACHE_SIZE) this.#cache.delete(this.#cache.keys().next().value!);
-  }
-
-  #touch(entry: CachedToken, token: ApiToken, now: number): void {
-    if (now - entry.touchedAt < TOUCH_INTERVAL_MS) return;
-    entry.touchedAt = now;
-    // The last use of a token is informational; a request does not wait for it or fail because of it.
-    this.#tokens.touch(token.id, this.#clock.now()).catch(() => undefined);
+  /** Returns the live token that the request presents; null if there is none. */
+  async presented({ headers: { authorization } }: Pick<FastifyRequest, 'headers'>): Promise<ApiToken | null> {
+    const text = /^Bearer +([A-Za-z0-9._~+/=-]{1,512})$/i.exec(authorization ?? '')?.[1];
+    return text === undefined ? null : this.find(text);
   }
 }
 
-/** Authorizes a request by its handle, else by its token. Runs before the body is read. */
+interface Credentials {
+  gate: TokenGate;
+  sessions: Sessions;
+  handles: Handles;
+  signedUrls: SignedUrls;
+  runners: RunnerCredentials;
+}
+
+/** Authorizes a request by its handle, else by its token, else by the session of its cookie. Runs before the body is read. */
 export function guardRequests(
   app: FastifyInstance,
-  gate: TokenGate,
-  { handles, signedUrls, runners }: { handles: Handles; signedUrls: SignedUrls; runners: RunnerCredentials },
-  options: { authRequired: boolean },
+  { gate, sessions, handles, signedUrls, runners }: Credentials,
+  { authRequired, hostUrl }: Pick<HttpConfig, 'authRequired' | 'hostUrl'>,
 ): void {
+  const ownOrigin = URL.parse(hostUrl)?.origin ?? null;
   app.addHook('onRequest', async (request, reply) => {
     const { scope, handle, signed, runner } = request.routeOptions.config;
     if (request.is404) return;
     if (handle === true && (await handles.admit(request))) return;
     if (signed === true && (await signedUrls.admit(request))) return;
     if (await admitRunner(request, runners, runner === true)) return;
-    if (!options.authRequired || scope === null || scope === undefined) return;
-    const token = await presentedToken(request, reply, gate);
-    request.heddle.tokenName = token.name;
-    request.heddle.scopes = token.scopes;
-    request.heddle.kinds = token.kinds;
-    request.heddle.classes = token.classes;
-    if (grants(token.scopes, scope)) return;
+    if (!authRequired || scope === null || scope === undefined) return;
+    const isOfBrowser = request.headers.authorization === undefined && sessions.isPresented(request);
+    if (isOfBrowser) admitSession(request, reply, await sessions.find(request), ownOrigin);
+    else admitToken(request, reply, await gate.presented(request));
+    const find = (): Promise<unknown> => (isOfBrowser ? sessions.find(request) : gate.presented(request));
+    request.heddle.isStillAdmitted = async () => (await find()) !== null;
+    if (grants(request.heddle.scopes!, scope)) return;
     void reply.header('www-authenticate', `Bearer realm="heddle", error="insufficient_scope", scope="${scope}"`);
-    throw new HeddleError('FORBIDDEN', `The token does not grant the scope ${scope}`, {
-      details: [`authorization: requires the scope ${scope}; the token has ${token.scopes.join(', ') || 'none'}`],
+    const [what, where] = isOfBrowser ? ['user', 'session'] : ['token', 'authorization'];
+    throw new HeddleError('FORBIDDEN', `The ${what} does not have the scope ${scope}`, {
+      details: [
+        `${where}: requires the scope ${scope}; the ${what} has ${request.heddle.scopes!.join(', ') || 'none'}`,
+      ],
     });
   });
 }
@@ -109,23 +101,58 @@ async function admitRunner(
   return true;
 }
 
-async function presentedToken(request: FastifyRequest, reply: FastifyReply, gate: TokenGate): Promise<ApiToken> {
-  const { authorization } = request.headers;
-  const text = /^Bearer +([A-Za-z0-9._~+/=-]{1,512})$/i.exec(authorization ?? '')?.[1];
-  const token = text === undefined ? null : await gate.find(text);
-  if (token !== null) return token;
-  const given = authorization !== undefined;
-  void reply.header('www-authenticate', `Bearer realm="heddle"${given ? ', error="invalid_token"' : ''}`);
-  throw new HeddleError('UNAUTHENTICATED', undefined, {
-    details: [
-      given
+function admitToken(request: FastifyRequest, reply: FastifyReply, token: ApiToken | null): void {
+  const given = request.headers.authorization !== undefined;
+  if (token === null) {
+    throw unauthenticated(reply, {
+      error: given ? 'invalid_token' : null,
+      detail: given
         ? 'authorization: the token is unknown, expired or revoked; create one with `heddle token create`'
         : 'authorization: is required: `Bearer <token>`; create one with `heddle token create`',
-    ],
+    });
+  }
+  const { id, name, scopes, kinds, classes } = token;
+  const owner = { token_id: id, issuer: null, subject: null };
+  Object.assign(request.heddle, { tokenName: name, owner, scopes, kinds, classes });
+}
+
+function admitSession(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  session: Session | null,
+  ownOrigin: string | null,
+): void {
+  requireOwnOrigin(request, ownOrigin);
+  if (session === null) {
+    throw unauthenticated(reply, { error: null, detail: 'session: has ended; log in again, or use a token' });
+  }
+  // Browsers also withhold the response from pages of other origins that embed it.
+  void reply.header('cross-origin-resource-policy', 'same-origin');
+  const { id, scopes, kinds, classes } = session;
+  Object.assign(request.heddle, {
+    tokenName: actorOf(session),
+    owner: session,
+    sessionId: id,
+    scopes,
+    kinds,
+    classes,
   });
+}
+
+/** Returns the name of a user in the audit log: that of the token, or `oidc:NAME`. */
+export function actorOf({ token_id, name }: Pick<Session, 'token_id' | 'name'>): string {
+  return token_id === null ? `oidc:${name}` : name;
+}
+
+function unauthenticated(
+  reply: FastifyReply,
+  { error, detail }: { error: string | null; detail: string },
+): HeddleError {
+  void reply.header('www-authenticate', `Bearer realm="heddle"${error === null ? '' : `, error="${error}"`}`);
+  return new HeddleError('UNAUTHENTICATED', undefined, { details: [detail] });
 }
 
 /** Returns the documented security of a route, for servers that require tokens. */
 export function securityOf(scope: TokenScope | null): Record<string, string[]>[] {
-  return scope === null ? [] : [{ bearer: [scope] }];
+  return scope === null ? [] : [{ bearer: [scope] }, { session: [] }];
 }

@@ -31,11 +31,18 @@ export async function describeApi(app: App, version: string, hostUrl: string): P
         { name: 'Queues', description: 'Queues and dead letters.' },
         { name: 'Webhooks', description: 'The outbox of webhook deliveries.' },
         { name: 'Definitions', description: 'Stored rules and actions that tasks reference.' },
+        { name: 'Access', description: 'Sessions of browsers, and tokens.' },
         { name: 'Service', description: 'Health, metrics, this description.' },
       ],
       components: {
         securitySchemes: {
           bearer: { type: 'http', scheme: 'bearer', description: 'A token of `heddle token create`.' },
+          session: {
+            type: 'apiKey',
+            in: 'cookie',
+            name: 'heddle_session',
+            description: 'The session of a browser, for pages of this server only.',
+          },
         },
       },
     },

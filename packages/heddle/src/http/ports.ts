@@ -1,5 +1,6 @@
 import type { KnownClasses } from '@heddle/core/domain/runner/parse-requirements';
-import type { ApiToken } from '@heddle/core/domain/token';
+import type { OwnerKey, Session, SessionOwner } from '@heddle/core/domain/session';
+import type { ApiToken, TokenScope } from '@heddle/core/domain/token';
 import type { AuditLog } from '@heddle/core/engine/audit-log';
 import type { Artifacts, Engine } from '@heddle/core/engine/port';
 import type { Findings } from '@heddle/core/engine/findings/port';
@@ -19,9 +20,72 @@ import type { Tracing } from '@heddle/base/trace';
 
 /** Finds tokens; implemented by the store. */
 export interface TokenReader {
-  findByHash(hash: Uint8Array): Promise<ApiToken | null>;
+  /** Returns those that exist, in any order. */
+  findByHashes(hashes: readonly Uint8Array[]): Promise<ApiToken[]>;
   /** Records that the token was used. */
   touch(id: string, atMs: number): Promise<void>;
+}
+
+/** Tokens as administrators manage them; implemented by the store. */
+export interface TokenRepository extends TokenReader {
+  create(
+    name: string,
+    scopes: readonly TokenScope[],
+    expiresAt: number | null,
+    limits: Pick<ApiToken, 'kinds' | 'classes'>,
+  ): Promise<{ text: string; token: ApiToken }>;
+  list(): Promise<ApiToken[]>;
+  /** Returns null if there is no such token, or it is revoked already. */
+  revoke(id: string): Promise<ApiToken | null>;
+}
+
+/** Logins of browsers; implemented by the store. */
+export interface SessionRepository {
+  /** How long a session may be unused, milliseconds. */
+  readonly idleMs: number;
+  /** `session` is null if its token was revoked in the meantime. */
+  open(
+    owner: SessionOwner,
+    from: { address: string | null; browser: string | null },
+  ): Promise<{ secret: string; session: Session | null }>;
+  findByHashes(hashes: readonly Uint8Array[]): Promise<Session[]>;
+  touch(id: string, atMs: number, address: string): Promise<void>;
+  /** Those of one owner, or (null) all. */
+  list(owner: OwnerKey | null): Promise<Session[]>;
+  get(id: string): Promise<Session | null>;
+  /** Returns whether there was one. */
+  end(id: string): Promise<boolean>;
+}
+
+/** What ties the response of an identity provider to one login of one browser. */
+export interface LoginChecks {
+  readonly state: string;
+  readonly nonce: string;
+  /** Of PKCE. */
+  readonly verifier: string;
+}
+
+/** A user that the provider vouches for. */
+export interface Identity {
+  /** Stable id at the provider. */
+  readonly subject: string;
+  readonly name: string;
+  /** Scopes of the user's role; null: no role. */
+  readonly scopes: readonly TokenScope[] | null;
+}
+
+/**
+ * The identity provider that users log in at. Both methods throw IDENTITY_PROVIDER_UNAVAILABLE if it cannot be used, and
+ * `finish` LOGIN_REJECTED if the response does not prove an identity.
+ */
+export interface IdentityProvider {
+  readonly issuer: string;
+  /** What users call it. */
+  readonly label: string;
+  /** Returns the URL at which the user logs in; it leads back to `redirectUri`. */
+  begin(redirectUri: string): Promise<{ url: string; checks: LoginChecks }>;
+  /** @param callback the redirect URI with the parameters that the provider added */
+  finish(callback: URL, checks: LoginChecks): Promise<Identity>;
 }
 
 export type DefinitionType = 'rule' | 'action';
@@ -55,6 +119,8 @@ export interface HttpConfig {
   bodyLimitBytes: number;
   /** Whether requests need a bearer token. */
   authRequired: boolean;
+  /** Proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed: addresses or ranges. Default none. */
+  trustedProxies?: readonly string[];
   /** Whether `/metrics` requires none. */
   metricsPublic: boolean;
   /** Returns why a webhook may not call an address; null if it may. */
@@ -151,7 +217,10 @@ export interface ServerDependencies {
   overview: Overview;
   artifacts: Omit<Artifacts, 'retain' | 'open'>;
   audit: Omit<AuditLog, 'retain'>;
-  tokens: TokenReader;
+  tokens: TokenRepository;
+  sessionRepository: SessionRepository;
+  /** Null: users log in with tokens only. */
+  identityProvider: IdentityProvider | null;
   definitions: DefinitionRepository;
   namedSecrets: NamedSecrets;
   secrets: SigningKeys;

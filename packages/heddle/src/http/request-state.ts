@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 
 import { grants, type TokenScope } from '@heddle/core/domain/token';
+import type { OwnerKey } from '@heddle/core/domain/session';
 import type { HeddleError } from '@heddle/base/errors';
 import type { BodyLimits } from './body-limits.ts';
 
@@ -13,9 +14,15 @@ export interface RequestState {
   endSpan: ((status: number) => void) | null;
   /** The attempt of a valid handle; null if the caller has no handle. */
   handleAttempt: number | null;
-  /** The name of the token that authorized it; null if none was needed. */
+  /** The name of the token or user that authorized it; null if none was needed. */
   tokenName: string | null;
-  /** Scopes of that token; null if none was needed. */
+  /** The token or identity that authorized it, itself or by a session; null if none was needed. */
+  owner: OwnerKey | null;
+  /** The session that authorized it; null if none did. */
+  sessionId: string | null;
+  /** Returns whether its token or session is still live: long responses end with it. Null if none was needed. */
+  isStillAdmitted: (() => Promise<boolean>) | null;
+  /** Scopes of that token or user; null if none was needed. */
   scopes: readonly TokenScope[] | null;
   /** The kinds that the token may claim; null: any. */
   kinds: readonly string[] | null;
@@ -45,6 +52,8 @@ declare module 'fastify' {
     streamed?: boolean;
     /** Whether its calls are reports of work, which the audit log leaves to attempts. */
     reportsWork?: boolean;
+    /** Whether the audit log has its calls although they need no scope, or only `read`: those of known users. */
+    audited?: boolean;
     /** Whether pages of other sites may not even read it. */
     sameOrigin?: boolean;
     /** Prefix of paths into the body. */
@@ -66,6 +75,9 @@ export function newRequestState(startedAt: number): RequestState {
     endSpan: null,
     handleAttempt: null,
     tokenName: null,
+    owner: null,
+    sessionId: null,
+    isStillAdmitted: null,
     scopes: null,
     kinds: null,
     classes: null,

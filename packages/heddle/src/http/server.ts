@@ -2,6 +2,9 @@ import fastify from 'fastify';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 
 import { HeddleError } from '@heddle/base/errors';
+import { FailedLogins } from './access/failed-logins.ts';
+import { Sessions } from './access/sessions.ts';
+import { trustedProxies } from './access/trusted-proxies.ts';
 import { auditCalls } from './audit.ts';
 import { guardRequests, TokenGate } from './auth.ts';
 import { limitBodies } from './body-limits.ts';
@@ -28,6 +31,7 @@ import { findingRoutes } from './routes/findings.ts';
 import { modelRoutes } from './routes/models.ts';
 import { homeRoutes } from './routes/home.ts';
 import { jobRoutes } from './routes/jobs.ts';
+import { oidcRoutes } from './routes/oidc.ts';
 import { pageRoutes } from './routes/page.ts';
 import { runnerAgentRoutes } from './routes/runner-agents.ts';
 import { placeRoutes } from './routes/places.ts';
@@ -37,11 +41,14 @@ import { reportRoutes } from './routes/report.ts';
 import { runRoutes } from './routes/runs.ts';
 import { runViewRoutes } from './routes/run-views.ts';
 import { secretRoutes } from './routes/secrets.ts';
+import { sessionRoutes } from './routes/session.ts';
+import { sessionsRoutes } from './routes/sessions.ts';
 import { serviceRoutes } from './routes/service.ts';
 import { submitRoutes } from './routes/submit.ts';
 import { taskListRoutes } from './routes/task-list.ts';
 import { logRoutes } from './routes/logs.ts';
 import { taskRoutes } from './routes/task.ts';
+import { tokenRoutes } from './routes/tokens.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
 import { workRoutes } from './routes/work.ts';
 import { workArtifactRoutes } from './routes/work-artifacts.ts';
@@ -72,6 +79,7 @@ export function buildServer(dependencies: ServerDependencies): App {
     bodyLimit: config.bodyLimitBytes,
     forceCloseConnections: 'idle',
     requestTimeout: REQUEST_TIMEOUT_MS,
+    trustProxy: trustedProxies(config.trustedProxies ?? []),
     // The hook below rejects these instead, with a problem document.
     return503OnClosing: false,
     clientErrorHandler: answerBrokenRequests(log),
@@ -81,6 +89,14 @@ export function buildServer(dependencies: ServerDependencies): App {
   const context: RouteContext = {
     ...dependencies,
     operations: new Operations(engine),
+    gate: new TokenGate(dependencies.tokens, clock),
+    sessions: new Sessions({
+      repository: dependencies.sessionRepository,
+      clock,
+      secure: config.hostUrl.startsWith('https:'),
+      issuer: dependencies.identityProvider?.issuer ?? null,
+    }),
+    failedLogins: new FailedLogins(clock),
     handles: new Handles(dependencies.secrets, clock, config.handleGraceMs),
     runners: new RunnerCredentials(dependencies.secrets),
     signedUrls: new SignedUrls(dependencies.secrets, clock, config.hostUrl),
@@ -98,7 +114,7 @@ export function buildServer(dependencies: ServerDependencies): App {
   addSecurityHeaders(app);
   refuseWhileClosing(app, context.streams);
   refuseForeignRequests(app, config);
-  guardRequests(app, new TokenGate(dependencies.tokens, clock), context, config);
+  guardRequests(app, context, config);
   auditCalls(app, dependencies.audit);
   readBodies(app);
   limitBodies(app, config.bodyLimitBytes);
@@ -156,6 +172,10 @@ function addRoutes(app: App, context: RouteContext): void {
   definitionRoutes(app, context);
   artifactRoutes(app, context);
   auditRoutes(app, context);
+  sessionRoutes(app, context);
+  sessionsRoutes(app, context);
+  tokenRoutes(app, context);
+  oidcRoutes(app, context);
   secretRoutes(app, context);
   serviceRoutes(app, context);
 }

@@ -26,10 +26,13 @@ export interface HeddleOptions {
   flags?: Readonly<Record<string, string>>;
   /** Creates a token of these scopes before the start. */
   scopes?: readonly TokenScope[];
+  /** Another one, whose database it shares: a second server. */
+  beside?: Heddle;
 }
 
-export async function startHeddle({ flags = {}, scopes }: HeddleOptions = {}): Promise<Heddle> {
-  const testDatabase = await createTestDatabase();
+export async function startHeddle({ flags = {}, scopes, beside }: HeddleOptions = {}): Promise<Heddle> {
+  const shared = beside && { url: beside.databaseUrl, database: beside.database, drop: () => Promise.resolve() };
+  const testDatabase = shared ?? (await createTestDatabase());
   const { url: databaseUrl, database } = testDatabase;
   const tokens = new TokenStore({ database, clock: systemClock, random: systemRandom });
   const token = scopes === undefined ? null : (await tokens.create('test', scopes, null)).text;

@@ -18,7 +18,7 @@ import { createMetrics } from '@heddle/core/metrics/metrics';
 import { createTracer } from '@heddle/base/trace';
 import { EngineStub } from './engine-stub.ts';
 import { noPool } from './pool-stub.ts';
-import { noAgents, noArtifacts, noOverview, noSecrets } from './unused-parts.ts';
+import { noAgents, noArtifacts, noOverview, noSecrets, noSessions } from './unused-parts.ts';
 
 export const HANDLE_KEY = Buffer.alloc(32, 7);
 
@@ -46,10 +46,22 @@ export class TokensInMemory {
     return stored;
   }
 
-  findByHash(hash: Uint8Array): Promise<ApiToken | null> {
-    this.reads += 1;
-    const found = this.tokens.get(Buffer.from(hash).toString('hex'));
-    return Promise.resolve(found ? { ...found } : null);
+  findByHashes(hashes: readonly Uint8Array[]): Promise<ApiToken[]> {
+    this.reads += hashes.length;
+    const found = hashes.flatMap((hash) => this.tokens.get(Buffer.from(hash).toString('hex')) ?? []);
+    return Promise.resolve(found.map((token) => ({ ...token })));
+  }
+
+  create(): Promise<never> {
+    return Promise.reject(new Error('add() adds tokens to the stand-in'));
+  }
+
+  list(): Promise<ApiToken[]> {
+    return Promise.resolve([...this.tokens.values()]);
+  }
+
+  revoke(): Promise<null> {
+    return Promise.resolve(null);
   }
 
   touch(): Promise<void> {
@@ -158,6 +170,8 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     overview: noOverview,
     audit: { record: () => Promise.resolve(), list: () => Promise.resolve([]) },
     tokens,
+    sessionRepository: noSessions,
+    identityProvider: null,
     definitions,
     artifacts: noArtifacts,
     namedSecrets: noSecrets,

@@ -1,4 +1,4 @@
-import type { RunnerAgents } from 'heddle/internal/http/ports';
+import type { RunnerAgents, SessionRepository } from 'heddle/internal/http/ports';
 import type { Overview } from '@heddle/core/engine/overview/port';
 import type { Artifacts, NamedSecrets } from '@heddle/core/engine/port';
 
@@ -48,4 +48,15 @@ export const noAgents: RunnerAgents = {
   confirm: () => Promise.resolve(false),
   release: () => Promise.resolve(false),
   drain: () => Promise.resolve(0),
+};
+
+/** No browser is logged in; tests of sessions use a real database. */
+export const noSessions: SessionRepository = {
+  idleMs: 3_600_000,
+  open: unused,
+  findByHashes: () => Promise.resolve([]),
+  touch: unused,
+  list: () => Promise.resolve([]),
+  get: () => Promise.resolve(null),
+  end: () => Promise.resolve(false),
 };

@@ -14,6 +14,14 @@ const HEARTBEAT_MS = 5000;
 const DATABASE_AWAY_MS = 1000;
 const STREAMS_DEFAULT = 256;
 
+/** Returns whether the caller's token or session is still live; null if none is needed. */
+type Admission = (() => Promise<boolean>) | null;
+
+interface Source {
+  feed: Feed;
+  isStillAdmitted: Admission;
+}
+
 interface Dependencies {
   engine: Engine;
   clock: Clock;
@@ -50,12 +58,12 @@ export class EventStreams {
     });
   }
 
-  /** Sends the changes of a feed since `cursor`, until it ends or the client disconnects. */
-  open(feed: Feed, cursor: number, response: ServerResponse): void {
+  /** Sends the changes of a feed since `cursor`, until it ends, the client disconnects, or is admitted no longer. */
+  open(feed: Feed, cursor: number, response: ServerResponse, isStillAdmitted: Admission): void {
     const stop = new AbortController();
     response.once('close', () => stop.abort());
     const writer = new EventWriter(response, stop.signal);
-    const sending = sendChanges(this.#dependencies, feed, cursor, writer, stop.signal)
+    const sending = sendChanges(this.#dependencies, { feed, isStillAdmitted }, cursor, writer, stop.signal)
       .catch((error: unknown) => {
         this.#dependencies.log.error({ err: error, workflow_id: feed.workflowId }, 'event stream failed');
       })
@@ -75,11 +83,12 @@ export class EventStreams {
 
 async function sendChanges(
   { engine, clock }: Dependencies,
-  feed: Feed,
+  source: Source,
   from: number,
   writer: EventWriter,
   signal: AbortSignal,
 ): Promise<void> {
+  const { feed } = source;
   const bell = new Bell();
   const unsubscribe = engine.onWorkflowChange(feed.workflowId, () => bell.ring());
   const stopWaiting = (): void => bell.ring();
@@ -88,7 +97,7 @@ async function sendChanges(
     let cursor = from;
     let first = true;
     while (!signal.aborted) {
-      const news = await readChanges(feed, cursor);
+      const news = await readChanges(source, cursor);
       if (news === null) return;
       if (news === 'away') {
         writer.comment('the database is unavailable');
@@ -116,8 +125,9 @@ async function sendChanges(
   }
 }
 
-async function readChanges(feed: Feed, cursor: number): Promise<FeedChanges | null | 'away'> {
+async function readChanges({ feed, isStillAdmitted }: Source, cursor: number): Promise<FeedChanges | null | 'away'> {
   try {
+    if (isStillAdmitted !== null && !(await isStillAdmitted())) return null;
     return await feed.read(cursor);
   } catch (error) {
     if (error instanceof HeddleError && error.retryable) return 'away';

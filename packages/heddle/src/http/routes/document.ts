@@ -34,6 +34,7 @@ export interface RouteDescription {
     | 'Artifacts'
     | 'Secrets'
     | 'Audit'
+    | 'Access'
     | 'Service';
   /** Null for a public route. */
   scope: TokenScope | null;
@@ -44,14 +45,14 @@ export interface RouteDescription {
 
 const PROBLEM_DESCRIPTION: Readonly<Record<number, string>> = {
   400: 'The request is invalid; `details` names each field.',
-  401: 'A valid bearer token is required.',
-  403: 'The token or handle does not allow this.',
+  401: 'A valid bearer token, or the cookie of a session, is required.',
+  403: 'The token, session or handle does not allow this, or the request is of another site.',
   404: 'Not found.',
   409: 'Its state does not allow this operation.',
   413: 'The body is too large.',
   415: 'The body is not application/json.',
   422: 'The idempotency key was already used with another body.',
-  429: 'Too many requests are waiting; try again after `Retry-After` seconds.',
+  429: 'Too many requests are waiting, or too many logins have failed; try again after `Retry-After` seconds.',
   500: 'Internal error.',
   503: 'The database is unavailable or the server is stopping; try again after `Retry-After` seconds.',
 };

@@ -17,7 +17,7 @@ export function startStream(reply: FastifyReply, streams: EventStreams, feed: Fe
     'x-accel-buffering': 'no',
   });
   raw.write('retry: 2000\n\n');
-  streams.open(feed, cursor, raw);
+  streams.open(feed, cursor, raw, reply.request.heddle.isStillAdmitted);
 }
 
 /** @throws HeddleError VALIDATION_FAILED if `Last-Event-ID` is none of this stream's */

@@ -1,0 +1,90 @@
+/** A real OpenID Connect provider on loopback, at which users log in with their name alone. */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+
+import Provider from 'oidc-provider';
+
+export const CLIENT_ID = 'heddle';
+export const CLIENT_SECRET = 'a-secret-of-the-tests';
+
+const GROUPS: Readonly<Record<string, readonly string[]>> = {
+  ann: ['admins', 'sre'],
+  oliver: ['sre'],
+  vera: ['staff'],
+  norbert: [],
+};
+
+export class TestIdentityProvider {
+  readonly issuer: string;
+  readonly #server: Server;
+  readonly #handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+  private constructor(server: Server, issuer: string, redirectUri: string) {
+    this.#server = server;
+    this.issuer = issuer;
+    const provider: Provider = new Provider(issuer, {
+      clients: [
+        { client_id: CLIENT_ID, client_secret: CLIENT_SECRET, redirect_uris: [redirectUri], response_types: ['code'] },
+      ],
+      claims: { openid: ['sub'], email: ['email', 'email_verified'], groups: ['groups'] },
+      features: { devInteractions: { enabled: false } },
+      cookies: { keys: ['a-key-of-the-tests'] },
+      interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
+      findAccount: (_context, accountId) => ({
+        accountId,
+        claims: () => ({
+          sub: accountId,
+          email: `${accountId}@example.com`,
+          email_verified: true,
+          groups: [...(GROUPS[accountId] ?? [])],
+        }),
+      }),
+      loadExistingGrant: async (context) => {
+        const { client, session } = context.oidc;
+        const grant = new provider.Grant({ clientId: client!.clientId, accountId: session!.accountId! });
+        grant.addOIDCScope('openid profile email groups');
+        await grant.save();
+        return grant;
+      },
+    });
+    const callback = provider.callback();
+    this.#handle = async (request, response) => {
+      if (request.url?.startsWith('/interaction/') !== true) {
+        await callback(request, response);
+        return;
+      }
+      if (request.method === 'POST') {
+        const login = new URLSearchParams(await text(request)).get('login')!;
+        await provider.interactionFinished(request, response, { login: { accountId: login } });
+        return;
+      }
+      response.writeHead(200, { 'content-type': 'text/html' });
+      response.end(
+        '<title>Provider</title><form method="post"><label>Name <input name="login" autofocus></label><button>Sign in</button></form>',
+      );
+    };
+  }
+
+  /** @param redirectUri where clients may be sent back to */
+  static async start(redirectUri: string): Promise<TestIdentityProvider> {
+    const server = createServer();
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    // Another site than that of 127.0.0.1, for browsers.
+    const issuer = `http://localhost:${(server.address() as AddressInfo).port}`;
+    const made = new TestIdentityProvider(server, issuer, redirectUri);
+    server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      made.#handle(request, response).catch((error: unknown) => response.writeHead(500).end(String(error)));
+    });
+    return made;
+  }
+
+  async stop(): Promise<void> {
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+}
