@@ -35,6 +35,7 @@ import { FindingsClient } from './findings.ts';
 import { ModelsClient } from './models.ts';
 import { follow } from './follow.ts';
 import { JobsClient } from './jobs.ts';
+import { KindsClient } from './kinds.ts';
 import { PoolClient } from './pool.ts';
 import { QueuesClient } from './queues.ts';
 import { SecretsClient } from './secrets.ts';
@@ -51,6 +52,7 @@ import type {
   WorkflowEvent,
   WorkflowListFilter,
 } from './requests.ts';
+import { RunOperationsClient } from './run-operations.ts';
 import { Transport, type ClientOptions } from './transport.ts';
 import { warningsOf } from './warnings.ts';
 import { RunnerClient } from './runner.ts';
@@ -74,9 +76,11 @@ export class HeddleClient {
   readonly executors: ExecutorsClient;
   readonly findings: FindingsClient;
   readonly jobs: JobsClient;
+  readonly kinds: KindsClient;
   readonly models: ModelsClient;
   readonly pool: PoolClient;
   readonly queues: QueuesClient;
+  readonly runOperations: RunOperationsClient;
   readonly secrets: SecretsClient;
   /** For the agents of runners. */
   readonly runner: RunnerClient;
@@ -93,8 +97,10 @@ export class HeddleClient {
     this.executors = new ExecutorsClient(this.#transport);
     this.findings = new FindingsClient(this.#transport);
     this.jobs = new JobsClient(this.#transport);
+    this.kinds = new KindsClient(this.#transport);
     this.models = new ModelsClient(this.#transport);
     this.pool = new PoolClient(this.#transport);
+    this.runOperations = new RunOperationsClient(this.#transport);
     this.secrets = new SecretsClient(this.#transport);
     this.queues = new QueuesClient(this.#transport);
     this.#sleep = options.sleep;

@@ -730,6 +730,17 @@ export interface OccurrenceDto {
 export type RunState =
   'Queued' | 'Running' | 'Succeeded' | 'Failed' | 'Timeout' | 'PartiallyFailed' | 'Disabled' | 'Skipped';
 
+export interface KindDto {
+  name: string;
+  /** Whether it comes with Heddle. */
+  built_in: boolean;
+  description: string | null;
+  input_schema: Record<string, unknown> | null;
+  /** Processes that claim its tasks or read its queue, seen within a minute. */
+  workers: number;
+  last_seen_at: string | null;
+}
+
 export interface LogLineDto {
   /** From 0. Missing numbers are lines that were left out, since the attempt logged too much. */
   number: number;
@@ -1313,6 +1324,59 @@ export interface DedupeDto {
 export type RuleDto = ConcurrencyRuleDto | CapacityRuleDto;
 
 export type RuleOrReference = ConcurrencyRuleDto | CapacityRuleDto | Reference;
+
+export interface BatchDefinitionDto {
+  type: 'batch';
+  name: string | null;
+  /** The body of `POST /task`. */
+  tasks: NewTaskDto[];
+  /** Whether secrets of requests are replaced by `[redacted]`; running it again copies them. */
+  redacted: boolean;
+  /** What a definition cannot hold. */
+  left_out: {
+    /** Tasks that generators created, and will create again. */
+    generated_tasks: number;
+    /** Dependencies on tasks of other batches, which stood in for duplicates. */
+    dependencies: number;
+  };
+}
+
+export interface RerunDto {
+  /** Other inputs, by the id of the task in the earlier run, or by its name (`id`) in the submission. */
+  inputs?: Record<string, Record<string, unknown>>;
+}
+
+/** What was submitted as a run. */
+export type RunDefinitionDto = BatchDefinitionDto | WorkflowDefinitionDto;
+
+export interface StartedRunDto {
+  /** The new run. */
+  id: string;
+  type: 'batch' | 'workflow';
+}
+
+export interface WorkflowDefinitionDto {
+  type: 'workflow';
+  name: string | null;
+  /** The body of `POST /v1/workflows`. */
+  workflow: {
+    /** Display name of the workflow. */
+    name?: string;
+    /** A container. */
+    root: WorkflowNode;
+    /** Notifications sent when the workflow ends. */
+    notify?: WorkflowNotificationDto[];
+  };
+  /** Whether secrets of requests are replaced by `[redacted]`; running it again copies them. */
+  redacted: boolean;
+  /** What a definition cannot hold. */
+  left_out: {
+    /** Tasks that generators created, and will create again. */
+    generated_tasks: number;
+    /** Dependencies on tasks of other batches, which stood in for duplicates. */
+    dependencies: number;
+  };
+}
 
 /** `orders` is null if the runner is to end. */
 export interface AnsweredOrdersDto {

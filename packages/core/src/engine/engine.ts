@@ -30,6 +30,7 @@ import * as read from './read.ts';
 import * as tree from './read-tree.ts';
 import { report, update } from './report.ts';
 import { askForRunners } from './runners/request-runners.ts';
+import { getDefinition } from './run-definition.ts';
 import { Signals } from './signals.ts';
 import { submit } from './submit.ts';
 import { retain, sweep } from './sweep.ts';
@@ -120,6 +121,7 @@ function verbsOf(context: EngineContext): Engine {
     getTask: (id) => read.getTask(context, id),
     listTasks: (filter) => read.listTasks(context, filter),
     getDag: (id) => read.getDag(context, id),
+    getDefinition: (id) => getDefinition(context, id),
     getTree: (id, options) => tree.getTree(context, id, options),
     listChildren: (id, containerId, page) => tree.listChildren(context, id, containerId, page),
     listAttempts: (id, before, limit) => findAttempts(context.database, id, before, limit),

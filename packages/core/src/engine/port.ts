@@ -67,6 +67,8 @@ export interface Submission {
   /** W3C trace context of the caller, passed on to everything its tasks cause. */
   traceparent: string | null;
   idempotency: IdempotencyKey | null;
+  /** Creates all tasks, whatever their dedupe strategies find. */
+  with_duplicates?: boolean;
 }
 
 export interface IdempotencyKey {
@@ -203,6 +205,21 @@ export interface TaskFilter {
   offset: number;
   limit: number;
 }
+
+/** What was submitted as a run. */
+export type RunDefinition = {
+  name: string | null;
+  /** What a definition cannot hold. */
+  left_out: {
+    /** Tasks that generators created, and will create again. */
+    generated_tasks: number;
+    /** Dependencies on tasks of other batches, which stood in for duplicates. */
+    dependencies: number;
+  };
+} & (
+  | { type: 'batch'; tasks: readonly NewTask[] }
+  | { type: 'workflow'; root: NewContainerNode; notify: readonly WorkflowNotification[] }
+);
 
 export interface Dag {
   workflow: WorkflowSummary;
@@ -349,6 +366,8 @@ export interface Engine {
   getTask(id: TaskId): Promise<TaskDetail | null>;
   listTasks(filter: TaskFilter): Promise<Task[]>;
   getDag(id: WorkflowId): Promise<Dag | null>;
+  /** Returns what was submitted as a batch or a workflow, archived ones too; null if there is none. */
+  getDefinition(id: WorkflowId): Promise<RunDefinition | null>;
   /** Returns the tree of a workflow in one snapshot, archived ones too; null if there is none, or it is a batch. */
   getTree(id: WorkflowId, options?: TreeOptions): Promise<{ workflow: WorkflowSummary; tree: WorkflowTree } | null>;
   /** Returns children of a container by position, tasks with empty metadata; null if there is no such container. */

@@ -11,6 +11,7 @@ import type { ResourceClass } from '@heddle/base/vocabulary/resource-class';
 import type { AuditLog } from '@heddle/core/engine/audit-log';
 import { createSharedData } from '@heddle/core/engine/data/shared-data';
 import type { TransactionalEngine } from '@heddle/core/engine/engine';
+import { createKindDirectory } from '@heddle/core/engine/kinds/directory';
 import { createManager } from '@heddle/core/engine/manager/manager';
 import { createNotices } from '@heddle/core/engine/notices/notices';
 import type { Artifacts, Engine, Findings, Models, NamedSecrets } from '@heddle/core/engine/port';
@@ -51,6 +52,7 @@ import { openProcessDatabase, openProcessEngine, openTracing } from './process-p
 import { watchExecutors, type ConfiguredExecutors } from './remote/executors.ts';
 import { requireSchema } from './schema-state.ts';
 import { auditLogOf, secretsOf } from './named-secrets.ts';
+import { ServerKinds } from './server-kinds.ts';
 import type { SettingValues } from './settings.ts';
 import { SigningIdentity } from './signing-keys.ts';
 import type { StopSequence } from './stop-sequence.ts';
@@ -131,8 +133,10 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const artifacts = artifactsOf(settings, base);
   startRecordRetention(base, [findings, models, audit, artifacts]);
   const executors = watchExecutors(base);
+  const kinds = new ServerKinds(createKindDirectory(base));
   const parts = {
     engine,
+    kinds,
     jobs: createJobs(jobs),
     findings,
     models,
@@ -169,6 +173,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     defaultScanRoot,
     followedNames,
     remote,
+    catalog: kinds,
   });
   return { port, url: localUrl(settings.host, port), hostUrl, tokensRequired, engine, tokens: stores.tokens };
 }
@@ -275,6 +280,7 @@ function ssrfPolicy({ settings, development, log }: Base): SsrfPolicy {
 
 interface HttpParts {
   engine: Engine;
+  kinds: ServerKinds;
   jobs: Jobs;
   findings: Findings;
   models: Models;

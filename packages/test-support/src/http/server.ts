@@ -95,6 +95,13 @@ const noJobs: Jobs = {
   history: () => Promise.resolve(null),
 };
 
+/** No kinds; tests of kinds use a real database. */
+const noKinds: ServerDependencies['kinds'] = {
+  list: () => Promise.resolve([]),
+  get: () => Promise.resolve(null),
+  inputFaults: () => Promise.resolve([]),
+};
+
 /** No findings; tests of findings use a real database. */
 const noFindings: ServerDependencies['findings'] = {
   list: () => Promise.resolve([]),
@@ -137,6 +144,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
   const definitions = new DefinitionsInMemory();
   const dependencies: ServerDependencies = {
     engine: stub.engine,
+    kinds: noKinds,
     jobs: noJobs,
     findings: noFindings,
     models: noModels,

@@ -20,6 +20,8 @@ export interface RouteDescription {
     | 'Tasks'
     | 'Batches'
     | 'Workflows'
+    | 'Runs'
+    | 'Kinds'
     | 'Work'
     | 'Jobs'
     | 'Findings'
