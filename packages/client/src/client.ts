@@ -1,5 +1,7 @@
 import type {
   ActionDefinitionDto,
+  BulkOperationDto,
+  BulkResultDto,
   BasicTaskDto,
   BatchChangeDto,
   BatchDetailDto,
@@ -17,6 +19,7 @@ import type {
   ProgressDto,
   ReadyDto,
   RuleDefinitionDto,
+  RetryTaskDto,
   RuleDto,
   SubmittedWorkflowDto,
   TaskAttemptDto,
@@ -175,8 +178,13 @@ export class HeddleClient {
     return this.#transport.json('PATCH', `/task/resume/${encodeURIComponent(id)}`);
   }
 
-  retryTask(id: string): Promise<TaskDto> {
-    return this.#transport.json('POST', `/v1/tasks/${encodeURIComponent(id)}/retry`);
+  retryTask(id: string, options: RetryTaskDto = {}): Promise<TaskDto> {
+    return this.#transport.json('POST', `/v1/tasks/${encodeURIComponent(id)}/retry`, { body: options });
+  }
+
+  /** Cancels, pauses, resumes or retries at most 1,000 tasks; returns which changed, and why the others did not. */
+  changeTasks(operation: BulkOperationDto['operation'], ids: readonly string[]): Promise<BulkResultDto> {
+    return this.#transport.json('POST', '/v1/tasks/bulk', { body: { operation, ids } });
   }
 
   /** Releases the slots of a canceled task whose target has not reported that it stopped. */

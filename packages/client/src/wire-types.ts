@@ -585,6 +585,35 @@ export interface ReadyDto {
   status: 'ready';
 }
 
+export interface BackfillDto {
+  /** Only occurrences at or after this time: a date (UTC), or an RFC 3339 timestamp. */
+  since: string;
+  /** Only occurrences until this time: a date (UTC), or an RFC 3339 timestamp. */
+  until: string;
+  /** Starts nothing. Default false. */
+  dry_run?: boolean;
+}
+
+export interface BackfillResultDto {
+  /** Oldest first. */
+  occurrences: string[];
+  /** Runs that started, or wait for others. */
+  started: number;
+}
+
+export interface CalendarEntryDto {
+  /** The job. */
+  job_id: string;
+  job_name: string;
+  /** The occurrence (RFC 3339, UTC) */
+  at: string;
+  /** An entry of the history, or an occurrence to come. */
+  type: 'past' | 'next';
+  state: RunState | null;
+  reason: string | null;
+  run_id: string | null;
+}
+
 /** Absent members stay unchanged. */
 export interface JobChangeDto {
   /** Can be used instead of the id; unique, and not in the form of an id. */
@@ -673,7 +702,7 @@ export interface JobRunDto {
   id: string;
   /** Its job. */
   job_id: string;
-  trigger: 'schedule' | 'manual';
+  trigger: 'schedule' | 'manual' | 'backfill';
   /** The occurrence; for a manual run, when it was requested (RFC 3339, UTC) */
   scheduled_for: string;
   /** `Queued` waits for the previous run; `Skipped` never ran; else the state of its workflow. */
@@ -1014,6 +1043,28 @@ export interface WorkflowNotificationDto {
   text?: string;
   /** Replaces the whole default body; its strings are templates. */
   payload?: unknown;
+}
+
+export interface BulkOperationDto {
+  operation: 'cancel' | 'pause' | 'resume' | 'retry';
+  ids: string[];
+}
+
+export interface BulkResultDto {
+  changed: string[];
+  unchanged: {
+    /** A task. */
+    id: string;
+    /** Why it was not changed. */
+    reason: string;
+  }[];
+}
+
+export interface RetryTaskDto {
+  /** Replaces its input (`metadata`), up to 64 KiB. */
+  input?: Record<string, unknown>;
+  /** Also reopens everything after it, even what succeeded; it may itself have succeeded. Default false. */
+  after?: boolean;
 }
 
 export interface CensusDto {

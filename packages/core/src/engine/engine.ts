@@ -29,6 +29,7 @@ import type { Engine } from './port.ts';
 import * as read from './read.ts';
 import * as tree from './read-tree.ts';
 import { report, update } from './report.ts';
+import { retry } from './retry.ts';
 import { askForRunners } from './runners/request-runners.ts';
 import { getDefinition } from './run-definition.ts';
 import { Signals } from './signals.ts';
@@ -108,7 +109,7 @@ function verbsOf(context: EngineContext): Engine {
     retryWorkflow: (id) => advance.retryWorkflow(context, id),
     pause: (ids) => operate.pause(context, ids),
     resume: (ids) => operate.resume(context, ids),
-    retry: (ids) => operate.retry(context, ids),
+    retry: (ids, options) => retry(context, ids, options),
     releaseCanceled: (ids) => operate.releaseCanceled(context, ids),
     claimDeliveries: (request) => outbox.claimDeliveries(context, request),
     renewDeliveries: (tries, leaseMs) => outbox.renewDeliveries(context, tries, leaseMs),

@@ -172,6 +172,15 @@ export interface TransitionOutcome {
   result: TransitionResult;
   /** State after the transition; null if there is no such task. */
   state: TaskState | null;
+  /** Why a conflict is one, if its state does not tell. */
+  reason?: string;
+}
+
+export interface RetryOptions {
+  /** Reopens everything after the tasks, too, and accepts tasks that succeeded. */
+  after?: boolean;
+  /** New inputs of reopened tasks. */
+  inputs?: ReadonlyMap<TaskId, JsonObject>;
 }
 
 export interface ProgressReport {
@@ -345,7 +354,12 @@ export interface Engine {
   retryWorkflow(id: WorkflowId): Promise<number | null>;
   pause(ids: readonly TaskId[]): Promise<TransitionOutcome[]>;
   resume(ids: readonly TaskId[]): Promise<TransitionOutcome[]>;
-  retry(ids: readonly TaskId[]): Promise<TransitionOutcome[]>;
+  /**
+   * Reopens failed, timed-out and canceled tasks and those that failed because of them.
+   *
+   * @throws HeddleError VALIDATION_FAILED if an expression of a new input is invalid
+   */
+  retry(ids: readonly TaskId[], options?: RetryOptions): Promise<TransitionOutcome[]>;
   /** Releases the slots of canceled attempts; the caller vouches that no process still runs them. */
   releaseCanceled(ids: readonly TaskId[]): Promise<TransitionOutcome[]>;
 

@@ -92,6 +92,8 @@ const noJobs: Jobs = {
   resume: () => Promise.resolve(null),
   trigger: () => Promise.resolve(null),
   upcoming: () => Promise.resolve(null),
+  backfill: () => Promise.resolve(null),
+  calendar: () => Promise.resolve({ entries: [], left_out: 0 }),
   history: () => Promise.resolve(null),
 };
 
