@@ -1,7 +1,5 @@
 import type {
   ActionDefinitionDto,
-  BulkOperationDto,
-  BulkResultDto,
   BasicTaskDto,
   BatchChangeDto,
   BatchDetailDto,
@@ -39,6 +37,7 @@ import { ModelsClient } from './models.ts';
 import { follow } from './follow.ts';
 import { JobsClient } from './jobs.ts';
 import { KindsClient } from './kinds.ts';
+import { batchPath, taskPath, workflowPath } from './paths.ts';
 import { PoolClient } from './pool.ts';
 import { QueuesClient } from './queues.ts';
 import { SecretsClient } from './secrets.ts';
@@ -55,7 +54,7 @@ import type {
   WorkflowEvent,
   WorkflowListFilter,
 } from './requests.ts';
-import { RunOperationsClient } from './run-operations.ts';
+import { OperationsClient } from './operations.ts';
 import { Transport, type ClientOptions } from './transport.ts';
 import { warningsOf } from './warnings.ts';
 import { RunnerClient } from './runner.ts';
@@ -83,7 +82,7 @@ export class HeddleClient {
   readonly models: ModelsClient;
   readonly pool: PoolClient;
   readonly queues: QueuesClient;
-  readonly runOperations: RunOperationsClient;
+  readonly operations: OperationsClient;
   readonly secrets: SecretsClient;
   /** For the agents of runners. */
   readonly runner: RunnerClient;
@@ -103,7 +102,7 @@ export class HeddleClient {
     this.kinds = new KindsClient(this.#transport);
     this.models = new ModelsClient(this.#transport);
     this.pool = new PoolClient(this.#transport);
-    this.runOperations = new RunOperationsClient(this.#transport);
+    this.operations = new OperationsClient(this.#transport);
     this.secrets = new SecretsClient(this.#transport);
     this.queues = new QueuesClient(this.#transport);
     this.#sleep = options.sleep;
@@ -180,11 +179,6 @@ export class HeddleClient {
 
   retryTask(id: string, options: RetryTaskDto = {}): Promise<TaskDto> {
     return this.#transport.json('POST', `/v1/tasks/${encodeURIComponent(id)}/retry`, { body: options });
-  }
-
-  /** Cancels, pauses, resumes or retries at most 1,000 tasks; returns which changed, and why the others did not. */
-  changeTasks(operation: BulkOperationDto['operation'], ids: readonly string[]): Promise<BulkResultDto> {
-    return this.#transport.json('POST', '/v1/tasks/bulk', { body: { operation, ids } });
   }
 
   /** Releases the slots of a canceled task whose target has not reported that it stopped. */
@@ -389,16 +383,4 @@ export class HeddleClient {
   openapi(): Promise<Record<string, unknown>> {
     return this.#transport.json('GET', '/v1/openapi.json');
   }
-}
-
-function taskPath(id: string): string {
-  return `/task/${encodeURIComponent(id)}`;
-}
-
-function batchPath(id: string): string {
-  return `/v1/batches/${encodeURIComponent(id)}`;
-}
-
-function workflowPath(id: string): string {
-  return `/v1/workflows/${encodeURIComponent(id)}`;
 }

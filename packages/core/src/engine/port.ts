@@ -1,16 +1,24 @@
-import type { JsonObject, JsonValue } from '@heddle/base/json';
+import type { JsonValue } from '@heddle/base/json';
 import type { TaskId, WorkflowId } from '@heddle/base/ids';
 import type { TaskAttempt } from '@heddle/base/vocabulary/attempt';
 import type { LogChunk, LogPage } from '@heddle/base/vocabulary/task-log';
 import type { Dependency, NewTask, Task, TaskDetail, WorkflowSummary } from '@heddle/base/vocabulary/task';
-import type { ContainerState, Outcome, TaskState } from '@heddle/base/vocabulary/task-state';
+import type { ContainerState, TaskState } from '@heddle/base/vocabulary/task-state';
 import type { StartTaskMessage } from '../domain/message.ts';
 import type { WorkflowNotification } from '../domain/notification/notification.ts';
 import type { Delivery, DeliveryClaimRequest, DeliveryFilter, DeliveryRecord, DeliveryResult } from './delivery.ts';
 import type { ContainerExplanation, Explanation } from './explanation.ts';
-import type { TaskNotices } from './notices/port.ts';
 import type { LogQuery } from './task-logs.ts';
+import type { RunDefinition } from './run-port.ts';
 import type { RunnerBroker, RunnerRequestCounts } from './runners/port.ts';
+import type {
+  ProgressReport,
+  ProgressResult,
+  Report,
+  RetryOptions,
+  TaskUpdate,
+  TransitionOutcome,
+} from './transition-port.ts';
 import type {
   AttemptHolder,
   ClaimAlong,
@@ -41,6 +49,8 @@ export type {
 } from './delivery.ts';
 export type { ChunkKey, Findings, ScanBooks } from './findings/port.ts';
 export type { SharedData, SharedEntry } from './data/port.ts';
+export type * from './run-port.ts';
+export type * from './transition-port.ts';
 export type * from './work-port.ts';
 export type { BadEnd, Notices, TaskNotices, NoticeRequest, NotifyingTask } from './notices/port.ts';
 export type { Artifact } from '@heddle/base/vocabulary/artifact';
@@ -133,75 +143,6 @@ export interface SubmitResult {
   replayed: boolean;
 }
 
-/** Report of a worker or a webhook target on a task. A null attempt means the current one. */
-export interface Report {
-  task_id: TaskId;
-  attempt: number | null;
-  outcome: Outcome;
-  reason?: string;
-  metadata_patch?: JsonObject;
-  new_success?: number;
-  new_failures?: number;
-  result?: JsonValue;
-  /** Number of nodes that a generator announced. It is `expanding` until all of them exist. */
-  expected_created?: number;
-  /** Marks a failure as permanent: the retry policy does not apply. */
-  final?: boolean;
-  /** Exit code of the command that it ran. */
-  exit_code?: number;
-  /**
-   * Nodes, by name or id, that a success disables: those after the task in its sequence. Other names are ignored.
-   */
-  disable?: readonly string[];
-  /** Notices to send in the same transaction as a success. */
-  notices?: TaskNotices;
-  /** Workflow of the task as given by the claim; saves the report a lookup. */
-  workflow?: { id: WorkflowId; linked: boolean };
-}
-
-/**
- * Result of a transition:
- * `applied`; `retrying` (a failure that the retry policy turned into the next attempt); `unchanged` (already so);
- * `conflict` (the task's state does not allow it); `not_started`; `stale_attempt`; `not_found`.
- */
-export type TransitionResult =
-  'applied' | 'retrying' | 'unchanged' | 'conflict' | 'not_started' | 'stale_attempt' | 'not_found';
-
-export interface TransitionOutcome {
-  task_id: TaskId;
-  result: TransitionResult;
-  /** State after the transition; null if there is no such task. */
-  state: TaskState | null;
-  /** Why a conflict is one, if its state does not tell. */
-  reason?: string;
-}
-
-export interface RetryOptions {
-  /** Reopens everything after the tasks, too, and accepts tasks that succeeded. */
-  after?: boolean;
-  /** New inputs of reopened tasks. */
-  inputs?: ReadonlyMap<TaskId, JsonObject>;
-}
-
-export interface ProgressReport {
-  task_id: TaskId;
-  attempt: number | null;
-  new_success: number;
-  new_failures: number;
-  idempotency_key: string | null;
-}
-
-export type ProgressResult = 'applied' | 'terminal' | 'not_found' | 'stale_attempt' | 'repeated' | 'key_reused';
-
-/** Metadata to merge and counters to add, without a change of state. */
-export interface TaskUpdate {
-  task_id: TaskId;
-  attempt: number | null;
-  metadata_patch?: JsonObject;
-  new_success?: number;
-  new_failures?: number;
-}
-
 export interface TaskFilter {
   states?: readonly TaskState[];
   /** Substring, case-insensitive. */
@@ -214,21 +155,6 @@ export interface TaskFilter {
   offset: number;
   limit: number;
 }
-
-/** What was submitted as a run. */
-export type RunDefinition = {
-  name: string | null;
-  /** What a definition cannot hold. */
-  left_out: {
-    /** Tasks that generators created, and will create again. */
-    generated_tasks: number;
-    /** Dependencies on tasks of other batches, which stood in for duplicates. */
-    dependencies: number;
-  };
-} & (
-  | { type: 'batch'; tasks: readonly NewTask[] }
-  | { type: 'workflow'; root: NewContainerNode; notify: readonly WorkflowNotification[] }
-);
 
 export interface Dag {
   workflow: WorkflowSummary;

@@ -26,49 +26,55 @@ const COLUMNS = `t.id, t.container_id, t.position, t.local_id, t.name, k.name as
   (t.state = :disabled and t.cause is null) as disabled, ${TASK_FIELD_NAMES.map((name) => `t.${name}`).join(', ')},
   s.actions, s.rules, s.dedupe, s.retry, s.requirements`;
 
-interface Statements {
-  tasks: Statement;
-  dependencies: Statement;
-  outside: Statement;
-  containers: Statement;
-  tasksOfContainers: Statement;
-}
+const joinsOf = ({ spec }: Tables): string => `join kind k on k.id = t.kind_id left join ${spec} s on s.task_id = t.id`;
 
-const statementsOn = (prefix: string, { task, spec, edge, container }: Tables): Statements => {
-  const joins = `join kind k on k.id = t.kind_id left join ${spec} s on s.task_id = t.id`;
-  return {
-    tasks: {
-      name: `${prefix}.tasks`,
-      text: withCodes(`select ${COLUMNS} from ${task} t ${joins} where t.workflow_id = $1 order by t.id`),
-    },
-    dependencies: {
-      name: `${prefix}.dependencies`,
-      text: `select e.parent_id, e.child_id, e.requires_success from ${task} t join ${edge} e on e.child_id = t.id
-        where t.workflow_id = $1 and not e.crosses order by e.child_id, e.parent_id`,
-    },
-    outside: {
-      name: `${prefix}.outside`,
-      text: `select count(*) as n from ${task} t join ${edge} e on e.child_id = t.id where t.workflow_id = $1 and e.crosses`,
-    },
-    // A generator creates its nodes again, with everything below them.
-    containers: {
-      name: `${prefix}.containers`,
-      text: `with recursive tree as (
-          select c.* from ${container} c where c.id = $1
-          union all
-          select c.* from tree join ${container} c on c.parent_id = tree.id where c.generator_id is null)
-        select id, parent_id, position, local_id, mode, policy from tree`,
-    },
-    tasksOfContainers: {
-      name: `${prefix}.tasks_of_containers`,
-      text: withCodes(`select ${COLUMNS} from unnest($1::uuid[]) c(id) join ${task} t on t.container_id = c.id ${joins}
-        where t.generator_id is null`),
-    },
-  };
+const tasksOf = (name: string, tables: Tables): Statement => ({
+  name,
+  text: withCodes(`select ${COLUMNS} from ${tables.task} t ${joinsOf(tables)} where t.workflow_id = $1 order by t.id`),
+});
+
+const dependenciesOf = (name: string, { task, edge }: Tables): Statement => ({
+  name,
+  text: `select e.parent_id, e.child_id, e.requires_success from ${task} t join ${edge} e on e.child_id = t.id
+    where t.workflow_id = $1 and not e.crosses order by e.child_id, e.parent_id`,
+});
+
+const outsideOf = (name: string, { task, edge }: Tables): Statement => ({
+  name,
+  text: `select count(*) as n from ${task} t join ${edge} e on e.child_id = t.id where t.workflow_id = $1 and e.crosses`,
+});
+
+/** A generator creates its nodes again, with everything below them. */
+const containersOf = (name: string, { container }: Tables): Statement => ({
+  name,
+  text: `with recursive tree as (
+      select c.* from ${container} c where c.id = $1
+      union all
+      select c.* from tree join ${container} c on c.parent_id = tree.id where c.generator_id is null)
+    select id, parent_id, position, local_id, mode, policy from tree`,
+});
+
+const tasksInOf = (name: string, tables: Tables): Statement => ({
+  name,
+  text: withCodes(`select ${COLUMNS} from unnest($1::uuid[]) c(id) join ${tables.task} t on t.container_id = c.id
+    ${joinsOf(tables)} where t.generator_id is null`),
+});
+
+const OF_LIVE = {
+  tasks: tasksOf('definitions.tasks', LIVE),
+  dependencies: dependenciesOf('definitions.dependencies', LIVE),
+  outside: outsideOf('definitions.outside', LIVE),
+  containers: containersOf('definitions.containers', LIVE),
+  tasksIn: tasksInOf('definitions.tasks_in', LIVE),
 };
 
-const OF_LIVE = statementsOn('definitions.live', LIVE);
-const OF_ARCHIVED = statementsOn('definitions.archived', ARCHIVE);
+const OF_ARCHIVED: typeof OF_LIVE = {
+  tasks: tasksOf('definitions.archived_tasks', ARCHIVE),
+  dependencies: dependenciesOf('definitions.archived_dependencies', ARCHIVE),
+  outside: outsideOf('definitions.archived_outside', ARCHIVE),
+  containers: containersOf('definitions.archived_containers', ARCHIVE),
+  tasksIn: tasksInOf('definitions.archived_tasks_in', ARCHIVE),
+};
 
 const NOTIFY: Statement = {
   name: 'definitions.notify',
@@ -110,7 +116,7 @@ interface Run {
   archived: boolean;
 }
 
-function of({ archived }: Run): Statements {
+function of({ archived }: Run): typeof OF_LIVE {
   return archived ? OF_ARCHIVED : OF_LIVE;
 }
 
@@ -133,10 +139,10 @@ export async function readTreeRows(
   queryable: Queryable,
   run: Run,
 ): Promise<{ containers: DefinedContainerRow[]; tasks: DefinedTaskRow[] }> {
-  const { containers, tasksOfContainers } = of(run);
+  const { containers, tasksIn } = of(run);
   const found = await queryable.query<DefinedContainerRow>(containers, [run.id]);
   const ids = uuidArray(found.map(({ id }) => id));
-  return { containers: found, tasks: await queryable.query<DefinedTaskRow>(tasksOfContainers, [ids]) };
+  return { containers: found, tasks: await queryable.query<DefinedTaskRow>(tasksIn, [ids]) };
 }
 
 /** Returns the notifications that a workflow asked for. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@heddle/base/json';
+import type { KindDescription } from '@heddle/base/vocabulary/kind';
 import type { Queryable, Statement } from './database.ts';
 
 /** A worker counts for a minute, as in reads_queue. */
@@ -39,14 +39,6 @@ const DESCRIBE: Statement = {
       where (d.description, d.input_schema) is distinct from (excluded.description, excluded.input_schema)
     returning kind_id`,
 };
-
-/** What a process tells of a kind that it runs. */
-export interface KindDescription {
-  name: string;
-  description: string | null;
-  /** JSON Schema of its input; null if it is not known. */
-  input_schema: JsonObject | null;
-}
 
 /** Times are milliseconds since the epoch. */
 export interface KindRow extends KindDescription {

@@ -55,6 +55,7 @@ import { auditLogOf, secretsOf } from './named-secrets.ts';
 import { ServerKinds } from './server-kinds.ts';
 import type { SettingValues } from './settings.ts';
 import { SigningIdentity } from './signing-keys.ts';
+import { ssrfPolicy } from './ssrf-policy.ts';
 import type { StopSequence } from './stop-sequence.ts';
 
 export interface SystemOptions {
@@ -263,19 +264,6 @@ function startManager(base: Base, { engine, queue, jobs, desk }: ManagerParts): 
   });
   loop.start();
   stopping.add('the manager', () => loop.stop());
-}
-
-function ssrfPolicy({ settings, development, log }: Base): SsrfPolicy {
-  if (settings.skipSsrfValidation) log.warn({}, 'webhooks may call any address: SKIP_SSRF_VALIDATION is on');
-  else if (development) log.info({}, 'webhooks may call this machine (loopback): running `heddle up`');
-  return {
-    skipAll: settings.skipSsrfValidation,
-    allowLoopback: development,
-    blockedHostnames: settings.blockedHostnames,
-    blockedSuffixes: settings.blockedSuffixes,
-    allowedHosts: settings.allowedHosts,
-    allowedCidrs: settings.allowedCidrs,
-  };
 }
 
 interface HttpParts {

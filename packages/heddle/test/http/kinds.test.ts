@@ -127,7 +127,7 @@ describe('kinds', () => {
       { id: 'three', name: 'three', kind: 'Command', metadata: { run: 'true' } },
     ]);
     const inputs = { one: { width: 0 }, two: { size: 'large' }, three: { run: 'true', stdin: { secret: 'KEY' } } };
-    await assert.rejects(client.runOperations.rerun(batchId!, { inputs }), (error) => {
+    await assert.rejects(client.operations.rerun(batchId!, { inputs }), (error) => {
       assert.ok(error instanceof HeddleApiError);
       assert.match(error.message, /inputs\.one\.width: Too small/);
       assert.match(error.message, /inputs\.two\.size: must be integer/);

@@ -127,7 +127,7 @@ function refused(status: number, what: RegExp): (error: unknown) => boolean {
 describe('the definition of a run', () => {
   test('of a batch is what was submitted', async () => {
     const id = await submitBatch(TASKS, 'orders');
-    const definition = await client.runOperations.definition(id);
+    const definition = await client.operations.definition(id);
     assert.deepEqual(definition, {
       type: 'batch',
       name: 'orders',
@@ -139,7 +139,7 @@ describe('the definition of a run', () => {
 
   test('of a workflow is what was submitted, with expressions, branches and notifications', async () => {
     const { id } = await client.submitWorkflow(WORKFLOW);
-    const definition = await client.runOperations.definition(id);
+    const definition = await client.operations.definition(id);
     assert.deepEqual(definition, {
       type: 'workflow',
       name: 'nightly',
@@ -148,7 +148,7 @@ describe('the definition of a run', () => {
       left_out: { generated_tasks: 0, dependencies: 0 },
     });
     const again = await client.submitWorkflow(WORKFLOW);
-    assert.deepEqual(await client.runOperations.definition(again.id), definition);
+    assert.deepEqual(await client.operations.definition(again.id), definition);
   });
 
   test('leaves out what generators created, and is the same in the archive', async () => {
@@ -166,7 +166,7 @@ describe('the definition of a run', () => {
     assert.ok(node.ok);
     await engine.createNodes([{ generator_id: generator!.id, attempt: 1, node: node.node, parent: 'made' }]);
     await engine.report([{ task_id: generator!.id, attempt: 1, outcome: 'succeeded', expected_created: 1 }]);
-    const live = await client.runOperations.definition(id);
+    const live = await client.operations.definition(id);
     assert.deepEqual(live.type === 'workflow' && live.workflow, { root });
     assert.deepEqual(live.left_out, { generated_tasks: 2, dependencies: 0 });
     assert.equal(await run(kind), 2);
@@ -175,7 +175,7 @@ describe('the definition of a run', () => {
       await engine.retain(100);
       return (await engine.getWorkflow(id))!.archived;
     }, 'the workflow is archived');
-    assert.deepEqual(await client.runOperations.definition(id), live);
+    assert.deepEqual(await client.operations.definition(id), live);
   });
 
   test('names nodes that inputs know by their ids', async () => {
@@ -192,7 +192,7 @@ describe('the definition of a run', () => {
       ],
     };
     const { id } = await client.submitWorkflow({ root });
-    const definition = await client.runOperations.definition(id);
+    const definition = await client.operations.definition(id);
     assert.ok(definition.type === 'workflow');
     assert.deepEqual(definition.workflow.root, {
       mode: 'sequential',
@@ -202,8 +202,8 @@ describe('the definition of a run', () => {
         { kind: 'definition.named', input: { one: { $expr: 'nodes["node-2"].result' }, two: 'second/report.xml' } },
       ].map((node) => (node.id === 'second' ? { id: 'second', kind: node.kind } : node)),
     });
-    const again = await client.runOperations.rerun(id);
-    assert.deepEqual(await client.runOperations.definition(again.id), definition);
+    const again = await client.operations.rerun(id);
+    assert.deepEqual(await client.operations.definition(again.id), definition);
   });
 
   test('redacts secrets of requests and keeps the names of secrets', async () => {
@@ -213,15 +213,15 @@ describe('the definition of a run', () => {
       headers: { authorization: 'Bearer hunter2', 'x-key': { secret: 'KEY' } },
     };
     const id = await submitBatch([{ name: 'n', kind: 'definition.secret', on_start: { kind: 'Webhook', params } }]);
-    const definition = await client.runOperations.definition(id);
+    const definition = await client.operations.definition(id);
     assert.equal(definition.redacted, true);
     assert.doesNotMatch(JSON.stringify(definition), /hunter2/);
     assert.match(JSON.stringify(definition), /"secret":"KEY"/);
   });
 
   test('of an unknown run is not found', async () => {
-    await assert.rejects(client.runOperations.definition(newId()), refused(404, /run_id: no batch or workflow/));
-    await assert.rejects(client.runOperations.rerun(newId()), refused(404, /run_id: no batch or workflow/));
+    await assert.rejects(client.operations.definition(newId()), refused(404, /run_id: no batch or workflow/));
+    await assert.rejects(client.operations.rerun(newId()), refused(404, /run_id: no batch or workflow/));
   });
 });
 
@@ -240,7 +240,7 @@ describe('running a run again', () => {
       { name: 'two', kind, dependencies: [{ id: 'one' }] },
     ];
     const id = await submitBatch(tasks, 'shop');
-    const again = await client.runOperations.rerun(id);
+    const again = await client.operations.rerun(id);
     assert.equal(again.type, 'batch');
     assert.notEqual(again.id, id);
     const { workflow, tasks: stored } = (await engine.getDag(again.id))!;
@@ -251,16 +251,16 @@ describe('running a run again', () => {
     );
     const detail = await engine.getTask(stored[0]!.id);
     assert.deepEqual(detail!.actions[0]!.params.headers, headers);
-    assert.deepEqual(await client.runOperations.definition(again.id), await client.runOperations.definition(id));
+    assert.deepEqual(await client.operations.definition(again.id), await client.operations.definition(id));
   });
 
   test('with a key starts once', async () => {
     const { id } = await client.submitWorkflow(WORKFLOW);
     const key = newId();
-    const first = await client.runOperations.rerun(id, { idempotencyKey: key });
-    const repeated = await client.runOperations.rerun(id, { idempotencyKey: key });
+    const first = await client.operations.rerun(id, { idempotencyKey: key });
+    const repeated = await client.operations.rerun(id, { idempotencyKey: key });
     assert.equal(repeated.id, first.id);
-    const other = client.runOperations.rerun(id, { idempotencyKey: key, inputs: { split: { parts: 3 } } });
+    const other = client.operations.rerun(id, { idempotencyKey: key, inputs: { split: { parts: 3 } } });
     await assert.rejects(other, refused(422, /Idempotency-Key/));
   });
 
@@ -268,16 +268,16 @@ describe('running a run again', () => {
     const { id } = await client.submitWorkflow(WORKFLOW);
     const { tree } = (await engine.getTree(id))!;
     const split = tree.tasks.find(({ local_id }) => local_id === 'split')!;
-    const again = await client.runOperations.rerun(id, { inputs: { [split.id]: { parts: 3 }, right: { of: 4 } } });
+    const again = await client.operations.rerun(id, { inputs: { [split.id]: { parts: 3 }, right: { of: 4 } } });
     const stored = (await engine.getTree(again.id))!.tree.tasks;
     const inputOf = (name: string): unknown => stored.find(({ local_id }) => local_id === name)!.metadata;
     assert.deepEqual(inputOf('split'), { parts: 3 });
     assert.deepEqual(inputOf('right'), { of: 4 });
     await assert.rejects(
-      client.runOperations.rerun(id, { inputs: { whole: {}, nobody: {} } }),
+      client.operations.rerun(id, { inputs: { whole: {}, nobody: {} } }),
       refused(400, /inputs\.whole: names no task[\s\S]*inputs\.nobody: names no task/),
     );
-    const unsound = client.runOperations.rerun(id, { inputs: { right: { of: { $expr: 'nodes.later.result' } } } });
+    const unsound = client.operations.rerun(id, { inputs: { right: { of: { $expr: 'nodes.later.result' } } } });
     await assert.rejects(unsound, refused(400, /root\.children\[4\]\.input\.of/));
   });
 
@@ -302,12 +302,12 @@ describe('running a run again', () => {
     };
     const { id } = await client.submitWorkflow({ root });
     const shown = { webhook: { url: TARGET, headers: { authorization: '[redacted]' } } };
-    const again = await client.runOperations.rerun(id, { inputs: { tell: { to: shown, text: 'two' } } });
+    const again = await client.operations.rerun(id, { inputs: { tell: { to: shown, text: 'two' } } });
     const [task] = (await engine.getTree(again.id))!.tree.tasks;
     assert.deepEqual(task!.metadata, { to, text: 'two' });
     const elsewhere = { webhook: { ...shown.webhook, url: 'https://other.example/' } };
     await assert.rejects(
-      client.runOperations.rerun(id, { inputs: { tell: { to: elsewhere, text: 'two' } } }),
+      client.operations.rerun(id, { inputs: { tell: { to: elsewhere, text: 'two' } } }),
       refused(400, /inputs\.tell.*holds \[redacted\]/),
     );
   });

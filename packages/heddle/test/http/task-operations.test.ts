@@ -250,18 +250,18 @@ describe('operations on many tasks', () => {
     const [a, b, c] = Object.values(ids);
     await engine.cancel([c!]);
     const nobody = newId();
-    const paused = await client.changeTasks('pause', [a!, b!, c!, nobody, a!.toUpperCase()]);
+    const paused = await client.operations.changeTasks('pause', [a!, b!, c!, nobody, a!.toUpperCase()]);
     assert.deepEqual(paused.changed, [a, b]);
     assert.deepEqual(paused.unchanged, [
       { id: c, reason: 'The task is Canceled: it cannot be paused' },
       { id: nobody, reason: `No such task: ${nobody}` },
     ]);
-    assert.deepEqual((await client.changeTasks('pause', [a!])).unchanged, [
+    assert.deepEqual((await client.operations.changeTasks('pause', [a!])).unchanged, [
       { id: a, reason: 'The task is Paused: it cannot be paused' },
     ]);
-    assert.deepEqual((await client.changeTasks('resume', [a!, b!])).changed, [a, b]);
-    assert.deepEqual((await client.changeTasks('cancel', [a!, c!])).changed, [a]);
-    assert.deepEqual((await client.changeTasks('retry', [a!, c!])).changed, [a, c]);
+    assert.deepEqual((await client.operations.changeTasks('resume', [a!, b!])).changed, [a, b]);
+    assert.deepEqual((await client.operations.changeTasks('cancel', [a!, c!])).changed, [a]);
+    assert.deepEqual((await client.operations.changeTasks('retry', [a!, c!])).changed, [a, c]);
     assert.equal(await statesOf(ids), 'Pending Pending Pending');
   });
 
@@ -269,7 +269,7 @@ describe('operations on many tasks', () => {
     const kind = newKind();
     const ids = Object.values(await submit(Array.from({ length: 30 }, (_, n) => ({ id: `${n}`, name: 'n', kind }))));
     recorded.length = 0;
-    await client.changeTasks('cancel', ids);
+    await client.operations.changeTasks('cancel', ids);
     assert.equal(recorded.length, 1);
     const { action, object } = recorded[0]!;
     assert.equal(action, 'POST /v1/tasks/bulk');
@@ -279,8 +279,17 @@ describe('operations on many tasks', () => {
 
   test('take at most 1,000 tasks', async () => {
     const ids = Array.from({ length: 1001 }, newId);
-    await assert.rejects(client.changeTasks('cancel', ids), refused(400, /ids: must have at most 1000 elements/));
-    await assert.rejects(client.changeTasks('cancel', []), refused(400, /ids: must have at least 1 element/));
-    await assert.rejects(client.changeTasks('stop' as 'cancel', ids.slice(0, 1)), refused(400, /operation: must be/));
+    await assert.rejects(
+      client.operations.changeTasks('cancel', ids),
+      refused(400, /ids: must have at most 1000 elements/),
+    );
+    await assert.rejects(
+      client.operations.changeTasks('cancel', []),
+      refused(400, /ids: must have at least 1 element/),
+    );
+    await assert.rejects(
+      client.operations.changeTasks('stop' as 'cancel', ids.slice(0, 1)),
+      refused(400, /operation: must be/),
+    );
   });
 });

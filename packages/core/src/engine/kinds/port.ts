@@ -1,6 +1,5 @@
-import type { KindDescription, KindRow } from '../../store/kind-descriptions.ts';
-
-export type { KindDescription } from '../../store/kind-descriptions.ts';
+import type { KindDescription } from '@heddle/base/vocabulary/kind';
+import type { KindRow } from '../../store/kind-descriptions.ts';
 
 /** A kind with its workers. */
 export interface ListedKind extends KindRow {

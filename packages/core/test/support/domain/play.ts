@@ -20,7 +20,6 @@ const POOLS: Record<Pool, (task: ModelTask) => boolean> = {
   unstarted: (task) => task.state === 'waiting' || task.state === 'pending',
   paused: (task) => task.state === 'paused',
   ended: (task) => isTerminal(task.state),
-  ended: (task) => isTerminal(task.state),
   ended_badly: (task) => isTerminal(task.state) && task.state !== 'succeeded',
 };
 

@@ -33,7 +33,7 @@ export function registerRunOperationCommands(program: Command, io: CommandIo = p
 }
 
 async function printDefinition({ client, output }: ClientContext, _options: unknown, id: string): Promise<undefined> {
-  const definition = await client.runOperations.definition(id);
+  const definition = await client.operations.definition(id);
   const { redacted, left_out } = definition;
   output.result(definition, () => {
     const body = definition.type === 'batch' ? definition.tasks : definition.workflow;
@@ -53,7 +53,7 @@ async function rerun(
   id: string,
 ): Promise<undefined> {
   const inputs = file === undefined ? undefined : await readInputs(file, io);
-  const started = await client.runOperations.rerun(id, inputs === undefined ? {} : { inputs });
+  const started = await client.operations.rerun(id, inputs === undefined ? {} : { inputs });
   output.result(started, () => {
     output.line(`${started.type} ${started.id} started`);
     output.line(`see it at ${url}/view?${started.type}=${started.id}`);

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@heddle/base/json';
-import type { KindDescription } from '@heddle/core/engine/kinds/port';
+import type { KindDescription } from '@heddle/base/vocabulary/kind';
 import type { KindDefinition } from '@heddle/kit';
 
 /** Larger schemas are left out: a page that completes inputs would not use them. */

@@ -1,8 +1,8 @@
-import type { RerunDto, RunDefinitionDto, StartedRunDto } from './wire-types.ts';
+import type { BulkOperationDto, BulkResultDto, RerunDto, RunDefinitionDto, StartedRunDto } from './wire-types.ts';
 import type { Transport } from './transport.ts';
 
-/** What was submitted as a run (a batch or a workflow), and running it again. */
-export class RunOperationsClient {
+/** Operations on runs (batches and workflows), and on many tasks. */
+export class OperationsClient {
   readonly #transport: Transport;
 
   constructor(transport: Transport) {
@@ -18,6 +18,11 @@ export class RunOperationsClient {
   rerun(id: string, { idempotencyKey, ...body }: RerunDto & { idempotencyKey?: string } = {}): Promise<StartedRunDto> {
     const headers = { 'idempotency-key': idempotencyKey };
     return this.#transport.json('POST', `${runPath(id)}/rerun`, { body, headers });
+  }
+
+  /** Cancels, pauses, resumes or retries at most 1,000 tasks; returns which changed, and why the others did not. */
+  changeTasks(operation: BulkOperationDto['operation'], ids: readonly string[]): Promise<BulkResultDto> {
+    return this.#transport.json('POST', '/v1/tasks/bulk', { body: { operation, ids } });
   }
 }
 
