@@ -424,6 +424,16 @@ create table heddle.kind (
   constraint kind_pkey PRIMARY KEY (id)
 );
 
+create table heddle.kind_description (
+  kind_id integer not null,
+  description text,
+  input_schema jsonb,
+  updated_at timestamp with time zone not null,
+  constraint kind_description_description_check CHECK (((char_length(description) >= 1) AND (char_length(description) <= 1000))),
+  constraint kind_description_input_schema_check CHECK ((octet_length((input_schema)::text) <= 131072)),
+  constraint kind_description_pkey PRIMARY KEY (kind_id)
+);
+
 create table heddle.lease (
   id bigint generated always as identity not null,
   holder text not null,
@@ -1038,7 +1048,7 @@ CASE state
 END),
   constraint job_history_job_id_fkey FOREIGN KEY (job_id) REFERENCES recon.jobs(id) ON DELETE CASCADE,
   constraint job_history_pkey PRIMARY KEY (id),
-  constraint job_history_trigger_check CHECK ((trigger = ANY (ARRAY['schedule'::text, 'manual'::text])))
+  constraint job_history_trigger_check CHECK ((trigger = ANY (ARRAY['schedule'::text, 'manual'::text, 'backfill'::text])))
 );
 CREATE INDEX job_history_job ON recon.job_history USING btree (job_id, scheduled_for DESC, id DESC);
 CREATE INDEX job_history_open ON recon.job_history USING btree (job_id) WHERE (completed_at IS NULL);
@@ -1591,6 +1601,12 @@ UNION ALL
 -- heddle.bad_end_of(p_state smallint)
 --   returns text, sql, immutable
 
+-- heddle.before_generators(p_ids uuid[], OUT o_held uuid[], OUT o_generator uuid)
+--   returns record, plpgsql, volatile
+
+-- heddle.before_open_attempts(p_ids uuid[], p_after uuid[], OUT o_held uuid[], OUT o_open uuid)
+--   returns record, plpgsql, volatile, set enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off
+
 -- heddle.begin_delivered(p_results jsonb, p_now timestamp with time zone, OUT o_waits json, OUT o_workflows json)
 --   returns record, plpgsql, volatile
 
@@ -1912,6 +1928,9 @@ UNION ALL
 -- heddle.refresh_slots(p_ids uuid[])
 --   returns void, sql, volatile
 
+-- heddle.refused(p_codes smallint[], p_ids uuid[], p_refused uuid[])
+--   returns smallint[], sql, volatile
+
 -- heddle.refused_by_slots(p_ids uuid[], p_slots bigint[], p_used bigint[], OUT o_ids uuid[], OUT o_slots bigint[])
 --   returns record, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
 
@@ -1945,7 +1964,10 @@ UNION ALL
 -- heddle.reopen_containers(p_ids uuid[])
 --   returns void, plpgsql, volatile
 
--- heddle.reopen_tasks(p_ids uuid[], p_asked uuid[], p_lanes integer[], p_now timestamp with time zone)
+-- heddle.reopen_in_trees(p_tasks uuid[], p_containers uuid[], p_afresh boolean, p_now timestamp with time zone)
+--   returns integer[], plpgsql, volatile, set plan_cache_mode=force_generic_plan
+
+-- heddle.reopen_tasks(p_ids uuid[], p_asked uuid[], p_lanes integer[], p_afresh boolean, p_now timestamp with time zone)
 --   returns json, plpgsql, volatile
 
 -- heddle.reopening_below(p_ids uuid[])
@@ -1953,6 +1975,9 @@ UNION ALL
 
 -- heddle.reopening_in_trees(p_ids uuid[], OUT o_tasks uuid[], OUT o_containers uuid[])
 --   returns record, plpgsql, volatile
+
+-- heddle.replace_inputs(p_inputs jsonb, p_now timestamp with time zone)
+--   returns integer[], plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off
 
 -- heddle.reports_of(p_ids uuid[], p_attempts integer[], p_state integer, p_reasons text[])
 --   returns reports, sql, immutable
@@ -1963,11 +1988,14 @@ UNION ALL
 -- heddle.resume_tasks(p_ids uuid[], p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off
 
+-- heddle.retry_after(p_ids uuid[], p_now timestamp with time zone)
+--   returns json, plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off
+
 -- heddle.retry_delay(p_retry jsonb, p_attempt integer, p_id uuid, p_jitter double precision)
 --   returns interval, sql, immutable
 
 -- heddle.retry_in_trees(p_ids uuid[], p_now timestamp with time zone)
---   returns integer[], plpgsql, volatile, set plan_cache_mode=force_generic_plan
+--   returns integer[], sql, volatile
 
 -- heddle.retry_tasks(p_ids uuid[], p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off
@@ -2271,6 +2299,9 @@ UNION ALL
 
 -- heddle.take_unused_blobs(p_digests bytea[], p_before timestamp with time zone)
 --   returns SETOF bytea, plpgsql, volatile
+
+-- heddle.tasks_after(p_ids uuid[])
+--   returns uuid[], plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off
 
 -- heddle.tasks_with_confirmed_cancel(p_results jsonb)
 --   returns uuid[], plpgsql, volatile

@@ -830,7 +830,7 @@ export interface JobRunDto {
   id: string;
   /** Its job. */
   job_id: string;
-  trigger: 'schedule' | 'manual';
+  trigger: 'schedule' | 'manual' | 'backfill';
   /** The occurrence; for a manual run, when it was requested (RFC 3339, UTC) */
   scheduled_for: string;
   /** `Queued` waits for the previous run; `Skipped` never ran; else the state of its workflow. */
@@ -886,6 +886,17 @@ export interface OccurrenceDto {
 /** `Queued` waits for the previous run; `Skipped` never ran; else the state of its workflow. */
 export type RunState =
   'Queued' | 'Running' | 'Succeeded' | 'Failed' | 'Timeout' | 'PartiallyFailed' | 'Disabled' | 'Skipped';
+
+export interface KindDto {
+  name: string;
+  /** Whether it comes with Heddle. */
+  built_in: boolean;
+  description: string | null;
+  input_schema: Record<string, unknown> | null;
+  /** Processes that claim its tasks or read its queue, seen within a minute. */
+  workers: number;
+  last_seen_at: string | null;
+}
 
 export interface LogLineDto {
   /** From 0. Missing numbers are lines that were left out, since the attempt logged too much. */

@@ -32,8 +32,10 @@ import { leave, present } from './presence.ts';
 import * as read from './read.ts';
 import * as tree from './read-tree.ts';
 import { report, update } from './report.ts';
+import { retry } from './retry.ts';
 import { askForRunners } from './runners/request-runners.ts';
 import { SentSecrets } from './secrets/sent-secrets.ts';
+import { getDefinition } from './run-definition.ts';
 import { Signals } from './signals.ts';
 import { submit } from './submit.ts';
 import { retain, sweep } from './sweep.ts';
@@ -114,7 +116,7 @@ function verbsOf(context: EngineContext): Engine {
     retryWorkflow: (id) => advance.retryWorkflow(context, id),
     pause: (ids) => operate.pause(context, ids),
     resume: (ids) => operate.resume(context, ids),
-    retry: (ids) => operate.retry(context, ids),
+    retry: (ids, options) => retry(context, ids, options),
     releaseCanceled: (ids) => operate.releaseCanceled(context, ids),
     claimDeliveries: (request) => outbox.claimDeliveries(context, request),
     renewDeliveries: (tries, leaseMs) => outbox.renewDeliveries(context, tries, leaseMs),
@@ -127,6 +129,7 @@ function verbsOf(context: EngineContext): Engine {
     getTask: (id) => read.getTask(context, id),
     listTasks: (filter) => read.listTasks(context, filter),
     getDag: (id) => read.getDag(context, id),
+    getDefinition: (id) => getDefinition(context, id),
     getTree: (id, options) => tree.getTree(context, id, options),
     listChildren: (id, containerId, page) => tree.listChildren(context, id, containerId, page),
     listAttempts: (id, before, limit) => findAttempts(context.database, id, before, limit),

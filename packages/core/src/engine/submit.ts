@@ -112,7 +112,8 @@ async function submitInTurn(context: EngineContext, submissions: readonly Submis
   const prepared: Prepared[] = [];
   for (const submission of submissions) {
     const vocabulary = await vocabularyOf(context, [submission]);
-    prepared.push({ submission, vocabulary, asked: await probesOf(context, submission.tasks, vocabulary) });
+    const asked = submission.with_duplicates === true ? [] : await probesOf(context, submission.tasks, vocabulary);
+    prepared.push({ submission, vocabulary, asked });
   }
   const lanes = new Set<number>();
   let deliveries = false;

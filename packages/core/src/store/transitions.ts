@@ -1,3 +1,4 @@
+import type { JsonObject } from '@heddle/base/json';
 import type { Queryable, Statement } from './database.ts';
 import { withCodes } from './sql-names.ts';
 import type { TracedAttempt } from './traces.ts';
@@ -72,6 +73,11 @@ const RESUME: Statement = { name: 'tasks.resume', text: `select resume_tasks($1:
 const RELEASE_CANCELED: Statement = {
   name: 'tasks.release_canceled',
   text: `select release_tasks($1::uuid[]) as moved`,
+};
+const RETRY_AFTER: Statement = { name: 'tasks.retry_after', text: `select retry_after($1::uuid[], $2) as moved` };
+const REPLACE_INPUTS: Statement = {
+  name: 'tasks.replace_inputs',
+  text: `select replace_inputs($1::jsonb, $2) as lanes`,
 };
 const RETRY: Statement = { name: 'tasks.retry', text: `select retry_tasks($1::uuid[], $2) as moved` };
 
@@ -223,6 +229,33 @@ export function releaseTasks(queryable: Queryable, ids: readonly string[]): Prom
 export async function retryTasks(queryable: Queryable, ids: readonly string[], now: string | null): Promise<Moved> {
   await queryable.query(UNARCHIVE, [uuidArray(ids)]);
   return first(queryable, RETRY, [uuidArray(ids), now]);
+}
+
+/** Reopens tasks with everything after them, also what succeeded; archived workflows are restored first. */
+export async function retryTasksAfter(
+  queryable: Queryable,
+  ids: readonly string[],
+  now: string | null,
+): Promise<Moved & { obstacle: string | null }> {
+  await queryable.query(UNARCHIVE, [uuidArray(ids)]);
+  return (await first(queryable, RETRY_AFTER, [uuidArray(ids), now])) as Moved & { obstacle: string | null };
+}
+
+/** An input for a task that has not started, with what its expressions read. */
+export interface InputRow {
+  id: string;
+  input: JsonObject;
+  reads: { nodes: Record<string, string>; data: readonly string[] } | null;
+}
+
+/** Returns the lanes where tasks became ready. */
+export async function replaceInputs(
+  queryable: Queryable,
+  rows: readonly InputRow[],
+  now: string | null,
+): Promise<number[]> {
+  const [row] = await queryable.query<{ lanes: number[] }>(REPLACE_INPUTS, [JSON.stringify(rows), now]);
+  return row!.lanes;
 }
 
 export async function findOpenTasks(queryable: Queryable, workflowId: string): Promise<string[]> {

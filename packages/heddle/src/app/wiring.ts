@@ -10,6 +10,7 @@ import { StartLoop } from '../dispatch/start-loop.ts';
 import type { ResourceClass } from '@heddle/base/vocabulary/resource-class';
 import { createSharedData } from '@heddle/core/engine/data/shared-data';
 import type { TransactionalEngine } from '@heddle/core/engine/engine';
+import { createKindDirectory } from '@heddle/core/engine/kinds/directory';
 import { createManager } from '@heddle/core/engine/manager/manager';
 import { createOverview } from '@heddle/core/engine/overview/overview';
 import { createNotices } from '@heddle/core/engine/notices/notices';
@@ -56,8 +57,10 @@ import { openProcessDatabase, openProcessEngine, openTracing } from './process-p
 import { watchExecutors, type ConfiguredExecutors } from './remote/executors.ts';
 import { requireSchema } from './schema-state.ts';
 import { auditLogOf, secretsOf } from './named-secrets.ts';
+import { ServerKinds } from './server-kinds.ts';
 import type { SettingValues } from './settings.ts';
 import { SigningIdentity } from './signing-keys.ts';
+import { ssrfPolicy } from './ssrf-policy.ts';
 import type { StopSequence } from './stop-sequence.ts';
 
 export interface SystemOptions {
@@ -142,9 +145,11 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const artifacts = artifactsOf(settings, base);
   startRecordRetention(base, [findings, models, audit, artifacts, namedSecrets, sessionRepository]);
   const executors = watchExecutors(base);
+  const kinds = new ServerKinds(createKindDirectory(base));
   const parts = {
     engine,
     runs: createRuns(database),
+    kinds,
     jobs: createJobs(jobs),
     findings,
     models,
@@ -166,7 +171,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const ssrf = (url: string): string | null => validateWebhookUrl(url, policy);
   const shared = createSharedData(base);
   const remote = { executors, tracing: base.tracing };
-  const kinds = await startKinds({
+  const served = await startKinds({
     ...base,
     engine,
     notices,
@@ -178,8 +183,9 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     artifacts,
     ...kindDefaultsOf(base),
     remote,
+    catalog: kinds,
   });
-  runsKinds(kinds);
+  runsKinds(served);
   return { port, url, hostUrl, tokensRequired, engine, tokens: stores.tokens };
 }
 

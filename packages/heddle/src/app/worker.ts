@@ -3,8 +3,10 @@ import { hostname } from 'node:os';
 import { messageOf } from '@heddle/base/thrown';
 import type { KindDefinition } from '@heddle/kit';
 import { engineResults, type ResultReader } from '../dispatch/kind/result-stream.ts';
+import { describeKind } from '../dispatch/kind/describe-kind.ts';
 import { QueueWorker } from '../dispatch/worker/queue-worker.ts';
 import { engineControl, type TaskControl } from '../dispatch/task-control.ts';
+import { createKindDirectory } from '@heddle/core/engine/kinds/directory';
 import { openQueue } from '@heddle/core/queue/open';
 import { systemClock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
@@ -113,6 +115,7 @@ async function startWorker(start: Start): Promise<{ worker: RunningWorker; ready
   if (database === null && settings.queueUrl === 'postgres') return startByRequests(start, tracing);
   const { control, results, asks, storeLogs, runsKinds } = await accessOf(start, database, tracing);
   const kinds = workerKinds({ ...start, database, control, tracing });
+  if (database !== null) await createKindDirectory({ database }).describe(kinds.map(describeKind));
   const { queue } = await openQueue({ url: settings.queueUrl, database, ...common }).catch((error: unknown) => {
     throw new CommandFailure(messageOf(error), { cause: error });
   });

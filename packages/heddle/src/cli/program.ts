@@ -12,6 +12,7 @@ import { registerExecutorCommand } from './commands/executor.ts';
 import { registerFindingsCommands } from './commands/findings.ts';
 import { registerJobCommands } from './commands/job.ts';
 import { registerKeysCommand } from './commands/keys.ts';
+import { registerKindCommands } from './commands/kind.ts';
 import { registerMigrateCommand } from './commands/migrate.ts';
 import { registerModelsCommands } from './commands/models.ts';
 import { registerPoolCommands } from './commands/pool.ts';
@@ -20,6 +21,7 @@ import { registerRecoverCommand } from './commands/recover.ts';
 import { registerReconCommand } from '@heddle/recon/command/recon-command';
 import { registerRunCommand } from './commands/run.ts';
 import { registerRunsCommands } from './commands/runs.ts';
+import { registerRunOperationCommands } from './commands/run-operations.ts';
 import { registerScanCommand } from '@heddle/scan/command/scan-command';
 import { registerSecretCommands } from './commands/secret.ts';
 import { registerServerCommand } from './commands/server.ts';
@@ -51,6 +53,7 @@ export function createProgram(): Command {
   registerTaskCommands(program);
   registerWorkflowCommands(program);
   registerJobCommands(program);
+  registerKindCommands(program);
   registerFindingsCommands(program);
   registerModelsCommands(program);
   registerQueueCommands(program);
@@ -63,5 +66,6 @@ export function createProgram(): Command {
   registerSecretCommands(program);
   registerKeysCommand(program);
   registerCertsCommand(program);
+  registerRunOperationCommands(program);
   return program;
 }

@@ -8,11 +8,13 @@ import type { Overview } from '@heddle/core/engine/overview/port';
 import type { Models } from '@heddle/core/engine/models/port';
 import type { NamedSecrets } from '@heddle/core/engine/port';
 import type { Runs } from '@heddle/core/engine/runs/port';
+import type { KindDirectory } from '@heddle/core/engine/kinds/port';
 import type { Jobs } from '@heddle/core/engine/schedule/port';
 import type { AgentConnection } from '@heddle/core/pool/agent/agent';
 import type { Orders, Registration } from '@heddle/core/pool/port/store';
 import type { PoolOperations } from '@heddle/core/pool/pool-port';
 import type { BreakerState } from '@heddle/base/breaker';
+import type { JsonObject } from '@heddle/base/json';
 import type { Clock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
 import type { Metrics } from '@heddle/core/metrics/metrics';
@@ -204,9 +206,16 @@ export interface RunnerAgents extends AgentConnection {
   onOrders(runnerId: string, ring: () => void): () => void;
 }
 
+/** The kinds of tasks, as the server knows them. */
+export interface Kinds extends Pick<KindDirectory, 'list' | 'get'> {
+  /** Returns why an input is invalid, each fault with its path from `input`; none for kinds whose schema is not known. */
+  inputFaults(kind: string, input: JsonObject): Promise<string[]>;
+}
+
 export interface ServerDependencies {
   engine: Engine;
   runs: Runs;
+  kinds: Kinds;
   jobs: Jobs;
   findings: Omit<Findings, 'retain'>;
   models: Omit<Models, 'retain' | 'latestRuns'>;

@@ -104,7 +104,16 @@ const noJobs: Jobs = {
   resume: () => Promise.resolve(null),
   trigger: () => Promise.resolve(null),
   upcoming: () => Promise.resolve(null),
+  backfill: () => Promise.resolve(null),
+  calendar: () => Promise.resolve({ entries: [], left_out: 0 }),
   history: () => Promise.resolve(null),
+};
+
+/** No kinds; tests of kinds use a real database. */
+const noKinds: ServerDependencies['kinds'] = {
+  list: () => Promise.resolve([]),
+  get: () => Promise.resolve(null),
+  inputFaults: () => Promise.resolve([]),
 };
 
 /** No findings; tests of findings use a real database. */
@@ -160,6 +169,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
   const dependencies: ServerDependencies = {
     engine: stub.engine,
     runs: noRuns,
+    kinds: noKinds,
     jobs: noJobs,
     findings: noFindings,
     models: noModels,

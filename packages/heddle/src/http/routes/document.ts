@@ -22,6 +22,8 @@ export interface RouteDescription {
     | 'Tasks'
     | 'Batches'
     | 'Workflows'
+    | 'Runs'
+    | 'Kinds'
     | 'Work'
     | 'Jobs'
     | 'Findings'

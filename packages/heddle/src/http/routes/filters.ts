@@ -1,8 +1,9 @@
 import { Type } from 'typebox';
 
-import { HeddleError } from '@heddle/base/errors';
+import { HeddleError, type ErrorCode } from '@heddle/base/errors';
 import type { JsonObject } from '@heddle/base/json';
 import { parseStrictJson } from '@heddle/base/json/parse';
+import { GivenTime } from '../wire/basics.ts';
 
 /** A string filter of a list, without NUL, which the database does not accept. */
 export function textFilter(maxLength: number, description: string) {
@@ -22,24 +23,19 @@ export function requiredText(maxLength: number, description: string) {
 
 /** A time filter of a list; `timeOf` parses its value. */
 export function timeFilter(description: string) {
-  return Type.Optional(
-    Type.String({
-      pattern: '^\\d{4}-\\d\\d-\\d\\d([Tt]\\d\\d:\\d\\d(:\\d\\d(\\.\\d{1,9})?)?([Zz]|[+-]\\d\\d:\\d\\d))?$',
-      patternMeaning: 'a date, or an RFC 3339 timestamp such as 2026-01-31T08:00:00Z',
-      description: `${description}: a date (UTC), or an RFC 3339 timestamp.`,
-    }),
-  );
+  return Type.Optional(GivenTime(description));
 }
 
 /**
  * Returns milliseconds since the epoch.
  * @param name the parameter that has it
- * @throws HeddleError INVALID_QUERY for a date that does not exist
+ * @param code of the error for a date that does not exist
+ * @throws HeddleError
  */
-export function timeOf(name: string, text: string): number {
+export function timeOf(name: string, text: string, code: ErrorCode = 'INVALID_QUERY'): number {
   const moment = Date.parse(text);
   if (Number.isFinite(moment)) return moment;
-  throw new HeddleError('INVALID_QUERY', undefined, { details: [`${name}: no such date or time: ${text}`] });
+  throw new HeddleError(code, undefined, { details: [`${name}: no such date or time: ${text}`] });
 }
 
 /** A filter of a list by metadata; `readMetadataFilter` parses its value. */

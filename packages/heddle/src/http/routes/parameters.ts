@@ -9,6 +9,10 @@ const PAGE_MAX = 2_147_483_647;
 export const TaskParameters = Type.Object({ task_id: Uuid('The task.') }, { additionalProperties: false });
 export const BatchParameters = Type.Object({ batch_id: Uuid('The batch.') }, { additionalProperties: false });
 export const WorkflowParameters = Type.Object({ workflow_id: Uuid('The workflow.') }, { additionalProperties: false });
+export const RunParameters = Type.Object(
+  { run_id: Uuid('The batch or the workflow.') },
+  { additionalProperties: false },
+);
 export const ContainerParameters = Type.Object(
   { workflow_id: Uuid('The workflow.'), container_id: Uuid('One of its containers.') },
   { additionalProperties: false },

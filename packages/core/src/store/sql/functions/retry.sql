@@ -100,12 +100,12 @@ begin
     return json_build_object('codes', v_codes, 'lanes', v_lanes, 'workflows', (
       select json_agg(w.workflow_id) from (select distinct t.workflow_id from task t where t.id = any(v_in_trees) limit 17) w));
   end if;
-  return (reopen_tasks(v_open, p_ids, v_lanes, v_now)::jsonb || jsonb_build_object('codes', v_codes))::json;
+  return (reopen_tasks(v_open, p_ids, v_lanes, false, v_now)::jsonb || jsonb_build_object('codes', v_codes))::json;
 end $$;
 
 -- Reopens tasks that may run again, of which p_asked run at once, with what failed only because of them. Returns what
--- retry_tasks returns, without codes; p_lanes: lanes to add.
-create or replace function reopen_tasks(p_ids uuid[], p_asked uuid[], p_lanes integer[], p_now timestamptz)
+-- retry_tasks returns, without codes; p_lanes: lanes to add; p_afresh: whether their counters begin again.
+create or replace function reopen_tasks(p_ids uuid[], p_asked uuid[], p_lanes integer[], p_afresh boolean, p_now timestamptz)
 returns json language plpgsql as $$
 declare
   v_open uuid[] := p_ids || reopening_below(p_ids);
@@ -139,9 +139,12 @@ begin
     open_gates = g.gates, state = case when g.gates > 0 then :waiting else :pending end,
     updated_at = p_now, ended_at = null, started_at = null, deadline_at = null,
     run_at = case when t.id = any(p_asked) then p_now else greatest(t.run_at, p_now) end,
-    reason = null, cause = null, slots = null, lease_id = null
+    reason = null, cause = null, slots = null, lease_id = null,
+    success_count = case when p_afresh then 0 else t.success_count end,
+    failure_count = case when p_afresh then 0 else t.failure_count end
   from unnest(v_around, v_gates, v_reopens) g(id, gates, reopens)
   where t.id = g.id and g.reopens;
+  delete from task_data where task_id = any(v_open);
   -- The gates of children that stayed unchanged close again; one that had not started waits again.
   update task t set open_gates = t.open_gates + g.gates, state = case when t.state = :pending then :waiting else t.state end
   from unnest(v_around, v_gates, v_reopens) g(id, gates, reopens)

@@ -14,10 +14,17 @@ $$;
 -- unless the tasks that decided are reopened too; those are reopened if anything on such a branch is. The caller holds
 -- the workflows. Returns the lanes where tasks became ready.
 create or replace function retry_in_trees(p_ids uuid[], p_now timestamptz)
+returns integer[] language sql as $$
+  select reopen_in_trees(r.o_tasks, r.o_containers, false, p_now) from reopening_in_trees(p_ids) r
+$$;
+
+-- Reopens tasks and containers of trees, as reopening_in_trees returned them. The caller holds the workflows.
+-- p_afresh: whether the counters of the tasks begin again. Returns the lanes where tasks became ready.
+create or replace function reopen_in_trees(p_tasks uuid[], p_containers uuid[], p_afresh boolean, p_now timestamptz)
 returns integer[] language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
-  v_tasks uuid[];
-  v_containers uuid[];
+  v_tasks uuid[] := p_tasks;
+  v_containers uuid[] := p_containers;
   v_leases bigint[];
   v_slots bigint[];
   v_amounts bigint[];
@@ -25,7 +32,6 @@ declare
   v_lanes integer[];
   v_walk record;
 begin
-  select r.o_tasks, r.o_containers into v_tasks, v_containers from reopening_in_trees(p_ids) r;
   perform 1 from task where id = any(v_tasks) order by id for no key update;
   select array_agg(t.lease_id) into v_leases from task t where t.id = any(v_tasks) and t.lease_id is not null;
   select array_agg(h.slot), array_agg(slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count))
@@ -33,8 +39,11 @@ begin
   perform keep_attempts(v_tasks, null, null, p_now);
   perform forget_failures(v_tasks);
   update task t set state = :waiting, sealed = true, open_gates = 1, updated_at = p_now, ended_at = null, started_at = null,
-    deadline_at = null, run_at = null, reason = null, cause = null, slots = null, lease_id = null
+    deadline_at = null, run_at = null, reason = null, cause = null, slots = null, lease_id = null,
+    success_count = case when p_afresh then 0 else t.success_count end,
+    failure_count = case when p_afresh then 0 else t.failure_count end
   where t.id = any(v_tasks);
+  delete from task_data where task_id = any(v_tasks);
   update generator set expected = null, open = false where task_id = any(v_tasks);
   update container_generator set done = false where task_id = any(v_tasks);
   perform reopen_containers(v_containers);
