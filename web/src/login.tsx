@@ -1,6 +1,5 @@
 import { useState } from 'react';
 import { login } from './api/session.ts';
-import { TopBar } from './top-bar.tsx';
 
 /** Asks for a token if the server requires one. */
 export function Login({ refused }: { refused: boolean }) {
@@ -11,7 +10,6 @@ export function Login({ refused }: { refused: boolean }) {
   };
   return (
     <div className="page">
-      <TopBar />
       <main className="card login">
         <h1>Log in</h1>
         <p>

@@ -27,7 +27,7 @@ import { executorRoutes } from './routes/executors.ts';
 import { findingRoutes } from './routes/findings.ts';
 import { modelRoutes } from './routes/models.ts';
 import { jobRoutes } from './routes/jobs.ts';
-import { pageRoutes } from './routes/page.ts';
+import { pageRoutes, readPage } from './routes/page.ts';
 import { runnerAgentRoutes } from './routes/runner-agents.ts';
 import { poolRoutes } from './routes/pool.ts';
 import { queueRoutes } from './routes/queues.ts';
@@ -99,7 +99,7 @@ export function buildServer(dependencies: ServerDependencies): App {
   readBodies(app);
   limitBodies(app, config.bodyLimitBytes);
   answerProblems(app, log);
-  answerUnmatched(app);
+  answerUnmatched(app, readPage(config.pageDirectory));
 
   app.register(async (scope) => {
     const routed = scope.withTypeProvider<TypeBoxTypeProvider>();
