@@ -16,6 +16,7 @@ const FindingsPage = lazy(async () => ({ default: (await import('./findings/find
 const ExecutorsPage = lazy(async () => ({ default: (await import('./executors/executors-page.tsx')).ExecutorsPage }));
 const PoolPage = lazy(async () => ({ default: (await import('./pool/pool-page.tsx')).PoolPage }));
 const SurfacePage = lazy(async () => ({ default: (await import('./surface/surface-page.tsx')).SurfacePage }));
+const TaskPage = lazy(async () => ({ default: (await import('./task/task-page.tsx')).TaskPage }));
 const DesignPage = lazy(async () => ({ default: (await import('./design/design-page.tsx')).DesignPage }));
 
 export function App() {
@@ -46,6 +47,7 @@ function Views() {
       <Route path="/surface" component={SurfacePage} />
       <Route path="/executors" component={ExecutorsPage} />
       <Route path="/pool" component={PoolPage} />
+      <Route path="/tasks/:id" component={TaskPage} />
       <Route path="/design" component={DesignPage} />
       <Route component={NotFound} />
     </Switch>

@@ -13,6 +13,7 @@ import './executors/executors.css';
 import './pool/pool.css';
 import './ui/ui.css';
 import './shell/shell.css';
+import './task/task.css';
 
 applyTheme();
 createRoot(document.getElementById('root')!).render(

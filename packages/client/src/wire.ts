@@ -7,6 +7,7 @@ export type {
   ChildrenDto as ChildrenPage,
   ContainerDto as Container,
   DagDto as Dag,
+  DeliveryDto as Delivery,
   ExecutorDto as Executor,
   ExplanationDto as Explanation,
   FindingDto as Finding,

@@ -8,7 +8,8 @@ export function useFilters<Name extends string>(
   names: readonly Name[],
 ): [FilterValues<Name>, (change: Partial<Record<Name, string>>) => void] {
   const [search, setSearch] = useSearchParams();
-  const values = Object.fromEntries(names.map((name) => [name, search.get(name) ?? ''])) as Record<Name, string>;
+  const values = {} as Record<Name, string>;
+  for (const name of names) values[name] = search.get(name) ?? '';
   const change = useCallback(
     (next: Partial<Record<Name, string>>): void => {
       setSearch(

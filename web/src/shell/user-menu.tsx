@@ -17,7 +17,7 @@ export function UserMenu() {
       items={[
         { label: `Role: ${role}`, disabled: true, onSelect: () => undefined },
         { label: 'Sessions', onSelect: () => navigate('/settings/sessions') },
-        { label: 'Log out', onSelect: () => void logout() },
+        { label: 'Log out', onSelect: logout },
       ]}
     />
   );
