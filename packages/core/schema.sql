@@ -171,10 +171,23 @@ create table heddle.archive_workflow (
   created_at timestamp with time zone not null,
   ended_at timestamp with time zone,
   archived_at timestamp with time zone not null,
+  succeeded integer,
+  failed integer,
+  canceled integer,
+  skipped integer,
+  failing boolean default false not null,
+  failed_task uuid,
+  outcome smallint,
+  kinds integer[],
   constraint archive_workflow_pkey PRIMARY KEY (id)
 );
+CREATE INDEX archive_workflow_created ON heddle.archive_workflow USING btree (created_at, id);
 CREATE INDEX archive_workflow_ended ON heddle.archive_workflow USING btree (ended_at);
+CREATE INDEX archive_workflow_failing ON heddle.archive_workflow USING btree (created_at, id) WHERE failing;
+CREATE INDEX archive_workflow_name ON heddle.archive_workflow USING btree (name, created_at, id) WHERE (name IS NOT NULL);
+CREATE INDEX archive_workflow_outcome ON heddle.archive_workflow USING btree (outcome, created_at, id) WHERE (outcome > 10);
 CREATE INDEX archive_workflow_trees ON heddle.archive_workflow USING btree (id) WHERE is_tree;
+CREATE INDEX archive_workflow_uncounted ON heddle.archive_workflow USING btree (id) WHERE (kinds IS NULL);
 
 create table heddle.artifact (
   id uuid not null,
@@ -831,13 +844,29 @@ create table heddle.workflow (
   traceparent text,
   created_at timestamp with time zone not null,
   ended_at timestamp with time zone,
+  succeeded integer,
+  failed integer,
+  canceled integer,
+  skipped integer,
+  failing boolean default false not null,
+  failed_task uuid,
+  outcome smallint,
+  kinds integer[],
   constraint workflow_check CHECK (((remaining >= 0) AND (remaining <= task_count))),
   constraint workflow_check1 CHECK (((remaining = 0) = (ended_at IS NOT NULL))),
+  constraint workflow_has_outcome CHECK (((outcome IS NULL) OR (ended_at IS NOT NULL))),
+  constraint workflow_is_counted CHECK ((((((remaining + succeeded) + failed) + canceled) + skipped) = task_count)),
   constraint workflow_pkey PRIMARY KEY (id),
   constraint workflow_task_count_check CHECK ((task_count >= 0))
 ) with (fillfactor=50);
+CREATE INDEX workflow_created ON heddle.workflow USING btree (created_at, id);
 CREATE INDEX workflow_ended ON heddle.workflow USING btree (ended_at) WHERE (ended_at IS NOT NULL);
+CREATE INDEX workflow_failing ON heddle.workflow USING btree (created_at, id) WHERE failing;
+CREATE INDEX workflow_name ON heddle.workflow USING btree (name, created_at, id) WHERE (name IS NOT NULL);
+CREATE INDEX workflow_open ON heddle.workflow USING btree (created_at, id) WHERE (ended_at IS NULL);
+CREATE INDEX workflow_outcome ON heddle.workflow USING btree (outcome, created_at, id) WHERE (outcome > 10);
 CREATE INDEX workflow_trees ON heddle.workflow USING btree (id) WHERE is_tree;
+CREATE INDEX workflow_uncounted ON heddle.workflow USING btree (id) WHERE (kinds IS NULL);
 
 create table heddle.workflow_notice (
   workflow_id uuid not null,
@@ -1080,13 +1109,13 @@ create sequence recon.scan_target_id_seq;
 create type heddle.ending as (
   ids uuid[],
   workflows uuid[],
+  states smallint[],
   containers uuid[],
   leases bigint[],
   slots bigint[],
   amounts bigint[],
   linked boolean,
-  has_actions boolean,
-  succeeded boolean
+  has_actions boolean
 );
 
 create type heddle.new_nodes as (
@@ -1354,6 +1383,14 @@ create view heddle.workflow_all as
     workflow.traceparent,
     workflow.created_at,
     workflow.ended_at,
+    workflow.succeeded,
+    workflow.failed,
+    workflow.canceled,
+    workflow.skipped,
+    workflow.failing,
+    workflow.failed_task,
+    workflow.outcome,
+    workflow.kinds,
     false AS archived
    FROM workflow
 UNION ALL
@@ -1368,6 +1405,14 @@ UNION ALL
     archive_workflow.traceparent,
     archive_workflow.created_at,
     archive_workflow.ended_at,
+    archive_workflow.succeeded,
+    archive_workflow.failed,
+    archive_workflow.canceled,
+    archive_workflow.skipped,
+    archive_workflow.failing,
+    archive_workflow.failed_task,
+    archive_workflow.outcome,
+    archive_workflow.kinds,
     true AS archived
    FROM archive_workflow;
 
@@ -1379,6 +1424,9 @@ UNION ALL
 
 -- heddle.add_dedupe_entries(p_tasks uuid[])
 --   returns void, sql, volatile
+
+-- heddle.add_kinds(p_kinds integer[], p_new integer[])
+--   returns integer[], sql, immutable
 
 -- heddle.add_progress(p_ids uuid[], p_attempts integer[], p_success bigint[], p_failure bigint[], p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
@@ -1421,6 +1469,12 @@ UNION ALL
 
 -- heddle.attempts_without_runner(p_limit integer, p_now timestamp with time zone)
 --   returns TABLE(task_id uuid, attempt integer, reason text, worn boolean), plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
+
+-- heddle.backfill_runs(p_tasks integer)
+--   returns integer, plpgsql, volatile, set enable_seqscan=off
+
+-- heddle.backfill_runs_of(p_runs regclass, p_tasks regclass, p_containers regclass, p_ids uuid[])
+--   returns void, plpgsql, volatile
 
 -- heddle.bad_end_of(p_state smallint)
 --   returns text, sql, immutable
@@ -1482,8 +1536,11 @@ UNION ALL
 -- heddle.count_created(p_generators json)
 --   returns void, sql, volatile
 
--- heddle.count_ended(p_workflows uuid[], p_now timestamp with time zone)
+-- heddle.count_ended(p_ids uuid[], p_workflows uuid[], p_states smallint[], p_now timestamp with time zone)
 --   returns uuid[], plpgsql, volatile, set plan_cache_mode=force_generic_plan
+
+-- heddle.count_skipped(p_workflows uuid[], p_now timestamp with time zone)
+--   returns uuid[], plpgsql, volatile
 
 -- heddle.count_tasks_before(p_task uuid, p_kinds text[])
 --   returns TABLE(state smallint, n bigint), plpgsql, stable, set plan_cache_mode=force_generic_plan, enable_seqscan=off
@@ -1779,6 +1836,9 @@ UNION ALL
 -- heddle.rule_slots_of(p_task uuid, p_metadata jsonb)
 --   returns bigint[], sql, stable
 
+-- heddle.run_outcome(p_root smallint, p_succeeded integer, p_failed integer, p_canceled integer, p_skipped integer)
+--   returns smallint, sql, immutable
+
 -- heddle.runner_adopt(p_provider text, p_ids text[], p_runners uuid[], p_batches uuid[], p_states integer[])
 --   returns void, plpgsql, volatile, set enable_seqscan=off
 
@@ -1994,6 +2054,9 @@ UNION ALL
 
 -- heddle.runner_withdraw(p_ids uuid[], p_reason text, p_now timestamp with time zone, p_times jsonb)
 --   returns uuid[], plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
+
+-- heddle.set_outcomes(p_trees uuid[])
+--   returns void, sql, volatile
 
 -- heddle.settle(p_reports reports, p_expire boolean, p_jitter double precision, p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off

@@ -37,6 +37,7 @@ import { follow } from './follow.ts';
 import { JobsClient } from './jobs.ts';
 import { PoolClient } from './pool.ts';
 import { QueuesClient } from './queues.ts';
+import { RunsClient } from './runs.ts';
 import { SecretsClient } from './secrets.ts';
 import type {
   AttemptFilter,
@@ -77,6 +78,7 @@ export class HeddleClient {
   readonly models: ModelsClient;
   readonly pool: PoolClient;
   readonly queues: QueuesClient;
+  readonly runs: RunsClient;
   readonly secrets: SecretsClient;
   /** For the agents of runners. */
   readonly runner: RunnerClient;
@@ -95,6 +97,7 @@ export class HeddleClient {
     this.jobs = new JobsClient(this.#transport);
     this.models = new ModelsClient(this.#transport);
     this.pool = new PoolClient(this.#transport);
+    this.runs = new RunsClient(this.#transport);
     this.secrets = new SecretsClient(this.#transport);
     this.queues = new QueuesClient(this.#transport);
     this.#sleep = options.sleep;

@@ -1314,6 +1314,131 @@ export type RuleDto = ConcurrencyRuleDto | CapacityRuleDto;
 
 export type RuleOrReference = ConcurrencyRuleDto | CapacityRuleDto | Reference;
 
+export interface RunDetailDto {
+  /** The batch or workflow. */
+  id: string;
+  /** Whether it is a batch or a workflow. */
+  type: RunTypeDto;
+  name: string | null;
+  /** Its name, or else its kinds: `fetch, invoice and 1 more`. */
+  title: string;
+  /** State of a batch or a workflow. A batch in which any task failed is `PartiallyFailed` if any succeeded, else `Failed`. */
+  state: RunStateDto;
+  counts: {
+    /** All its tasks so far; generators add to them. */
+    total: number;
+    /** Tasks that have not ended. */
+    remaining: number;
+    /** Tasks that succeeded. */
+    succeeded: number;
+    /** Tasks that failed, timed out or failed partially. */
+    failed: number;
+    /** Canceled tasks. */
+    canceled: number;
+    /** Tasks that were disabled: by the submitter, by a branch, or by a stopped sequence. */
+    skipped: number;
+  };
+  reason: string | null;
+  failed_task: {
+    /** The task. */
+    id: string;
+    name: string;
+  } | null;
+  job: {
+    /** The job. */
+    id: string;
+    name: string;
+  } | null;
+  /** Kinds of its tasks, in their order; at most 20. */
+  kinds: string[];
+  /** When it was submitted (RFC 3339, UTC) */
+  created_at: string;
+  started_at: string | null;
+  ended_at: string | null;
+  archived: boolean;
+  root_id: string | null;
+}
+
+export interface RunDto {
+  /** The batch or workflow. */
+  id: string;
+  /** Whether it is a batch or a workflow. */
+  type: RunTypeDto;
+  name: string | null;
+  /** Its name, or else its kinds: `fetch, invoice and 1 more`. */
+  title: string;
+  /** State of a batch or a workflow. A batch in which any task failed is `PartiallyFailed` if any succeeded, else `Failed`. */
+  state: RunStateDto;
+  counts: {
+    /** All its tasks so far; generators add to them. */
+    total: number;
+    /** Tasks that have not ended. */
+    remaining: number;
+    /** Tasks that succeeded. */
+    succeeded: number;
+    /** Tasks that failed, timed out or failed partially. */
+    failed: number;
+    /** Canceled tasks. */
+    canceled: number;
+    /** Tasks that were disabled: by the submitter, by a branch, or by a stopped sequence. */
+    skipped: number;
+  };
+  reason: string | null;
+  failed_task: {
+    /** The task. */
+    id: string;
+    name: string;
+  } | null;
+  job: {
+    /** The job. */
+    id: string;
+    name: string;
+  } | null;
+  /** Kinds of its tasks, in their order; at most 20. */
+  kinds: string[];
+  /** When it was submitted (RFC 3339, UTC) */
+  created_at: string;
+  started_at: string | null;
+  ended_at: string | null;
+  archived: boolean;
+}
+
+export interface RunListDto {
+  runs: RunDto[];
+  next: string | null;
+  /** Runs that were examined for this page. */
+  examined: number;
+}
+
+export interface RunNameDto {
+  name: string;
+  last: RunDto;
+  /** Its newest runs, `last` included; at most 20. */
+  recent: {
+    /** The run. */
+    id: string;
+    /** State of a batch or a workflow. A batch in which any task failed is `PartiallyFailed` if any succeeded, else `Failed`. */
+    state: RunStateDto;
+    /** When it was submitted (RFC 3339, UTC) */
+    created_at: string;
+    ended_at: string | null;
+  }[];
+}
+
+export interface RunNameListDto {
+  names: RunNameDto[];
+  next: string | null;
+  /** Runs that were examined for this page. */
+  examined: number;
+}
+
+/** State of a batch or a workflow. A batch in which any task failed is `PartiallyFailed` if any succeeded, else `Failed`. */
+export type RunStateDto =
+  'Waiting' | 'Running' | 'Paused' | 'Succeeded' | 'Failed' | 'TimedOut' | 'PartiallyFailed' | 'Canceled' | 'Disabled';
+
+/** Whether it is a batch or a workflow. */
+export type RunTypeDto = 'batch' | 'workflow';
+
 /** `orders` is null if the runner is to end. */
 export interface AnsweredOrdersDto {
   orders: OrdersDto | null;

@@ -15,6 +15,8 @@ import { createManager } from '@heddle/core/engine/manager/manager';
 import { createNotices } from '@heddle/core/engine/notices/notices';
 import type { Artifacts, Engine, Findings, Models, NamedSecrets } from '@heddle/core/engine/port';
 import type { JobContext } from '@heddle/core/engine/schedule/context';
+import { createRuns } from '@heddle/core/engine/runs/runs';
+import type { Runs } from '@heddle/core/engine/runs/port';
 import { createJobs } from '@heddle/core/engine/schedule/jobs';
 import type { Jobs } from '@heddle/core/engine/schedule/port';
 import { buildServer, type App } from '../http/server.ts';
@@ -133,6 +135,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const executors = watchExecutors(base);
   const parts = {
     engine,
+    runs: createRuns(database),
     jobs: createJobs(jobs),
     findings,
     models,
@@ -275,6 +278,7 @@ function ssrfPolicy({ settings, development, log }: Base): SsrfPolicy {
 
 interface HttpParts {
   engine: Engine;
+  runs: Runs;
   jobs: Jobs;
   findings: Findings;
   models: Models;

@@ -5,6 +5,7 @@ import type { Artifacts, Engine } from '@heddle/core/engine/port';
 import type { Findings } from '@heddle/core/engine/findings/port';
 import type { Models } from '@heddle/core/engine/models/port';
 import type { NamedSecrets } from '@heddle/core/engine/port';
+import type { Runs } from '@heddle/core/engine/runs/port';
 import type { Jobs } from '@heddle/core/engine/schedule/port';
 import type { AgentConnection } from '@heddle/core/pool/agent/agent';
 import type { Orders, Registration } from '@heddle/core/pool/port/store';
@@ -138,6 +139,7 @@ export interface RunnerAgents extends AgentConnection {
 
 export interface ServerDependencies {
   engine: Engine;
+  runs: Runs;
   jobs: Jobs;
   findings: Omit<Findings, 'retain'>;
   models: Omit<Models, 'retain' | 'latestRuns'>;

@@ -32,6 +32,7 @@ import { runnerAgentRoutes } from './routes/runner-agents.ts';
 import { poolRoutes } from './routes/pool.ts';
 import { queueRoutes } from './routes/queues.ts';
 import { reportRoutes } from './routes/report.ts';
+import { runRoutes } from './routes/runs.ts';
 import { secretRoutes } from './routes/secrets.ts';
 import { serviceRoutes } from './routes/service.ts';
 import { submitRoutes } from './routes/submit.ts';
@@ -131,6 +132,7 @@ function addRoutes(app: App, context: RouteContext): void {
   taskRoutes(app, context);
   logRoutes(app, context);
   reportRoutes(app, context);
+  runRoutes(app, context);
   batchRoutes(app, context);
   workflowRoutes(app, context);
   workRoutes(app, context);

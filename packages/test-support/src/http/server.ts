@@ -103,6 +103,13 @@ const noFindings: ServerDependencies['findings'] = {
   targets: () => Promise.resolve([]),
 };
 
+/** No runs; tests of runs use a real database. */
+const noRuns: ServerDependencies['runs'] = {
+  list: () => Promise.resolve({ runs: [], next: null, examined: 0 }),
+  get: () => Promise.resolve(null),
+  names: () => Promise.resolve({ names: [], next: null, examined: 0 }),
+};
+
 /** No models; tests of models use a real database. */
 const noModels: ServerDependencies['models'] = {
   list: () => Promise.resolve([]),
@@ -137,6 +144,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
   const definitions = new DefinitionsInMemory();
   const dependencies: ServerDependencies = {
     engine: stub.engine,
+    runs: noRuns,
     jobs: noJobs,
     findings: noFindings,
     models: noModels,

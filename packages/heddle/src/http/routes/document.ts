@@ -17,6 +17,7 @@ export interface RouteDescription {
   summary: string;
   description?: string;
   tag:
+    | 'Runs'
     | 'Tasks'
     | 'Batches'
     | 'Workflows'

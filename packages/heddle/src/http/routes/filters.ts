@@ -1,6 +1,8 @@
 import { Type } from 'typebox';
 
 import { HeddleError } from '@heddle/base/errors';
+import type { JsonObject } from '@heddle/base/json';
+import { parseStrictJson } from '@heddle/base/json/parse';
 
 /** A string filter of a list, without NUL, which the database does not accept. */
 export function textFilter(maxLength: number, description: string) {
@@ -35,4 +37,25 @@ export function timeOf(name: string, text: string): number {
   const moment = Date.parse(text);
   if (Number.isFinite(moment)) return moment;
   throw new HeddleError('INVALID_QUERY', undefined, { details: [`${name}: no such date or time: ${text}`] });
+}
+
+/** A filter of a list by metadata; `readMetadataFilter` parses its value. */
+export function metadataFilter(description: string) {
+  return Type.Optional(Type.String({ maxLength: 8192, description }));
+}
+
+/** @throws HeddleError INVALID_QUERY if it is not a JSON object */
+export function readMetadataFilter(text: string): JsonObject {
+  let value: unknown;
+  try {
+    value = parseStrictJson(Buffer.from(text), 'metadata');
+  } catch (error) {
+    if (!(error instanceof HeddleError)) throw error;
+    const details = error.details.map((detail) => detail.replace(/^body:/, 'metadata:'));
+    throw new HeddleError('INVALID_QUERY', undefined, { details, cause: error });
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject;
+  throw new HeddleError('INVALID_QUERY', undefined, {
+    details: ['metadata: must be a JSON object, such as {"key":"value"}'],
+  });
 }

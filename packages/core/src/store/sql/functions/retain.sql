@@ -48,10 +48,10 @@ begin
   if cardinality(v_workflows) = 0 then return json_build_object('archived', 0, 'workflows', 0); end if;
   select array_agg(t.id) into v_tasks from task t where t.workflow_id = any(v_workflows);
 
-  insert into archive_workflow (id, name, linked, task_count, remaining, is_tree, paused, job_run_id, traceparent,
-    created_at, ended_at, archived_at)
-  select w.id, w.name, w.linked, w.task_count, w.remaining, w.is_tree, w.paused, w.job_run_id, w.traceparent,
-    w.created_at, w.ended_at, v_now
+  insert into archive_workflow (id, name, linked, task_count, remaining, succeeded, failed, canceled, skipped, failing,
+    failed_task, outcome, kinds, is_tree, paused, job_run_id, traceparent, created_at, ended_at, archived_at)
+  select w.id, w.name, w.linked, w.task_count, w.remaining, w.succeeded, w.failed, w.canceled, w.skipped, w.failing,
+    w.failed_task, w.outcome, w.kinds, w.is_tree, w.paused, w.job_run_id, w.traceparent, w.created_at, w.ended_at, v_now
   from workflow w where w.id = any(v_workflows);
   perform copy_rows('task', 'archive_task', 'id', v_tasks);
   perform copy_rows('task_spec', 'archive_task_spec', 'task_id', v_tasks);
@@ -103,10 +103,7 @@ begin
   perform 1 from archive_workflow where id = p_workflow for update;
   if not found then return false; end if;
   v_tasks := array(select id from archive_task where workflow_id = p_workflow);
-  insert into workflow (id, name, linked, task_count, remaining, is_tree, paused, job_run_id, traceparent, created_at, ended_at)
-  select w.id, w.name, w.linked, w.task_count, w.remaining, w.is_tree, w.paused, w.job_run_id, w.traceparent, w.created_at,
-    w.ended_at
-  from archive_workflow w where w.id = p_workflow;
+  perform copy_rows('archive_workflow', 'workflow', 'id', array[p_workflow]);
   perform unarchive_containers(p_workflow, v_tasks);
   perform copy_rows('archive_task', 'task', 'id', v_tasks);
   perform copy_rows('archive_task_spec', 'task_spec', 'task_id', v_tasks);

@@ -38,9 +38,14 @@ begin
   update container_generator set done = false where task_id = any(v_tasks);
   perform reopen_containers(v_containers);
   select array_agg(distinct t.workflow_id) into v_workflows from task t where t.id = any(v_tasks);
-  update workflow w set remaining = n.open, ended_at = null, paused = false
-  from (select t.workflow_id, count(*)::integer as open from task t
-        where t.workflow_id = any(v_workflows) and (t.state + 0) < :terminal group by t.workflow_id) n
+  update workflow w set remaining = n.open, succeeded = n.succeeded, failed = n.failed, canceled = n.canceled,
+    skipped = n.skipped, failing = n.failed > 0, failed_task = null, outcome = null, ended_at = null, paused = false
+  from (select t.workflow_id, count(*) filter (where t.state < :terminal)::integer as open,
+          count(*) filter (where t.state = :succeeded)::integer as succeeded,
+          count(*) filter (where t.state in (:failed, :timed_out, :partially_failed))::integer as failed,
+          count(*) filter (where t.state = :canceled)::integer as canceled,
+          count(*) filter (where t.state = :disabled)::integer as skipped
+        from task t where t.workflow_id = any(v_workflows) group by t.workflow_id) n
   where w.id = n.workflow_id;
   delete from finalization where workflow_id = any(v_workflows);
   -- What follows is another run, whose end is notified again.
@@ -49,7 +54,7 @@ begin
   perform close_leases(v_leases);
   v_lanes := return_slots(v_slots, v_amounts);
   select * into v_walk from advance_containers(v_containers, v_workflows, p_now);
-  if cardinality(v_walk.workflows) > 0 then perform count_ended(v_walk.workflows, p_now); end if;
+  perform count_skipped(v_walk.workflows, p_now);
   return v_lanes || v_walk.lanes;
 end $$;
 

@@ -205,8 +205,8 @@ declare
   v_ending ending;
   v_after record;
 begin
-  v_ending := row(p_set.ids, p_set.workflows, p_set.containers, p_set.leases, null, null, p_set.linked, p_set.has_actions,
-    :succeeded = all(p_set.targets));
+  v_ending := row(p_set.ids, p_set.workflows, case when :succeeded <> any(p_set.targets) then p_set.targets end,
+    p_set.containers, p_set.leases, null, null, p_set.linked, p_set.has_actions);
   if p_set.holds then
     select array_agg(h.slot), array_agg(slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count))
     into v_ending.slots, v_ending.amounts
@@ -221,9 +221,9 @@ begin
   end if;
   if v_retried is not null then
     p_set := begin_retries(p_set, p_asked, v_retried, v_retry_at, p_now);
-    select coalesce(array_agg(u.id), '{}'), coalesce(array_agg(u.workflow_id), '{}')
-    into v_ending.ids, v_ending.workflows
-    from unnest(p_set.ids, p_set.workflows) u(id, workflow_id) where u.id <> all(v_retried);
+    select coalesce(array_agg(u.id), '{}'), coalesce(array_agg(u.workflow_id), '{}'), coalesce(array_agg(u.target), '{}')
+    into v_ending.ids, v_ending.workflows, v_ending.states
+    from unnest(p_set.ids, p_set.workflows, p_set.targets) u(id, workflow_id, target) where u.id <> all(v_retried);
     if p_set.containers is not null then
       v_ending.containers := (
         select array_agg(u.container_id) from unnest(p_set.ids, p_set.containers) u(id, container_id)
@@ -231,7 +231,7 @@ begin
     end if;
   end if;
 
-  if v_retried is null and p_set.reasons is null and v_ending.succeeded then
+  if v_retried is null and p_set.reasons is null and v_ending.states is null then
     update task t set state = :succeeded, ended_at = p_now, updated_at = p_now, reason = null, lease_id = null,
       slots = null, paused_at = null, paused_from = null
     where t.id = any(p_set.ids) and (t.state + 0) in (:claimed, :running, :expanding, :paused);

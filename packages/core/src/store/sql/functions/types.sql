@@ -16,11 +16,11 @@ create type settling as (ids uuid[], workflows uuid[], leases bigint[], targets 
   containers uuid[], linked boolean, has_spec boolean, has_actions boolean, holds boolean, final uuid[],
   codes smallint[], states smallint[], transitions json, lanes integer[]);
 
--- Tasks that have just ended, and what they leave. `containers`: null if none is in a tree. `slots` and `amounts`: what
--- they held. `linked` and `has_actions`: whether any of them has dependencies or actions, so that sets without them pay
--- nothing for either. `succeeded`: whether all did.
-create type ending as (ids uuid[], workflows uuid[], containers uuid[], leases bigint[], slots bigint[], amounts bigint[],
-  linked boolean, has_actions boolean, succeeded boolean);
+-- Tasks that have just ended, and what they leave. `states`: null if all succeeded. `containers`: null if none is in a
+-- tree. `slots` and `amounts`: what they held. `linked` and `has_actions`: whether any of them has dependencies or
+-- actions, so that sets without them pay nothing for either.
+create type ending as (ids uuid[], workflows uuid[], states smallint[], containers uuid[], leases bigint[],
+  slots bigint[], amounts bigint[], linked boolean, has_actions boolean);
 
 -- Ready rows that a claim has locked: their tasks, their places, their lanes, and the slots that each was handed, as the
 -- text of an array.
@@ -35,7 +35,7 @@ create type sequence_steps as (tasks uuid[], containers uuid[], stopped uuid[], 
 
 -- New nodes of trees. containers: [columns of `container`]. tasks and specs: as in store_tasks. parents: containers that
 -- were there and get children [{id, children, disabled: ones among them}]. counts: [{workflow_id, tasks, open: ones among
--- them}]. generators: as in count_created. open_generators: [[generator, container], ...]. touched and opened: as in
+-- them, kinds}]. generators: as in count_created. open_generators: [[generator, container], ...]. touched and opened: as in
 -- advance_containers. kinds: those of the tasks.
 create type new_nodes as (containers json, tasks json, specs json, parents json, counts json, generators json,
   container_generators json, touched uuid[], opened uuid[], kinds integer[]);

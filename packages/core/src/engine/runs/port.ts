@@ -1,0 +1,63 @@
+import type { WorkflowId } from '@heddle/base/ids';
+import type { JsonObject } from '@heddle/base/json';
+import type { Run, RunState, RunType } from '@heddle/base/vocabulary/run';
+
+export interface RunQuery {
+  /** `open`: with open tasks; `failing`: with failed ones, whether it has ended or not. */
+  state?: RunState | 'open' | 'failing';
+  name?: string;
+  /** Part of the name, case-insensitive. */
+  q?: string;
+  type?: RunType;
+  kind?: string;
+  /** Id or name. */
+  job?: string;
+  /** Contained in the metadata of one of its tasks. */
+  metadata?: JsonObject;
+  /** Created at or after, and before; milliseconds since the epoch. */
+  since?: number;
+  until?: number;
+}
+
+export interface PageAfter {
+  /** The `next` of the page before; null for the first. */
+  after: string | null;
+  limit: number;
+}
+
+export interface RunList {
+  runs: Run[];
+  /** Null if there are no more. A page may have fewer runs than its limit and still have a next one. */
+  next: string | null;
+  /** Runs that were looked at. */
+  examined: number;
+}
+
+/** A name that runs have, with the newest of them. */
+export interface RunName {
+  name: string;
+  last: Run;
+  /** Newest first, `last` included; at most RECENT_RUNS. */
+  recent: Pick<Run, 'id' | 'state' | 'created_at' | 'ended_at'>[];
+}
+
+export interface RunNameList {
+  names: RunName[];
+  next: string | null;
+  examined: number;
+}
+
+export const RECENT_RUNS = 20;
+
+/** Reads of runs for lists. A run is a batch or a workflow. */
+export interface Runs {
+  /**
+   * Newest first. A page ends after some thousand runs, found or not.
+   *
+   * @throws HeddleError INVALID_QUERY if the cursor is malformed
+   */
+  list(query: RunQuery, page: PageAfter): Promise<RunList>;
+  get(id: WorkflowId): Promise<Run | null>;
+  /** Names by their newest run; with `q` those that contain it, case-insensitive. */
+  names(q: string | undefined, page: PageAfter): Promise<RunNameList>;
+}
