@@ -9,6 +9,7 @@ import { createEngine } from '@heddle/core/engine/engine';
 import type { Engine, Submission } from '@heddle/core/engine/port';
 import { createAuditLog } from '@heddle/core/engine/audit-log';
 import { createFindings } from '@heddle/core/engine/findings/findings';
+import { createOverview } from '@heddle/core/engine/overview/overview';
 import { createModels } from '@heddle/core/engine/models/models';
 import { createJobs } from '@heddle/core/engine/schedule/jobs';
 import { buildServer } from 'heddle/internal/http/server';
@@ -236,6 +237,7 @@ class HeddleSubject implements Subject {
       audit: createAuditLog({ database: this.#database, clock: systemClock, log: silentLogger, retentionMs: 1 }),
       artifacts: noArtifacts,
       namedSecrets: noSecrets,
+      overview: createOverview({ database: this.#database, clock: systemClock }),
       queues: new PostgresQueue({ database: this.#database, clock: systemClock, log: silentLogger }),
       // No request of the benches has a token or a handle: on loopback none is needed.
       tokens: { findByHash: () => Promise.resolve(null), touch: () => Promise.resolve() },

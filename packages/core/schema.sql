@@ -1,6 +1,16 @@
 -- The schema after all migrations, with the signatures of its functions: an overview for readers, and a record of
 -- changes for reviews. Written by `node scripts/dump-schema.ts`; nothing executes it.
 
+create table heddle.activity_minute (
+  minute timestamp with time zone not null,
+  started bigint not null,
+  succeeded bigint not null,
+  failed bigint not null,
+  canceled bigint not null,
+  waits bigint[] not null,
+  constraint activity_minute_pkey PRIMARY KEY (minute)
+) with (fillfactor=50);
+
 create table heddle.api_token (
   id uuid not null,
   name text not null,
@@ -358,6 +368,17 @@ create table heddle.edge (
 );
 CREATE INDEX edge_child ON heddle.edge USING btree (child_id);
 
+create table heddle.failure (
+  task_id uuid not null,
+  workflow_id uuid not null,
+  kind_id integer not null,
+  fingerprint bigint not null,
+  ended_at timestamp with time zone not null,
+  constraint failure_pkey PRIMARY KEY (task_id)
+);
+CREATE INDEX failure_alike ON heddle.failure USING btree (fingerprint, ended_at, task_id);
+CREATE INDEX failure_ended ON heddle.failure USING btree (ended_at, task_id);
+
 create table heddle.finalization (
   workflow_id uuid not null,
   created_at timestamp with time zone not null,
@@ -424,6 +445,12 @@ create table heddle.named_secret (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   constraint named_secret_pkey PRIMARY KEY (name)
+);
+
+create table heddle.paused_task (
+  task_id uuid not null,
+  paused_at timestamp with time zone not null,
+  constraint paused_task_pkey PRIMARY KEY (task_id)
 );
 
 create table heddle.queue_body (
@@ -783,6 +810,7 @@ create table heddle.task_attempt (
   constraint task_attempt_attempt_check CHECK ((attempt > 0)),
   constraint task_attempt_pkey PRIMARY KEY (task_id, attempt)
 );
+CREATE INDEX task_attempt_lost ON heddle.task_attempt USING btree (ended_at) WHERE (outcome = 20);
 
 create table heddle.task_collection_data (
   workflow_id uuid not null,
@@ -832,6 +860,19 @@ create table heddle.task_spec (
   constraint task_spec_pkey PRIMARY KEY (task_id)
 );
 
+create table heddle.worker (
+  holder text not null,
+  type text not null,
+  version text,
+  host text,
+  kinds text[] not null,
+  concurrency integer,
+  started_at timestamp with time zone not null,
+  seen_at timestamp with time zone not null,
+  constraint worker_pkey PRIMARY KEY (holder),
+  constraint worker_type_check CHECK ((type = ANY (ARRAY['server'::text, 'worker'::text, 'queue_worker'::text, 'runner'::text])))
+) with (fillfactor=50);
+
 create table heddle.workflow (
   id uuid not null,
   name text,
@@ -865,6 +906,7 @@ CREATE INDEX workflow_failing ON heddle.workflow USING btree (created_at, id) WH
 CREATE INDEX workflow_name ON heddle.workflow USING btree (name, created_at, id) WHERE (name IS NOT NULL);
 CREATE INDEX workflow_open ON heddle.workflow USING btree (created_at, id) WHERE (ended_at IS NULL);
 CREATE INDEX workflow_outcome ON heddle.workflow USING btree (outcome, created_at, id) WHERE (outcome > 10);
+CREATE INDEX workflow_open ON heddle.workflow USING btree (id) WHERE (ended_at IS NULL);
 CREATE INDEX workflow_trees ON heddle.workflow USING btree (id) WHERE is_tree;
 CREATE INDEX workflow_uncounted ON heddle.workflow USING btree (id) WHERE (kinds IS NULL);
 
@@ -1527,6 +1569,9 @@ UNION ALL
 -- heddle.conclude(p_ending ending, p_now timestamp with time zone, OUT cascaded uuid[], OUT unblocked integer, OUT lanes integer[], OUT deliveries integer, OUT ended uuid[], OUT propagations jsonb)
 --   returns record, plpgsql, volatile, set plan_cache_mode=force_generic_plan
 
+-- heddle.contended_slots(p_slots_max integer, p_tasks_max integer, p_after bigint)
+--   returns TABLE(slot_id bigint, tasks integer, more boolean, max bigint, task_id uuid, name text, since timestamp with time zone), plpgsql, stable, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_hashjoin=off, enable_mergejoin=off
+
 -- heddle.copy_rows(p_from regclass, p_to regclass, p_key name, p_ids uuid[])
 --   returns void, plpgsql, volatile
 
@@ -1587,6 +1632,12 @@ UNION ALL
 -- heddle.end_containers(p_ids uuid[], p_now timestamp with time zone, OUT o_ended uuid[], OUT o_parents uuid[])
 --   returns record, plpgsql, volatile
 
+-- heddle.failure_fingerprint(p_kind integer, p_reason text)
+--   returns bigint, sql, immutable
+
+-- heddle.failure_pattern(p_reason text)
+--   returns text, sql, immutable
+
 -- heddle.falling_below(p_id uuid)
 --   returns uuid[], plpgsql, volatile, set enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off
 
@@ -1600,6 +1651,9 @@ UNION ALL
 --   returns TABLE(n integer, name text, id uuid, before boolean), plpgsql, stable, set plan_cache_mode=force_generic_plan, enable_seqscan=off
 
 -- heddle.forget_audit(p_before_ms bigint, p_limit integer)
+--   returns void, sql, volatile
+
+-- heddle.forget_failures(p_ids uuid[])
 --   returns void, sql, volatile
 
 -- heddle.freed_by_progress(p_holders uuid[], p_ids uuid[], p_success bigint[], p_failure bigint[], OUT slots bigint[], OUT amounts bigint[])
@@ -1743,11 +1797,17 @@ UNION ALL
 -- heddle.reads_queue(p_kind integer, p_now timestamp with time zone)
 --   returns boolean, sql, stable
 
+-- heddle.ready_lanes(p_lanes_max integer, p_tasks_max integer)
+--   returns TABLE(lane integer, tasks integer, more boolean, task_id uuid, name text, since timestamp with time zone), plpgsql, stable, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_hashjoin=off, enable_mergejoin=off
+
 -- heddle.reason_of(p_cause uuid)
 --   returns text, sql, stable
 
 -- heddle.receive_messages(p_queue text, p_max integer, p_visibility_ms bigint, p_max_receives integer, p_bytes bigint, p_from_ms bigint, p_now timestamp with time zone)
 --   returns TABLE(id uuid, receipt bigint, receive_count integer, sent_at timestamp with time zone, body text, mark timestamp with time zone, seen_at timestamp with time zone), plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off
+
+-- heddle.record_failures(p_ids uuid[])
+--   returns void, sql, volatile
 
 -- heddle.record_tries(p_results jsonb, p_over uuid[], p_now timestamp with time zone)
 --   returns void, plpgsql, volatile

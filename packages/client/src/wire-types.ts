@@ -585,6 +585,159 @@ export interface ReadyDto {
   status: 'ready';
 }
 
+export interface AttentionDto {
+  type:
+    | 'no_worker'
+    | 'dead_letters'
+    | 'lost_worker'
+    | 'full_rule'
+    | 'job_failed'
+    | 'job_missed'
+    | 'webhook_dead'
+    | 'webhook_failing'
+    | 'runner_launch_failed'
+    | 'executor_unreachable';
+  severity: 'error' | 'warning';
+  /** What is wrong. */
+  title: string;
+  /** What to do. */
+  remedy: string;
+  since: string | null;
+  /** How many it concerns. */
+  count: number;
+  /** Whether there are more of them than the number says. */
+  count_capped: boolean;
+  kind?: string;
+  queue?: string;
+  /** Name of the worker. */
+  worker?: string;
+  slot_id?: string;
+  /** The job. */
+  job_id?: string;
+  /** The batch or workflow. */
+  run_id?: string;
+  /** One of the tasks, or the task that holds a slot. */
+  task_id?: string;
+  /** Scheme, host and port of a webhook target, or `mailto:`. */
+  origin?: string;
+  executor?: string;
+  resource_class?: string;
+}
+
+export interface CappedCountDto {
+  /** Number, up to 10,000. */
+  n: number;
+  /** Whether there are more. */
+  n_capped: boolean;
+}
+
+export interface FailedTaskDto {
+  /** The task. */
+  task_id: string;
+  name: string;
+  kind: string;
+  /** Why it failed. */
+  reason: string;
+  /** Its batch or workflow. */
+  run_id: string;
+  run_name: string | null;
+  /** When it failed (RFC 3339, UTC) */
+  ended_at: string;
+}
+
+export interface FailedTasksDto {
+  tasks: FailedTaskDto[];
+  next: string | null;
+}
+
+export interface FailingGroupDto {
+  /** The same for tasks of a kind that failed alike: 16 hexadecimal digits. */
+  fingerprint: string;
+  kind: string;
+  /** Reason of the latest one. */
+  reason: string;
+  /** Reason without its variable parts. */
+  pattern: string;
+  /** Failed tasks. */
+  tasks: number;
+  /** Whether there are more tasks than the number says. */
+  tasks_capped: boolean;
+  /** Batches and workflows that they belong to. */
+  runs: number;
+  /** When the first one of the last 24 hours failed (RFC 3339, UTC) */
+  first_at: string;
+  /** When the latest one failed (RFC 3339, UTC) */
+  last_at: string;
+  /** The latest one. */
+  sample: {
+    /** One of the tasks. */
+    task_id: string;
+    /** Its name. */
+    name: string;
+    /** Its batch or workflow. */
+    run_id: string;
+    run_name: string | null;
+  };
+}
+
+export interface HomeDto {
+  /** When it was computed, by the clock of the database (RFC 3339, UTC) */
+  at: string;
+  /** `waiting`: for dependencies, their turn, or a rule. */
+  now: {
+    running: CappedCountDto;
+    ready: CappedCountDto;
+    waiting: CappedCountDto;
+    delayed: CappedCountDto;
+    paused: CappedCountDto;
+    failed_last_day: CappedCountDto;
+  };
+  open_runs: CappedCountDto;
+  /** The last 60 minutes, oldest first. */
+  last_hour: MinuteDto[];
+  /** The failures of the last 24 hours, the latest 10,000, by kind and reason: the 20 largest groups. */
+  failing: FailingGroupDto[];
+  /** Why tasks do not run: the 50 largest groups. */
+  waiting: WaitingGroupDto[];
+  /** What needs an operator, errors first: at most 100. */
+  attention: AttentionDto[];
+}
+
+export interface MinuteDto {
+  /** Its beginning (RFC 3339, UTC) */
+  minute: string;
+  /** Tasks that started. */
+  started: number;
+  /** Tasks that succeeded. */
+  succeeded: number;
+  /** Tasks that failed, timed out or failed partially, those that failed by dependency included. */
+  failed: number;
+  /** Tasks that were canceled. */
+  canceled: number;
+  wait_p50_ms: number | null;
+  wait_p95_ms: number | null;
+}
+
+export interface WaitingGroupDto {
+  /** `queued`: the workers are busy; the others as in explanations of tasks. */
+  type: 'no_worker' | 'queued' | 'rule' | 'runner' | 'paused' | 'delayed';
+  /** Why they wait. */
+  text: string;
+  /** Tasks. */
+  tasks: number;
+  /** Whether there are more tasks than the number says. */
+  tasks_capped: boolean;
+  since: string | null;
+  kind: string | null;
+  slot_id: string | null;
+  sample: {
+    /** One of the tasks. */
+    task_id: string;
+    /** Its name. */
+    name: string;
+  } | null;
+}
+
 /** Absent members stay unchanged. */
 export interface JobChangeDto {
   /** Can be used instead of the id; unique, and not in the form of an id. */

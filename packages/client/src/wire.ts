@@ -11,6 +11,8 @@ export type {
   ExecutorDto as Executor,
   ExplanationDto as Explanation,
   FindingDto as Finding,
+  FailedTaskDto as FailedTask,
+  HomeDto as Home,
   JobDto as Job,
   JobRunDto as JobRun,
   LinkDto as Link,

@@ -6,6 +6,7 @@ import type { MessageQueue } from '../queue/port.ts';
 import type { Database } from '../store/database.ts';
 import type { KnownClasses } from '../domain/runner/parse-requirements.ts';
 import type { Kinds } from '../store/kinds.ts';
+import type { Activity } from './activity.ts';
 import type { ClaimSizes } from './flow/claim-sizes.ts';
 import type { Observer } from './observe.ts';
 import type { KnownKinds } from './known-kinds.ts';
@@ -34,6 +35,7 @@ export interface EngineContext {
   kinds: Kinds;
   signals: Pick<Signals, keyof Signals>;
   observer: Pick<Observer, keyof Observer>;
+  activity: Activity;
   /** Null while tracing is off. */
   traces: Traces | null;
   offers: Offers;

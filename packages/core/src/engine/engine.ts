@@ -10,6 +10,7 @@ import type { Database, Queryable } from '../store/database.ts';
 import { findAttempts } from '../store/attempts.ts';
 import { findAttemptHolders } from '../store/claims.ts';
 import { Kinds } from '../store/kinds.ts';
+import { Activity } from './activity.ts';
 import { Claims } from './claim.ts';
 import type { EngineContext, EngineSettings } from './context.ts';
 import { progress } from './counters.ts';
@@ -135,6 +136,7 @@ function verbsOf(context: EngineContext): Engine {
     explain: (id) => explain(context, id),
     explainContainer: (id, containerId) => explainContainer(context, id, containerId),
     gauges: (kindLimit) => read.gauges(context, kindLimit),
+    flushActivity: () => context.activity.flush(context.database),
     onReady: (lanes, wake) => onReady(context, lanes, wake),
     offerToClaim: (lanes, claimAlong) => context.offers.add(lanes, claimAlong),
     onDeliveryDue: (wake) => signals.onDeliveryDue(wake),
@@ -157,6 +159,7 @@ function contextOf(options: EngineOptions): EngineContext {
   const { database, clock, random, log, metrics, tracing } = options;
   const kinds = new Kinds(database);
   const signals = new Signals(database, clock, log, newId(), () => metrics?.notifications.inc());
+  const activity = new Activity(clock);
   const traces = tracing?.enabled === true ? new Traces(tracing, database, log) : null;
   return {
     database,
@@ -166,7 +169,8 @@ function contextOf(options: EngineOptions): EngineContext {
     metrics,
     kinds,
     signals,
-    observer: new Observer({ metrics, kinds, signals, traces }),
+    observer: new Observer({ metrics, kinds, signals, traces, activity }),
+    activity,
     traces,
     offers: new Offers(),
     claimSizes: new ClaimSizes(),

@@ -374,6 +374,8 @@ export interface Engine {
   /** Explains why a container has not started or not ended; null if the workflow has no such container. */
   explainContainer(id: WorkflowId, container_id: string): Promise<ContainerExplanation | null>;
   gauges(kind_limit: number): Promise<Gauges>;
+  /** Adds what this process started and ended since the last call to the activity of all processes. */
+  flushActivity(): Promise<void>;
 
   /** Calls back after a commit, in this or another process, that made tasks ready in one of these lanes. */
   onReady(lanes: readonly string[], wake: () => void): () => void;

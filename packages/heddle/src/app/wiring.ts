@@ -12,8 +12,10 @@ import type { AuditLog } from '@heddle/core/engine/audit-log';
 import { createSharedData } from '@heddle/core/engine/data/shared-data';
 import type { TransactionalEngine } from '@heddle/core/engine/engine';
 import { createManager } from '@heddle/core/engine/manager/manager';
+import { createOverview } from '@heddle/core/engine/overview/overview';
 import { createNotices } from '@heddle/core/engine/notices/notices';
 import type { Artifacts, Engine, Findings, Models, NamedSecrets } from '@heddle/core/engine/port';
+import type { UnreachableExecutor } from '@heddle/core/engine/overview/port';
 import type { JobContext } from '@heddle/core/engine/schedule/context';
 import { createRuns } from '@heddle/core/engine/runs/runs';
 import type { Runs } from '@heddle/core/engine/runs/port';
@@ -37,6 +39,7 @@ import { requireTokens } from './access.ts';
 import type { Configuration } from './config.ts';
 import { EXAMPLE_NAMES } from './example-names.ts';
 import { findingsOf } from './findings.ts';
+import { activityLoop } from './activity.ts';
 import { gaugeLoop } from './gauges.ts';
 import { startKinds } from './kinds.ts';
 import { indexUpkeepLoop } from './index-upkeep.ts';
@@ -305,6 +308,7 @@ async function startHttp(base: Base, parts: HttpParts): Promise<void> {
   const app: App = buildServer({
     ...handed,
     executors: { list: () => executors?.list() ?? [] },
+    overview: createOverview({ database, clock, unreachable: () => unreachableOf(executors) }),
     queues: queue,
     metrics,
     tracing,
@@ -332,6 +336,13 @@ async function startHttp(base: Base, parts: HttpParts): Promise<void> {
   } catch (error) {
     throw listenFailure(error, settings.host, port);
   }
+}
+
+function unreachableOf(executors: ConfiguredExecutors | null): UnreachableExecutor[] {
+  const silent = (executors?.list() ?? []).filter(({ state }) => state === 'unreachable');
+  return silent.map(({ executor, endpoint, answered_at, last_error }) => {
+    return { executor, endpoint, since: answered_at, message: last_error?.message ?? null };
+  });
 }
 
 /** Names that requests may address the server by, beside those of loopback. */
@@ -375,6 +386,7 @@ function startLoops(
   });
   const retentionMs = Math.max(1000, Math.min(RETENTION_INTERVAL_MS, (settings.archiveAfterSecs * 1000) / 2));
   const services = {
+    activity: activityLoop(common),
     gauges: gaugeLoop({ ...common, queue, database: base.database }),
     'index upkeep': indexUpkeepLoop(base),
     retention: retentionLoop({ ...common, intervalMs: retentionMs, limit: RETENTION_ROWS }),

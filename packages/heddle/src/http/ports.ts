@@ -3,6 +3,7 @@ import type { ApiToken } from '@heddle/core/domain/token';
 import type { AuditLog } from '@heddle/core/engine/audit-log';
 import type { Artifacts, Engine } from '@heddle/core/engine/port';
 import type { Findings } from '@heddle/core/engine/findings/port';
+import type { Overview } from '@heddle/core/engine/overview/port';
 import type { Models } from '@heddle/core/engine/models/port';
 import type { NamedSecrets } from '@heddle/core/engine/port';
 import type { Runs } from '@heddle/core/engine/runs/port';
@@ -147,6 +148,7 @@ export interface ServerDependencies {
   pool: PoolOperations;
   agents: RunnerAgents;
   queues: Queues;
+  overview: Overview;
   artifacts: Omit<Artifacts, 'retain' | 'open'>;
   audit: Omit<AuditLog, 'retain'>;
   tokens: TokenReader;

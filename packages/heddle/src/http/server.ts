@@ -26,6 +26,7 @@ import { eventRoutes } from './routes/events.ts';
 import { executorRoutes } from './routes/executors.ts';
 import { findingRoutes } from './routes/findings.ts';
 import { modelRoutes } from './routes/models.ts';
+import { homeRoutes } from './routes/home.ts';
 import { jobRoutes } from './routes/jobs.ts';
 import { pageRoutes, readPage } from './routes/page.ts';
 import { runnerAgentRoutes } from './routes/runner-agents.ts';
@@ -127,6 +128,7 @@ function refuseWhileClosing(app: App, streams: EventStreams): void {
 }
 
 function addRoutes(app: App, context: RouteContext): void {
+  homeRoutes(app, context);
   submitRoutes(app, context);
   taskListRoutes(app, context);
   taskRoutes(app, context);

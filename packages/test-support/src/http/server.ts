@@ -18,7 +18,7 @@ import { createMetrics } from '@heddle/core/metrics/metrics';
 import { createTracer } from '@heddle/base/trace';
 import { EngineStub } from './engine-stub.ts';
 import { noPool } from './pool-stub.ts';
-import { noAgents, noArtifacts, noSecrets } from './unused-parts.ts';
+import { noAgents, noArtifacts, noOverview, noSecrets } from './unused-parts.ts';
 
 export const HANDLE_KEY = Buffer.alloc(32, 7);
 
@@ -152,6 +152,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     pool: noPool,
     agents: noAgents,
     queues: noQueues,
+    overview: noOverview,
     audit: { record: () => Promise.resolve(), list: () => Promise.resolve([]) },
     tokens,
     definitions,

@@ -1,4 +1,5 @@
 import type { RunnerAgents } from 'heddle/internal/http/ports';
+import type { Overview } from '@heddle/core/engine/overview/port';
 import type { Artifacts, NamedSecrets } from '@heddle/core/engine/port';
 
 const unused = (): Promise<never> => Promise.reject(new Error('not needed'));
@@ -14,6 +15,12 @@ export const noArtifacts: Omit<Artifacts, 'open' | 'retain'> = {
   get: () => Promise.resolve(null),
   read: unused,
   pin: () => Promise.resolve(null),
+};
+
+/** An overview of nothing. */
+export const noOverview: Overview = {
+  home: unused,
+  failures: unused,
 };
 
 /** Secrets of a server that has none. */

@@ -18,6 +18,7 @@ export interface RouteDescription {
   description?: string;
   tag:
     | 'Runs'
+    | 'Home'
     | 'Tasks'
     | 'Batches'
     | 'Workflows'

@@ -54,15 +54,14 @@ export const NoQuery = Type.Object({}, { additionalProperties: false });
 export function pageProperties(pagination: HttpConfig['pagination']) {
   return {
     page: Type.Optional(Type.Integer({ minimum: 0, maximum: PAGE_MAX, default: 0, description: 'Page, from 0.' })),
-    page_size: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: pagination.max,
-        default: pagination.default,
-        description: 'Items per page.',
-      }),
-    ),
+    page_size: pageSize(pagination),
   };
+}
+
+export function pageSize(pagination: HttpConfig['pagination']) {
+  return Type.Optional(
+    Type.Integer({ minimum: 1, maximum: pagination.max, default: pagination.default, description: 'Items per page.' }),
+  );
 }
 
 export function pageOf(

@@ -72,6 +72,7 @@ begin
       end,
     paused_at = null, paused_from = null
   where t.id = any(v_ids) and (t.state + 0) < :terminal;
+  delete from paused_task where task_id = any(v_ids);
   perform check_leases_sooner(v_ids);
   -- Slots that pending ones were released to claim are offered to others; nothing is returned, only checked again.
   v_offered := array(select distinct r.slot from task t, unnest(t.rule_slots) r(slot) where t.id = any(v_pending));

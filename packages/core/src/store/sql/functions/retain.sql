@@ -65,6 +65,7 @@ begin
   delete from task_spec where task_id = any(v_tasks);
   -- A delivery about a workflow has its id in the place of a task's. Those of starts tell of attempts.
   delete from delivery where task_id = any(v_tasks || v_workflows) and state = 'delivered' and trigger <> 'start';
+  delete from paused_task where task_id = any(v_tasks);
   delete from task where id = any(v_tasks);
   delete from workflow where id = any(v_workflows);
   return json_build_object('archived', coalesce(cardinality(v_tasks), 0), 'workflows', cardinality(v_workflows));
@@ -135,6 +136,7 @@ begin
   v_tasks := array(select id from archive_task where workflow_id = any(v_workflows));
   delete from archive_edge where child_id = any(v_tasks);
   delete from archive_task_attempt where task_id = any(v_tasks);
+  perform forget_failures(v_tasks);
   delete from task_log where task_id = any(v_tasks);
   delete from artifact where task_id = any(v_tasks) and not pinned;
   delete from archive_task_spec where task_id = any(v_tasks);

@@ -134,6 +134,7 @@ begin
     select t.kind_id, t.state, count(*) as n from task t where t.id = any(v_open) group by t.kind_id, t.state) g;
 
   perform keep_attempts(v_open, null, null, p_now);
+  perform forget_failures(v_open);
   update task t set
     open_gates = g.gates, state = case when g.gates > 0 then :waiting else :pending end,
     updated_at = p_now, ended_at = null, started_at = null, deadline_at = null,

@@ -31,6 +31,7 @@ begin
   select array_agg(h.slot), array_agg(slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count))
   into v_slots, v_amounts from task t, unnest(t.slots) h(slot) where t.id = any(v_tasks);
   perform keep_attempts(v_tasks, null, null, p_now);
+  perform forget_failures(v_tasks);
   update task t set state = :waiting, sealed = true, open_gates = 1, updated_at = p_now, ended_at = null, started_at = null,
     deadline_at = null, run_at = null, reason = null, cause = null, slots = null, lease_id = null
   where t.id = any(v_tasks);

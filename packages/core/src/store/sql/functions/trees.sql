@@ -118,10 +118,13 @@ begin
   -- A paused workflow accepts nodes, but starts none.
   if exists (select 1 from json_to_recordset(p_nodes.counts) as c(workflow_id uuid)
       join workflow w on w.id = c.workflow_id where w.paused) then
-    update task t set state = :paused, paused_from = t.state, paused_at = v_now
-    from json_to_recordset(p_nodes.tasks) as x(id uuid, workflow_id uuid)
-    join workflow w on w.id = x.workflow_id and w.paused
-    where t.id = x.id and (t.state + 0) in (:waiting, :pending);
+    with paused as (
+      update task t set state = :paused, paused_from = t.state, paused_at = v_now
+      from json_to_recordset(p_nodes.tasks) as x(id uuid, workflow_id uuid)
+      join workflow w on w.id = x.workflow_id and w.paused
+      where t.id = x.id and (t.state + 0) in (:waiting, :pending) returning t.id
+    )
+    insert into paused_task (task_id, paused_at) select id, v_now from paused on conflict do nothing;
   end if;
   select * into v_walk from advance_containers(p_nodes.touched, p_nodes.opened, v_now);
   perform count_skipped(v_walk.workflows, v_now);

@@ -1,0 +1,45 @@
+-- Why tasks failed: those that failed alike have one fingerprint.
+-- Locks: the caller holds the tasks.
+-- Callers: settle, retry, retry_trees, retain; store/home.ts.
+
+-- Returns a reason without its variable parts: quoted values, and words with digits, such as ids, numbers and ports.
+-- IP addresses, versions, exit codes, statuses and error codes such as E404 stay, since they tell failures apart. Only
+-- the beginning of a long reason counts.
+create or replace function failure_pattern(p_reason text)
+returns text language sql immutable parallel safe as $$
+  select replace(regexp_replace(regexp_replace(regexp_replace(translate(left(p_reason, 300), E'\n\r\t', '   '),
+    -- An apostrophe within a word begins no quoted value.
+    '"[^"]*"|`[^`]*`|(?<!\w)''[^'']*''(?!\w)', '…', 'g'),
+    -- The word joiner keeps a code from the next step.
+    '\m(exit|exited with|code|status|signal|errno|HTTP|answered|responded|answered with)([ :=]{1,2})(\d{1,3})(?![\w.-])',
+    E'\\1\\2\u2060\\3', 'g'),
+    E'(?<![\\w.\u2060-])(?=[\\w.-]*\\d)(?!(\\d+(\\.\\d+){2,3}|[A-Z][A-Z0-9_]{1,6})(?![\\w.-]))[\\w.-]+', '…', 'g'),
+    E'\u2060', '')
+$$;
+
+create or replace function failure_fingerprint(p_kind integer, p_reason text)
+returns bigint language sql immutable parallel safe as $$
+  select hashtextextended(coalesce(failure_pattern(p_reason), ''), p_kind)
+$$;
+
+-- Remembers those of these tasks that ended failed or timed out.
+create or replace function record_failures(p_ids uuid[])
+returns void language sql as $$
+  with ended as materialized (
+    select t.id, t.workflow_id, t.kind_id, t.ended_at, left(t.reason, 300) as reason
+    from task t where t.id = any(p_ids) and (t.state + 0) in (:failed, :timed_out)
+  ), alike as materialized (
+    select e.kind_id, e.reason, failure_fingerprint(e.kind_id, e.reason) as fingerprint
+    from (select distinct kind_id, reason from ended) e
+  )
+  insert into failure as f (task_id, workflow_id, kind_id, fingerprint, ended_at)
+  select e.id, e.workflow_id, e.kind_id, a.fingerprint, e.ended_at
+  from ended e join alike a on a.kind_id = e.kind_id and a.reason is not distinct from e.reason
+  on conflict (task_id) do update set fingerprint = excluded.fingerprint, ended_at = excluded.ended_at
+$$;
+
+-- Forgets the failures of tasks that run again or are deleted.
+create or replace function forget_failures(p_ids uuid[])
+returns void language sql as $$
+  delete from failure where task_id = any(p_ids)
+$$;
