@@ -11,6 +11,7 @@ import { createAuditLog } from '@heddle/core/engine/audit-log';
 import { createFindings } from '@heddle/core/engine/findings/findings';
 import { createOverview } from '@heddle/core/engine/overview/overview';
 import { createModels } from '@heddle/core/engine/models/models';
+import { createRuns } from '@heddle/core/engine/runs/runs';
 import { createJobs } from '@heddle/core/engine/schedule/jobs';
 import { buildServer } from 'heddle/internal/http/server';
 import { PostgresQueue } from '@heddle/core/internal/queue/postgres';
@@ -222,6 +223,7 @@ class HeddleSubject implements Subject {
     await this.#engine.claim({ lanes: [`kind:${KIND}`], limit: running, holder: 'bench' });
     this.#server = buildServer({
       engine: this.#engine,
+      runs: createRuns(this.#database),
       findings: createFindings({ database: this.#database, newId, keepMs: 1, chunksMs: 1 }),
       models: createModels({ database: this.#database, newId, keepMs: 1 }),
       jobs: createJobs({

@@ -1,4 +1,12 @@
-import type { RunDetailDto, RunDto, RunListDto, RunNameListDto } from './wire-types.ts';
+import type {
+  RunDetailDto,
+  RunDto,
+  RunGridDto,
+  RunListDto,
+  RunNameListDto,
+  SearchDto,
+  TimelineDto,
+} from './wire-types.ts';
 import type { Transport } from './transport.ts';
 
 export interface RunPage {
@@ -57,6 +65,21 @@ export class RunsClient {
   /** Returns names by their newest runs. */
   names(filter: RunPage & { q?: string } = {}): Promise<RunNameListDto> {
     return this.#transport.json('GET', '/v1/runs/names', { query: { ...filter } });
+  }
+
+  /** Compares the newest runs with this name task by task. */
+  grid(name: string, page: { page_size?: number } = {}): Promise<RunGridDto> {
+    return this.#transport.json('GET', '/v1/runs/grid', { query: { name, ...page } });
+  }
+
+  /** Returns where its tasks stand in time: at most 2,000 rows, some of which are groups of equal siblings. */
+  timeline(id: string): Promise<TimelineDto> {
+    return this.#transport.json('GET', `${runPath(id)}/timeline`);
+  }
+
+  /** Finds anything by part of its name, runs and tasks also by the beginning of their ids; `limit` of each type. */
+  search(q: string, options: { limit?: number } = {}): Promise<SearchDto> {
+    return this.#transport.json('GET', '/v1/search', { query: { q, ...options } });
   }
 }
 

@@ -1467,6 +1467,136 @@ export type RuleDto = ConcurrencyRuleDto | CapacityRuleDto;
 
 export type RuleOrReference = ConcurrencyRuleDto | CapacityRuleDto | Reference;
 
+export interface RunGridDto {
+  /** Newest first. */
+  runs: RunDto[];
+  /** The rows, at most 200. */
+  tasks: {
+    /** Identifies the row among those of the grid. */
+    key: string;
+    name: string;
+    kind: string;
+  }[];
+  /** By row (`tasks`) and column (`runs`). */
+  cells: ({
+    /** The task; of several, one in the state of the cell. */
+    task_id: string;
+    /** State of a task or container. */
+    state:
+      | 'Waiting'
+      | 'Running'
+      | 'Paused'
+      | 'Succeeded'
+      | 'Failed'
+      | 'TimedOut'
+      | 'PartiallyFailed'
+      | 'Canceled'
+      | 'Disabled'
+      | 'Pending'
+      | 'Claimed';
+    duration_ms: number | null;
+    /** Tasks of the run in this row. */
+    count: number;
+  } | null)[][];
+  /** Rows beyond the first 200. */
+  tasks_left_out: number;
+  /** Some runs have more tasks than were read: 20,000 divided by their number. */
+  partial: boolean;
+}
+
+export interface SearchDto {
+  /** By type, the newest or closest first. */
+  results: SearchResultDto[];
+  /** Tasks whose names were examined, the newest. */
+  tasks_examined: number;
+}
+
+export interface SearchResultDto {
+  type:
+    | 'run'
+    | 'task'
+    | 'job'
+    | 'kind'
+    | 'worker'
+    | 'rule'
+    | 'host'
+    | 'service'
+    | 'certificate'
+    | 'finding'
+    | 'runner'
+    | 'executor';
+  /** Its id; of a kind, worker, rule or executor, its name. */
+  id: string;
+  title: string;
+  detail: string | null;
+  state: string | null;
+}
+
+export interface TimelineDto {
+  run: RunDto;
+  /** When the run was submitted (RFC 3339, UTC) */
+  from: string;
+  until: string | null;
+  /** By time, at most 2,000. */
+  rows: TimelineRowDto[];
+  /** Tasks that no row shows. */
+  left_out: number;
+  /** How long the tasks on the critical path ran, together; 0 while the run is open. */
+  critical_ms: number;
+}
+
+export interface TimelineRowDto {
+  /** `group`: siblings of one kind whose names differ only in numbers, beyond the first 50. */
+  type: 'task' | 'container' | 'group';
+  id: string | null;
+  parent_id: string | null;
+  name: string;
+  kind: string | null;
+  /** State of a task or container. */
+  state:
+    | 'Waiting'
+    | 'Running'
+    | 'Paused'
+    | 'Succeeded'
+    | 'Failed'
+    | 'TimedOut'
+    | 'PartiallyFailed'
+    | 'Canceled'
+    | 'Disabled'
+    | 'Pending'
+    | 'Claimed';
+  /** Tasks of a group; 1 for a task, 0 for a container. */
+  tasks: number;
+  /** Tasks of a group by state; else empty. */
+  tally: Record<string, number>;
+  ready_at: string | null;
+  started_at: string | null;
+  ended_at: string | null;
+  /** When it was stored (RFC 3339, UTC) */
+  created_at: string;
+  /** Of a task, oldest first; at most its last 21. */
+  attempts: {
+    /** Its number, from 1. */
+    attempt: number;
+    claimed_at: string | null;
+    started_at: string | null;
+    ended_at: string | null;
+    outcome:
+      | 'succeeded'
+      | 'failed'
+      | 'timed_out'
+      | 'partially_failed'
+      | 'canceled'
+      | 'disabled'
+      | 'lost'
+      | 'released'
+      | 'undelivered'
+      | null;
+  }[];
+  /** It is among those that determined when the run ended. */
+  critical: boolean;
+}
+
 export interface RunDetailDto {
   /** The batch or workflow. */
   id: string;

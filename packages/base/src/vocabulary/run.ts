@@ -1,5 +1,5 @@
 import type { TaskId, WorkflowId } from '../ids.ts';
-import type { ContainerState, TerminalState } from './task-state.ts';
+import type { ContainerState, TaskState, TerminalState } from './task-state.ts';
 
 /** A run is a batch or a workflow. */
 export const RUN_TYPES = ['batch', 'workflow'] as const;
@@ -124,3 +124,16 @@ export interface Run {
   ended_at: number | null;
   archived: boolean;
 }
+
+/** State names of the tasks and containers of a run, where the API shows both: one set, those of runs included. */
+export type NodeWireState = RunWireState | 'Pending' | 'Claimed';
+
+/** Total, so that a new state cannot be forgotten. */
+export const NODE_WIRE_STATE = {
+  ...RUN_WIRE_STATE,
+  pending: 'Pending',
+  claimed: 'Claimed',
+  expanding: 'Running',
+} as const satisfies Record<TaskState, NodeWireState>;
+
+export const NODE_WIRE_STATES = [...new Set(Object.values(NODE_WIRE_STATE))] as readonly NodeWireState[];

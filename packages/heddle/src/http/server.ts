@@ -34,6 +34,7 @@ import { poolRoutes } from './routes/pool.ts';
 import { queueRoutes } from './routes/queues.ts';
 import { reportRoutes } from './routes/report.ts';
 import { runRoutes } from './routes/runs.ts';
+import { runViewRoutes } from './routes/run-views.ts';
 import { secretRoutes } from './routes/secrets.ts';
 import { serviceRoutes } from './routes/service.ts';
 import { submitRoutes } from './routes/submit.ts';
@@ -135,6 +136,7 @@ function addRoutes(app: App, context: RouteContext): void {
   logRoutes(app, context);
   reportRoutes(app, context);
   runRoutes(app, context);
+  runViewRoutes(app, context);
   batchRoutes(app, context);
   workflowRoutes(app, context);
   workRoutes(app, context);

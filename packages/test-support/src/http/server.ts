@@ -108,6 +108,9 @@ const noRuns: ServerDependencies['runs'] = {
   list: () => Promise.resolve({ runs: [], next: null, examined: 0 }),
   get: () => Promise.resolve(null),
   names: () => Promise.resolve({ names: [], next: null, examined: 0 }),
+  grid: () => Promise.resolve({ runs: [], tasks: [], cells: [], tasks_left_out: 0, partial: false }),
+  timeline: () => Promise.resolve(null),
+  search: () => Promise.resolve({ runs: [], tasks: [], others: [], tasks_examined: 0 }),
 };
 
 /** No models; tests of models use a real database. */

@@ -178,7 +178,7 @@ export function runCounts(model: Model, id: WorkflowId): RunCounts {
 /** Returns the state in which a workflow ended; null while tasks are open. */
 export function outcomeOf(model: Model, id: WorkflowId): TerminalState | null {
   const counts = runCounts(model, id);
-  return counts.remaining > 0 ? null : runOutcome(counts, model.containers.get(id)?.state ?? null);
+  return counts.remaining > 0 ? null : runOutcome(counts, model.containers.get(id as string)?.state ?? null);
 }
 
 /** Closes this attempt: its slots are free and none of its clocks run. */

@@ -1,6 +1,10 @@
 import type { WorkflowId } from '@heddle/base/ids';
 import type { JsonObject } from '@heddle/base/json';
 import type { Run, RunState, RunType } from '@heddle/base/vocabulary/run';
+import type { GridCell, GridRow } from '../../domain/runs/grid.ts';
+import type { TimelineRow } from '../../domain/runs/timeline.ts';
+import type { FoundName, FoundTask } from '../../store/run-search.ts';
+import type { AttemptTimes } from '../../store/run-tasks.ts';
 
 export interface RunQuery {
   /** `open`: with open tasks; `failing`: with failed ones, whether it has ended or not. */
@@ -49,6 +53,40 @@ export interface RunNameList {
 
 export const RECENT_RUNS = 20;
 
+/** Runs with one name, newest first, and their tasks in rows. */
+export interface RunGrid {
+  runs: Run[];
+  tasks: GridRow[];
+  /** By row and run. */
+  cells: (GridCell | null)[][];
+  /** Rows beyond the bound. */
+  tasks_left_out: number;
+  /** A run has more tasks than a grid reads of each. */
+  partial: boolean;
+}
+
+export type TimelineRowWithAttempts = TimelineRow & { attempts: AttemptTimes[] };
+
+export interface RunTimeline {
+  run: Run;
+  from: number;
+  until: number | null;
+  rows: TimelineRowWithAttempts[];
+  /** Tasks that no row shows. */
+  left_out: number;
+  /** Time that the tasks which determined the end ran; 0 while the run is open. */
+  critical_ms: number;
+}
+
+/** What a search found. */
+export interface SearchHits {
+  runs: Run[];
+  tasks: FoundTask[];
+  others: FoundName[];
+  /** Tasks that were examined for their names. */
+  tasks_examined: number;
+}
+
 /** Reads of runs for lists. A run is a batch or a workflow. */
 export interface Runs {
   /**
@@ -60,4 +98,9 @@ export interface Runs {
   get(id: WorkflowId): Promise<Run | null>;
   /** Names by their newest run; with `q` those that contain it, case-insensitive. */
   names(q: string | undefined, page: PageAfter): Promise<RunNameList>;
+  /** The newest runs with this name, at most `limit`. */
+  grid(name: string, limit: number): Promise<RunGrid>;
+  timeline(id: WorkflowId): Promise<RunTimeline | null>;
+  /** Finds what has a text in its name, or is a run or task whose id begins with it; at most `limit` of each type. */
+  search(q: string, limit: number): Promise<SearchHits>;
 }

@@ -1,12 +1,15 @@
 import { HeddleError } from '@heddle/base/errors';
 import { findKind } from '../../store/kinds.ts';
-import type { Queryable } from '../../store/database.ts';
+import type { Database, Queryable } from '../../store/database.ts';
 import { runOf, type RunCursor } from '../../store/run-columns.ts';
 import { findRecentRuns, findRun, findRuns, type RunFilter } from '../../store/run-lists.ts';
+import { gridOfRuns } from './grid.ts';
 import { RECENT_RUNS, type PageAfter, type RunList, type RunNameList, type RunQuery, type Runs } from './port.ts';
+import { search } from './search.ts';
+import { timelineOf } from './timeline.ts';
 
 /** Runs of one database. */
-export function createRuns(database: Queryable): Runs {
+export function createRuns(database: Database): Runs {
   return {
     list: (query, page) => listRuns(database, query, page),
     get: async (id) => {
@@ -14,6 +17,9 @@ export function createRuns(database: Queryable): Runs {
       return row === null ? null : runOf(row);
     },
     names: (q, page) => listNames(database, q, page),
+    grid: (name, limit) => gridOfRuns(database, name, limit),
+    timeline: (id) => timelineOf(database, id),
+    search: (q, limit) => search(database, q, limit),
   };
 }
 

@@ -6,15 +6,18 @@ import { parseStrictJson } from '@heddle/base/json/parse';
 
 /** A string filter of a list, without NUL, which the database does not accept. */
 export function textFilter(maxLength: number, description: string) {
-  return Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength,
-      pattern: '^[^\\u0000]*$',
-      patternMeaning: 'string without NUL',
-      description,
-    }),
-  );
+  return Type.Optional(requiredText(maxLength, description));
+}
+
+/** A string that a list is of, without NUL. */
+export function requiredText(maxLength: number, description: string) {
+  return Type.String({
+    minLength: 1,
+    maxLength,
+    pattern: '^[^\\u0000]*$',
+    patternMeaning: 'string without NUL',
+    description,
+  });
 }
 
 /** A time filter of a list; `timeOf` parses its value. */

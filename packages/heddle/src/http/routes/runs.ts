@@ -152,7 +152,7 @@ function getRoute(app: App, { runs }: RouteContext): void {
   });
 }
 
-function runNotFound(id: string): HeddleError {
+export function runNotFound(id: string): HeddleError {
   return new HeddleError('NOT_FOUND', `No such run: ${id}`, {
     details: [`run_id: no batch or workflow has the id ${id}; list them with /v1/runs`],
   });
