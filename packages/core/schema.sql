@@ -906,7 +906,6 @@ CREATE INDEX workflow_failing ON heddle.workflow USING btree (created_at, id) WH
 CREATE INDEX workflow_name ON heddle.workflow USING btree (name, created_at, id) WHERE (name IS NOT NULL);
 CREATE INDEX workflow_open ON heddle.workflow USING btree (created_at, id) WHERE (ended_at IS NULL);
 CREATE INDEX workflow_outcome ON heddle.workflow USING btree (outcome, created_at, id) WHERE (outcome > 10);
-CREATE INDEX workflow_open ON heddle.workflow USING btree (id) WHERE (ended_at IS NULL);
 CREATE INDEX workflow_trees ON heddle.workflow USING btree (id) WHERE is_tree;
 CREATE INDEX workflow_uncounted ON heddle.workflow USING btree (id) WHERE (kinds IS NULL);
 

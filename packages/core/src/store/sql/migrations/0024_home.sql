@@ -42,6 +42,5 @@ create table paused_task (
 );
 insert into paused_task (task_id, paused_at) select id, paused_at from task where state + 0 = 5;
 
-create index workflow_open on workflow (id) where ended_at is null;
 -- 20: lost.
 create index task_attempt_lost on task_attempt (ended_at) where outcome = 20;
