@@ -9,13 +9,15 @@ import { NotFound } from './pages/not-found.tsx';
 // Each view is loaded when it is first opened; the graph libraries are large.
 const DagPage = lazy(async () => ({ default: (await import('./dag/dag-page.tsx')).DagPage }));
 const WorkflowPage = lazy(async () => ({ default: (await import('./workflows/workflow-page.tsx')).WorkflowPage }));
-const BatchesPage = lazy(async () => ({ default: (await import('./batches/batches-page.tsx')).BatchesPage }));
-const WorkflowsPage = lazy(async () => ({ default: (await import('./workflows/workflows-page.tsx')).WorkflowsPage }));
 const JobsPage = lazy(async () => ({ default: (await import('./jobs/jobs-page.tsx')).JobsPage }));
 const FindingsPage = lazy(async () => ({ default: (await import('./findings/findings-page.tsx')).FindingsPage }));
 const ExecutorsPage = lazy(async () => ({ default: (await import('./executors/executors-page.tsx')).ExecutorsPage }));
 const PoolPage = lazy(async () => ({ default: (await import('./pool/pool-page.tsx')).PoolPage }));
 const SurfacePage = lazy(async () => ({ default: (await import('./surface/surface-page.tsx')).SurfacePage }));
+const HomePage = lazy(async () => ({ default: (await import('./home/home-page.tsx')).HomePage }));
+const FailurePage = lazy(async () => ({ default: (await import('./home/failure-page.tsx')).FailurePage }));
+const RunsPage = lazy(async () => ({ default: (await import('./runs/runs-page.tsx')).RunsPage }));
+const GridPage = lazy(async () => ({ default: (await import('./runs/grid-page.tsx')).GridPage }));
 const TaskPage = lazy(async () => ({ default: (await import('./task/task-page.tsx')).TaskPage }));
 const DesignPage = lazy(async () => ({ default: (await import('./design/design-page.tsx')).DesignPage }));
 
@@ -36,9 +38,14 @@ export function App() {
 function Views() {
   return (
     <Switch>
-      <Route path="/" component={BatchesPage} />
+      <Route path="/" component={HomePage} />
+      <Route path="/failures/:fingerprint" component={FailurePage} />
+      <Route path="/runs" component={RunsPage} />
+      <Route path="/runs/grid" component={GridPage} />
       <Route path="/view" component={ViewPage} />
-      <Route path="/workflows" component={WorkflowsPage} />
+      <Route path="/workflows">
+        <Redirect to="/runs?type=workflow" replace />
+      </Route>
       <Route path="/jobs">
         <Redirect to="/schedules" replace />
       </Route>

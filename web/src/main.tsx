@@ -13,6 +13,8 @@ import './executors/executors.css';
 import './pool/pool.css';
 import './ui/ui.css';
 import './shell/shell.css';
+import './home/home.css';
+import './runs/runs.css';
 import './task/task.css';
 
 applyTheme();

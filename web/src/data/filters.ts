@@ -15,7 +15,7 @@ export function useFilters<Name extends string>(
       setSearch(
         (before) => {
           const after = new URLSearchParams(before);
-          for (const [name, value] of Object.entries(next) as [string, string | undefined][]) {
+          for (const [name, value] of Object.entries<string | undefined>(next)) {
             if (value === undefined || value === '') after.delete(name);
             else after.set(name, value);
           }

@@ -3,7 +3,7 @@ import { Dialog } from '@base-ui/react/dialog';
 import { useEffect, useState } from 'react';
 import { useLocation } from 'wouter';
 import { search } from '../api/search.ts';
-import type { SearchResult } from '../api/search.ts';
+import type { SearchResult } from '@heddle/client';
 import { addressOf } from '../data/addresses.ts';
 import { useLive } from '../data/live.ts';
 import { useCan } from '../data/session.ts';
