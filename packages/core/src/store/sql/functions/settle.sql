@@ -243,7 +243,7 @@ begin
     from unnest(p_set.ids, p_set.targets, p_set.reasons) u(id, target, reason)
     where t.id = u.id and (t.state + 0) in (:claimed, :running, :expanding, :paused)
       and (v_retried is null or t.id <> all(v_retried));
-    if not v_ending.succeeded then perform record_failures(v_ending.ids); end if;
+    if v_ending.states is not null then perform record_failures(v_ending.ids); end if;
   end if;
 
   select * into v_after from conclude(v_ending, p_now);
