@@ -17,6 +17,7 @@ const SurfacePage = lazy(async () => ({ default: (await import('./surface/surfac
 const HomePage = lazy(async () => ({ default: (await import('./home/home-page.tsx')).HomePage }));
 const FailurePage = lazy(async () => ({ default: (await import('./home/failure-page.tsx')).FailurePage }));
 const RunsPage = lazy(async () => ({ default: (await import('./runs/runs-page.tsx')).RunsPage }));
+const RunPage = lazy(async () => ({ default: (await import('./runs/run-page.tsx')).RunPage }));
 const GridPage = lazy(async () => ({ default: (await import('./runs/grid-page.tsx')).GridPage }));
 const TaskPage = lazy(async () => ({ default: (await import('./task/task-page.tsx')).TaskPage }));
 const DesignPage = lazy(async () => ({ default: (await import('./design/design-page.tsx')).DesignPage }));
@@ -42,13 +43,12 @@ function Views() {
       <Route path="/failures/:fingerprint" component={FailurePage} />
       <Route path="/runs" component={RunsPage} />
       <Route path="/runs/grid" component={GridPage} />
+      <Route path="/runs/:id" component={RunPage} />
       <Route path="/view" component={ViewPage} />
       <Route path="/workflows">
         <Redirect to="/runs?type=workflow" replace />
       </Route>
-      <Route path="/jobs">
-        <Redirect to="/schedules" replace />
-      </Route>
+      <Route path="/jobs" component={JobsPage} />
       <Route path="/schedules" component={JobsPage} />
       <Route path="/findings" component={FindingsPage} />
       <Route path="/surface" component={SurfacePage} />
