@@ -33,9 +33,8 @@ import { homeRoutes } from './routes/home.ts';
 import { jobRoutes } from './routes/jobs.ts';
 import { oidcRoutes } from './routes/oidc.ts';
 import { jobTimeRoutes } from './routes/job-times.ts';
-import { jobRoutes } from './routes/jobs.ts';
 import { kindRoutes } from './routes/kinds.ts';
-import { pageRoutes } from './routes/page.ts';
+import { pageRoutes, readPage } from './routes/page.ts';
 import { runnerAgentRoutes } from './routes/runner-agents.ts';
 import { placeRoutes } from './routes/places.ts';
 import { poolRoutes } from './routes/pool.ts';
@@ -124,7 +123,7 @@ export function buildServer(dependencies: ServerDependencies): App {
   readBodies(app);
   limitBodies(app, config.bodyLimitBytes);
   answerProblems(app, log);
-  answerUnmatched(app);
+  answerUnmatched(app, readPage(config.pageDirectory));
 
   app.register(async (scope) => {
     const routed = scope.withTypeProvider<TypeBoxTypeProvider>();
