@@ -133,6 +133,7 @@ create table heddle.archive_task (
   claimed_at timestamp with time zone,
   exit_code smallint,
   log_pack bigint,
+  secrets_sent boolean default false not null,
   constraint archive_task_pkey PRIMARY KEY (id)
 );
 CREATE INDEX archive_task_container ON heddle.archive_task USING btree (container_id, "position") WHERE (container_id IS NOT NULL);
@@ -1439,6 +1440,7 @@ create view heddle.task_all as
     task.claimed_at,
     task.exit_code,
     task.log_pack,
+    task.secrets_sent,
     false AS archived
    FROM task
 UNION ALL
@@ -1490,6 +1492,7 @@ UNION ALL
     archive_task.claimed_at,
     archive_task.exit_code,
     archive_task.log_pack,
+    archive_task.secrets_sent,
     true AS archived
    FROM archive_task;
 

@@ -2,6 +2,7 @@
 
 -- Whether any was sent for the task: sets of reports whose tasks have none pay nothing.
 alter table task add column secrets_sent boolean not null default false;
+alter table archive_task add column secrets_sent boolean not null default false;
 
 -- Numbers the values that a name has had.
 alter table named_secret add column version bigint not null generated always as identity;

@@ -46,8 +46,8 @@ create table paused_task (
 );
 insert into paused_task (task_id, paused_at) select id, paused_at from task where state + 0 = 5;
 
-<-- Lists of deliveries, newest first.
+-- Lists of deliveries, newest first.
 create index delivery_created on delivery (created_at, id);
 
-=-- 20: lost.
+-- 20: lost.
 create index task_attempt_lost on task_attempt (ended_at) where outcome = 20;
