@@ -753,6 +753,7 @@ create table heddle.sent_secret (
   constraint sent_secret_pkey PRIMARY KEY (task_id, version)
 );
 CREATE INDEX sent_secret_version ON heddle.sent_secret USING btree (version);
+
 create table heddle.session (
   id uuid not null,
   secret_hash bytea not null,

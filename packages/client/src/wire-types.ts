@@ -742,6 +742,35 @@ export interface WaitingGroupDto {
   } | null;
 }
 
+export interface BackfillDto {
+  /** Only occurrences at or after this time: a date (UTC), or an RFC 3339 timestamp. */
+  since: string;
+  /** Only occurrences until this time: a date (UTC), or an RFC 3339 timestamp. */
+  until: string;
+  /** Starts nothing. Default false. */
+  dry_run?: boolean;
+}
+
+export interface BackfillResultDto {
+  /** Oldest first. */
+  occurrences: string[];
+  /** Runs that started, or wait for others. */
+  started: number;
+}
+
+export interface CalendarEntryDto {
+  /** The job. */
+  job_id: string;
+  job_name: string;
+  /** The occurrence (RFC 3339, UTC) */
+  at: string;
+  /** An entry of the history, or an occurrence to come. */
+  type: 'past' | 'next';
+  state: RunState | null;
+  reason: string | null;
+  run_id: string | null;
+}
+
 /** Absent members stay unchanged. */
 export interface JobChangeDto {
   /** Can be used instead of the id; unique, and not in the form of an id. */
@@ -1173,6 +1202,28 @@ export interface WorkflowNotificationDto {
   payload?: unknown;
 }
 
+export interface BulkOperationDto {
+  operation: 'cancel' | 'pause' | 'resume' | 'retry';
+  ids: string[];
+}
+
+export interface BulkResultDto {
+  changed: string[];
+  unchanged: {
+    /** A task. */
+    id: string;
+    /** Why it was not changed. */
+    reason: string;
+  }[];
+}
+
+export interface RetryTaskDto {
+  /** Replaces its input (`metadata`), up to 64 KiB. */
+  input?: Record<string, unknown>;
+  /** Also reopens everything after it, even what succeeded; it may itself have succeeded. Default false. */
+  after?: boolean;
+}
+
 export interface ListedQueueDto {
   /** A kind, or a queue: `manager`, `worker:KIND`. */
   name: string;
@@ -1413,6 +1464,7 @@ export interface ProblemDto {
     | 'INVALID_QUERY'
     | 'SSRF_BLOCKED'
     | 'UNAUTHENTICATED'
+    | 'LOGIN_REJECTED'
     | 'FORBIDDEN'
     | 'HOST_NOT_ALLOWED'
     | 'CROSS_ORIGIN'
@@ -1432,6 +1484,7 @@ export interface ProblemDto {
     | 'DATABASE_UNAVAILABLE'
     | 'DATABASE_BUSY'
     | 'QUEUE_UNAVAILABLE'
+    | 'IDENTITY_PROVIDER_UNAVAILABLE'
     | 'SHUTTING_DOWN';
   /** What happened, in one sentence. */
   error: string;
@@ -1563,6 +1616,59 @@ export interface DedupeDto {
 export type RuleDto = ConcurrencyRuleDto | CapacityRuleDto;
 
 export type RuleOrReference = ConcurrencyRuleDto | CapacityRuleDto | Reference;
+
+export interface BatchDefinitionDto {
+  type: 'batch';
+  name: string | null;
+  /** The body of `POST /task`. */
+  tasks: NewTaskDto[];
+  /** Whether secrets of requests are replaced by `[redacted]`; running it again copies them. */
+  redacted: boolean;
+  /** What a definition cannot hold. */
+  left_out: {
+    /** Tasks that generators created, and will create again. */
+    generated_tasks: number;
+    /** Dependencies on tasks of other batches, which stood in for duplicates. */
+    dependencies: number;
+  };
+}
+
+export interface RerunDto {
+  /** Other inputs, by the id of the task in the earlier run, or by its name (`id`) in the submission. */
+  inputs?: Record<string, Record<string, unknown>>;
+}
+
+/** What was submitted as a run. */
+export type RunDefinitionDto = BatchDefinitionDto | WorkflowDefinitionDto;
+
+export interface StartedRunDto {
+  /** The new run. */
+  id: string;
+  type: 'batch' | 'workflow';
+}
+
+export interface WorkflowDefinitionDto {
+  type: 'workflow';
+  name: string | null;
+  /** The body of `POST /v1/workflows`. */
+  workflow: {
+    /** Display name of the workflow. */
+    name?: string;
+    /** A container. */
+    root: WorkflowNode;
+    /** Notifications sent when the workflow ends. */
+    notify?: WorkflowNotificationDto[];
+  };
+  /** Whether secrets of requests are replaced by `[redacted]`; running it again copies them. */
+  redacted: boolean;
+  /** What a definition cannot hold. */
+  left_out: {
+    /** Tasks that generators created, and will create again. */
+    generated_tasks: number;
+    /** Dependencies on tasks of other batches, which stood in for duplicates. */
+    dependencies: number;
+  };
+}
 
 export interface RunGridDto {
   /** Newest first. */
