@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -30,6 +30,8 @@ export async function importImage(): Promise<string> {
     for (const folder of ['bin', 'etc', 'proc', 'dev', 'sys', 'tmp', 'root', 'work', 'var', 'usr']) {
       await mkdir(join(root, folder));
     }
+    // Engines give a temporary file system the mode of the directory that it covers.
+    await chmod(join(root, 'tmp'), 0o1777);
     for (const program of PROGRAMS) await copyProgram(program, root);
     await run('tar', ['-C', root, '-cf', `${root}.tar`, '.']);
     await run('podman', ['import', `${root}.tar`, IMAGE]);

@@ -27,12 +27,14 @@ export interface WalkOptions {
 
 /**
  * Yields everything below a directory except directories, those of each directory by name. Directories are opened one in
- * another, so that no link is followed whatever happens to the tree meanwhile, and no path is too long.
+ * another, so that no link is followed whatever happens to the tree meanwhile, and no path is too long. One that cannot be
+ * opened, is gone or is a link has nothing below it.
  *
  * @throws TreeTooLarge
  */
 export async function* walk(root: string, options: WalkOptions): AsyncGenerator<TreeEntry> {
-  yield* new Walk(options).below(await openDirectory(Buffer.from(root), options), ROOT, 0);
+  const directory = await openDirectory(Buffer.from(root), options).catch(() => null);
+  if (directory !== null) yield* new Walk(options).below(directory, ROOT, 0);
 }
 
 /** What the names in a directory continue. */
@@ -83,20 +85,18 @@ async function entryOf(directory: FileHandle, name: Buffer, above: Above): Promi
   return { path: above.path + text, isUtf8, stats, place };
 }
 
-/** Removes a directory with everything in it; no link is followed. */
+/** Removes a directory with everything in it, or what has taken its place; no link is followed. */
 export async function removeTree(path: string | Buffer): Promise<void> {
-  const root = await openDirectory(Buffer.from(path), { opensAll: true }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error;
-    return null;
-  });
-  if (root === null) return;
+  const place = Buffer.from(path);
+  if (await isUnlinked(place)) return;
+  const root = await openDirectory(place, { opensAll: true });
   try {
     // What was nested too deep is in the root after each turn.
     for (let moved = true; moved;) moved = await removeIn(root, root, 0);
   } finally {
     await root.close();
   }
-  await rmdir(path);
+  await rmdir(place);
 }
 
 /** @returns whether directories were moved to the root, since too many would be open */

@@ -66,8 +66,9 @@ describe('a tree of files', () => {
   test('names that are not UTF-8 are found and removed', async () => {
     await tree({});
     await run('bash', ['-c', "mkdir $'d\\xff'; echo 12345 > $'d\\xff/f\\xfe'"], { cwd: root });
-    const [entry] = await Array.fromAsync(walk(root, { opensAll: false }));
-    assert.deepEqual([entry!.isUtf8, entry!.stats.size], [false, 6]);
+    for await (const { isUtf8, stats } of walk(root, { opensAll: false })) {
+      assert.deepEqual([isUtf8, stats.size], [false, 6]);
+    }
     await removeTree(root);
     assert.ok(!(await readdir(parent)).includes(String(trees)));
   });
@@ -112,6 +113,16 @@ describe('a tree of files', () => {
       await symlink('/etc', join(root, 'in'));
     });
     assert.equal(content, 'its own');
+  });
+
+  test('a link in the place of the directory is removed, and nothing behind it', async () => {
+    await tree({ file: '1' });
+    const link = join(parent, 'link');
+    await symlink(root, link);
+    assert.deepEqual(await pathsIn(link), []);
+    await removeTree(link);
+    assert.deepEqual(await pathsIn(root), ['file']);
+    assert.ok(!(await readdir(parent)).includes('link'));
   });
 
   test('is removed also by a user whose access was taken away', async (t) => {

@@ -74,13 +74,18 @@ export class LocalRunner implements CommandRunner {
   }
 
   async #clear(work: WorkDirectory, group: ControlGroup | null, { user }: Slot): Promise<void> {
-    try {
-      await group?.remove();
-      await work.remove();
+    const steps = [
+      () => group?.remove(),
+      () => work.remove(),
       // A jail has temporary directories and memory of its own.
-      if (this.tier === 'process' && user !== null) await removeLeftovers(user);
-    } catch (error) {
-      this.#options.log.error({ err: error }, 'could not clean up after a command');
+      () => (this.tier === 'process' && user !== null ? removeLeftovers(user) : undefined),
+    ];
+    for (const step of steps) {
+      try {
+        await step();
+      } catch (error) {
+        this.#options.log.error({ err: error }, 'could not clean up after a command');
+      }
     }
   }
 

@@ -97,7 +97,7 @@ export class WorkDirectory {
       for await (const { stats } of walk(this.path, { opensAll: false })) blocks += stats.blocks;
     } catch (error) {
       if (error instanceof TreeTooLarge) return Number.POSITIVE_INFINITY;
-      // It may have removed its directory, or locked this process out of it.
+      // Another measurement follows.
     }
     return blocks * BLOCK_BYTES;
   }
@@ -164,7 +164,9 @@ async function makeFor(user: number | null, path: string): Promise<void> {
 
 /** Grants this process the access that a command has removed; links are left alone. */
 async function makeReadable(directory: string, path: string): Promise<void> {
-  await chmod(directory, 0o700);
-  const stats = await lstat(path).catch(() => null);
-  if (stats?.isFile() === true) await chmod(path, 0o600);
+  for (const place of [directory, path]) {
+    const stats = await lstat(place).catch(() => null);
+    if (stats?.isDirectory() === true) await chmod(place, 0o700);
+    else if (stats?.isFile() === true) await chmod(place, 0o600);
+  }
 }
