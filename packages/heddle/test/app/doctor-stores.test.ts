@@ -120,8 +120,9 @@ describe('heddle doctor', { concurrency: false }, () => {
   });
 
   test('runs a command in each tier that is enabled', async (t) => {
-    const { url: DATABASE_URL, drop } = await createTestDatabase();
-    t.after(drop);
+    const made = await createTestDatabase();
+    t.after(() => made.drop());
+    const DATABASE_URL = made.url;
     assert.deepEqual(await checksOf('commands', { DATABASE_URL }), ['ok off; HEDDLE_COMMANDS enables them; null']);
     const [process, container] = await checksOf('commands', {
       DATABASE_URL,
