@@ -173,22 +173,39 @@ interface Statements {
   examined: Statement | null;
 }
 
-const statements = new Map<string, Statements>();
+/** Statements by combination of filters, since absent filters must not keep the others from their index. */
+class RunStatements {
+  readonly #name: string;
+  readonly #made = new Map<string, Statements>();
 
-/** Returns the statements of a combination of filters: absent ones must not keep the others from their index. */
-function statementsOf(conditions: readonly Condition[]): Statements {
-  const key = conditions.map((each) => each.key).join('.');
-  const known = statements.get(key);
-  if (known !== undefined) return known;
-  const made = buildStatements(key, conditions);
-  statements.set(key, made);
-  return made;
+  constructor({ name }: { name: string }) {
+    this.#name = name;
+  }
+
+  of(conditions: readonly Condition[]): Statements {
+    const key = conditions.map((each) => each.key).join('.');
+    const known = this.#made.get(key);
+    if (known !== undefined) return known;
+    const { page, examined } = textsOf(conditions);
+    const made = {
+      page: this.#statement(`page.${key}`, page),
+      examined: examined === null ? null : this.#statement(`examined.${key}`, examined),
+    };
+    this.#made.set(key, made);
+    return made;
+  }
+
+  #statement(key: string, text: string): Statement {
+    return { name: `${this.#name}.${key}`, text };
+  }
 }
+
+const statements = new RunStatements({ name: 'runs.list' });
 
 /** Ids grow with time. */
 const NEWEST_FIRST = 'w.id desc';
 
-function buildStatements(key: string, conditions: readonly Condition[]): Statements {
+function textsOf(conditions: readonly Condition[]): { page: string; examined: string | null } {
   let parameters = 0;
   const leading: string[] = [];
   const examining: string[] = [];
@@ -212,10 +229,7 @@ function buildStatements(key: string, conditions: readonly Condition[]): Stateme
     select w.id, w.nth,
       (select count(*) from looked) as total
     from looked w ${whereAll(within)} order by w.nth desc limit 1`;
-  return {
-    page: { name: `runs.page.${key}`, text: page },
-    examined: examining.length === 0 ? null : { name: `runs.examined.${key}`, text: examined },
-  };
+  return { page, examined: examining.length === 0 ? null : examined };
 }
 
 function whereAll(conditions: readonly string[]): string {
@@ -230,7 +244,7 @@ export async function findRuns(
   limit: number,
 ): Promise<RunPage> {
   const conditions = [...cursorConditions(after), ...conditionsOf(filter)];
-  const { page, examined } = statementsOf(conditions);
+  const { page, examined } = statements.of(conditions);
   // Conditions that examine come last in the parameters, and the statement that only looks has none of them.
   const values = conditions.flatMap((each) => each.values ?? []);
   const rows = await queryable.query<RunRecord & { nth: number }>(page, [...values, limit + 1]);

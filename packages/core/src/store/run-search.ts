@@ -25,35 +25,53 @@ const TASKS_BY_NAME: Statement = {
     where position(lower($1) in lower(t.name)) > 0 order by t.id desc limit $2`,
 };
 
+const named = (name: string, text: string): Statement => ({ name, text });
+
 /** Types of named things beside runs and tasks, each with a statement that finds some by part of their names. */
 const NAMED = {
-  job: `select id::text, name as title, cron as detail, case when paused then 'Paused' end as state from recon.jobs
+  job: named(
+    'search.job',
+    `select id::text, name as title, cron as detail, case when paused then 'Paused' end as state from recon.jobs
     where position(lower($1) in lower(name)) > 0 or id::text = lower($1) order by length(name), name limit $2`,
-  kind: `select name as id, name as title, null as detail, null as state from kind
+  ),
+  kind: named(
+    'search.kind',
+    `select name as id, name as title, null as detail, null as state from kind
     where position(lower($1) in lower(name)) > 0 order by length(name), name limit $2`,
-  worker: `select holder as id, holder as title, null as detail, null as state from claimer
+  ),
+  worker: named(
+    'search.worker',
+    `select holder as id, holder as title, null as detail, null as state from claimer
     where position(lower($1) in lower(holder)) > 0 group by holder order by max(seen_at) desc limit $2`,
-  rule: `select name as id, name as title, body ->> 'type' as detail, null as state from definition
+  ),
+  rule: named(
+    'search.rule',
+    `select name as id, name as title, body ->> 'type' as detail, null as state from definition
     where type = 'rule' and position(lower($1) in lower(name)) > 0 order by length(name), name limit $2`,
-  model: `select m.id::text, m.key as title, m.model as detail, m.state from (
+  ),
+  model: named(
+    'search.model',
+    `select m.id::text, m.key as title, m.model as detail, m.state from (
       select * from recon.models order by id desc limit ${SEARCHED_ROWS_MAX}) m
     where m.model in ('host', 'service', 'certificate') and position(lower($1) in lower(m.key)) > 0
     order by m.id desc limit $2`,
-  finding: `select f.id::text, f.description as title, f.path as detail, f.state from (
+  ),
+  finding: named(
+    'search.finding',
+    `select f.id::text, f.description as title, f.path as detail, f.state from (
       select * from recon.findings order by id desc limit ${SEARCHED_ROWS_MAX}) f
     where position(lower($1) in lower(f.path)) > 0 or position(lower($1) in lower(f.rule_id)) > 0
     order by f.id desc limit $2`,
-  runner: `select r.id::text, coalesce(r.provider_id, r.id::text) as title, r.provider as detail, null as state from runner r
+  ),
+  runner: named(
+    'search.runner',
+    `select r.id::text, coalesce(r.provider_id, r.id::text) as title, r.provider as detail, null as state from runner r
     where r.gone_at is null and (starts_with(r.id::text, lower($1)) or position(lower($1) in lower(r.provider_id)) > 0)
     order by r.id desc limit $2`,
+  ),
 } as const;
 
 type NamedType = keyof typeof NAMED;
-
-const NAMED_STATEMENTS = (Object.keys(NAMED) as NamedType[]).map((type) => ({
-  type,
-  statement: { name: `search.${type}`, text: NAMED[type] },
-}));
 
 export interface FoundTask {
   id: string;
@@ -108,8 +126,8 @@ function foundTask({ id, title, detail, state }: TaskRow): FoundTask {
 /** Returns jobs, kinds, workers and so on with this part in their names, at most `limit` of each type. */
 export async function findNamed(queryable: Queryable, text: string, limit: number): Promise<FoundName[]> {
   const found: FoundName[] = [];
-  for (const { type, statement } of NAMED_STATEMENTS) {
-    const rows = await queryable.query<Omit<FoundName, 'type'>>(statement, [text, limit]);
+  for (const type of Object.keys(NAMED) as NamedType[]) {
+    const rows = await queryable.query<Omit<FoundName, 'type'>>(NAMED[type], [text, limit]);
     found.push(...rows.map((row) => ({ type, ...row })));
   }
   return found;
