@@ -37,23 +37,24 @@ type Filter = keyof typeof FILTERS;
 const EXAMINED_MAX = 20_000;
 
 /** @param isDead the index of dead deliveries needs a literal */
-function listStatement(family: string, present: readonly Filter[], isDead: boolean): Statement {
+function latestDeliveries(present: readonly Filter[], isDead: boolean): string {
   const conditions = present.map((filter, index) => FILTERS[filter](`$${index + 4}`));
   if (isDead) conditions.push("state = 'dead'");
-  const latest = `select * from delivery ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`}
+  return `select * from delivery ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`}
     order by created_at desc, id desc`;
-  return {
-    name: [family, ...present, ...(isDead ? ['dead'] : [])].join('.'),
-    text: `select d.id, d.task_id, d.workflow_id, d.attempt, d.trigger, d.ordinal, d.origin, d.action, d.tries,
-        d.first_try_at, d.traceparent, d.idempotency_key, d.state, d.next_try_at, d.last_status, d.last_error,
-        d.created_at, d.delivered_at, t.name as task_name, k.name as task_kind
-      from (select l.* from (${latest} limit ${EXAMINED_MAX} + $2) l where $3::text is null or l.origin = $3
-        order by l.created_at desc, l.id desc limit $1 offset $2) d
-      left join lateral (select t.name, t.kind_id from task_all t where t.id = d.task_id limit 1) t on true
-      left join kind k on k.id = t.kind_id
-      order by d.created_at desc, d.id desc`,
-  };
 }
+
+const listStatement = (family: string, present: readonly Filter[], isDead: boolean): Statement => ({
+  name: [family, ...present, ...(isDead ? ['dead'] : [])].join('.'),
+  text: `select d.id, d.task_id, d.workflow_id, d.attempt, d.trigger, d.ordinal, d.origin, d.action, d.tries,
+      d.first_try_at, d.traceparent, d.idempotency_key, d.state, d.next_try_at, d.last_status, d.last_error,
+      d.created_at, d.delivered_at, t.name as task_name, k.name as task_kind
+    from (select l.* from (${latestDeliveries(present, isDead)} limit ${EXAMINED_MAX} + $2) l
+      where $3::text is null or l.origin = $3 order by l.created_at desc, l.id desc limit $1 offset $2) d
+    left join lateral (select t.name, t.kind_id from task_all t where t.id = d.task_id limit 1) t on true
+    left join kind k on k.id = t.kind_id
+    order by d.created_at desc, d.id desc`,
+});
 
 const EXISTS: Statement = { name: 'deliveries.exists', text: `select 1 as found from delivery where id = $1` };
 

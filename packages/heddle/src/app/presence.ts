@@ -23,7 +23,7 @@ export interface PresenceOptions {
 export type RunsKinds = (kinds: readonly string[], running?: () => number) => void;
 
 /** Name of this process in its claims. */
-export function processHolder(): string {
+function processHolder(): string {
   return `${hostname()}/${process.pid}`;
 }
 
