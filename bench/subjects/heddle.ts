@@ -229,7 +229,11 @@ class HeddleSubject implements Subject {
       runs: createRuns(this.#database),
       findings: createFindings({ database: this.#database, newId, keepMs: 1, chunksMs: 1 }),
       models: createModels({ database: this.#database, newId, keepMs: 1 }),
-      kinds: { list: async () => [], get: async () => null, inputFaults: async () => [] },
+      kinds: {
+        list: () => Promise.resolve([]),
+        get: () => Promise.resolve(null),
+        inputFaults: () => Promise.resolve([]),
+      },
       jobs: createJobs({
         database: this.#database,
         queue: { sendIn: () => Promise.resolve() },

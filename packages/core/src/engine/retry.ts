@@ -27,14 +27,14 @@ export async function retry(
   ids: readonly string[],
   { after = false, inputs }: RetryOptions = {},
 ): Promise<TransitionOutcome[]> {
-  let obstacle: string | null = null;
+  const found: { obstacle: string | null } = { obstacle: null };
   const outcomes = await operate(context, ids, (set) =>
     context.database.transaction(async (tx) => {
       let moved: Moved;
       if (after) {
-        const found = await retryTasksAfter(tx, set, context.now());
-        ({ obstacle } = found);
-        moved = found;
+        const { obstacle, ...others } = await retryTasksAfter(tx, set, context.now());
+        found.obstacle = obstacle;
+        moved = others;
       } else moved = await retryTasks(tx, set, context.now());
       if (inputs === undefined) return moved;
       const applied = set.filter((id, index) => inputs.has(id) && (moved.codes?.[index] ?? APPLIED) === APPLIED);
@@ -44,8 +44,8 @@ export async function retry(
       return { ...moved, lanes: [...(moved.lanes ?? []), ...lanes] };
     }),
   );
-  if (obstacle === null) return outcomes;
-  const reason = await reasonOf(context, obstacle);
+  if (found.obstacle === null) return outcomes;
+  const reason = await reasonOf(context, found.obstacle);
   return outcomes.map((outcome) =>
     outcome.result === 'conflict' && outcome.state !== null && isTerminal(outcome.state)
       ? { ...outcome, reason }

@@ -90,13 +90,15 @@ const LIST: Statement = {
     order by scheduled_for desc, id desc limit $3 offset $4`,
 };
 
-/** The runs of all jobs in a range. The histories are bounded, and each is read by its index. */
+/** The runs of all jobs in a range, at most `$4` of each. */
 const BETWEEN: Statement = {
   name: 'job_history.between',
   text: `select j.name as job_name, ${COLUMNS.split(', ')
     .map((column) => `h.${column}`)
     .join(', ')}, count(*) over () as total
-    from recon.jobs j join recon.job_history h on h.job_id = j.id and h.scheduled_for between $1 and $2
+    from recon.jobs j cross join lateral (
+      select * from recon.job_history o where o.job_id = j.id and o.scheduled_for between $1 and $2
+      order by o.scheduled_for limit $4) h
     order by h.scheduled_for, h.id limit $3`,
 };
 
@@ -175,6 +177,9 @@ export async function insertRuns(tx: Queryable, runs: readonly NewRun[], now: nu
   return new Set(stored.map(({ id }) => id));
 }
 
+/** More than a history keeps; open runs are kept beyond that. */
+const OF_ONE_JOB_MAX = 5000;
+
 /** Returns the first runs in a range, oldest first, and the number of all. */
 export async function listRunsBetween(
   queryable: Queryable,
@@ -185,6 +190,7 @@ export async function listRunsBetween(
     time(since),
     time(until),
     limit,
+    OF_ONE_JOB_MAX,
   ]);
   return { runs: rows.map(({ job_name, total: _, ...run }) => ({ job_name, run })), total: rows[0]?.total ?? 0 };
 }

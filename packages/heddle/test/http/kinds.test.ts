@@ -45,7 +45,7 @@ before(async () => {
   const directory = createKindDirectory({ database });
   catalog = new ServerKinds(directory);
   await catalog.add([resize, defineKind({ name: 'Command', input: commandSchema, run })]);
-  await directory.describe([describeKind(elsewhere as KindDefinition)]);
+  await directory.describe([describeKind(elsewhere)]);
   server = await createTestServer({ engine, database, kinds: catalog });
   const baseUrl = await server.app.listen({ port: 0, host: '127.0.0.1' });
   client = new HeddleClient({ baseUrl });
@@ -65,7 +65,7 @@ describe('kinds', () => {
     assert.equal(new Set(names).size, names.length);
     const paged: string[] = [];
     for (let after = ''; ;) {
-      const page = await client.kinds.list({ page_size: 7, after });
+      const page = await client.kinds.list({ page_size: 7, ...(after === '' ? {} : { after }) });
       paged.push(...page.map(({ name }) => name));
       if (page.length < 7) break;
       after = page.at(-1)!.name;

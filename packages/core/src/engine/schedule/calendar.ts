@@ -11,6 +11,8 @@ const DAYS_MAX = 400;
 const DAY_MS = 86_400_000;
 /** Jobs whose next occurrences are calculated, by name. */
 const JOBS_MAX = 1000;
+/** Occurrences before the range that all jobs with a limited recurrence may count together. */
+const EARLIER_MAX = 10_000;
 
 /**
  * Returns what jobs started in a range, by their histories, and what they will start, by their schedules; oldest first.
@@ -37,7 +39,8 @@ export async function readCalendar(context: JobContext, range: BackfillRange): P
 
 /** Merges the next occurrences of jobs, at most one more than twice what a calendar shows, so that the rest is counted. */
 function occurrencesOf(jobs: readonly Job[], { since, until }: BackfillRange): CalendarEntry[] {
-  const sources = jobs.flatMap((job) => sourceOf(job, since) ?? []);
+  const budget = { earlier: EARLIER_MAX };
+  const sources = jobs.flatMap((job) => sourceOf(job, since, budget) ?? []);
   const entries: CalendarEntry[] = [];
   while (entries.length < 2 * ENTRIES_MAX) {
     let first: Source | null = null;
@@ -70,7 +73,7 @@ interface Source {
 }
 
 /** The stored occurrence comes first, even if it has passed and has not been started yet. */
-function sourceOf(job: Job, since: number): Source | null {
+function sourceOf(job: Job, since: number, budget: { earlier: number }): Source | null {
   const schedule = scheduleOf(job);
   if (schedule === null || job.next_run_at === null) return null;
   let left = job.recurrence ?? Infinity;
@@ -79,7 +82,8 @@ function sourceOf(job: Job, since: number): Source | null {
   while (at !== null && at < since && left > 0) {
     at = schedule.next(at);
     left -= 1;
-    if (job.recurrence! - left >= ENTRIES_MAX) return null;
+    budget.earlier -= 1;
+    if (budget.earlier < 0) return null;
   }
   return { job, schedule, at: left > 0 ? at : null, left };
 }

@@ -5,11 +5,18 @@ import { KIND_CHARS_MAX } from '@heddle/core/domain/parse/node';
 import { KindDto, kindToWire } from '../wire/kind.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
+import { textFilter } from './filters.ts';
 import { NoQuery } from './parameters.ts';
 
 const PAGE_SIZE = 1000;
 
-const KindName = Type.String({ minLength: 1, maxLength: KIND_CHARS_MAX, description: 'The name of the kind.' });
+const KindName = Type.String({
+  minLength: 1,
+  maxLength: KIND_CHARS_MAX,
+  pattern: '^[^\\u0000]*$',
+  patternMeaning: 'string without NUL',
+  description: 'The name of the kind.',
+});
 
 /** Routes that read which kinds of tasks there are. */
 export function kindRoutes(app: App, { kinds }: RouteContext): void {
@@ -30,9 +37,7 @@ export function kindRoutes(app: App, { kinds }: RouteContext): void {
           page_size: Type.Optional(
             Type.Integer({ minimum: 1, maximum: PAGE_SIZE, default: PAGE_SIZE, description: 'Items per page.' }),
           ),
-          after: Type.Optional(
-            Type.String({ maxLength: KIND_CHARS_MAX, description: 'Only kinds with names after this one.' }),
-          ),
+          after: textFilter(KIND_CHARS_MAX, 'Only kinds with names after this one.'),
         },
         { additionalProperties: false },
       ),
