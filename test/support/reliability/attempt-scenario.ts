@@ -157,7 +157,7 @@ export class AttemptWorld {
       appendLogs: async (...[chunks]: Parameters<Engine['appendLogs']>) => {
         await engine.appendLogs(chunks);
         for (const { attempt, first_line: first, lines } of chunks) {
-          note({ event: 'logged', attempt, lines: first + lines.length });
+          note({ event: 'logged', attempt, lines: first + lines });
         }
       },
     };

@@ -17,7 +17,6 @@ import { createNotices } from '@heddle/core/engine/notices/notices';
 import type { Engine } from '@heddle/core/engine/port';
 import type { JobContext } from '@heddle/core/engine/schedule/context';
 import { createRuns } from '@heddle/core/engine/runs/runs';
-import type { Runs } from '@heddle/core/engine/runs/port';
 import { createJobs } from '@heddle/core/engine/schedule/jobs';
 import type { ServerDependencies } from '../http/ports.ts';
 import { RunnerCredentials } from '../http/runner-credentials.ts';
@@ -274,19 +273,6 @@ function startManager(base: Base, { engine, queue, jobs, desk }: ManagerParts): 
   });
   loop.start();
   stopping.add('the manager', () => loop.stop());
-}
-
-function ssrfPolicy({ settings, development, log }: Base): SsrfPolicy {
-  if (settings.skipSsrfValidation) log.warn({}, 'webhooks may call any address: SKIP_SSRF_VALIDATION is on');
-  else if (development) log.info({}, 'webhooks may call this machine (loopback): running `heddle up`');
-  return {
-    skipAll: settings.skipSsrfValidation,
-    allowLoopback: development,
-    blockedHostnames: settings.blockedHostnames,
-    blockedSuffixes: settings.blockedSuffixes,
-    allowedHosts: settings.allowedHosts,
-    allowedCidrs: settings.allowedCidrs,
-  };
 }
 
 type HttpParts = Omit<ServerDependencies, keyof Base | 'executors' | 'queues' | 'newId' | 'config' | 'overview'> & {

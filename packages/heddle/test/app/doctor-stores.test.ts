@@ -13,7 +13,7 @@ import { HeddleClient } from '@heddle/client';
 import { heddle } from '@heddle/test-support/app/heddle-process';
 import { startHeddle } from '@heddle/test-support/cli/heddle';
 import { createTestDatabase } from '@heddle/test-support/postgres';
-import { startCheckingS3, type CheckingS3 } from '../support/app/checking-s3.ts';
+import { startCheckingS3, type CheckingS3 } from '@heddle/test-support/app/checking-s3';
 
 type Environment = Readonly<Record<string, string>>;
 
