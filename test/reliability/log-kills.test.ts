@@ -19,7 +19,7 @@ after(() => data.dispose());
 function start(port: number): HeddleProcess {
   return data.up({
     PORT: String(port),
-    HEDDLE_MODULES: join(import.meta.dirname, '../support/reliability/logging-kind.ts'),
+    HEDDLE_MODULES: join(import.meta.dirname, '../support/reliability/logging-kinds.ts'),
     WORKER_LEASE_SECS: '5',
     WORKER_LOOP_INTERVAL_MS: '200',
   });
