@@ -2,7 +2,7 @@ import type { Home, RunDetail, RunGrid, RunList, RunNameList, Timeline } from '@
 import { queryOf } from '../data/filters.ts';
 import { getJson, segment } from './client.ts';
 
-export const RUNS_PER_PAGE = 50;
+const RUNS_PER_PAGE = 50;
 const GRID_RUNS = 25;
 
 export function getHome(signal: AbortSignal): Promise<Home> {

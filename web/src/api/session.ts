@@ -45,7 +45,7 @@ function accept({ authentication, user, logins }: LoginState, isLogin: boolean):
 }
 
 /** Asks the server who is logged in. Without an answer nothing changes: other requests show what is wrong. */
-export async function refreshSession(): Promise<void> {
+async function refreshSession(): Promise<void> {
   const { epoch, locked } = state;
   try {
     const response = await send('GET');

@@ -20,7 +20,7 @@ export function RunPage() {
   return <RunView key={id} id={id} />;
 }
 
-export function RunView({ id }: { id: string }) {
+function RunView({ id }: { id: string }) {
   const [{ view }] = useFilters(['view']);
   const { data: run, error, dataUpdatedAt } = useLive(['run', id], (signal) => getRun(id, signal));
   if (run === undefined) {

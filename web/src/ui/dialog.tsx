@@ -60,7 +60,7 @@ export function ConfirmButton({ label, title, verb, look = 'normal', disabled, o
 
 type ConfirmDialogProps = Omit<ConfirmProps, 'label' | 'disabled'> & Pick<DialogProps, 'open' | 'onOpenChange'>;
 
-export function ConfirmDialog({ open, onOpenChange, title, verb, look, onConfirm, children }: ConfirmDialogProps) {
+function ConfirmDialog({ open, onOpenChange, title, verb, look, onConfirm, children }: ConfirmDialogProps) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const change = (next: boolean): void => {
