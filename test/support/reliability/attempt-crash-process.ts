@@ -64,10 +64,10 @@ function countWrites(counter: CrashCounter, file: FileHandle): void {
 
 /** Makes each request to a bucket a point. */
 function countRequests(counter: CrashCounter): void {
-  const send = S3Client.prototype.send as (...given: unknown[]) => Promise<unknown>;
-  const counting = function (this: S3Client, ...given: unknown[]): Promise<unknown> {
+  const requests = S3Client.prototype as unknown as { send: (this: S3Client, ...given: unknown[]) => Promise<unknown> };
+  const { send } = requests;
+  requests.send = function (...given) {
     const name = (given[0] as object).constructor.name.replace(/Command$/, '');
     return counter.around(`s3.${name}`, () => send.apply(this, given));
   };
-  Object.assign(S3Client.prototype, { send: counting });
 }

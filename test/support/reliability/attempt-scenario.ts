@@ -12,7 +12,7 @@ import { createEngine } from '@heddle/core/engine/engine';
 import type { Artifacts, BlobStore, Engine } from '@heddle/core/engine/port';
 import { createNamedSecrets } from '@heddle/core/engine/secrets/named-secrets';
 import type { Database } from '@heddle/core/store/database';
-import { defineKind } from '@heddle/kit';
+import { defineKind, type KindDefinition } from '@heddle/kit';
 import { eventually } from '@heddle/test-support/eventually';
 import { newTask } from './crash-scenario.ts';
 
@@ -102,7 +102,7 @@ export class AttemptWorld {
       const id = await this.#submit();
       await eventually(async () => {
         await this.engine.sweep();
-        return (await this.engine.getTask(id))?.ended_at != null;
+        return typeof (await this.engine.getTask(id))?.ended_at === 'number';
       }, 'the task has ended');
       note({ event: 'ended', task_id: id });
       await this.artifacts(2 * HOUR_MS).retain(1_000);
@@ -130,7 +130,7 @@ export class AttemptWorld {
     return id;
   }
 
-  #definition(): ReturnType<typeof defineKind> {
+  #definition(): KindDefinition {
     const { clock } = this.#parts;
     return defineKind({
       name: this.#kind,
@@ -142,9 +142,9 @@ export class AttemptWorld {
         await artifacts.put('a.txt', 'second');
         await artifacts.put('b.txt', 'second');
         for (let line = LINES / 2 + 1; line <= LINES; line += 1) output('stdout', `line ${line}`);
-        return { secret_chars: (secret as string).length };
+        return { secret_chars: JSON.stringify(secret).length };
       },
-    }) as ReturnType<typeof defineKind>;
+    });
   }
 
   #notingEngine(): Engine {

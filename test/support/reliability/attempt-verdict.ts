@@ -40,7 +40,7 @@ export async function assertAttempts(
   await assertArtifacts(world, database, id, last, told);
   const [row] = await database.query<{ uses: number }>(USES, [`task:${id}`]);
   assert.ok(row!.uses >= 1 && row!.uses <= last, `${row!.uses} uses of the secret in ${last} attempts`);
-  assert.deepEqual((await world.engine.readResult(id))?.data, { secret_chars: SECRET.length });
+  assert.deepEqual((await world.engine.readResult(id))?.data, { secret_chars: JSON.stringify(SECRET).length });
 }
 
 /** The lines of an attempt have no gap and no repeat, and none is lost that was acknowledged. */

@@ -149,8 +149,9 @@ async function openDirectory(place: Buffer, { opensAll }: WalkOptions): Promise<
 }
 
 /** Names are bytes. */
-function namesIn({ fd }: FileHandle): Promise<Buffer[]> {
-  return readdir(`/proc/self/fd/${fd}`, { encoding: 'buffer' }).then((names) => names.toSorted(Buffer.compare));
+async function namesIn({ fd }: FileHandle): Promise<Buffer[]> {
+  const names = await readdir(`/proc/self/fd/${fd}`, { encoding: 'buffer' });
+  return names.toSorted((one, other) => one.compare(other));
 }
 
 function placeOf({ fd }: FileHandle, name: Buffer): Buffer {
