@@ -25,11 +25,12 @@ returns void language sql as $$
   where w.id = any(p_trees) and w.remaining = 0 and w.outcome is null and c.id = w.id and c.state >= :terminal
 $$;
 
--- Adds kinds to those of a run, up to 100 (RUN_KINDS_MAX of vocabulary/run.ts).
+-- Adds kinds to those of a run, up to 100 (RUN_KINDS_MAX of vocabulary/run.ts). A run that is not counted yet has none.
 create or replace function add_kinds(p_kinds integer[], p_new integer[])
 returns integer[] language sql immutable as $$
-  select case when p_new <@ p_kinds then p_kinds
-    else (p_kinds || array(select n.id from unnest(p_new) with ordinality n(id, ord) where n.id <> all(p_kinds) order by n.ord))[1:100] end
+  select case when p_kinds is null or p_new is null or p_new <@ p_kinds then p_kinds
+    else (p_kinds || array(
+      select n.id from unnest(p_new) with ordinality n(id, ord) where n.id <> all(p_kinds) order by n.ord))[1:100] end
 $$;
 
 -- Counts the tasks of runs stored before tallies were kept, of about p_tasks tasks; returns the number of runs. An end of
