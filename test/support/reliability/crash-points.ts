@@ -100,5 +100,5 @@ export const NOT_ON_THE_PATH: Readonly<Record<string, RegExp>> = {
     /^(?:attempts\.of_task|logs\.(?:read|latest)|artifacts\.(?:get|list|find|of_attempt))$/,
   'files of tasks, which a worker stores again at its next attempt; pins, and what is swept (app/artifacts)':
     /^artifacts\.(?:put|pin|delete_lost|unused|unknown|take_unused)$/,
-  'settings and records, not tasks': /^(?:secrets|tokens|definitions|audit|named_secrets)\./,
+  'settings and records, not tasks': /^(?:secrets|tokens|sessions|definitions|audit|named_secrets)\./,
 };

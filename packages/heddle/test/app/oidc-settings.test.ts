@@ -36,12 +36,22 @@ describe('roles of claims', () => {
   test('may be of a nested claim, of a name with dots, and of values with an equals sign', () => {
     const nested = { realm_access: { roles: ['heddle-admin'] } };
     assert.deepEqual(scopesOf('realm_access.roles: heddle-admin=admin', nested), ['admin']);
-    assert.deepEqual(scopesOf('https://example.com/roles: ops=viewer', { 'https://example.com/roles': 'ops' }), ['read']);
+    assert.deepEqual(scopesOf('https://example.com/roles: ops=viewer', { 'https://example.com/roles': 'ops' }), [
+      'read',
+    ]);
     assert.deepEqual(scopesOf('groups: cn=ops=viewer', { groups: ['cn=ops'] }), ['read']);
   });
 
   test('cannot be misspelled', () => {
-    for (const text of ['', 'groups', 'groups:', 'groups: sre', 'groups: sre=root', 'groups: =admin', 'groups: a=admin,']) {
+    for (const text of [
+      '',
+      'groups',
+      'groups:',
+      'groups: sre',
+      'groups: sre=root',
+      'groups: =admin',
+      'groups: a=admin,',
+    ]) {
       assert.equal(parseRoleMapping(text), null, text);
     }
   });
